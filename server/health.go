@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// HealthIssues returns the health issues of this host, the worst first. The list must not be changed. Sessions with
-// their homes elsewhere are named as their homes name them, so the call may wait for other hosts.
+// HealthIssues returns the health issues of this host, worst first. The list must not be modified. Sessions with a
+// remote home shard are named as their home shard's host names them, so the call may wait for other hosts.
 func (h *Host) HealthIssues() []kind.Issue {
 	list := h.issues.Read(h.config.Clock())
 	if h.remote.Learn(h.config.Clock(), h.set.HomeShards.AskShown) {
@@ -22,8 +22,8 @@ func (h *Host) HealthIssues() []kind.Issue {
 	return list
 }
 
-// isTakenAway reports whether operators have drained or expelled this host, as far as the host knows. Such a host need
-// not be ready: further health issues name the drain or the expulsion.
+// isTakenAway reports whether operators have drained or expelled this host, as far as the host knows. Such a host
+// need not be ready: other health issues report the drain or expulsion.
 func (h *Host) isTakenAway() bool {
 	t, ok := h.Topology()
 	if !ok {
@@ -33,7 +33,7 @@ func (h *Host) isTakenAway() bool {
 	return own != nil && (own.Target.Reason == hosts.ReasonDrained || !own.Living())
 }
 
-// gather adds the observations of this host.
+// gather adds this host's observations.
 func (h *Host) gather(l *health.List) {
 	own := health.Own{}
 	if h.config.Own != nil {
@@ -79,7 +79,7 @@ func (h *Host) nodes(id shard.NodeID) (path string, longestWait time.Duration, o
 	return n.Path, longestWait, ok
 }
 
-// whoIs names the client of a session for people.
+// whoIs names a session's client in readable form.
 func (h *Host) whoIs(id shard.SessionID) string {
 	var client protocol.ClientInfo
 	var description string

@@ -33,15 +33,14 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Host is one running server. It implements transport.Handler: transports of all kinds bring their connections to the
-// Host.
+// Host is one running server. It implements transport.Handler: all transports pass their connections to the Host.
 type Host struct {
 	config   Config
 	log      *slog.Logger
 	set      *replica.Set
-	meta     *replica.Meta      // of the set
-	replicas []*replica.Replica // of the set
-	core     *handle.Host       // what handlers know of the host
+	meta     *replica.Meta      // from set
+	replicas []*replica.Replica // from set
+	core     *handle.Host       // the handlers' view of the host
 	conns    *connection.Set
 	gate     *caller.Gate
 	opening  *handlewatch.Watches
@@ -52,16 +51,16 @@ type Host struct {
 
 	member   *membership.Membership
 	history  *audit.History
-	governor overview.Governor // answers questions about changes among the hosts; nil if this host has none
+	governor overview.Governor // answers questions about changes among hosts; nil if this host has none
 
 	leaving atomic.Bool          // this host is about to stop
 	load    atomic.Pointer[Load] // nil before the first report
 	issues  *health.Book
-	remote  health.RemoteSessions // that the health issues name
+	remote  health.RemoteSessions // sessions named in health issues
 }
 
-// Open starts a host: when Open returns, the host's replicas are restored and take part in their shards. The host
-// serves the connections of transports.
+// Open starts a host. When Open returns, the host's replicas are restored and participate in their shards, and the
+// host can serve connections.
 func Open(config Config) (*Host, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -107,12 +106,12 @@ func Open(config Config) (*Host, error) {
 	return h, nil
 }
 
-// showSession shows a session to another host.
+// showSession describes a session for another host.
 func (h *Host) showSession(id shard.SessionID, parts []uint64) protocol.Session {
 	return session.Show(h.core, id, parts)
 }
 
-// join makes the membership of the host, which the loop of the replicas wakes.
+// join creates the host's membership, which the replicas' loop wakes.
 func (h *Host) join() {
 	c := &h.config
 	h.member = membership.New(membership.Config{
@@ -124,12 +123,12 @@ func (h *Host) join() {
 	})
 }
 
-// noteBackup adds an entry about a saved state to the history of the cluster.
+// noteBackup adds an audit entry for a saved state.
 func (h *Host) noteBackup(m protocol.HostNotify) error {
 	return h.history.Backup(h.member.Context(), m)
 }
 
-// furnish makes what serves connections.
+// furnish creates everything that serves connections.
 func (h *Host) furnish() {
 	c := &h.config
 	h.gate = caller.NewGate(caller.Config{
@@ -155,7 +154,7 @@ func (h *Host) furnish() {
 	})
 }
 
-// clientView is the host as its connections see it.
+// clientView is the connections' view of the host.
 type clientView struct{ *handle.Host }
 
 // Welcome implements connection.Host.
@@ -179,8 +178,8 @@ func (v clientView) Stir() { v.Set.Stir() }
 // ForgetSession implements connection.Host.
 func (v clientView) ForgetSession(id shard.SessionID, c replica.Conn) { v.Set.ForgetSession(id, c) }
 
-// handlers are the handlers of all requests. Every kind in the protocol's table has one, but for those of the
-// connection itself.
+// handlers returns the handlers for all requests. Every kind in the protocol's table has one, except the kinds that
+// the connection handles itself.
 func (h *Host) handlers() (all [connection.Kinds]handle.Handler) {
 	table := make(handle.Table)
 	for _, of := range []handle.Table{
@@ -195,8 +194,8 @@ func (h *Host) handlers() (all [connection.Kinds]handle.Handler) {
 	return all
 }
 
-// Close stops the host. Transports should be closed earlier; Leave before them lets clients and leadership go in
-// peace.
+// Close stops the host. Close the transports first; call Leave before that to let clients and leadership move away
+// gracefully.
 func (h *Host) Close() {
 	h.member.Close()
 	h.set.Close()
@@ -219,9 +218,9 @@ func (h *Host) Readiness() replica.Readiness {
 	return is
 }
 
-// Leave hands the leadership of every shard to another host if possible, notifies the clients of the stop, and has
-// the governor relieve the host of its tasks. Leave returns when the host is offline on record and leads nothing,
-// when no host governs and could help, or when the time is up.
+// Leave transfers each shard's leadership to another host if possible, notifies clients that the host stops, and asks
+// the governor to relieve the host from its tasks. Leave returns when the host is recorded as offline and leads
+// nothing, when no governor can help, or at the time limit.
 func (h *Host) Leave(within time.Duration) {
 	h.leaving.Store(true)
 	deadline := h.config.Clock().Add(within)
@@ -247,7 +246,8 @@ func (h *Host) Opened(peer transport.Conn) transport.Events {
 	return h.conns.Open(peer)
 }
 
-// ownRefusal returns why this host refuses changes in all shards: its own disk or memory is nearly full.
+// ownRefusal returns the reason if this host rejects changes in all shards because its own disk or memory is nearly
+// full.
 func (h *Host) ownRefusal() error {
 	for _, guard := range []func() error{h.config.Guard, h.config.Memory} {
 		if guard == nil {
@@ -260,7 +260,7 @@ func (h *Host) ownRefusal() error {
 	return nil
 }
 
-// refusal returns why this host refuses changes in a shard, nil if it takes changes.
+// refusal returns the reason if this host rejects changes in a shard, nil if it accepts them.
 func (h *Host) refusal() error {
 	if err := h.ownRefusal(); err != nil {
 		return err
@@ -273,7 +273,8 @@ func (h *Host) refusal() error {
 	return h.meta.Guard()
 }
 
-// maintain is the work of the host in a round of the loop. With connections open, the next round has work too.
+// maintain does the host's work in a round of the loop. busy reports whether connections are open, so that the next
+// round has work too.
 func (h *Host) maintain(now time.Time, changed bool) (busy bool) {
 	h.routes.announceLeaders()
 	if changed {

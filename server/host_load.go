@@ -6,26 +6,26 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Load is the measured work of a host. The zero Load belongs to a host without measurements.
+// Load is a host's measured load. The zero Load means no measurement.
 type Load struct {
-	Span     time.Duration // how long the measurement took
-	Requests uint64        // requests that were answered in the span
-	Failed   uint64        // answers with another status than SUCCESS
-	// P50 and P99 are how long an answer took: the median, and the time of all but one in a hundred answers.
+	Span     time.Duration // duration of the measurement
+	Requests uint64        // requests answered in the span
+	Failed   uint64        // answers with a status other than SUCCESS
+	// P50 and P99 are the median and the 99th percentile of answer times.
 	P50 time.Duration
 	P99 time.Duration
-	// CommitP99 is how long a batch took to take effect, for all but one in a hundred.
+	// CommitP99 is the 99th percentile of batch commit times.
 	CommitP99 time.Duration
-	// DiskFree and DiskTotal are bytes of the file system of the host's data; both are 0 if not known.
+	// DiskFree and DiskTotal are bytes in the file system with the host's data; both are 0 if unknown.
 	DiskFree  uint64
 	DiskTotal uint64
 }
 
-// ReportLoad reports the latest work of the host. A client's question about the load is answered with the latest
-// report. Any goroutine may call ReportLoad at any time.
+// ReportLoad records the host's recent load, and answers client questions about the load with the latest report. Safe
+// for concurrent use.
 func (h *Host) ReportLoad(l Load) { h.load.Store(&l) }
 
-// HostLoad is the answer with the latest work of the host.
+// HostLoad returns the answer with the host's recent load.
 func (h *Host) HostLoad() *protocol.HostLoadAnswer {
 	l := h.load.Load()
 	if l == nil {

@@ -10,43 +10,42 @@ import (
 )
 
 const (
-	// every is the age up to which a list is shown again. Many clients may ask, and the metrics ask regularly, so the
-	// host makes at most a list per second, however many ask.
+	// every is the maximum age of a cached list. Many clients may ask, and metrics are collected regularly, so the
+	// host builds at most one list per second.
 	every = time.Second
-	// steady is the difference up to which a new estimate of a trouble's start is ignored, and the start shown first
-	// stays. Estimates of a start vary by milliseconds, and a reader that follows the list wants to see real changes
-	// only.
+	// steady is the tolerance for a new estimate of an issue's start time. Smaller differences are ignored and the
+	// first estimate stays. Estimates vary by milliseconds, and a reader that follows the list should see only real
+	// changes.
 	steady = 5 * time.Second
-	// lasting is how long the growth of a counter remains an issue after the counter last grew.
+	// lasting is how long a counter's growth remains an issue after the counter last grew.
 	lasting = 10 * time.Minute
 )
 
-// patience is how long a trouble of a kind must last before the list shows the trouble. Kinds in this map come and go
-// within moments on a healthy host.
+// patience is how long an issue must last before it is listed. Issues of these kinds come and go on a healthy host.
 var patience = map[kind.Kind]time.Duration{
 	kind.HostNotReady: 10 * time.Second, kind.DiskSlow: time.Minute, kind.HostLagging: 10 * time.Second,
 }
 
-// Book keeps the list of issues of a host. Many goroutines may call Read at once.
+// Book holds a host's list of issues. Read is safe for concurrent use.
 type Book struct {
 	gather func(*List)
 
-	mu       sync.Mutex // guards the fields below, and is held while gather makes a list
+	mu       sync.Mutex // guards the fields below, and is held while gather builds a list
 	made     time.Time
 	list     []kind.Issue
-	since    map[string]time.Time // starts by key, of the last list and of issues still hidden by patience
+	since    map[string]time.Time // start times by key, for listed issues and issues still hidden by patience
 	sweeps   map[uint64]*sweep    // by shard
 	counters map[kind.Kind]*counter
 }
 
-// New returns a book. For each list the book calls gather, which adds all issues of the host and must not call Read,
-// because the book is locked meanwhile.
+// New returns a Book. For each list the Book calls gather, which adds all of the host's issues. gather must not call
+// Read, because the Book is locked meanwhile.
 func New(gather func(*List)) *Book {
 	return &Book{gather: gather, sweeps: make(map[uint64]*sweep), counters: make(map[kind.Kind]*counter)}
 }
 
-// Read returns the issues of the host, the worst first. The caller must not change the list, because later callers
-// may get this slice too.
+// Read returns the host's issues, worst first. The caller must not modify the list, because later callers may get the
+// same slice.
 func (b *Book) Read(now time.Time) []kind.Issue {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,14 +55,14 @@ func (b *Book) Read(now time.Time) []kind.Issue {
 	return b.renew(now)
 }
 
-// Renew is Read, however young the list is.
+// Renew is Read without the cache.
 func (b *Book) Renew(now time.Time) []kind.Issue {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.renew(now)
 }
 
-// renew makes the list anew. The lock is held.
+// renew rebuilds the list. The lock is held.
 func (b *Book) renew(now time.Time) []kind.Issue {
 	l := List{Now: now, book: b, seen: make(map[string]bool)}
 	b.gather(&l)
@@ -71,8 +70,8 @@ func (b *Book) renew(now time.Time) []kind.Issue {
 	return b.list
 }
 
-// complete sets the start of each issue, drops issues that are younger than the patience for their kind, and then
-// sorts and bounds the list.
+// complete sets each issue's start time, drops issues that are younger than their kind's patience, and then sorts and
+// limits the list.
 func (b *Book) complete(l *List) []kind.Issue {
 	since := make(map[string]time.Time, len(l.all))
 	l.all = slices.DeleteFunc(l.all, func(c kind.Issue) bool {
@@ -94,8 +93,8 @@ func (b *Book) complete(l *List) []kind.Issue {
 	return bound(l.all)
 }
 
-// bound keeps at most MaxOfKind issues of a kind and MaxIssues in all, the worst first. The last issue kept of a
-// kind counts the dropped issues of the kind in More.
+// bound keeps at most MaxOfKind issues per kind and MaxIssues in total, worst first. The last issue kept for a kind
+// counts that kind's dropped issues in More.
 func bound(all []kind.Issue) (list []kind.Issue) {
 	last, counts := make(map[kind.Kind]int), make(map[kind.Kind]int)
 	for _, c := range all {
@@ -112,7 +111,7 @@ func bound(all []kind.Issue) (list []kind.Issue) {
 	return list
 }
 
-// List is the list of issues during the call of gather.
+// List is the list of issues that a call of gather fills.
 type List struct {
 	Now  time.Time
 	book *Book
@@ -120,7 +119,7 @@ type List struct {
 	seen map[string]bool
 }
 
-// Add adds an issue, unless the list already has an issue with an equal key.
+// Add adds an issue, unless the list already contains an issue with the same key.
 func (l *List) Add(c kind.Issue) {
 	if key := c.Key(); !l.seen[key] {
 		l.seen[key] = true
@@ -129,7 +128,7 @@ func (l *List) Add(c kind.Issue) {
 	}
 }
 
-// clip cuts a text down to MaxText bytes, and marks the cut with dots.
+// clip truncates a text to MaxText bytes, and marks the truncation with dots.
 func clip(text string) string {
 	if len(text) <= kind.MaxText {
 		return text
@@ -138,14 +137,14 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:kind.MaxText-len(more)], "") + more
 }
 
-// counter is the last value of a number that only grows, and the time when the number last grew.
+// counter is the last value of a monotonic number, and the time when the number last grew.
 type counter struct {
 	n    uint64
 	grew time.Time
 }
 
-// grew reports whether the counter of a kind has grown within the time lasting, and when. Growth before the first list
-// does not count, because the time of the growth is unknown.
+// grew reports whether a kind's counter has grown within the time lasting, and when. Growth before the first list
+// does not count, because its time is unknown.
 func (l *List) grew(k kind.Kind, n uint64) (at time.Time, lately bool) {
 	c := l.book.counters[k]
 	if c == nil {

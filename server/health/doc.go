@@ -1,6 +1,6 @@
-// Package health makes the list of health issues of one host: issues of the host itself, and issues of objects in the
-// shards that the host leads. Package overview finds the issues of all hosts and shards for the leader of the meta
-// shard. Package protocol/health declares the kinds of issues with their texts.
+// Package health builds one host's list of health issues: issues with the host itself, and issues with objects in the
+// shards that the host leads. Package overview finds issues with all hosts and shards, for the meta shard leader.
+// Package protocol/health declares the kinds of issues with their texts.
 //
 // Start with Book.
 package health

@@ -19,30 +19,30 @@ import (
 )
 
 const (
-	// maxLooked bounds how many objects of each type a list examines in a shard, so that a large shard does not make
-	// every list slow. The next list continues the walk; objects not yet examined keep their issues from the walk
-	// before.
+	// maxLooked is the maximum number of objects per type that one list examines in a shard, so that a large shard
+	// does not slow every list. The next list continues the walk; objects not yet examined keep their issues from the
+	// previous walk.
 	maxLooked = 5000
-	// hangs is how long members, or the coordinator, may keep a round waiting before the round is an issue. A round
-	// that has passed a shorter reply timeout is an issue earlier.
+	// hangs is how long a round may wait for members or the coordinator before the round is an issue. A round that
+	// has exceeded a shorter reply timeout is an issue earlier.
 	hangs = time.Minute
 )
 
-// Nodes returns what the meta shard knows of a node: the path, and the longest time that a session may wait for a
-// semaphore of the node, 0 for no limit. If the node was dropped, ok is false.
+// Nodes returns the meta shard's information about a node: its path, and the maximum time that a session may wait for
+// one of its semaphores, 0 for no limit. If the node was dropped, ok is false.
 type Nodes func(shard.NodeID) (path string, longestWait time.Duration, ok bool)
 
-// sweep is the progress of the walks through the objects of a shard, with a walk for each type of object.
+// sweep is the progress of the walks through a shard's objects, one walk per object type.
 type sweep struct{ rollouts, processes, queues walk }
 
-// walk goes through all objects of a type, some per list, and then begins again.
+// walk visits all objects of one type, some per list, and then starts again.
 type walk struct {
 	at            shard.Cursor
-	found, before []kind.Issue // by this walk so far, and by the complete walk before
+	found, before []kind.Issue // found by this walk so far, and by the previous complete walk
 }
 
-// turn continues the walk by about maxLooked objects or to its end, and adds the issues found by this walk and by the
-// walk before. The newer issues come first, because Add ignores a second issue with an equal key.
+// turn continues the walk by about maxLooked objects or to its end, and adds the issues found by this walk and the
+// previous one. Newer issues are added first, because Add ignores a second issue with the same key.
 func (w *walk) turn(l *List, step func(at shard.Cursor) (next shard.Cursor, looked int, over bool)) {
 	for looked, over := 0, false; looked < maxLooked && !over; {
 		var n int
@@ -56,8 +56,8 @@ func (w *walk) turn(l *List, step func(at shard.Cursor) (next shard.Cursor, look
 	}
 }
 
-// AddObjects adds the issues about objects of a shard that the host leads. The function who names the client of a
-// session. For a shard that the host does not lead, the caller uses Forget instead.
+// AddObjects adds the issues with objects in a shard that the host leads. who names a session's client. For a shard
+// that the host does not lead, the caller uses Forget instead.
 func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.SessionID) string) {
 	s := l.book.sweeps[r.ID]
 	if s == nil {
@@ -101,7 +101,7 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 	})
 }
 
-// addWait adds that a shard which was made anew grants nothing yet.
+// addWait adds an issue while a rebuilt shard grants nothing yet.
 func (l *List) addWait(id uint64, waits func() (why string, left time.Duration)) {
 	if why, left := waits(); left > 0 {
 		l.Add(kind.New(kind.ShardRebuilding, kind.About{Shards: shards(id)},
@@ -110,11 +110,11 @@ func (l *List) addWait(id uint64, waits func() (why string, left time.Duration))
 	}
 }
 
-// Forget drops the walks through a shard that the host does not lead. If the host leads the shard again later, no
-// issue from before reappears.
+// Forget drops the walks through a shard that the host does not lead. If the host later leads the shard again, no old
+// issue reappears.
 func (l *List) Forget(r *replica.Replica) { delete(l.book.sweeps, r.ID) }
 
-// objects makes the issues about objects of a shard.
+// objects creates the issues with objects in a shard.
 type objects struct {
 	list    *List
 	machine *machine.Machine
@@ -122,8 +122,8 @@ type objects struct {
 	who     func(shard.SessionID) string
 }
 
-// issue returns an issue about an object of a node. The trouble began ago milliseconds before the list, at an
-// unknown time if ago is 0. If the node was dropped, ok is false.
+// issue returns an issue with an object in a node. The issue began ago milliseconds before the list, at an unknown
+// time if ago is 0. If the node was dropped, ok is false.
 func (o *objects) issue(k kind.Kind, node shard.NodeID, name string, ago uint64, text, waitsFor string) (
 	c kind.Issue, ok bool) {
 	path, _, ok := o.nodes(node)
@@ -135,8 +135,8 @@ func (o *objects) issue(k kind.Kind, node shard.NodeID, name string, ago uint64,
 	return c, ok
 }
 
-// rollout appends the issues about a rollout. A halted or paused rollout gets no issue but the halt or the pause,
-// because the rollout goes on only after an operator resumes it.
+// rollout appends a rollout's issues. A halted or paused rollout only gets an issue for the halt or pause, because
+// the rollout continues only after an operator resumes it.
 func (o *objects) rollout(v *rollout.Status, to []kind.Issue) []kind.Issue {
 	var texts, waits [4][]string
 	var since [4]uint64
@@ -152,7 +152,7 @@ func (o *objects) rollout(v *rollout.Status, to []kind.Issue) []kind.Issue {
 			at = 3
 		case rolloutkind.ReasonGate:
 			if re.Gate.Since != 0 && re.Gate.Verdict == rolloutkind.GatePending {
-				continue // a checker is at work
+				continue // a checker is working
 			}
 		}
 		texts[at] = append(texts[at], re.String())
@@ -182,7 +182,7 @@ func (o *objects) rollout(v *rollout.Status, to []kind.Issue) []kind.Issue {
 	return to
 }
 
-// awaited names the person or the thing that a rollout waits for.
+// awaited names the person or program that a rollout waits for.
 func awaited(re *rollout.Reason) string {
 	switch re.Code {
 	case rolloutkind.ReasonHalted, rolloutkind.ReasonPaused:
@@ -201,7 +201,7 @@ func awaited(re *rollout.Reason) string {
 	return re.Location
 }
 
-// laggards names the instances that hold up a late rollout.
+// laggards names the instances that delay a late rollout.
 func (o *objects) laggards(v *rollout.Status) (names []string) {
 	var d rollout.Description
 	rollout.Describe(o.machine, v.Node, v.Name, shard.PartOptions{Part: "actions", Limit: 1, Why: true, Now: v.Now}, &d)
@@ -213,7 +213,7 @@ func (o *objects) laggards(v *rollout.Status) (names []string) {
 	return names
 }
 
-// round appends the issues about the round of a process, at most one of each kind.
+// round appends the issues with a process's round, at most one per kind.
 func (o *objects) round(v *process.Status, to []kind.Issue) []kind.Issue {
 	found := make(map[kind.Kind]bool)
 	for i := range v.Reasons {
@@ -251,7 +251,7 @@ func (o *objects) round(v *process.Status, to []kind.Issue) []kind.Issue {
 	return to
 }
 
-// queue appends an issue about a semaphore if a session has waited for the semaphore longer than the node allows.
+// queue appends an issue if a session has waited for a semaphore longer than the node allows.
 func (o *objects) queue(q *semaphore.Queue, to []kind.Issue) []kind.Issue {
 	_, bound, ok := o.nodes(q.Node)
 	since := time.UnixMilli(int64(q.Since))
@@ -268,10 +268,10 @@ func (o *objects) queue(q *semaphore.Queue, to []kind.Issue) []kind.Issue {
 	return append(to, c)
 }
 
-// maxNamed bounds how many names the text of an issue lists.
+// maxNamed is the maximum number of names in an issue text.
 const maxNamed = 8
 
-// joined lists the first maxNamed names, and counts the rest.
+// joined lists the first maxNamed names, and counts the remaining names.
 func joined(names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -281,7 +281,7 @@ func joined(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// shards returns shard ids in the form of About.Shards.
+// shards formats shard ids for About.Shards.
 func shards(ids ...uint64) (texts []string) {
 	for _, id := range ids {
 		texts = append(texts, strconv.FormatUint(id, 10))
@@ -292,13 +292,13 @@ func shards(ids ...uint64) (texts []string) {
 const (
 	// nearQuota is the used share above which a quota is an issue.
 	nearQuota = 0.8
-	// maxNodes bounds how many of the fullest nodes of a shard a list shows.
+	// maxNodes is the maximum number of a shard's fullest nodes that a list shows.
 	maxNodes = 20
 )
 
-// AddQuotas adds the nearly used-up quotas of a shard that the host leads, and of the shard's fullest nodes. Quotas in
-// this host's settings (given) that differ from the quotas in force are an issue too: the settings of a shard's
-// leader count, so the quotas would change with the leader.
+// AddQuotas adds the almost exhausted quotas of a shard that the host leads, and of the shard's fullest nodes. It
+// also adds an issue if the quotas in this host's settings (given) differ from the quotas in effect: a shard uses its
+// leader's settings, so the quotas would change with the leader.
 func (l *List) AddQuotas(host string, r *replica.Replica, given shard.Limits, nodes Nodes) {
 	u := r.Machine.Usage(0)
 	near := func(about kind.About, u shard.Usage) {

@@ -11,62 +11,63 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Own is the state of the host itself, as the input of AddOwn.
+// Own is the host's own state, as input for AddOwn.
 type Own struct {
 	Name     string
-	NotReady error // why the host is not ready; nil if the host is ready
-	// Refusal is why the host refuses changes, nil if the host accepts changes. Of the Total bytes of the disk Free
-	// are free. The host refuses changes while fewer than Low bytes are free. Total is 0 if the space is unknown.
+	NotReady error // nil if the host is ready
+	// Refusal is the reason why the host rejects changes, nil if it accepts changes. Free and Total are the free and
+	// total bytes on the disk. The host rejects changes while fewer than Low bytes are free. Total is 0 if the disk
+	// space is unknown.
 	Refusal          error
 	Free, Total, Low uint64
-	// Live is how much memory is in use, and High the mark above which changes are refused. High is 0 if the memory is
+	// Live is the memory in use, and High the mark above which changes are rejected. High is 0 if memory use is
 	// unknown.
 	Live, High uint64
-	// CommitP99 is the time within which 99 of 100 recent batches of changes took effect. Requests is how many requests
+	// CommitP99 is the 99th percentile of commit times for recent batches. Requests is the number of requests that
 	// the host answered during the measurement.
 	CommitP99 time.Duration
 	Requests  uint64
-	Stalls    uint64 // times the host stood still for too long to vouch for its clients, since the start
-	Refused   uint64 // connections refused or lost, since the start
-	Slow      int    // watches that do not read as fast as things change
-	// Open is the number of open connections, and every connection is a file. Files is how many files the process may
-	// open, 0 if the limit is unknown.
+	Stalls    uint64 // stalls too long to vouch for clients, since host start
+	Refused   uint64 // connections refused or lost, since host start
+	Slow      int    // watches that read more slowly than changes arrive
+	// Open is the number of open connections; each uses a file descriptor. Files is the process's file descriptor
+	// limit, 0 if unknown.
 	Open, Files  uint64
 	Certificates []Certificate
 	Behind       []Behind
 }
 
-// Certificate says when a certificate of the host ends.
+// Certificate is the expiry time of one of the host's certificates.
 type Certificate struct {
 	Use string // who sees the certificate: "clients" or "hosts"
 	End time.Time
 }
 
-// Behind is how many entries of a shard's log this host has stored and not yet applied.
+// Behind is the number of entries in a shard's log that this host has stored but not yet applied.
 type Behind struct{ Shard, Entries uint64 }
 
 const (
-	// slowCommit is how long a leader may be silent before followers replace the leader: a disk that takes as long for
-	// a batch keeps the leader silent. enoughRequests is the least number of requests to judge the disk by.
+	// slowCommit is how long a leader may be silent before followers replace it: a disk that takes this long for a
+	// batch keeps the leader silent. enoughRequests is the minimum number of requests needed to judge the disk.
 	slowCommit     = 300 * time.Millisecond
 	enoughRequests = 50
-	// fewFiles is the limit of open files below which a host cannot serve many clients. manyFiles is the used share of
-	// the limit above which the limit is an issue.
+	// fewFiles is the file descriptor limit below which a host cannot serve many clients. manyFiles is the used share
+	// above which the limit is an issue.
 	fewFiles  = 8192
 	manyFiles = 0.8
 	// manyEntries is a lag that a host does not reach in normal operation.
 	manyEntries = 10_000
-	// soonOver is how long before its end a certificate becomes an issue.
+	// soonOver is how long before its expiry a certificate becomes an issue.
 	soonOver = 14 * 24 * time.Hour
 )
 
-// whyNot returns why a host is not ready, without the package and the verdict around the cause, because the kind of the
-// issue says both.
+// whyNot returns why a host is not ready, without the package and verdict around the cause, because the issue kind
+// already contains both.
 func whyNot(err error) string {
 	return strings.TrimSuffix(strings.TrimPrefix(err.Error(), "server: "), ": "+replica.ErrNotReady.Error())
 }
 
-// AddOwn adds the issues about the host itself.
+// AddOwn adds the issues with the host itself.
 func (l *List) AddOwn(o *Own) {
 	add := func(k kind.Kind, format string, args ...any) *kind.Issue {
 		l.Add(kind.New(k, kind.About{Host: o.Name}, fmt.Sprintf(format, args...)))

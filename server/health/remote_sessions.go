@@ -10,25 +10,28 @@ import (
 )
 
 const (
-	// maxRemote bounds the remote sessions that lists of health issues name; the others are ids.
+	// maxRemote is the maximum number of remote sessions that health issues describe; further sessions are listed by
+	// id only.
 	maxRemote = 1024
-	// shownFor is how old the word of a home may be, and how long a home that gave none is not asked again.
+	// shownFor is how long a home shard's answer is used, and how long a home shard without an answer is not asked
+	// again.
 	shownFor = 10 * time.Second
 )
 
-// RemoteSessions are the sessions with their homes elsewhere that lists of health issues name.
+// RemoteSessions are the sessions with remote home shards that health issues name.
 type RemoteSessions struct {
 	mu   sync.Mutex
 	have map[shard.SessionID]*remoteSession
 }
 
-// remoteSession is such a session as its home showed it, and nothing but an id if the home did not.
+// remoteSession is a remote session as last described by its home shard, or only an id if the home shard has not
+// answered.
 type remoteSession struct {
 	shown       protocol.Session
 	asked, used time.Time
 }
 
-// Shown returns a session as its home showed the session last. The next Learn asks the home, if that is long ago.
+// Shown returns a session as last described by its home shard. If the description is old, the next Learn asks again.
 func (rs *RemoteSessions) Shown(id shard.SessionID, now time.Time) protocol.Session {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -47,8 +50,8 @@ func (rs *RemoteSessions) Shown(id shard.SessionID, now time.Time) protocol.Sess
 	return x.shown
 }
 
-// Learn asks the homes of the sessions that were named and not asked about lately, and returns whether any was shown
-// that had not been. Sessions that no list has named lately are forgotten.
+// Learn asks the home shards of named sessions that were not asked recently, and reports whether any new session was
+// described. Sessions that no list has named recently are dropped.
 func (rs *RemoteSessions) Learn(now time.Time,
 	ask func([]shard.SessionID, func(map[shard.SessionID]protocol.Session))) (news bool) {
 	var ids []shard.SessionID

@@ -11,11 +11,11 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// anchorEvery is how often a host with a growing log notes how far its own log and the logs of other hosts are. A
-// host without new log entries writes nothing, and is not woken.
+// anchorEvery is the interval at which a host with a growing log records its own log progress and that of other
+// hosts. A host without new log entries writes nothing, and is not woken.
 const anchorEvery = 2 * time.Second
 
-// logSynced is called with the duration of every sync of the log.
+// logSynced is called with the duration of each log sync.
 func (h *Host) logSynced(took time.Duration) {
 	h.logSyncs.Observe(int64(took))
 	h.syncTime.Note(took)
@@ -25,7 +25,7 @@ func (h *Host) logSynced(took time.Duration) {
 	}
 }
 
-// keepAnchored writes the anchor of the directory again and again while the log grows.
+// keepAnchored rewrites the directory's anchor repeatedly while the log grows.
 func (h *Host) keepAnchored() {
 	failed := false
 	for {
@@ -48,8 +48,7 @@ func (h *Host) keepAnchored() {
 	}
 }
 
-// noteProgress writes down how far the log of this host is, how far the logs of other hosts are known to be, and the
-// feature level of the data.
+// noteProgress records this host's log progress, the known progress of other hosts, and the data's feature level.
 func (h *Host) noteProgress(stopped bool) error {
 	confirmed := make(map[hosts.Incarnation][]rafttransport.Position)
 	for _, c := range h.raft.Confirmed() {
@@ -64,7 +63,7 @@ func (h *Host) noteProgress(stopped bool) error {
 	return err
 }
 
-// confirmed is how far other hosts had confirmed at the last write of noteProgress.
+// confirmed returns the other hosts' confirmed progress as recorded by the last noteProgress.
 func (h *Host) confirmed() (list []raftlog.Confirmed) {
 	for _, k := range *h.known.Load() {
 		for _, p := range h.seen.Confirmed(k.Incarnation) {
@@ -82,9 +81,9 @@ func (h *Host) logDamaged(err error) {
 	h.halt(err)
 }
 
-// runsElsewhere refuses a later start of a directory while the process of an earlier start still answers: two
-// directories with one history run, and the later start is a copy's. A killed process does not answer; only the
-// process of the later start can answer at the address of a killed one.
+// runsElsewhere refuses a later start with a directory while the process from an earlier start still answers: two
+// directories with the same history are running, and the later start used a copy. A killed process does not answer;
+// only the later start's process can answer at its address.
 func (h *Host) runsElsewhere(member *identity.Known, start hosts.Start) *rafttransport.Refused {
 	newest := h.seen.Newest(member.Incarnation)
 	peers := h.peers.Load()

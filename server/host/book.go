@@ -10,17 +10,17 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// addressBook is where other hosts are, as far as this host knows. The records have the address of a host's last
-// boot. If the settings list a different address, the listed address counts until this host has met the process of
-// the recorded boot. So hosts find each other by their lists after all of them have moved.
+// addressBook contains the addresses of other hosts, as far as this host knows. The records contain a host's address
+// at its last boot. If the settings list a different address, the listed address is used until this host has met the
+// process from the recorded boot. So hosts find each other through their lists even after all of them have moved.
 type addressBook struct {
-	mu      sync.Mutex                        // guards the next fields
-	written []identity.Known                  // by the records, or by the written copy of the records
-	heard   []identity.Known                  // joined later than all hosts in written; from other hosts
+	mu      sync.Mutex                        // guards the fields below
+	written []identity.Known                  // from the records, or from the saved copy of the records
+	heard   []identity.Known                  // hosts that joined later than all hosts in written; reported by other hosts
 	met     map[hosts.Incarnation]hosts.Start // met by this process
 }
 
-// knownBy fills the book with the hosts of an earlier process.
+// knownBy fills the book with the hosts saved by an earlier process.
 func (h *Host) knownBy(written []identity.Known) []identity.Known {
 	h.book.mu.Lock()
 	defer h.book.mu.Unlock()
@@ -33,7 +33,7 @@ func (h *Host) knownBy(written []identity.Known) []identity.Known {
 	return known
 }
 
-// present returns the present addresses of hosts. The lock of the book is held.
+// present returns the hosts' current addresses. The book's lock is held.
 func (h *Host) present() []identity.Known {
 	known := slices.Concat(h.book.written, h.book.heard)
 	for i := range known {
@@ -50,7 +50,7 @@ func (h *Host) present() []identity.Known {
 	return known
 }
 
-// meet notes the running process of a host.
+// meet records the running process of a host.
 func (h *Host) meet(incarnation hosts.Incarnation, start hosts.Start) {
 	h.book.mu.Lock()
 	defer h.book.mu.Unlock()
@@ -61,7 +61,7 @@ func (h *Host) meet(incarnation hosts.Incarnation, start hosts.Start) {
 	h.goByBook()
 }
 
-// goByBook gives the peers the present addresses of hosts, after a change. The lock of the book is held.
+// goByBook passes changed host addresses to the peers. The book's lock is held.
 func (h *Host) goByBook() {
 	known := h.present()
 	if slices.Equal(known, *h.known.Load()) {
@@ -73,7 +73,7 @@ func (h *Host) goByBook() {
 	}
 }
 
-// hostsChanged replaces the records of hosts.
+// hostsChanged replaces the host records.
 func (h *Host) hostsChanged(r *hosts.Records) {
 	h.book.mu.Lock()
 	before := h.book.all()
@@ -99,7 +99,7 @@ func (h *Host) hostsChanged(r *hosts.Records) {
 	}
 }
 
-// bookOf returns the part of the records that must be known without them.
+// bookOf returns the part of the records that a host must know before it can read them.
 func bookOf(r *hosts.Records) (book []identity.Known) {
 	for _, x := range r.Hosts() {
 		book = append(book, identity.Known{
@@ -111,7 +111,7 @@ func bookOf(r *hosts.Records) (book []identity.Known) {
 	return book
 }
 
-// reachable returns the hosts to reach and to let in.
+// reachable returns the hosts to connect to and to accept.
 func reachable(known []identity.Known) (all []rafttransport.Host) {
 	for _, k := range known {
 		if !k.Expelled {
@@ -121,8 +121,8 @@ func reachable(known []identity.Known) (all []rafttransport.Host) {
 	return all
 }
 
-// membersOf returns the ids of the hosts in a book that belong to the cluster. A host without a replica finds the
-// governing host among these ids only.
+// membersOf returns the ids of the hosts in a book that belong to the cluster. A host without a replica looks for the
+// governor only among these.
 func membersOf(known []identity.Known) (ids []shard.HostID) {
 	for _, k := range known {
 		if !k.Expelled {

@@ -16,8 +16,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// claim takes the directory and the addresses, which may belong to another process, and reads the files named by the
-// settings. claim reports all mistakes together, and writes nothing before the report.
+// claim takes the directory and the addresses, which may be in use by another process, and reads the files named by
+// the settings. claim reports all errors together, and writes nothing before the report.
 func (h *Host) claim() (err error) {
 	var wrong problems
 	if h.directory, err = identity.Claim(h.settings.DataDir); err != nil {
@@ -58,7 +58,7 @@ func (h *Host) loadCertificates() (err error) {
 	return aboutSetting("tls-cert", err)
 }
 
-// checkRaftCertificates checks that the files are good. The log reads the files itself.
+// checkRaftCertificates checks the certificate files. The log reads the files itself.
 func (h *Host) checkRaftCertificates() error {
 	s := &h.settings
 	if s.RaftTLSCert == "" {
@@ -68,7 +68,7 @@ func (h *Host) checkRaftCertificates() error {
 	return aboutSetting("raft-tls-cert", err)
 }
 
-// warnReadable warns of files with secrets that every user of the machine can read or change.
+// warnReadable warns about secret files that every user on the machine can read or change.
 func (h *Host) warnReadable() {
 	s := &h.settings
 	for _, f := range []struct{ setting, path string }{
@@ -87,10 +87,10 @@ func (h *Host) warnReadable() {
 	}
 }
 
-// maxRaftSecret is the longest file of a secret, in bytes.
+// maxRaftSecret is the maximum length of a secret file, in bytes.
 const maxRaftSecret = 4096
 
-// readRaftSecret reads the secret of the cluster. White space around the secret does not count.
+// readRaftSecret reads the cluster secret. Surrounding white space is ignored.
 func (h *Host) readRaftSecret() error {
 	path := h.settings.RaftSecretFile
 	if path == "" {
@@ -115,7 +115,7 @@ func (h *Host) listenAdmin() (err error) {
 	return aboutSetting("admin-listen", err)
 }
 
-// maxConnections is how many client connections a listener takes.
+// maxConnections returns the maximum number of client connections per listener.
 func (h *Host) maxConnections() int { return h.settings.ConnectionLimit(transport.FileConnections()) }
 
 func (h *Host) listenPlain() error {
@@ -160,14 +160,14 @@ func (h *Host) listenRaft() (err error) {
 	return aboutSetting("raft-listen", err)
 }
 
-// advertised returns the addresses for clients and other hosts. A port chosen by the system is known only now.
+// advertised returns the addresses for clients and other hosts. A port that the system has chosen is known only now.
 func (h *Host) advertised() (client, admin string) {
 	s := &h.settings
 	listens := cmp.Or(h.addresses.TLS, h.addresses.Client)
 	return withPort(s.Advertise, listens), withPort(s.AdminAdvertise(), h.addresses.Admin)
 }
 
-// withPort returns the address, with the port of the listener in the place of port 0.
+// withPort replaces port 0 in the address with the listener's port.
 func withPort(address, listener string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || port != "0" {

@@ -26,7 +26,7 @@ func (h *Host) Cluster() (admin.Cluster, error) {
 	return page, nil
 }
 
-// clusterPage returns a cluster in the form of the page.
+// clusterPage converts a cluster to the page's form.
 func clusterPage(c *overview.Cluster) admin.Cluster {
 	page := admin.Cluster{
 		ID: c.Records.Cluster(), Generation: c.Records.Generation().Number, Governor: uint64(c.Governor),
@@ -46,7 +46,7 @@ func clusterPage(c *overview.Cluster) admin.Cluster {
 	return page
 }
 
-// issuesOf returns the host's health issues in the form of the pages.
+// issuesOf converts the host's health issues to the pages' form.
 func issuesOf(list []health.Issue) []admin.HealthIssue {
 	shown := []admin.HealthIssue{}
 	for i := range list {
@@ -61,5 +61,5 @@ func issuesOf(list []health.Issue) []admin.HealthIssue {
 	return shown
 }
 
-// word returns a value in the form of the pages.
+// word formats a value for the pages.
 func word(v interface{ String() string }) string { return strings.ToLower(v.String()) }

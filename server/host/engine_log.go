@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// engineAttribute is on every line of the Raft engine.
+	// engineAttribute marks every log line from the Raft engine.
 	engineAttribute = "engine"
-	// unreachable is in the engine's line about an unreachable host, after the host's address and before the part
-	// that differs from line to line.
+	// unreachable appears in the engine's line about an unreachable host, after the host's address and before the
+	// variable part.
 	unreachable = " became unreachable"
-	// repeatEvery is how often a warning is repeated while the warning holds. Hosts try each other about once a
-	// second.
+	// repeatEvery is the interval at which a persistent warning is repeated. Hosts try to reach each other about once
+	// a second.
 	repeatEvery = 30 * time.Second
-	// maxRepeats bounds the remembered lines.
+	// maxRepeats is the maximum number of remembered lines.
 	maxRepeats = 1024
-	// otherDeployment is in the error about a host of a different deployment.
+	// otherDeployment appears in the error about a host from a different deployment.
 	otherDeployment     = "is of deployment"
 	otherDeploymentHint = "were all hosts given the same list of hosts, --cluster-name and --shards?"
 )
 
-// engineDetails are in lines that the engine writes as warnings or errors although no operator is concerned. The
-// check of the settings covers some of the lines, the line about an unreachable host makes up for details, a worker
-// of a busy machine may find several ticks of the clock at once, and elections have few ticks because ticks are long.
+// engineDetails appear in lines that the engine logs as warnings or errors although operators need not act. The
+// settings check covers some of the lines; the line about an unreachable host replaces details; a worker on a busy
+// machine may see several clock ticks at once; and elections have few ticks because ticks are long.
 var engineDetails = []string{
 	"mutual TLS disabled", "failed to get a connection to", "send batch failed", "connect and process failed",
 	"LocalTick msgs in one batch", "ElectionRTT is not a magnitude larger",
 }
 
-// engineLog passes on the lines of the Raft log that may ask an operator to act, and repeats them seldom. engineLog
-// moves the rest, such as every step of every election, to the debug level.
+// engineLog passes on the Raft log's lines that may require an operator to act, and limits their repetition.
+// engineLog moves all other lines, such as every election step, to the debug level.
 type engineLog struct {
 	slog.Handler
 	repeats *repeats
@@ -71,7 +71,7 @@ func (l engineLog) WithGroup(name string) slog.Handler {
 	return engineLog{l.Handler.WithGroup(name), l.repeats}
 }
 
-// attributes returns whether a line is the engine's, and the error of the line.
+// attributes reports whether a line is from the engine, and returns the line's error.
 func attributes(r *slog.Record) (fromEngine bool, reason string) {
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
@@ -90,19 +90,19 @@ func isEngineDetail(r *slog.Record) bool {
 	return r.Level < slog.LevelWarn || slices.ContainsFunc(engineDetails, is)
 }
 
-// repeatKey is equal for two lines with equal reports.
+// repeatKey returns the same key for lines that report the same condition.
 func repeatKey(r *slog.Record, reason string) string {
 	subject, _, _ := strings.Cut(r.Message, unreachable)
 	return subject + "\x00" + reason
 }
 
-// repeats is when every line was written last, by its key.
+// repeats maps each line's key to the time when the line was last written.
 type repeats struct {
 	mu   sync.Mutex
 	last map[string]time.Time
 }
 
-// due reports whether the line is to be written, and remembers the time if so.
+// due reports whether the line should be written. If so, due remembers the time.
 func (r *repeats) due(key string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

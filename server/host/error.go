@@ -10,24 +10,24 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// Kind is the kind of an error of Start. The kind says whether a new start can succeed without a change.
+// Kind classifies an error from Start. The kind shows whether a new start can succeed without a change.
 type Kind int
 
-// The kinds of errors. Of several errors, the smallest kind counts: a new start does not mend the error.
+// Error kinds. Of several errors, the smallest kind is reported, because a new start alone cannot repair it.
 const (
-	// KindSettings: the settings, or the files named by the settings, are wrong.
+	// KindSettings: the settings, or files named by the settings, are wrong.
 	KindSettings Kind = iota + 1
-	// KindData: the data directory cannot be used, because it is in use, damaged, or a different host's.
+	// KindData: the data directory cannot be used, because it is in use, damaged, or belongs to another host.
 	KindData
 	// KindAddress: the host cannot listen on an address. The address may be free later.
 	KindAddress
-	// KindRoom: the disk has no room for the files of a host. Room may be made later.
+	// KindRoom: the disk has too little space for a host's files. Space may be freed later.
 	KindRoom
-	// KindOther is anything else.
+	// KindOther is any other error.
 	KindOther
 )
 
-// Error is why a host did not start.
+// Error explains why a host did not start.
 type Error struct {
 	Kind Kind
 	Err  error
@@ -44,8 +44,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of an error of Start, or of the error of a halted host; KindOther if the error has no kind.
-// An error for want of room counts as KindRoom, because the write can succeed later.
+// KindOf returns the kind of an error from Start or from a halted host; KindOther if the error has no kind. An error
+// caused by a full disk counts as KindRoom, because the write can succeed later.
 func KindOf(err error) Kind {
 	e, ok := errors.AsType[*Error](err)
 	switch {
@@ -59,7 +59,7 @@ func KindOf(err error) Kind {
 	return KindOther
 }
 
-// problems gathers errors, to report all of them together.
+// problems collects errors, to report all of them together.
 type problems struct {
 	kind Kind
 	all  []any // errors
@@ -78,7 +78,7 @@ func (p *problems) add(kind Kind, errs ...error) {
 	}
 }
 
-// err returns nil if there are no problems.
+// err returns the collected problems as an error, nil if there are none.
 func (p *problems) err() error {
 	switch len(p.all) {
 	case 0:
@@ -89,7 +89,7 @@ func (p *problems) err() error {
 	return &Error{p.kind, fmt.Errorf("the host cannot start:"+strings.Repeat("\n  - %w", len(p.all)), p.all...)}
 }
 
-// aboutSetting adds the name of the setting to an error.
+// aboutSetting adds the setting's name to an error.
 func aboutSetting(name string, err error) error {
 	if err == nil {
 		return nil
@@ -97,7 +97,7 @@ func aboutSetting(name string, err error) error {
 	return fmt.Errorf("--%s: %w", name, err)
 }
 
-// logKind is the kind of an error of opening the log.
+// logKind returns the kind for an error from opening the log.
 func logKind(err error) Kind {
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {

@@ -33,29 +33,30 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Options are the input of Start.
+// Options configures Start.
 type Options struct {
-	// Settings are the settings of signalbox serve: settings.Defaults with changes, or the result of settings.Load.
-	// Start completes and checks the settings. LogLevel and LogFormat are for the maker of the logger, and change
-	// nothing here.
+	// Settings are the same as for signalbox serve: settings.Defaults with changes, or the result of settings.Load.
+	// Start completes and checks them. LogLevel and LogFormat are for the code that creates the logger, and have no
+	// effect here.
 	Settings settings.Settings
-	// Version is the version of the program. The host reports the version to other hosts and clients: printable ASCII
-	// without spaces, up to 64 bytes. Empty stands for "devel".
+	// Version is the program version that the host reports to other hosts and clients: printable ASCII without
+	// spaces, at most 64 bytes. Empty means "devel".
 	Version string
-	// Log receives the log. Its handler must not block: see LogWriter. Nil means no log.
+	// Log receives log records. Its handler must not block: see LogWriter. nil disables logging.
 	Log *slog.Logger
-	// LogLinesDropped counts the lines of the log that were lost, for the metrics. May be nil.
+	// LogLinesDropped returns the number of lost log lines, for metrics. May be nil.
 	LogLinesDropped func() uint64
-	// Halt is called when the host cannot go on, before Done is closed. Halt may end the process; after a return, or
-	// if Halt is nil, the host closes its connections and serves no more. All goroutines may call Halt, more than
-	// once.
+	// Halt is called if the host cannot continue, before Done is closed. Halt may end the process. If Halt returns or
+	// is nil, the host closes its connections and stops serving. Halt must be safe for concurrent use, and may be
+	// called more than once.
 	Halt func(error)
-	// AdjustLog changes the configuration of the Raft log, for tests beyond the range of the settings. May be nil.
+	// AdjustLog changes the Raft log's configuration, for tests that need values outside the settings' range. May be
+	// nil.
 	AdjustLog func(*raftlog.Config)
 }
 
-// Host is a running host. Start fills the fields from top to bottom, and Close takes the parts down from bottom to
-// top. Many goroutines at once may call the methods.
+// Host is a running host. Start fills the fields from top to bottom, and Close takes the components down from bottom
+// to top. Methods are safe for concurrent use.
 type Host struct {
 	options  Options
 	settings settings.Settings
@@ -65,31 +66,31 @@ type Host struct {
 	directory     *identity.Directory
 	tokens        *access.File                 // nil: no tokens
 	rules         *meta.AccessImport           // nil: no access rules to import
-	access        string                       // of the plan for a bootstrap
+	access        string                       // the source of client admission, for the bootstrap plan
 	joinToken     *join.Token                  // nil: no join token
 	certificates  *transport.CertificateSource // nil: clients do not use TLS
 	admin         *admin.Server                // nil: no admin listener
 	stats         transport.Stats
 	listeners     []transport.Listener
 	addresses     Addresses
-	raftListener  net.Listener // nil: the host does not listen for other hosts
+	raftListener  net.Listener // nil: no listener for other hosts
 	disk          *diskguard.Guard
 	memory        *memguard.Guard
 	start         hosts.Start
-	seen          *identity.Peers                         // progress and starts of other hosts
-	known         atomic.Pointer[[]identity.Known]        // the hosts of the cluster, empty before its bootstrap
-	book          addressBook                             // the source of known
-	learning      learning                                // about hosts missing in book
-	bootstrapping atomic.Pointer[bootstrap.Runner]        // nil: the host is not to bootstrap with other hosts
-	joining       atomic.Pointer[join.Runner]             // nil: the host is not to join other hosts
-	joinServer    atomic.Pointer[join.Server]             // nil: the host cannot let other hosts join yet
-	peers         atomic.Pointer[rafttransport.Transport] // nil: the host reaches no other hosts
+	seen          *identity.Peers                         // other hosts' progress and starts
+	known         atomic.Pointer[[]identity.Known]        // the cluster's hosts, empty before the bootstrap
+	book          addressBook                             // the source for known
+	learning      learning                                // looks up hosts missing from book
+	bootstrapping atomic.Pointer[bootstrap.Runner]        // nil: no bootstrap with other hosts
+	joining       atomic.Pointer[join.Runner]             // nil: the host does not join a cluster
+	joinServer    atomic.Pointer[join.Server]             // nil: other hosts cannot join through this host yet
+	peers         atomic.Pointer[rafttransport.Transport] // nil: no connections to other hosts
 	identity      identity.Identity
 	logSyncs      *metrics.Histogram
 	syncTime      pipeline.Shortest
 	logGrew       chan struct{} // has a token if the log has grown since the last note of its end
 	logSnapshots  *server.SnapshotTransfers
-	doors         atomic.Pointer[func(io.Writer)] // write the metrics of doors beside the host; nil: no doors
+	doors         atomic.Pointer[func(io.Writer)] // write the metrics of additional gateways; nil: no gateways
 	raftSecret    []byte                          // nil: no secret
 	oneSecret     atomic.Pointer[string]          // differInSecret's text; nil: no host differs
 	raftRefused   [rafttransport.Refusals]atomic.Uint64
@@ -99,19 +100,19 @@ type Host struct {
 
 	ctx      context.Context // ends when the host is closed
 	cancel   context.CancelFunc
-	arriving sync.WaitGroup // the rest of Start, in goroutines
+	arriving sync.WaitGroup // goroutines that complete Start
 	stopping atomic.Bool
 	closed   sync.Once
 
 	halted  sync.Once
-	halting sync.WaitGroup // the rest of halt, in goroutines
+	halting sync.WaitGroup // goroutines that complete halt
 	failure error          // set before done is closed
-	done    chan struct{}  // closed when the host cannot go on
+	done    chan struct{}  // closed when the host cannot continue
 }
 
-// Start brings a host up. Start returns when the host takes part in its cluster, which may be before the host is
-// ready, or when the host starts looking for the hosts of its list, to bootstrap with them. After a failure, Start
-// returns an *Error and leaves nothing behind except a directory, which the next Start accepts.
+// Start starts a host. It returns when the host participates in its cluster, which may be before the host is ready.
+// If the host bootstraps with other hosts, Start returns when the host begins to look for the hosts in its list. On
+// failure, Start returns an *Error and leaves nothing behind except a directory, which the next Start accepts.
 func Start(o Options) (_ *Host, err error) {
 	h := &Host{
 		options: o, log: o.Log, began: time.Now(), done: make(chan struct{}), logGrew: make(chan struct{}, 1),
@@ -160,7 +161,7 @@ func Start(o Options) (_ *Host, err error) {
 	return h, nil
 }
 
-// arrive makes the host take part in its cluster.
+// arrive makes the host participate in its cluster.
 func (h *Host) arrive() error {
 	if err := h.askPeers(); err != nil {
 		return err
@@ -180,9 +181,9 @@ func (h *Host) arrive() error {
 	return nil
 }
 
-// Opened implements transport.Handler. The listeners are opened before the server, so an address in use is found
-// before anything is written. Until the server is open, connections are refused. A program may give the host
-// connections of a transport of its own, such as transport.NewInside, and closes them itself.
+// Opened implements transport.Handler. The listeners are opened before the server, so that an address in use is
+// detected before anything is written. Connections are refused until the server is open. A program may pass
+// connections from its own transport, such as transport.NewInside, and must close them itself.
 func (h *Host) Opened(c transport.Conn) transport.Events {
 	core := h.core.Load()
 	if core == nil || h.Err() != nil {
@@ -191,7 +192,7 @@ func (h *Host) Opened(c transport.Conn) transport.Events {
 	return core.Opened(c)
 }
 
-// NoteAct writes into the history of the cluster that a caller did something through a door of this host, and why.
+// NoteAct records in the cluster's audit log what a caller did through a gateway on this host, and why.
 func (h *Host) NoteAct(ctx context.Context, a audit.Note) error {
 	core := h.core.Load()
 	if core == nil {
@@ -200,8 +201,8 @@ func (h *Host) NoteAct(ctx context.Context, a audit.Note) error {
 	return core.NoteAct(ctx, a)
 }
 
-// ReportLoad records what the host did lately, for clients that ask. No client can ask before the host has started,
-// so an earlier report is lost. The host of an embedding program that never calls ReportLoad answers that its load is
+// ReportLoad records the host's recent load, for clients that ask. No client can ask before the host has started, so
+// an earlier report is discarded. If an embedding program never calls ReportLoad, the host answers that its load is
 // unknown.
 func (h *Host) ReportLoad(l server.Load) {
 	if core := h.core.Load(); core != nil {
@@ -209,12 +210,12 @@ func (h *Host) ReportLoad(l server.Load) {
 	}
 }
 
-// reserveName is the file in the data directory that holds room on its disk.
+// reserveName is the file in the data directory that reserves disk space.
 const reserveName = "reserve"
 
 func (h *Host) openLog() (err error) {
 	s := &h.settings
-	// Both timeouts must outlast an election, and a long tick makes an election long.
+	// Both timeouts must be longer than an election, whose duration grows with the tick.
 	timeout := max(raftlog.DefaultProposalTimeout,
 		4*time.Duration(raftlog.ElectionTicks(s.RaftHeartbeatInterval))*s.RaftHeartbeatInterval)
 	config := raftlog.Config{
@@ -242,7 +243,7 @@ func (h *Host) openLog() (err error) {
 	return nil
 }
 
-// coreConfig is the configuration of the server.
+// coreConfig returns the server's configuration.
 func (h *Host) coreConfig() server.Config {
 	s := &h.settings
 	domain, _ := host.ParseDomain(s.FailureDomain) // the settings were checked
@@ -276,8 +277,8 @@ func (h *Host) coreConfig() server.Config {
 	return c
 }
 
-// Identity is the identity of the data directory: the id of the cluster, the number of its shards, and the host's own
-// id. A host that is to bootstrap with other hosts has no cluster and no id before the bootstrap.
+// Identity returns the data directory's identity: the cluster id, the number of shards, and the host's own id. A host
+// that bootstraps with other hosts has no cluster and no id before the bootstrap.
 func (h *Host) Identity() identity.Identity {
 	if h.directory == nil {
 		return identity.Identity{}
@@ -285,11 +286,12 @@ func (h *Host) Identity() identity.Identity {
 	return h.directory.Identity()
 }
 
-// Addresses are the addresses of the host's listeners, and the advertised addresses. An unwanted address is empty.
+// Addresses are the addresses of the host's listeners, and the advertised addresses. The address of a disabled
+// listener is empty.
 type Addresses struct {
 	// Client is for clients without TLS, TLS for clients with TLS.
 	Client, TLS string
-	// Raft is for other hosts. A host alone does not listen for hosts.
+	// Raft is for other hosts. A single host does not listen for other hosts.
 	Raft string
 	// Admin is for health, metrics and status over HTTP.
 	Admin string
@@ -300,7 +302,7 @@ type Addresses struct {
 // Addresses returns the addresses of the host, with the actual ports.
 func (h *Host) Addresses() Addresses { return h.addresses }
 
-// Ready returns why the host does not serve, and nil if the host serves.
+// Ready returns why the host does not serve, nil if it serves.
 func (h *Host) Ready() error {
 	if reason := admin.NotReady(h.Checks()); reason != "" {
 		return errors.New(reason)
@@ -308,11 +310,11 @@ func (h *Host) Ready() error {
 	return nil
 }
 
-// readyPoll is how often WaitReady asks.
+// readyPoll is the poll interval for WaitReady.
 const readyPoll = 5 * time.Millisecond
 
-// WaitReady waits until the host serves. At the end of the context WaitReady returns what the host lacks, with the
-// error of the context. WaitReady returns at once, with the reason, if the host cannot go on.
+// WaitReady waits until the host serves. If the context ends first, WaitReady returns what the host lacks, with the
+// context's error. If the host cannot continue, WaitReady returns the reason immediately.
 func (h *Host) WaitReady(ctx context.Context) error {
 	poll := time.NewTicker(readyPoll)
 	defer poll.Stop()
@@ -337,10 +339,10 @@ func (h *Host) Open() bool {
 	return core != nil && core.Open()
 }
 
-// Done is closed when the host cannot go on. Err then says why.
+// Done returns a channel that is closed when the host cannot continue. Err then returns the reason.
 func (h *Host) Done() <-chan struct{} { return h.done }
 
-// Err is why the host cannot go on, nil while the host can.
+// Err returns the reason why the host cannot continue, nil while it can.
 func (h *Host) Err() error {
 	select {
 	case <-h.done:
@@ -350,8 +352,7 @@ func (h *Host) Err() error {
 	}
 }
 
-// halt is called when the host must neither serve nor apply anything from now on, possibly with locks of the server
-// held.
+// halt is called if the host must stop serving and applying immediately, possibly with server locks held.
 func (h *Host) halt(err error) {
 	if h.options.Halt != nil {
 		h.options.Halt(err)
@@ -359,6 +360,6 @@ func (h *Host) halt(err error) {
 	h.halted.Do(func() {
 		h.failure = err
 		close(h.done)
-		h.halting.Go(h.closeListeners) // not here: closing waits for calls of the server
+		h.halting.Go(h.closeListeners) // in a goroutine, because closing waits for server calls
 	})
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// ErrNotBootstrapped is returned where a host with an empty directory must not make a cluster by itself.
+// ErrNotBootstrapped is returned if a host with an empty directory may not create a cluster automatically.
 var ErrNotBootstrapped = errors.New("no cluster is begun by itself in an empty directory")
 
-// ErrExists is returned by Init where the directory belongs to a host of a cluster.
+// ErrExists is returned by Init if the directory belongs to a host in a cluster.
 var ErrExists = errors.New("the data directory belongs to a host of a cluster")
 
-// identify makes sure the directory belongs to this host, watches the disk and the memory, and begins a start on the
-// directory.
+// identify ensures that the directory belongs to this host, monitors the disk and memory, and records a new start in
+// the directory.
 func (h *Host) identify() (err error) {
 	if err = loadOrMake(h.directory, &h.settings, h.options.Version); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (h *Host) identify() (err error) {
 		Reserve: filepath.Join(h.settings.DataDir, reserveName),
 	})
 	h.memory = memguard.Start(h.settings.Memory().Guard(h.log))
-	// Even a full disk has room for the start now: the guard has given the reserve back.
+	// Even a full disk has space for this write, because the guard has released the reserve.
 	if h.start, err = h.directory.Begin(); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (h *Host) identify() (err error) {
 	return err
 }
 
-// expected is the part of the settings that the identity must agree with.
+// expected returns the part of the settings that must match the identity.
 func expected(s *settings.Settings, version string) identity.Expected {
 	want := identity.Expected{HostName: s.Name, ClusterName: s.ClusterName, Shards: s.Shards, Version: version}
 	if s.HasList() {
@@ -60,8 +60,8 @@ func expected(s *settings.Settings, version string) identity.Expected {
 	return want
 }
 
-// loadOrMake loads the identity of a directory. A new directory gets an incarnation; the directory of a host alone on
-// its machine gets a cluster as well.
+// loadOrMake loads a directory's identity. A new directory gets an incarnation; the directory of a single host on its
+// machine also gets a cluster.
 func loadOrMake(d *identity.Directory, s *settings.Settings, version string) error {
 	id, err := d.Load(expected(s, version))
 	isNew := errors.Is(err, identity.ErrNone)
@@ -79,10 +79,10 @@ func loadOrMake(d *identity.Directory, s *settings.Settings, version string) err
 		}
 	}
 	switch {
-	case s.HasPeers(): // the host is bootstrapped with its peers
+	case s.HasPeers(): // the host bootstraps with its peers
 		return nil
 	case s.Joins() && !isNew && id.Promise != (hosts.Incarnation{}):
-		return d.Redraw() // the hosts of its list may count on the old incarnation
+		return d.Redraw() // the hosts in its list may rely on the old incarnation
 	case s.Joins():
 		return nil
 	}
@@ -94,7 +94,7 @@ func bootstrapAlone(d *identity.Directory, s *settings.Settings) error {
 		s.HasAccessControl())
 }
 
-// notBootstrapped says what to type.
+// notBootstrapped returns an error that says which command to run.
 func notBootstrapped(s *settings.Settings) error {
 	what := []string{"--data-dir " + s.DataDir, "--name " + s.Name}
 	if s.ClusterName != "" {
@@ -114,9 +114,9 @@ func notBootstrapped(s *settings.Settings) error {
 		s.DataDir, options, options)
 }
 
-// Init makes a cluster of one host in an empty directory, and does not start the host. A start does not make a
-// cluster by itself if other machines can reach the host, so Init does. Init returns an *Error; ErrExists if the host
-// is in a cluster.
+// Init creates a cluster with one host in an empty directory, and does not start the host. Use Init if other machines
+// can reach the host, because a start then never creates a cluster automatically. Init returns an *Error, with
+// ErrExists if the host is already in a cluster.
 func Init(o Options) (identity.Identity, error) {
 	s, err := o.Settings.Complete()
 	if err != nil {
@@ -158,7 +158,7 @@ func initialize(d *identity.Directory, s *settings.Settings, version string) err
 	return bootstrapAlone(d, s)
 }
 
-// plan is the plan on which hosts that are bootstrapped together must agree.
+// plan returns the plan on which hosts that bootstrap together must agree.
 func (h *Host) plan() bootstrap.Plan {
 	s := &h.settings
 	return bootstrap.Plan{Cluster: s.ClusterName, Shards: cmp.Or(s.Shards, settings.DefaultShards), Access: h.access,

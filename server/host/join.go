@@ -16,7 +16,7 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// readJoinToken reads the join token, and checks that the host knows other hosts by the authority named in the token.
+// readJoinToken reads the join token, and checks that the host trusts the authority named in the token.
 func (h *Host) readJoinToken() error {
 	text := h.settings.JoinToken
 	if path := h.settings.JoinTokenFile; path != "" {
@@ -41,7 +41,7 @@ func (h *Host) readJoinToken() error {
 	return aboutSetting("join-token-file", token.CheckAuthorities(trusted))
 }
 
-// authorities returns the authorities that sign the certificates of hosts, or nothing if hosts do not use TLS.
+// authorities returns the authorities that sign host certificates, or nothing if hosts do not use TLS.
 func (h *Host) authorities() ([]join.Authority, error) {
 	if h.settings.RaftTLSCA == "" {
 		return nil, nil
@@ -50,7 +50,7 @@ func (h *Host) authorities() ([]join.Authority, error) {
 	return join.Authorities(text), aboutSetting("raft-tls-ca", err)
 }
 
-// newcomer is this host in the form of a host that asks to join.
+// newcomer returns this host as a Newcomer that asks to join.
 func (h *Host) newcomer() join.Newcomer {
 	s := &h.settings
 	return join.Newcomer{
@@ -101,7 +101,7 @@ func (h *Host) openJoinServer(core *server.Host) {
 	}))
 }
 
-// authority is the authority for a join token, nil if hosts do not use TLS.
+// authority returns the authority for a join token, nil if hosts do not use TLS.
 func (h *Host) authority() []byte {
 	all, err := h.authorities()
 	if err != nil {

@@ -11,23 +11,23 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// leadsPrefix begins the request by which the leader of shards announces itself. A build without announcements answers
-// with an error, without an effect at either end.
+// leadsPrefix is the prefix of requests by which a host announces the shards that it leads. A build without
+// announcements answers with an error that has no effect on either host.
 const leadsPrefix = `{"leads":`
 
-// leadsRequest is the request with that prefix.
+// leadsRequest is a request with leadsPrefix.
 type leadsRequest struct {
 	Leads []server.Led `json:"leads"`
 }
 
-// leadsNoted is the line of the log about an announcement.
+// leadsNoted is the log message for a received announcement.
 const leadsNoted = "a host has announced the shards that the host leads"
 
 var errNoPeer = errors.New("only the hosts of a cluster announce which shards they lead")
 
 func isLeads(request []byte) bool { return strings.HasPrefix(string(request), leadsPrefix) }
 
-// announceLed announces the leaderships of this host to all hosts.
+// announceLed announces the shards that this host leads to all hosts.
 func (h *Host) announceLed() {
 	if peers := h.peers.Load(); peers != nil {
 		for _, to := range peers.Hosts() {
@@ -36,8 +36,8 @@ func (h *Host) announceLed() {
 	}
 }
 
-// announceLedTo announces the leaderships of this host to one host. After a failure the announcement is repeated with
-// the next leadership, and with the next connection to the host.
+// announceLedTo announces the shards that this host leads to one host. After a failure, the announcement is repeated
+// with the next leadership change and with the next connection to the host.
 func (h *Host) announceLedTo(to shard.HostID) {
 	core, peers := h.core.Load(), h.peers.Load()
 	if core == nil || peers == nil || to == peers.Identity().Host {
@@ -59,7 +59,7 @@ func (h *Host) announceLedTo(to shard.HostID) {
 	}()
 }
 
-// answerLed notes the leaderships of another host.
+// answerLed records the shards that another host leads.
 func (h *Host) answerLed(peer *rafttransport.Peer, request []byte) ([]byte, error) {
 	core := h.core.Load()
 	switch {

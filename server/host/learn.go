@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// bookRequest asks a host which hosts of the cluster are in its book.
+	// bookRequest asks a host which cluster hosts are in its book.
 	bookRequest = `{"book":{}}`
-	// learnEvery is the least time between two rounds of bookRequest.
+	// learnEvery is the minimum time between two rounds of bookRequest.
 	learnEvery = time.Second
 )
 
 var errNotNamed = errors.New("only the hosts of a cluster hear of one another")
 
-// learning is the state of asking other hosts about hosts missing in the own records. A host that had no replica of
-// the meta shard for a while may have missed that a host has joined. The new host may lead the meta shard, and then
-// no host but the new one can fill the next replica here.
+// learning is the state for asking other hosts about hosts missing from the local records. A host that had no meta
+// shard replica for a while may have missed that a host joined. If the new host leads the meta shard, only the new
+// host can fill the next replica here.
 type learning struct {
-	mu    sync.Mutex // held while other hosts are asked, and guards the next field
+	mu    sync.Mutex // held while other hosts are asked; guards the next field
 	asked time.Time
 }
 
-// learn asks the known hosts for an unknown host.
+// learn asks the known hosts about an unknown host.
 func (h *Host) learn(id shard.HostID) {
 	peers := h.peers.Load()
 	if peers == nil {
@@ -59,7 +59,7 @@ func (h *Host) learn(id shard.HostID) {
 	}
 }
 
-// askBook returns the book of another host, or nothing if the host does not answer.
+// askBook returns another host's book, or nothing if that host does not answer.
 func askBook(ctx context.Context, peers *rafttransport.Transport, of shard.HostID) (book []identity.Known) {
 	answer, err := peers.Call(ctx, of, []byte(bookRequest))
 	if err != nil || json.Unmarshal(answer, &book) != nil {
@@ -76,8 +76,8 @@ func (h *Host) answerBook(peer *rafttransport.Peer) ([]byte, error) {
 	return json.Marshal(*h.known.Load())
 }
 
-// hear notes hosts in the book of another host that joined later than all hosts of the own records. hear reports
-// whether the host with the id is known now.
+// hear records hosts from another host's book that joined later than all hosts in the local records. It reports
+// whether the host with the id is now known.
 func (h *Host) hear(book []identity.Known, id shard.HostID) bool {
 	h.book.mu.Lock()
 	defer h.book.mu.Unlock()
@@ -92,7 +92,7 @@ func (h *Host) hear(book []identity.Known, id shard.HostID) bool {
 	return h.member(id) != nil
 }
 
-// member returns the entry of a host in the book, nil for an unknown host.
+// member returns a host's entry in the book, nil for an unknown host.
 func (h *Host) member(id shard.HostID) *identity.Known {
 	members := *h.known.Load()
 	i := slices.IndexFunc(members, func(k identity.Known) bool { return k.ID == id })
@@ -102,7 +102,7 @@ func (h *Host) member(id shard.HostID) *identity.Known {
 	return &members[i]
 }
 
-// latest is the id of the host that has joined last, by the own records. The lock is held.
+// latest returns the id of the most recently joined host in the local records. The lock is held.
 func (b *addressBook) latest() (id shard.HostID) {
 	for _, k := range b.written {
 		id = max(id, k.ID)
@@ -110,12 +110,12 @@ func (b *addressBook) latest() (id shard.HostID) {
 	return id
 }
 
-// all is every host of the book. The lock is held.
+// all returns every host in the book. The lock is held.
 func (b *addressBook) all() []identity.Known { return slices.Concat(b.written, b.heard) }
 
-// write replaces the own records. A replica in the middle of being filled begins with records from long ago, so write
-// keeps all better knowledge: a later start and its address, an expulsion, and hosts that have joined since then. A
-// newly joined host may be the leader that fills the replica. The lock is held.
+// write replaces the local records. A replica that is being filled begins with old records, so write keeps all newer
+// knowledge: a later start and its address, an expulsion, and hosts that have joined since then. A newly joined host
+// may be the leader that fills the replica. The lock is held.
 func (b *addressBook) write(book []identity.Known) {
 	known := b.all()
 	for i := range book {

@@ -9,39 +9,39 @@ import (
 )
 
 const (
-	// logWriterBytes bounds the lines waiting to be written. Further lines are dropped.
+	// logWriterBytes is the maximum size of the queued lines. Further lines are dropped.
 	logWriterBytes = 1 << 20
-	// logCloseTime is how long the end of a host waits for its last lines to be written.
+	// logCloseTime is how long a stopping host waits for its last lines to be written.
 	logCloseTime = time.Second
 )
 
-// LogWriter is a writer of log lines that never blocks its callers: a host logs with locks held, and the reader of
-// its standard error may stop reading. Lines wait in a queue, and a single goroutine writes from the queue. When the
-// queue is full, lines are dropped and counted, and a line reports the number as soon as the underlying writer
-// accepts lines again.
+// LogWriter is a log line writer that never blocks its callers: a host logs with locks held, and the reader of its
+// standard error may stop reading. Lines are queued, and a single goroutine writes the queue. If the queue is full,
+// lines are dropped and counted; the count is logged as soon as the underlying writer accepts lines again.
 type LogWriter struct {
 	to      io.Writer
 	report  *slog.Logger  // writes to the writer directly
-	dropped atomic.Uint64 // since the queue was made
+	dropped atomic.Uint64 // since creation
 
-	mu         sync.Mutex // guards the next fields
+	mu         sync.Mutex // guards the fields below
 	waiting    []byte
-	writing    int    // bytes of the write under way
+	writing    int    // bytes in the current write
 	unreported uint64 // lines dropped since the last report
 	closed     bool
 
-	wake chan struct{} // has a value when the goroutine has work
-	done chan struct{} // closed when the last line is written
+	wake chan struct{} // has a value if the goroutine has work
+	done chan struct{} // closed after the last line is written
 }
 
-// NewLogWriter returns a LogWriter to a writer. The handler returned by newHandler formats the LogWriter's own lines.
+// NewLogWriter returns a LogWriter for a writer. The handler returned by newHandler formats the LogWriter's own
+// lines.
 func NewLogWriter(to io.Writer, newHandler func(io.Writer) slog.Handler) *LogWriter {
 	w := &LogWriter{to: to, report: slog.New(newHandler(to)), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go w.run()
 	return w
 }
 
-// Dropped counts the dropped lines so far.
+// Dropped returns the number of dropped lines.
 func (w *LogWriter) Dropped() uint64 { return w.dropped.Load() }
 
 // Write implements io.Writer. Write queues a whole line, or drops it.
@@ -65,7 +65,7 @@ func (w *LogWriter) signal() {
 	}
 }
 
-// run writes until the queue is closed and empty. There is no place to report an error of the writer to.
+// run writes until the queue is closed and empty. Write errors are ignored, because there is no place to report them.
 func (w *LogWriter) run() {
 	defer close(w.done)
 	var lines []byte
@@ -90,7 +90,8 @@ func (w *LogWriter) run() {
 	}
 }
 
-// Close writes the waiting lines, for at most logCloseTime if the underlying writer blocks. Later lines are dropped.
+// Close writes the queued lines, waiting at most logCloseTime if the underlying writer blocks. Later lines are
+// dropped.
 func (w *LogWriter) Close() {
 	w.mu.Lock()
 	w.closed = true

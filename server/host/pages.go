@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Host is shown by the admin server.
+// Host provides the data for the admin server.
 var _ admin.Host = (*Host)(nil)
 
 var (
@@ -48,7 +48,7 @@ func (h *Host) Checks() []admin.Check {
 	}
 }
 
-// awaited says what keeps a starting host from running.
+// awaited returns what a starting host waits for.
 func (h *Host) awaited() error {
 	if bootstrapping := h.bootstrapping.Load(); bootstrapping != nil {
 		return errors.New(bootstrapping.Awaited())
@@ -103,26 +103,26 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		(*doors)(w)
 	}
 	if h.settings.RaftMetrics {
-		// The engine writes to the default set of this library.
+		// The engine writes to this library's default set.
 		vm.WritePrometheus(w, false)
 	}
-	vm.ExposeMetadata(true) // only the library knows the types of the next metrics
+	vm.ExposeMetadata(true) // only the library knows the types of the following metrics
 	vm.WriteProcessMetrics(w)
 	vm.WriteFDMetrics(w)
 }
 
-// AddMetrics adds the metrics of a door, such as the HTTP API, that a program serves beside the host. A host has at
-// most a single such door.
+// AddMetrics adds metrics from a gateway, such as the HTTP API, that a program serves in addition to the host. A host
+// supports one such gateway.
 func (h *Host) AddMetrics(write func(w io.Writer)) { h.doors.Store(&write) }
 
-// certificateSeries is when the certificate shown to clients, or to other hosts, ends.
+// certificateSeries is the expiry time of the certificate shown to clients or to other hosts.
 const certificateSeries = "signalbox_certificate_expiration_timestamp_seconds"
 
 func writeCertificate(w io.Writer, listener string, end time.Time) {
 	fmt.Fprintf(w, "%s{listener=%q} %d\n", certificateSeries, listener, end.Unix())
 }
 
-// own is the process's knowledge about the host, for the list of health issues.
+// own returns the process's knowledge about the host, for health issues.
 func (h *Host) own() health.Own {
 	o := health.Own{
 		Refused: uint64(h.stats.Refused.Load() + h.stats.AcceptErrors.Load()),
@@ -187,7 +187,7 @@ func (h *Host) Status() admin.Status {
 	return status
 }
 
-// records are the hosts of the cluster, or, before the bootstrap, the hosts of the list.
+// records returns the hosts in the cluster or, before the bootstrap, the hosts in the list.
 func (h *Host) records() (all []admin.HostRecord) {
 	if members := h.known.Load(); members != nil && len(*members) > 0 {
 		for _, m := range *members {
@@ -203,7 +203,7 @@ func (h *Host) records() (all []admin.HostRecord) {
 	return all
 }
 
-// addShards adds the state of all shards, from the log and the server, and the cluster's knowledge of its hosts.
+// addShards adds the state of all shards, from the log and the server, and the cluster's host information.
 func (h *Host) addShards(status *admin.Status, host server.Status) {
 	status.Fresh, status.Cluster.RoutingVersion = &host.Fresh, host.RoutingVersion
 	status.Cluster.FeatureLevel, status.Cluster.LevelHeldBy = int(host.Level.Cluster), host.Level.Holders()

@@ -25,13 +25,13 @@ import (
 const (
 	// askWithin is how long a starting host waits for other hosts to refuse the start.
 	askWithin = time.Second
-	// startRequest is the request of a starting host. The answer does not matter: the handshake refuses a host that
-	// must not start.
+	// startRequest is a starting host's request. The answer is irrelevant: the handshake refuses a host that must not
+	// start.
 	startRequest = `{"start":{}}`
 )
 
-// openPeers opens the connections between hosts, if the host listens for hosts. A host of a cluster with several
-// hosts must listen.
+// openPeers opens the connections between hosts, if the host listens for other hosts. A host in a cluster with
+// several hosts must listen.
 func (h *Host) openPeers() (err error) {
 	s := &h.settings
 	book, err := h.directory.ReadBook()
@@ -72,7 +72,7 @@ func (h *Host) openPeers() (err error) {
 	return nil
 }
 
-// asPeer is the host's identity for other hosts. A host has no id before its bootstrap.
+// asPeer returns the host's identity for other hosts. A host has no id before its bootstrap.
 func (h *Host) asPeer() rafttransport.Identity {
 	peer := rafttransport.Identity{
 		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, Start: h.start,
@@ -84,7 +84,7 @@ func (h *Host) asPeer() rafttransport.Identity {
 	return peer
 }
 
-// initialMembers are the hosts at the bootstrap of the cluster.
+// initialMembers returns the hosts at the cluster's bootstrap.
 func initialMembers(id *identity.Identity) map[shard.HostID]hosts.Incarnation {
 	all := make(map[shard.HostID]hosts.Incarnation)
 	for _, f := range id.InitialMembers {
@@ -93,8 +93,8 @@ func initialMembers(id *identity.Identity) map[shard.HostID]hosts.Incarnation {
 	return all
 }
 
-// belong waits until the host is in a cluster: bootstrapped with the hosts of its list, or joined to a cluster. From
-// then on other hosts know this host by its id.
+// belong waits until the host is in a cluster: bootstrapped with the hosts in its list, or joined to a cluster. From
+// then on, other hosts know this host by its id.
 func (h *Host) belong() error {
 	if joining := h.joining.Load(); joining != nil {
 		if err := h.join(joining); err != nil {
@@ -122,7 +122,7 @@ func (h *Host) belong() error {
 	return nil
 }
 
-// callUnnamed is a peerrpc.CallUnnamed.
+// callUnnamed implements peerrpc.CallUnnamed.
 func (h *Host) callUnnamed(ctx context.Context, address string, request func(peerrpc.Transcript) ([]byte, error)) (
 	[]byte, error) {
 	peers := h.peers.Load()
@@ -134,7 +134,7 @@ func (h *Host) callUnnamed(ctx context.Context, address string, request func(pee
 	})
 }
 
-// answer answers the calls of other hosts.
+// answer answers other hosts' calls.
 func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []byte) ([]byte, error) {
 	bootstrapping, joinServer := h.bootstrapping.Load(), h.joinServer.Load()
 	switch {
@@ -159,7 +159,8 @@ func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []by
 	return bootstrap.AnswerAsMember(peer.Transcript, h.raftSecret, &h.identity, request)
 }
 
-// admit returns why a named host is no peer. The start of an admitted host is on the disk.
+// admit returns an error if a named host is not accepted as a peer. An admitted host's start has been written to
+// disk.
 func (h *Host) admit(peer rafttransport.Peer) error {
 	member := h.member(peer.Host)
 	if member == nil {
@@ -208,22 +209,21 @@ func refused(code rafttransport.Code, format string, args ...any) *rafttransport
 	return &rafttransport.Refused{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// replaceAdvice says what to type on the machine of a host that has lost confirmed entries. address is the address of
-// another host.
+// replaceAdvice says which command to run on the machine of a host that has lost confirmed entries. address is
+// another host's address.
 func replaceAdvice(address, name string) string {
 	return fmt.Sprintf("Put the directory back as it was last, or empty it and join as a new host: signalbox serve "+
 		"--join %s --name %s --replace %s, with its other settings and without --initial-hosts", address, name, name)
 }
 
-// turnedAway is called when another host refuses this host. A host that must never take part again cannot go on.
+// turnedAway is called if another host refuses this host. A host that must never participate again cannot continue.
 func (h *Host) turnedAway(r *rafttransport.Refused) {
 	if isFinal(r) {
 		h.halt(r)
 	}
 }
 
-// isFinal reports whether a refusal is about this host itself. Not final is a refusal caused by looking for a host at
-// the wrong address.
+// isFinal reports whether a refusal is about this host itself. A refusal caused by a wrong peer address is not final.
 func isFinal(r *rafttransport.Refused) bool {
 	switch r.Code {
 	case rafttransport.CodeOtherIncarnation, rafttransport.CodeOlderCopy, rafttransport.CodeExpelled,
@@ -233,8 +233,8 @@ func isFinal(r *rafttransport.Refused) bool {
 	return false
 }
 
-// askPeers asks the other hosts for a reason why this host must not start. Hosts that do not answer in time do not
-// count: they may need this host to be ready.
+// askPeers asks the other hosts for a reason why this host must not start. Hosts that do not answer in time are
+// ignored: they may need this host to become ready.
 func (h *Host) askPeers() error {
 	peers := h.peers.Load()
 	if peers == nil {
@@ -260,19 +260,18 @@ func (h *Host) askPeers() error {
 	case err := <-refusals:
 		return &Error{KindData, err}
 	default:
-		return h.Err() // turned away meanwhile
+		return h.Err() // refused meanwhile
 	}
 }
 
-// rejoin asks the other hosts whether they refuse this one, which stood still: they may have given it up meanwhile.
+// rejoin asks the other hosts whether they refuse this host, which was stalled: they may have replaced it meanwhile.
 func (h *Host) rejoin() {
 	if err := h.askPeers(); err != nil {
 		h.halt(err)
 	}
 }
 
-// differInSecret keeps, and logs once, the news about a host: of the two hosts only a single host has a secret of the
-// cluster.
+// differInSecret records and logs once that, of this host and another, only one has a cluster secret.
 func (h *Host) differInSecret(other rafttransport.Host) {
 	text := fmt.Sprintf("the host at %s has a secret of the cluster, and this host has none, so neither hears the "+
 		"other: start this host with the --raft-secret-file of the others, or put the secret back into %s",
@@ -286,7 +285,7 @@ func (h *Host) differInSecret(other rafttransport.Host) {
 	}
 }
 
-// readiness returns whether a running host serves. A missing secret of the cluster is added to what it lacks.
+// readiness returns whether a running host serves. A missing cluster secret is reported too.
 func (h *Host) readiness(core *server.Host) replica.Readiness {
 	is := core.Readiness()
 	if is.Lacks == nil {
@@ -297,7 +296,7 @@ func (h *Host) readiness(core *server.Host) replica.Readiness {
 	return is
 }
 
-// raftCertificateExpires returns when the certificate for other hosts expires, the zero time if the host has no
+// raftCertificateExpires returns the expiry time of the certificate for other hosts, zero if the host has no
 // certificate.
 func (h *Host) raftCertificateExpires() time.Time {
 	if peers := h.peers.Load(); peers != nil {
@@ -320,7 +319,7 @@ func (h *Host) closePeers() {
 	}
 }
 
-// raftReplicas starts and discards replicas while the host runs. raftReplicas implements replica.Replicas.
+// raftReplicas starts and discards replicas on a running host. raftReplicas implements replica.Replicas.
 type raftReplicas struct{ *raftlog.Host }
 
 // Last implements replica.Replicas.
@@ -332,7 +331,7 @@ func (r raftReplicas) Last(id uint64) (term, index uint64) {
 	return at.Term, at.Index
 }
 
-// calls returns the calls to other hosts, nil if the host reaches no hosts.
+// calls returns the calls to other hosts, nil if the host has no connections to other hosts.
 func (h *Host) calls() executor.Calls {
 	if peers := h.peers.Load(); peers != nil {
 		return peers
@@ -340,7 +339,7 @@ func (h *Host) calls() executor.Calls {
 	return nil
 }
 
-// answerHost answers a call for the server.
+// answerHost answers a call on behalf of the server.
 func (h *Host) answerHost(ctx context.Context, peer *rafttransport.Peer, request []byte) ([]byte, error) {
 	core := h.core.Load()
 	if core == nil {

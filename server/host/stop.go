@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// leaveWithin is the time for other hosts to take over the leads of this host.
+	// leaveWithin is the time limit for transferring this host's leadership to other hosts.
 	leaveWithin = 3 * time.Second
-	// drainWithin is the time for clients to go after the request to go.
+	// drainWithin is the time limit for clients to leave after they were asked to.
 	drainWithin = time.Second
-	// drainPoll is how often the number of clients is checked.
+	// drainPoll is the poll interval for the number of clients.
 	drainPoll = 5 * time.Millisecond
 )
 
-// ErrStopTimeout: a part of the host did not end in time. Nothing confirmed depends on the part.
+// ErrStopTimeout: a component did not stop in time. Nothing confirmed depends on that component.
 var ErrStopTimeout = errors.New("the host did not come to its end in time and was cut off; " +
 	"nothing that it confirmed is lost")
 
-// Stop hands over the shards led by the host, sends its clients elsewhere, waits a moment for them, and closes the
-// host: as a rule within some four seconds. If the context ends before, Stop returns ErrStopTimeout and the rest goes
-// on.
+// Stop hands over the shards that the host leads, sends its clients to other hosts, waits briefly for them to leave,
+// and closes the host; usually within about four seconds. If the context ends first, Stop returns ErrStopTimeout and
+// the shutdown continues.
 func (h *Host) Stop(ctx context.Context) error {
 	h.stopping.Store(true)
 	done := make(chan struct{})
@@ -33,7 +33,7 @@ func (h *Host) Stop(ctx context.Context) error {
 		}
 		h.Close()
 	}()
-	if ctx.Err() == nil { // else select would draw
+	if ctx.Err() == nil { // otherwise select would choose at random
 		select {
 		case <-done:
 			return nil
@@ -43,16 +43,15 @@ func (h *Host) Stop(ctx context.Context) error {
 	return ErrStopTimeout
 }
 
-// drain waits for the clients to go.
+// drain waits for the clients to leave.
 func (h *Host) drain() {
 	for deadline := time.Now().Add(drainWithin); h.stats.Open.Load() > 0 && time.Now().Before(deadline); {
 		time.Sleep(drainPoll)
 	}
 }
 
-// Close takes the host down at once, in the reverse order of Start: connections break, and other hosts notice the
-// absence. Nothing confirmed is lost. Close returns when all parts of the host have ended; a second call does
-// nothing.
+// Close stops the host immediately, in the reverse order of Start: connections break, and other hosts detect the
+// absence. Nothing confirmed is lost. Close returns when all components have stopped; a second call does nothing.
 func (h *Host) Close() {
 	h.stopping.Store(true)
 	h.closed.Do(h.close)
@@ -62,7 +61,7 @@ func (h *Host) close() {
 	h.cancel()
 	h.arriving.Wait()
 	h.closeListeners()
-	// The admin pages read the parts taken down from here on.
+	// The admin pages read the components that are taken down from here on.
 	if h.admin != nil {
 		h.admin.Close()
 	}
@@ -79,7 +78,7 @@ func (h *Host) close() {
 		}
 	}
 	h.closePeers()
-	h.halting.Wait() // the log calls halt no more
+	h.halting.Wait() // the log no longer calls halt
 	if h.disk != nil {
 		h.disk.Close()
 	}

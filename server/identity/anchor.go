@@ -11,43 +11,43 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// AnchorName is the name of the record that ties the directory to its place on a disk.
+// AnchorName is the file name of the record that ties the directory to its location on a disk.
 const AnchorName = "anchor.json"
 
-// ErrCopied: the directory is not in the place of its host's last run, so the directory may lack later confirmations.
+// ErrCopied: the directory is not at the location of its host's last run, so it may lack later confirmations.
 var ErrCopied = errors.New("the data directory is a copy")
 
-// anchor names its own file by id, so a copy of the record is found out: the copy lies in a different file. The
-// record is replaced again and again while the log grows; so even a copy written into the files of the original names
-// an older file. The record says too where the log ends, because a log without its end cannot say so.
+// anchor contains its own file's id, so a copied record is detected: the copy is in a different file. The record is
+// replaced repeatedly while the log grows, so even a copy written into the original files contains an older file id.
+// The record also stores where the log ends, because a truncated log cannot show its own end.
 type anchor struct {
 	File fileID `json:"file"`
 	// LogEnd is the end of the durable log.
 	LogEnd hosts.LogEnd `json:"log_end"`
-	// Stopped: the log was closed, and nothing came after LogEnd.
+	// Stopped reports whether the log was closed with nothing after LogEnd.
 	Stopped bool `json:"stopped"`
 }
 
-// fileID is fixed for as long as a file exists, and no two files of a file system have equal ids at one time. A zero
-// fileID says nothing: the file system has no lasting ids.
+// fileID identifies a file as long as the file exists, and is unique within a file system at any time. A zero fileID
+// is unknown: the file system has no stable ids.
 type fileID struct {
 	FileSystem string `json:"file_system"`
 	Inode      uint64 `json:"inode"`
-	// Created is when the file was made, in nanoseconds; 0 if the file system does not keep the time. A file
-	// system uses inodes again for files made later.
+	// Created is the file's creation time in nanoseconds, 0 if the file system does not record it. File systems reuse
+	// inodes for later files.
 	Created int64 `json:"created,omitempty"`
 }
 
-// known reports whether the file system keeps the id for as long as the file exists.
+// known reports whether the file system keeps the id as long as the file exists.
 func (f fileID) known() bool { return f.FileSystem != "" }
 
-// other reports whether two ids are of two files; false if either id says nothing.
+// other reports whether two ids belong to different files; false if either id is unknown.
 func (f fileID) other(g fileID) bool {
 	return f.known() && g.known() && (f.Inode != g.Inode || f.Created != 0 && g.Created != 0 &&
 		f.Created != g.Created)
 }
 
-// String shows an id to people.
+// String formats an id for messages.
 func (f fileID) String() string {
 	if f.Created == 0 {
 		return fmt.Sprintf("inode %d on %s", f.Inode, f.FileSystem)
@@ -56,7 +56,7 @@ func (f fileID) String() string {
 		time.Unix(0, f.Created).UTC().Format("2006-01-02T15:04:05.000000000Z"))
 }
 
-// readAnchor reads the record, and returns the id of the record's file.
+// readAnchor reads the record, and returns the id of its file.
 func readAnchor(dir string) (a anchor, is fileID, err error) {
 	if err = readRecord(dir, AnchorName, &a); err != nil {
 		return a, is, err
@@ -70,8 +70,8 @@ func readAnchor(dir string) (a anchor, is fileID, err error) {
 	return a, is, err
 }
 
-// checkAnchor refuses a known copy of a directory. A damaged record says nothing, and neither does a missing record:
-// the most often written record must not keep a host from starting.
+// checkAnchor refuses a detected copy of a directory. A damaged or missing record proves nothing, because the most
+// frequently written record must not prevent a host from starting.
 func (d *Directory) checkAnchor(id *Identity) (a anchor, doubt, err error) {
 	a, is, err := readAnchor(d.path)
 	switch {
@@ -87,7 +87,7 @@ func (d *Directory) checkAnchor(id *Identity) (a anchor, doubt, err error) {
 	return a, nil, nil
 }
 
-// copied says what to type if a directory is a copy.
+// copied returns an error that says which command to run if a directory is a copy.
 func (d *Directory) copied(id *Identity, a *anchor, is fileID) error {
 	what := "Start the host on the directory that it ran on last, or empty this one and join as a new host: " +
 		"signalbox serve --join HOST:PORT --name " + id.HostName + " --replace " + id.HostName
@@ -101,18 +101,18 @@ func (d *Directory) copied(id *Identity, a *anchor, is fileID) error {
 		d.path, ErrCopied, AnchorName, a.File, is, what, d.path)
 }
 
-// LogEnd is the end of the durable log at the last note.
+// LogEnd returns the last recorded end of the durable log.
 func (d *Directory) LogEnd() hosts.LogEnd {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.anchor.LogEnd
 }
 
-// errNothingLasts is the doubt on a file system on which no copy can be known.
+// errNothingLasts is the doubt on a file system on which copies cannot be detected.
 var errNothingLasts = errors.New("its file system gives files nothing that lasts")
 
-// Doubt returns why the last start could not know whether the directory is a copy, or why the next start will not
-// know; nil without a doubt.
+// Doubt returns why the last start could not determine whether the directory is a copy, or why the next start will
+// not; nil without a doubt.
 func (d *Directory) Doubt() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,14 +122,15 @@ func (d *Directory) Doubt() error {
 	return d.doubt
 }
 
-// Anchor ties the directory to its place anew, and notes how far the log is durable, and whether the log was closed.
+// Anchor ties the directory to its current location, and records how far the log is durable and whether the log was
+// closed.
 func (d *Directory) Anchor(end hosts.LogEnd, stopped bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.writeAnchor(end, stopped)
 }
 
-// writeAnchor is Anchor. The lock is held.
+// writeAnchor implements Anchor. The lock is held.
 func (d *Directory) writeAnchor(end hosts.LogEnd, stopped bool) error {
 	a := anchor{LogEnd: end, Stopped: stopped}
 	err := writeFresh(d.path, AnchorName, 0o640, func(file *os.File) (text []byte, err error) {
@@ -145,12 +146,12 @@ func (d *Directory) writeAnchor(end hosts.LogEnd, stopped bool) error {
 	return nil
 }
 
-// ErrRunning is returned by Moved for a copy of a directory whose host had not been stopped.
+// ErrRunning is returned by Moved for a copied directory whose host had not been stopped.
 var ErrRunning = errors.New("its host was not stopped")
 
-// Moved accepts a copy as the directory of the host's last run, because the caller says so. If the record says that
-// the host ran, the copy may be older than the host's last confirmation, so Moved accepts it only for a killed host.
-// was reports whether the directory was a copy at all.
+// Moved accepts a copy as the directory from the host's last run, on the caller's responsibility. If the record shows
+// a running host, the copy may be older than the host's last confirmation, so Moved accepts it only if killed is
+// true. was reports whether the directory was a copy at all.
 func (d *Directory) Moved(killed bool) (was bool, err error) {
 	if _, err := Read(d.path); err != nil {
 		return false, err

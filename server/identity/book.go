@@ -9,20 +9,20 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// BookName is the name of the record of the other hosts' addresses.
+// BookName is the file name of the record with other hosts' addresses.
 const BookName = "hosts.json"
 
-// Known is a host's knowledge of another host before reading the log: the host must find a majority to read newer
+// Known is what a host knows about another host before it reads the log: the host must find a quorum to read newer
 // entries.
 type Known struct {
 	InitialMember
 	// Start is the latest recorded start.
 	Start hosts.Start `json:"start"`
-	// Expelled: the host is not to be let in.
+	// Expelled reports that the host must not be admitted.
 	Expelled bool `json:"expelled,omitempty"`
 }
 
-// ReadBook returns the hosts of the cluster as last written down; the first hosts if nothing was written yet.
+// ReadBook returns the cluster's hosts as last saved, or the initial hosts if nothing was saved yet.
 func (d *Directory) ReadBook() (book []Known, err error) {
 	there, err := d.recall(BookName, &book, "the host then looks for the hosts that the cluster began with, and "+
 		"learns of the others from them")
@@ -36,8 +36,8 @@ func (d *Directory) ReadBook() (book []Known, err error) {
 	return book, nil
 }
 
-// recall reads a record that a host can do without, and reports whether the record is there. without says what happens
-// to a host without the record.
+// recall reads an optional record, and reports whether the record exists. without describes the consequence if the
+// record is missing.
 func (d *Directory) recall(name string, into any, without string) (there bool, err error) {
 	err = readRecord(d.path, name, into)
 	switch {
@@ -51,7 +51,7 @@ func (d *Directory) recall(name string, into any, without string) (there bool, e
 	return false, fmt.Errorf("%s: %w", filepath.Join(d.path, name), err)
 }
 
-// WriteBook writes down the hosts of the cluster.
+// WriteBook saves the cluster's hosts.
 func (d *Directory) WriteBook(book []Known) error {
 	if err := writeRecord(d.path, BookName, book); err != nil {
 		return fmt.Errorf("write down the other hosts: %w", err)

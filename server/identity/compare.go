@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// compare returns all differences between a directory and the settings. Facts fixed at the bootstrap of the cluster
-// count only after the bootstrap.
+// compare returns all differences between a directory and the settings. Facts fixed at bootstrap are compared only
+// after the bootstrap.
 func compare(dir string, found *Identity, want *Expected) error {
 	var differences []string
 	differ := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
@@ -25,7 +25,7 @@ func compare(dir string, found *Identity, want *Expected) error {
 	return fmt.Errorf("%s: %w:\n  - %s", dir, ErrMismatch, strings.Join(differences, "\n  - "))
 }
 
-// compareBootstrap compares the facts fixed at the bootstrap of the cluster.
+// compareBootstrap compares the facts fixed at bootstrap.
 func compareBootstrap(found *Bootstrap, want *Expected, differ func(format string, args ...any)) {
 	switch {
 	case found.ClusterName == want.ClusterName:
@@ -60,7 +60,7 @@ func initialNames(b *Bootstrap) []string {
 	return names
 }
 
-// compareHosts returns how the list of hosts differs from the initial members.
+// compareHosts describes how the host list differs from the initial members.
 func compareHosts(initialMembers, listed []string) string {
 	var changes []string
 	for _, name := range initialMembers {

@@ -17,56 +17,55 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Why a data directory is refused. Every such error of this package wraps a sentinel of the list, and says what to
-// do.
+// Reasons for refusing a data directory. Every such error in this package wraps one of these sentinels, and says what
+// to do.
 var (
-	// ErrInUse: another process holds the directory.
+	// ErrInUse: another process uses the directory.
 	ErrInUse = errors.New("the data directory is in use")
-	// ErrForeign: the directory has foreign files, and no identity.
+	// ErrForeign: the directory contains foreign files, and no identity.
 	ErrForeign = errors.New("the directory is not a data directory")
-	// ErrDamaged: the identity is not readable, or differs from its checksum.
+	// ErrDamaged: the identity is unreadable, or does not match its checksum.
 	ErrDamaged = errors.New("the identity of the data directory is damaged")
-	// ErrNewer: a newer version has written the directory.
+	// ErrNewer: the directory was written by a newer version.
 	ErrNewer = errors.New("the data directory is of a newer version")
-	// ErrEarlier: an earlier version has written the directory.
+	// ErrEarlier: the directory was written by an earlier version.
 	ErrEarlier = errors.New("the data directory is of an earlier build")
-	// ErrMismatch: the directory is of another host, of another cluster, or of a cluster with different facts of
-	// bootstrap.
+	// ErrMismatch: the directory belongs to another host, to another cluster, or to a cluster with different
+	// bootstrap facts.
 	ErrMismatch = errors.New("the data directory does not fit the settings")
-	// ErrLogLost: the log of the host is gone.
+	// ErrLogLost: the host's log is missing.
 	ErrLogLost = errors.New("the log of the data directory is gone")
 	// ErrNone: the directory has no identity yet.
 	ErrNone = errors.New("the data directory has no identity")
 )
 
-// Directory is a data directory claimed by this process. Many goroutines at once may call the methods.
+// Directory is a data directory claimed by this process. Methods are safe for concurrent use.
 type Directory struct {
 	path string
 	lock *lock
 
 	mu     sync.Mutex
-	id     Identity // guarded by mu, as are the files
+	id     Identity // guarded by mu, like the files
 	anchor anchor
 	doubt  error       // about the anchor found by Load
-	level  level.Level // the highest level noted since Claim
+	level  level.Level // the highest level recorded since Claim
 }
 
-// Expected is what the settings say of a host. HostName and Version are never empty.
+// Expected contains a host's settings. HostName and Version are never empty.
 type Expected struct {
 	HostName string
-	// Hosts are the names of the initial members planned for the cluster, in their order; nil if the settings have no
-	// list.
+	// Hosts are the names of the planned initial members, in order; nil if the settings have no list.
 	Hosts []string
 	// ClusterName may be empty.
 	ClusterName string
-	// Shards is the number of data shards; zero accepts the number of the directory.
+	// Shards is the number of data shards; 0 accepts the directory's number.
 	Shards int
-	// Version is the version of this program.
+	// Version is this program's version.
 	Version string
 }
 
-// Claim makes a missing directory, and keeps other processes out of the directory until Release, or until this
-// process ends.
+// Claim creates the directory if it is missing, and locks other processes out until Release, or until this process
+// ends.
 func Claim(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s: %w: it is a file; name a directory, or one that can be made", path,
@@ -78,7 +77,7 @@ func Claim(path string) (*Directory, error) {
 			"make %s yourself for the user that runs this, or name another one", err, path)
 	}
 	if !made {
-		// The check comes before the lock leaves a file in the directory.
+		// Check before the lock leaves a file in the directory.
 		if err := refuseForeign(path); err != nil {
 			return nil, err
 		}
@@ -93,18 +92,18 @@ func Claim(path string) (*Directory, error) {
 // Release opens the directory to other processes.
 func (d *Directory) Release() { d.lock.release() }
 
-// LogPath is the path of the log of the directory.
+// LogPath returns the path of the log directory.
 func (d *Directory) LogPath() string { return filepath.Join(d.path, LogName) }
 
-// Identity is the identity as last loaded or written.
+// Identity returns the identity as last loaded or written.
 func (d *Directory) Identity() Identity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.id
 }
 
-// Load returns the identity of the directory, and refuses an identity with differences from want. Load returns
-// ErrNone for a directory without identity.
+// Load returns the directory's identity, and refuses an identity that differs from want. Load returns ErrNone for a
+// directory without an identity.
 func (d *Directory) Load(want Expected) (Identity, error) {
 	found, err := Read(d.path)
 	if err != nil {
@@ -136,13 +135,13 @@ func (d *Directory) Make(want Expected) error {
 		return nil
 	})
 	if err == nil {
-		holdRoom(d.path, AnchorName, 2*heldBytes) // for the first anchor, and the rest for the second
+		holdRoom(d.path, AnchorName, 2*heldBytes) // one part for the first anchor, the other for the second
 	}
 	return err
 }
 
-// Begin begins a start: when Begin returns, the number of the start is in the directory, and no later start will have
-// the number. Begin also ties the directory to its place.
+// Begin begins a start. When Begin returns, the start number is stored in the directory, and no later start will get
+// the same number. Begin also ties the directory to its location.
 func (d *Directory) Begin() (start hosts.Start, err error) {
 	if err := d.Anchor(d.LogEnd(), false); err != nil {
 		return start, err
@@ -155,8 +154,7 @@ func (d *Directory) Begin() (start hosts.Start, err error) {
 	return start, err
 }
 
-// Promise writes down that this host, which is in no cluster, will be bootstrapped with the given decider or not at
-// all.
+// Promise records that this host, which is in no cluster, will be bootstrapped with the given decider or not at all.
 func (d *Directory) Promise(decider hosts.Incarnation) error {
 	return d.change(func(id *Identity) error {
 		id.Promise = decider
@@ -164,8 +162,8 @@ func (d *Directory) Promise(decider hosts.Incarnation) error {
 	})
 }
 
-// Redraw makes a new host out of a host without a cluster: promises of the old incarnation do not bind the new
-// incarnation, and a cluster that counts on the old incarnation will never have the host.
+// Redraw turns a host without a cluster into a new host: the old incarnation's promises do not bind the new
+// incarnation, and a cluster that relies on the old incarnation will never get the host.
 func (d *Directory) Redraw() error {
 	return d.change(func(id *Identity) error {
 		if id.Bootstrapped() {
@@ -181,8 +179,8 @@ func (d *Directory) Bootstrap(bootstrap Bootstrap) error {
 	return d.bootstrap(bootstrap, Generation{}, false)
 }
 
-// BootstrapAlone makes a cluster of this host, which is in no cluster. A promise to other hosts does not bind the host,
-// because BootstrapAlone draws a new incarnation first.
+// BootstrapAlone creates a cluster from this host, which is in no cluster. A promise to other hosts does not bind the
+// host, because BootstrapAlone draws a new incarnation first.
 func (d *Directory) BootstrapAlone(cluster string, shards int, raft string, closed bool) error {
 	if d.Identity().Promise != (hosts.Incarnation{}) {
 		if err := d.Redraw(); err != nil {
@@ -195,7 +193,7 @@ func (d *Directory) BootstrapAlone(cluster string, shards int, raft string, clos
 	return d.Bootstrap(b)
 }
 
-// Restore makes the host, which is in no cluster, the first host of a restored cluster. The log is there already.
+// Restore makes the host, which is in no cluster, the first host in a restored cluster. The log already exists.
 func (d *Directory) Restore(bootstrap Bootstrap, g Generation) error {
 	return d.bootstrap(bootstrap, g, true)
 }
@@ -211,12 +209,12 @@ func (d *Directory) bootstrap(bootstrap Bootstrap, g Generation, restored bool) 
 	})
 }
 
-// Admission is the answer of a cluster to a joining host.
+// Admission is a cluster's answer to a joining host.
 type Admission struct {
 	Host       shard.HostID
 	Bootstrap  Bootstrap
 	Generation Generation
-	// Hosts are the hosts of the cluster at the time, the joining host among them.
+	// Hosts are the hosts in the cluster at the time, including the joining host.
 	Hosts []InitialMember
 }
 
@@ -234,16 +232,16 @@ func (d *Directory) Join(a Admission) error {
 	})
 }
 
-// KeepSecret keeps the secret of the cluster in SecretName. Only the user that runs the host may read the file.
+// KeepSecret stores the cluster secret in SecretName. Only the user that runs the host may read the file.
 func (d *Directory) KeepSecret(secret []byte) error {
 	if err := writeWhole(d.path, SecretName, append(slices.Clone(secret), '\n'), 0o600); err != nil {
 		return fmt.Errorf("write the secret of the cluster into %s: %w", d.path, err)
 	}
-	_ = os.Remove(filepath.Join(d.path, SecretName+temporarySuffix)) // an earlier secret is kept nowhere
+	_ = os.Remove(filepath.Join(d.path, SecretName+temporarySuffix)) // remove the previous secret's copy
 	return nil
 }
 
-// change replaces the identity by the changed identity, after a check.
+// change replaces the identity with the changed identity, after a check.
 func (d *Directory) change(to func(*Identity) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -273,7 +271,7 @@ func drawNumber() uint64 {
 	return binary.LittleEndian.Uint64(drawn[:])
 }
 
-// Started notes that the log has been opened: from now on a directory without log is refused.
+// Started records that the log has been opened: from now on a directory without a log is refused.
 func (d *Directory) Started() error {
 	if id := d.Identity(); id.Started {
 		return nil
@@ -284,7 +282,7 @@ func (d *Directory) Started() error {
 	})
 }
 
-// hasLog reports whether the log's directory has entries.
+// hasLog reports whether the log directory has entries.
 func (d *Directory) hasLog() bool {
 	entries, err := os.ReadDir(d.LogPath())
 	return err == nil && len(entries) > 0
@@ -301,8 +299,8 @@ func (d *Directory) logLost(id *Identity) error {
 		ErrLogLost, d.LogPath(), id.HostName)
 }
 
-// makeDirectory makes a directory and the missing directories above, and reports whether the directory was missing.
-// The name of every new directory is synced, so a power failure leaves all of the path or an upper part of the path.
+// makeDirectory creates a directory with its missing parents, and reports whether the directory was missing. Every
+// new directory's name is synced, so after a power failure the whole path or an upper part exists.
 func makeDirectory(path string, sync func(dir string) error) (made bool, err error) {
 	if _, err := os.Stat(path); err == nil {
 		return false, nil
@@ -319,7 +317,7 @@ func makeDirectory(path string, sync func(dir string) error) (made bool, err err
 	return true, sync(above)
 }
 
-// refuseForeign refuses a directory with entries and without identity.
+// refuseForeign refuses a directory that has entries but no identity.
 func refuseForeign(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -331,7 +329,7 @@ func refuseForeign(path string) error {
 		case FileName:
 			return nil
 		case lockName, FileName + temporarySuffix, "lost+found":
-			// A first start that did not get far, and the top of a file system.
+			// Left by an incomplete first start, or present at the root of a file system.
 		default:
 			stranger = e.Name()
 		}

@@ -1,5 +1,5 @@
-// Package identity stores the identity of a data directory: its host and cluster, the facts fixed at bootstrap, and the
-// start count of the host.
+// Package identity stores a data directory's identity: its host and cluster, the facts fixed at bootstrap, and the
+// host's start count.
 //
 // A directory is claimed, then loaded or made, and bootstrapped once:
 //
@@ -14,13 +14,13 @@
 //	err = directory.Anchor(end, false)         // again and again while the log grows, and at its end
 //	err = directory.NoteLevel(level)           // together with Anchor
 //
-// The identity is a small JSON file with a version and a checksum. The file is written whole or not at all, so a
-// crash leaves either the old file or the new file. A directory with foreign files and without identity is refused,
-// and stays untouched.
+// The identity is a small JSON file with a version and a checksum. The file is written atomically, so after a crash
+// either the old or the new file exists. A directory with foreign files and without an identity is refused, and not
+// modified.
 //
-// A host that has forgotten its confirmations must not come back as if nothing had happened: such a host would vote
-// again in terms in which it has voted. A new directory has a new incarnation, unknown to other hosts. A lost log is
-// missed after Started was noted. The anchor shows a copy, and a log that ends too early. And other hosts find out an
-// older copy, because Peers remembers the newest start and the confirmations of a host. DESIGN.md says how much can
-// be known, the rules, and what cannot be known.
+// A host that has lost its confirmations must not return as if nothing had happened, because it would vote again in
+// terms in which it has already voted. A new directory has a new incarnation, unknown to other hosts. A lost log is
+// detected after Started was recorded. The anchor detects a copy, and a log that ends too early. Other hosts detect
+// an older copy, because Peers remembers a host's newest start and confirmations. DESIGN.md describes the rules, what
+// can be detected, and what cannot.
 package identity

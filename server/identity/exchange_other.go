@@ -4,5 +4,5 @@ package identity
 
 import "errors"
 
-// exchange swaps the names of two files; this operating system cannot do so.
+// exchange swaps two file names; this operating system does not support it.
 func exchange(string, string) error { return errors.ErrUnsupported }

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// FileName is the name of the identity in the data directory.
+	// FileName is the file name of the identity in the data directory.
 	FileName = "identity.json"
-	// PeersName is the name of the record of the starts of other hosts.
+	// PeersName is the file name of the record of other hosts' starts.
 	PeersName = "peers.json"
-	// SecretName is the name of the secret of the cluster, given to the host at its join.
+	// SecretName is the file name of the cluster secret that the host received at its join.
 	SecretName = "raft-secret"
-	// LogName is the directory of the log in the data directory.
+	// LogName is the name of the log directory in the data directory.
 	LogName = "raft"
 
 	lockName = "lock"
 )
 
-// Read returns the identity of a data directory. Read takes no lock, so a host may run on the directory meanwhile.
+// Read returns a data directory's identity. Read takes no lock, so a host may use the directory meanwhile.
 func Read(dir string) (Identity, error) {
 	var id Identity
 	err := readRecord(dir, FileName, &id)

@@ -4,5 +4,5 @@ package identity
 
 import "os"
 
-// identifyFile returns a zero id: nothing is known about lasting ids on other operating systems.
+// identifyFile returns a zero id, because nothing is known about stable ids on other operating systems.
 func identifyFile(*os.File) (fileID, error) { return fileID{}, nil }

@@ -17,27 +17,27 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// InitialMember is a host at the bootstrap of a cluster.
+// InitialMember is a host at a cluster's bootstrap.
 type InitialMember struct {
 	ID          shard.HostID      `json:"id"`
 	Name        string            `json:"name"`
 	Incarnation hosts.Incarnation `json:"incarnation"`
-	// Raft is the address of the initial member for other hosts at the bootstrap, empty if the initial member had none.
+	// Raft is the initial member's address for other hosts at the bootstrap, empty if it had none.
 	Raft string `json:"raft,omitempty"`
 }
 
-// Generation distinguishes a restored or recovered cluster from its origin. The generation of a cluster never
-// restored is zero. The first four bytes are the number of the generation, and the remaining bytes are random.
+// Generation distinguishes a restored or recovered cluster from its origin. It is zero for a cluster that was never
+// restored. The first four bytes are the generation number, and the remaining bytes are random.
 type Generation [16]byte
 
-// NewGeneration draws the generation of a number.
+// NewGeneration draws a generation with a number.
 func NewGeneration(number uint32) (g Generation) {
 	_, _ = rand.Read(g[4:]) // never fails
 	binary.BigEndian.PutUint32(g[:], number)
 	return g
 }
 
-// Number goes up by one with every cluster made of an earlier cluster.
+// Number increases by one with each cluster created from an earlier cluster.
 func (g Generation) Number() uint32 { return binary.BigEndian.Uint32(g[:]) }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -48,22 +48,22 @@ func (g *Generation) UnmarshalText(text []byte) error {
 	return (*hosts.Incarnation)(g).UnmarshalText(text)
 }
 
-// Bootstrap is the set of facts fixed at the bootstrap of a cluster.
+// Bootstrap contains the facts fixed at a cluster's bootstrap.
 type Bootstrap struct {
-	// Cluster is the id of the cluster; ClusterName is the name given at the bootstrap, empty for none.
+	// Cluster is the cluster id. ClusterName is the name given at the bootstrap, empty for none.
 	Cluster     string `json:"cluster"`
 	ClusterName string `json:"cluster_name,omitempty"`
 	// Shards is the number of data shards.
 	Shards int `json:"shards"`
-	// InitialMembers are the first hosts of the cluster, by id.
+	// InitialMembers are the cluster's first hosts, by id.
 	InitialMembers []InitialMember `json:"initial_members"`
-	// Closed: the initial members had access rules or root tokens. While such a cluster has no access rules, no host of
-	// it lets in an anonymous client, with or without a file of its own.
+	// Closed reports that the initial members had access rules or root tokens. While such a cluster has no access
+	// rules, none of its hosts admits an anonymous client, even if the host has no root tokens itself.
 	Closed bool `json:"closed,omitempty"`
 }
 
-// NewBootstrap is the bootstrap of a cluster of the given initial members. The id of the cluster follows from the
-// arguments: as the incarnations of the initial members are random, no two bootstraps have equal ids.
+// NewBootstrap returns the bootstrap of a cluster with the given initial members. The cluster id is derived from the
+// arguments: the initial members' incarnations are random, so no two bootstraps have equal ids.
 func NewBootstrap(name string, shards int, initialMembers []InitialMember) Bootstrap {
 	h := sha256.New()
 	_, _ = io.WriteString(h, "signalbox cluster\x00"+name+"\x00"+strconv.Itoa(shards)+"\x00")
@@ -77,11 +77,11 @@ func NewBootstrap(name string, shards int, initialMembers []InitialMember) Boots
 	return Bootstrap{Cluster: id, ClusterName: name, Shards: shards, InitialMembers: initialMembers}
 }
 
-// ClusterName returns the name of a cluster, by its id.
+// ClusterName returns the cluster name that a cluster id contains.
 func ClusterName(id string) string { return id[:max(0, len(id)-len("-")-2*clusterIDBytes)] }
 
-// clusterIDBytes is the length of the part of a cluster's id after the name, before the conversion to text. With a
-// name of 32 bytes the id has 57, and 64 are possible.
+// clusterIDBytes is the length of the id part after the name, before conversion to text. With a 32-byte name the id
+// has 57 bytes, and 64 are allowed.
 const clusterIDBytes = 12
 
 // InitialMember returns the initial member with a name, or nil.
@@ -93,7 +93,7 @@ func (b *Bootstrap) InitialMember(name string) *InitialMember {
 	return &b.InitialMembers[i]
 }
 
-// Check returns an impossible fact of a bootstrap.
+// Check returns an error for an impossible bootstrap.
 func (b *Bootstrap) Check() error {
 	switch {
 	case len(b.InitialMembers) == 0:
@@ -111,45 +111,46 @@ func (b *Bootstrap) Check() error {
 	return nil
 }
 
-// Identity is the identity of a data directory.
+// Identity is a data directory's identity.
 type Identity struct {
 	HostName string `json:"host_name"`
-	// Incarnation is the directory's own, drawn when the directory was made.
+	// Incarnation identifies the directory. It is drawn when the directory is created.
 	Incarnation hosts.Incarnation `json:"incarnation"`
-	// Starts counts the starts on the directory.
+	// Starts counts the starts with the directory.
 	Starts uint64 `json:"starts"`
 
-	// HostID is the host's id, zero while the host belongs to no cluster: then Bootstrap is empty as well.
+	// HostID is the host's id, 0 while the host is in no cluster; Bootstrap is then empty too.
 	HostID shard.HostID `json:"host_id"`
 	Bootstrap
-	// Generation is the generation of the cluster.
+	// Generation is the cluster's generation.
 	Generation Generation `json:"generation"`
-	// Hosts are the hosts of the cluster when this host joined, including this host; nil for an initial member.
+	// Hosts are the hosts in the cluster when this host joined, including this host; nil for an initial member.
 	Hosts []InitialMember `json:"hosts,omitempty"`
-	// Promise is the incarnation of the decider of a bootstrap: this host has promised to bootstrap with no other
-	// decider. Promise is zero without a promise.
+	// Promise is the incarnation of a bootstrap decider: this host has promised to bootstrap with no other decider.
+	// Zero means no promise.
 	Promise hosts.Incarnation `json:"promise"`
 
-	// CreatedBy is the version of the program that made the directory, Created the time.
+	// CreatedBy is the program version that created the directory, and Created the time.
 	CreatedBy string    `json:"created_by"`
 	Created   time.Time `json:"created"`
-	// Started: the log was opened once, so the log must be there.
+	// Started reports that the log was opened once, so the log must exist.
 	Started bool `json:"started"`
 }
 
-// Bootstrapped reports whether the host belongs to a cluster.
+// Bootstrapped reports whether the host is in a cluster.
 func (i *Identity) Bootstrapped() bool { return i.HostID != 0 }
 
-// Joined reports whether the host belongs to a cluster older than the host.
+// Joined reports whether the host joined an existing cluster.
 func (i *Identity) Joined() bool { return len(i.Hosts) > 0 }
 
-// Deployment is the number by which hosts of one cluster know each other's messages. Deployment is not zero.
+// Deployment returns the number by which hosts in one cluster recognise each other's messages. It is never zero.
 func (i *Identity) Deployment() uint64 {
 	sum := sha256.Sum256([]byte("signalbox deployment\x00" + i.Cluster))
 	return binary.LittleEndian.Uint64(sum[:]) | 1
 }
 
-// First are the first known hosts of the cluster: the initial members, or the hosts at the time of the host's join.
+// First returns the first known hosts in the cluster: the initial members, or the hosts at the time of the host's
+// join.
 func (i *Identity) First() []InitialMember {
 	if i.Joined() {
 		return i.Hosts
@@ -157,7 +158,7 @@ func (i *Identity) First() []InitialMember {
 	return i.InitialMembers
 }
 
-// check returns an impossible fact of an identity. A file that fails the check was not written by this program.
+// check returns an error for an impossible identity. A file that fails the check was not written by this program.
 func (i *Identity) check() error {
 	switch {
 	case i.HostName == "" || i.Incarnation == (hosts.Incarnation{}):
@@ -172,7 +173,7 @@ func (i *Identity) check() error {
 	}
 	own := 0
 	for _, f := range slices.Concat(i.InitialMembers, i.Hosts) {
-		// A host that has replaced another host may have its name.
+		// A host that has replaced another host may have the same name.
 		same := f.ID == i.HostID
 		if same && f.Name != i.HostName || same != (f.Incarnation == i.Incarnation) {
 			return fmt.Errorf("host %d is %s, incarnation %s, and host %d of the cluster is %s, incarnation %s",
@@ -188,8 +189,8 @@ func (i *Identity) check() error {
 	return nil
 }
 
-// checkBootstrap returns an impossible fact of the bootstrap. A restored cluster begins with one host; the host's id
-// goes on from the ids before the restore, and the cluster may keep its old id.
+// checkBootstrap returns an error for an impossible bootstrap. A restored cluster begins with one host; the host's id
+// continues after the ids before the restore, and the cluster may keep its old id.
 func (i *Identity) checkBootstrap() error {
 	if i.Generation == (Generation{}) {
 		return i.Bootstrap.Check()
@@ -204,7 +205,7 @@ func (i *Identity) checkBootstrap() error {
 	return nil
 }
 
-// formatHosts shows initial members in the notation of the settings.
+// formatHosts formats initial members in the settings notation.
 func formatHosts(initialMembers []InitialMember) string {
 	var list []string
 	for _, f := range initialMembers {

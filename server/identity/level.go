@@ -8,17 +8,17 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// LevelName is the name of the record of the feature level.
+// LevelName is the file name of the feature level record.
 const LevelName = "level.json"
 
-// levelRecord says up to which feature level the data of the directory was written. A build for lower levels only
-// cannot use the directory. Installers of packages read the level here before they replace a newer build.
+// levelRecord stores the feature level up to which the directory's data was written. A build that supports only lower
+// levels cannot use the directory. Package installers read the level before they replace a newer build.
 type levelRecord struct {
 	Level level.Level `json:"level"`
 }
 
-// ReadLevel returns the highest known feature level of a directory's data, 0 if no host has noted a level. ReadLevel
-// takes no lock, so a host may run on the directory meanwhile.
+// ReadLevel returns the highest recorded feature level of a directory's data, 0 if no host has recorded a level.
+// ReadLevel takes no lock, so a host may use the directory meanwhile.
 func ReadLevel(dir string) (level.Level, error) {
 	var r levelRecord
 	if err := readRecord(dir, LevelName, &r); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -27,8 +27,8 @@ func ReadLevel(dir string) (level.Level, error) {
 	return r.Level, nil
 }
 
-// NoteLevel notes that the data of the directory is of a feature level. Levels up to the recorded level write
-// nothing. An unreadable record is replaced: the log has the level too.
+// NoteLevel records the feature level of the directory's data. Levels up to the recorded level write nothing. An
+// unreadable record is replaced, because the log contains the level too.
 func (d *Directory) NoteLevel(l level.Level) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

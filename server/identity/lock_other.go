@@ -4,7 +4,7 @@ package identity
 
 import "os"
 
-// lock is nothing on this operating system: only the log's own lock keeps other processes out.
+// lock does nothing on this operating system: only the log's own lock keeps other processes out.
 type lock struct{ file *os.File }
 
 func takeLock(path string) (*lock, error) {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// lock keeps other processes out. The operating system drops the lock at every end of the process. The file stays,
-// because removing the file would let two processes lock two files of one name.
+// lock keeps other processes out. The operating system releases the lock however the process ends. The file is never
+// removed, because removing it would let two processes lock two files with the same name.
 type lock struct{ file *os.File }
 
 func takeLock(path string) (*lock, error) {
@@ -29,7 +29,7 @@ func takeLock(path string) (*lock, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	// The number is for the error of an excluded process. Nothing depends on the number.
+	// The number is only for the error message in other processes.
 	_ = file.Truncate(0)
 	_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return &lock{file}, nil
@@ -37,7 +37,7 @@ func takeLock(path string) (*lock, error) {
 
 func (l *lock) release() { _ = l.file.Close() }
 
-// holder names the process that has the lock, as far as the file has its number.
+// holder names the process that holds the lock, if the file contains its number.
 func holder(file *os.File) string {
 	text, _ := io.ReadAll(io.LimitReader(file, 32))
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {

@@ -10,26 +10,26 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// ErrCopy: a host runs on an older copy of its data directory.
+// ErrCopy: a host runs with an older copy of its data directory.
 var ErrCopy = errors.New("its data directory is an older copy")
 
-// Peers remembers, for every incarnation of other hosts, the newest start seen, and how far the host has confirmed
-// the logs of its shards. Both outlive a power failure. A host that comes with less runs on an older copy of its
-// directory, and has forgotten its later confirmations. Many goroutines at once may call the methods.
+// Peers remembers, for each incarnation of other hosts, the newest start seen and how far the host has confirmed its
+// shards' logs. Both survive a power failure. A host that reports less runs with an older copy of its directory, and
+// has lost its later confirmations. Methods are safe for concurrent use.
 type Peers struct {
 	dir string
 
 	mu   sync.Mutex
-	seen map[hosts.Incarnation]peer // guarded by mu, as is the file; values are replaced, never written to
+	seen map[hosts.Incarnation]peer // guarded by mu, like the file; values are replaced, never modified
 }
 
-// peer is the memory of one incarnation.
+// peer is what is remembered about one incarnation.
 type peer struct {
 	hosts.Start
 	Confirmed []hosts.Position `json:"confirmed,omitempty"`
 }
 
-// OpenPeers reads the directory's memory of other hosts: an empty memory if the file does not exist yet.
+// OpenPeers reads the directory's record of other hosts, which is empty if the file does not exist yet.
 func (d *Directory) OpenPeers() (*Peers, error) {
 	p := &Peers{dir: d.path, seen: make(map[hosts.Incarnation]peer)}
 	if _, err := d.recall(PeersName, &p.seen, "until the other hosts have been started again, this one does not "+
@@ -39,22 +39,22 @@ func (d *Directory) OpenPeers() (*Peers, error) {
 	return p, nil
 }
 
-// Newest is the newest start seen of an incarnation, zero for an unseen incarnation.
+// Newest returns the newest start seen for an incarnation, zero if none.
 func (p *Peers) Newest(incarnation hosts.Incarnation) hosts.Start {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen[incarnation].Start
 }
 
-// Confirmed is how far an incarnation has confirmed logs, as far as written down.
+// Confirmed returns how far an incarnation has confirmed logs, as recorded.
 func (p *Peers) Confirmed(incarnation hosts.Incarnation) []hosts.Position {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen[incarnation].Confirmed
 }
 
-// See records a start of another host. See returns ErrCopy after a newer start of the incarnation, and a different
-// error if the start could not be written down: then the host must not be let in.
+// See records another host's start. See returns ErrCopy if a newer start of the incarnation is known, and a different
+// error if the start could not be saved: in that case the host must not be admitted.
 func (p *Peers) See(incarnation hosts.Incarnation, start hosts.Start) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *Peers) See(incarnation hosts.Incarnation, start hosts.Start) error {
 	return p.write("write down the start of another host", map[hosts.Incarnation]peer{incarnation: next})
 }
 
-// Confirm writes down how far hosts have confirmed logs, if the positions have changed.
+// Confirm records how far hosts have confirmed logs, if the positions have changed.
 func (p *Peers) Confirm(all map[hosts.Incarnation][]hosts.Position) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +88,7 @@ func (p *Peers) Confirm(all map[hosts.Incarnation][]hosts.Position) error {
 	return p.write("write down what other hosts have confirmed", changed)
 }
 
-// Forget drops the memory of an incarnation that will never be let in again.
+// Forget drops an incarnation that will never be admitted again.
 func (p *Peers) Forget(incarnation hosts.Incarnation) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +98,7 @@ func (p *Peers) Forget(incarnation hosts.Incarnation) error {
 	return p.write("forget an expelled host", map[hosts.Incarnation]peer{incarnation: {}})
 }
 
-// write replaces the memory of some incarnations, and drops incarnations with a zero start. The lock is held.
+// write replaces the entries for some incarnations, and drops incarnations with a zero start. The lock is held.
 func (p *Peers) write(what string, changed map[hosts.Incarnation]peer) error {
 	next := maps.Clone(p.seen)
 	maps.Copy(next, changed)

@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	// Format is the version of the data directory: this program writes and reads no other version. Format stands for
-	// all files of the directory. Formats 1 and 2 were written by development builds before release 0.1.0.
+	// Format is the data directory version: this program reads and writes no other version. It covers all files in
+	// the directory. Formats 1 and 2 were written by development builds before release 0.1.0.
 	Format = 3
 
-	// temporarySuffix is behind the name of a half-written record.
+	// temporarySuffix is appended to the name of a partially written record.
 	temporarySuffix = ".new"
 
 	maxRecordBytes = 1 << 20
 )
 
-// envelope is the file of a record: the facts needed before a reader may trust the content, and the content.
+// envelope is a record's file: the fields needed before a reader may trust the content, and the content.
 type envelope struct {
 	Format int `json:"format"`
-	// SHA256 is the sum of the content without its white space.
+	// SHA256 is the checksum of the content without white space.
 	SHA256  string          `json:"sha256"`
 	Content json.RawMessage `json:"content"`
 }
 
-// readRecord reads a record of a directory. A missing file is fs.ErrNotExist, an untrustworthy file ErrDamaged.
+// readRecord reads a record from a directory. The error is fs.ErrNotExist for a missing file, and ErrDamaged for an
+// invalid file.
 func readRecord(dir, name string, into any) error {
 	file, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
@@ -45,8 +46,7 @@ func readRecord(dir, name string, into any) error {
 	return decode(text, into)
 }
 
-// decode reads the text of a record. The format is checked first: this program cannot know how a different format is
-// to be read.
+// decode decodes a record. The format is checked first, because this program cannot interpret other formats.
 func decode(text []byte, into any) error {
 	var e envelope
 	if err := json.Unmarshal(text, &e); err != nil {
@@ -89,7 +89,7 @@ func encode(content any) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// checksum is the sum of JSON without its white space, so the file may be indented for people.
+// checksum returns the checksum of JSON without white space, so that the file may be indented.
 func checksum(body []byte) (string, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, body); err != nil {
@@ -99,8 +99,8 @@ func checksum(body []byte) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// writeRecord puts a record into a directory: when writeRecord returns nil, the record outlives a power failure;
-// before, the directory has the old record or none.
+// writeRecord writes a record to a directory. After writeRecord returns nil, the record survives a power failure;
+// before that, the directory has the old record or none.
 func writeRecord(dir, name string, content any) error {
 	text, err := encode(content)
 	if err != nil {
@@ -109,7 +109,7 @@ func writeRecord(dir, name string, content any) error {
 	return writeWhole(dir, name, text, 0o640)
 }
 
-// syncDirectory makes the names in a directory outlive a power failure.
+// syncDirectory makes a directory's file names survive a power failure.
 func syncDirectory(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

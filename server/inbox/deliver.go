@@ -13,16 +13,16 @@ import (
 // than a few pushes, and many pushes would hold up the next batches.
 const deliversHere = 4
 
-// counters count since the table was made.
+// counters count since the table was created.
 type counters struct{ items, bytes, pushes, ends, held atomic.Uint64 }
 
-// Counts has the counts of a table since the table was made.
+// Counts are a table's counts since its creation.
 type Counts struct {
-	Items  uint64 // items that were pushed
-	Bytes  uint64 // bytes of these items
+	Items  uint64 // pushed items
+	Bytes  uint64 // bytes in these items
 	Pushes uint64 // pushes with items
 	Ends   uint64 // inboxes that ended with a push
-	Held   uint64 // how often items waited because the connection took nothing
+	Held   uint64 // times that items waited for a slow connection
 }
 
 // Counts returns the counts.
@@ -33,7 +33,7 @@ func (t *Table) Counts() Counts {
 	}
 }
 
-// worker is the memory of the delivering goroutine.
+// worker is the delivering goroutine's reusable memory.
 type worker struct {
 	round   []*opening
 	items   []process.Delivery
@@ -42,10 +42,10 @@ type worker struct {
 	reached map[Sink]struct{}
 }
 
-// Note notes that the inbox of a member has something new, has room, or is gone. Deliver does the rest.
+// Note records that a member's inbox has something new, has capacity, or is gone. Deliver does the rest.
 func (t *Table) Note(session shard.SessionID, id shard.OrderID) { t.Lost(session, id, "") }
 
-// Lost is Note for a member that has lost the inbox, with the reason if it is known.
+// Lost is Note for a member that has lost the inbox, with the reason if known.
 func (t *Table) Lost(session shard.SessionID, id shard.OrderID, why string) {
 	if t.Len() == 0 {
 		return
@@ -78,7 +78,7 @@ func (t *Table) note(o *opening) {
 	}
 }
 
-// Drained notes that a connection has room again.
+// Drained records that a connection can take bytes again.
 func (t *Table) Drained(sink Sink) {
 	if t.wake(sink) {
 		t.Deliver()
@@ -98,8 +98,8 @@ func (t *Table) wake(sink Sink) bool {
 	return len(waited) > 0
 }
 
-// Deliver pushes new items: to few members on this goroutine, to many on a new one. If another goroutine delivers,
-// Deliver does nothing, because that goroutine also delivers what is noted meanwhile.
+// Deliver pushes new items: to few members on this goroutine, to many on a new one. If another goroutine is
+// delivering, Deliver does nothing, because that goroutine also delivers everything noted meanwhile.
 func (t *Table) Deliver() {
 	t.mu.Lock()
 	n := len(t.ready)
@@ -122,7 +122,7 @@ func (t *Table) Deliver() {
 	}()
 }
 
-// more reports whether there is something left to deliver. If not, the delivering goroutine must end.
+// more reports whether anything is left to deliver. If not, the delivering goroutine must end.
 func (t *Table) more() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,7 +143,7 @@ func (t *Table) Wait() {
 	}
 }
 
-// keptRound is the largest number of openings for which the memory of a round is kept.
+// keptRound is the maximum number of openings for which a round's memory is kept.
 const keptRound = 1024
 
 // deliverRound pushes to all openings in Table.ready, and flushes each connection once.
@@ -152,7 +152,7 @@ func (t *Table) deliverRound() {
 	t.mu.Lock()
 	w.round, t.ready = t.ready, w.round[:0]
 	for _, o := range w.round {
-		o.ready = false // a note from here on is for the next round
+		o.ready = false // later notes are for the next round
 	}
 	t.mu.Unlock()
 	if w.reached == nil {
@@ -173,8 +173,7 @@ func (t *Table) deliverRound() {
 	}
 }
 
-// deliver pushes items of a member that were not pushed, as far as there is room. A member that has lost the inbox gets
-// the end.
+// deliver pushes a member's unpushed items, up to the byte limit. A member that has lost the inbox gets the end.
 func (t *Table) deliver(o *opening) {
 	if t.holds(o) {
 		return
@@ -207,7 +206,7 @@ func (t *Table) deliver(o *opening) {
 	clear(items)
 }
 
-// ending returns the end for a member that has lost the inbox.
+// ending returns the end message for a member that has lost the inbox.
 func (t *Table) ending(o *opening, refused *process.Answer) *protocol.Result {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -232,8 +231,9 @@ func (t *Table) append(o *opening) bool {
 	return true
 }
 
-// holds reports whether the opening has to wait until the connection has drained. The opening is in Table.late before
-// the second look at the connection, so either Drained finds the opening, or the second look sees the room.
+// holds reports whether the opening has to wait until the connection has drained. The opening is added to Table.late
+// before the connection is checked a second time, so either Drained finds the opening, or the second check sees the
+// free capacity.
 func (t *Table) holds(o *opening) bool {
 	if o.sink.Pending() <= t.config.SlowBytes {
 		return false
@@ -251,7 +251,7 @@ func (t *Table) holds(o *opening) bool {
 	return true
 }
 
-// fill fills the item of the worker, in memory that is used again.
+// fill fills the worker's item, in reusable memory.
 func (w *worker) fill(d *process.Delivery) {
 	replies, missed := w.item.Replies, w.item.Missed
 	replies.Reset()

@@ -12,38 +12,38 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// Sink is a connection of the table. A sink must be comparable: a pointer. The table calls Push and Acts with its locks
-// held, so a caller of the table's methods must hold no lock that Push or Acts take.
+// Sink is a connection, as used by the table. A sink must be comparable: a pointer. The table calls Push and Acts
+// with its locks held, so callers of the table's methods must not hold a lock that Push or Acts take.
 type Sink interface {
 	// Push appends a message to the connection's stream. On a closed connection Push does nothing.
 	Push(request uint64, m protocol.PushMessage)
-	// Flush has the appended messages sent; a flush of few connections writes at once if possible.
+	// Flush sends the appended messages. If few connections are flushed, Flush writes immediately if possible.
 	Flush(few bool)
-	// Pending is how many bytes were flushed and are not sent yet. When the number was above Config.SlowBytes and has
-	// fallen well below again, the owner of the sink must call Table.Drained.
+	// Pending returns the number of flushed bytes that are not sent yet. After the number has been above
+	// Config.SlowBytes and has fallen well below, the sink's owner must call Table.Drained.
 	Pending() int
-	// Acts reports whether the session may act over this connection. At the end of that permission the owner of the
-	// sink must call Table.Forget.
+	// Acts reports whether the session may act over this connection. When the permission ends, the sink's owner must
+	// call Table.Forget.
 	Acts(session shard.SessionID) bool
 }
 
-// Machine holds the inboxes.
+// Machine stores the inboxes.
 type Machine interface {
 	// Inbox is documented at process.Inboxes.
 	Inbox(n shard.NodeID, name []byte, s shard.SessionID, member shard.OrderID, after uint64, most int,
 		dst []process.Delivery) ([]process.Delivery, process.InboxPosition, process.Answer)
 }
 
-// Member is the owner of an inbox.
+// Member is an inbox's owner.
 type Member struct {
 	Session shard.SessionID
 	Node    shard.NodeID
-	Name    string // of the process
+	Name    string // process name
 	ID      shard.OrderID
 }
 
-// link identifies a member at a shard. Order ids of two shards may be equal, and slots move between shards; a session
-// never has two links of one order id.
+// link identifies a member in a shard. Order ids in two shards may be equal, and slots move between shards; but a
+// session never has two links with the same order id.
 type link struct {
 	session shard.SessionID
 	order   shard.OrderID
@@ -51,15 +51,15 @@ type link struct {
 
 func (m *Member) link() link { return link{m.Session, m.ID} }
 
-// Config has the settings of a table. A zero field has a default.
+// Config configures a table. Zero fields have defaults.
 type Config struct {
 	Machine Machine
-	// AheadBytes is about how much is pushed to a member ahead of its acknowledgements.
+	// AheadBytes is the approximate number of bytes pushed to a member ahead of its acknowledgements.
 	AheadBytes int
-	// PushBytes is the size of the items from which on a push goes out.
+	// PushBytes is the size of collected items at which a push is sent.
 	PushBytes int
-	// SlowBytes is how much may wait to be sent over a connection. Members on a connection with more get nothing until
-	// the connection has drained. SlowBytes must not be less than the transport's high water.
+	// SlowBytes is the number of unsent bytes per connection above which its members get nothing until the connection
+	// has drained. SlowBytes must not be less than the transport's high water mark.
 	SlowBytes int
 }
 
@@ -68,10 +68,10 @@ const (
 	defaultSlow  = 1 << 20
 )
 
-// Table has the open inboxes of one shard at this host.
+// Table contains the open inboxes of one shard on this host.
 type Table struct {
 	config Config
-	opened atomic.Int64 // how many inboxes are open
+	opened atomic.Int64 // number of open inboxes
 	counts counters
 
 	mu         sync.Mutex // guards the fields below, except worker
@@ -79,17 +79,17 @@ type Table struct {
 	sessions   map[shard.SessionID][]*opening
 	late       map[Sink][]*opening // openings that wait until the connection has drained
 	ready      []*opening          // openings that may have something new
-	delivering bool                // a goroutine delivers, and owns worker
-	idle       sync.Cond           // the worker has ended
+	delivering bool                // a goroutine is delivering, and owns worker
+	idle       sync.Cond           // signalled when the worker has ended
 
 	worker worker
 }
 
-// opening is an inbox that is pushed over a connection.
+// opening is an inbox whose items are pushed over a connection.
 type opening struct {
 	Member
 	sink Sink
-	sent uint64 // the last seq that was pushed; used by the delivering goroutine
+	sent uint64 // last pushed seq; used by the delivering goroutine
 
 	// Guarded by the table's lock.
 	in    bool   // in Table.members
@@ -97,7 +97,7 @@ type opening struct {
 	late  bool   // in Table.late
 	why   string // why the member has lost the inbox, if known
 
-	// mu is held while a message is appended for the opening, so that nothing follows the message of the end.
+	// mu is held while a message is appended for the opening, so that nothing follows the end message.
 	mu     sync.Mutex
 	closed bool
 }
@@ -115,10 +115,10 @@ func New(c Config) *Table {
 	return t
 }
 
-// Len returns how many inboxes are open.
+// Len returns the number of open inboxes.
 func (t *Table) Len() int { return int(t.opened.Load()) }
 
-// The refusals and ends of the table itself.
+// Refusals and end messages from the table itself.
 var (
 	notActing = protocol.Result{
 		Status: protocol.StatusBadSession, Message: "the session does not act over this connection any more",
@@ -128,9 +128,9 @@ var (
 	}
 )
 
-// Open pushes the inbox of a member over a connection from now on, from behind a seq, and ends an earlier opening of
-// the inbox. After a success Open calls answer, which appends the answer to the request, and returns false if the
-// session no longer acts over the connection. The result of a failure says why.
+// Open starts to push a member's inbox over a connection, from after a seq, and ends an earlier opening of the inbox.
+// On success Open calls answer, which appends the answer to the request, and returns false if the session may no
+// longer act over the connection. On failure the result has the reason.
 func (t *Table) Open(m Member, sink Sink, after uint64, answer func(process.InboxPosition) bool) protocol.Result {
 	_, place, refused := t.config.Machine.Inbox(m.Node, protocol.View(m.Name), m.Session, m.ID, after, 0, nil)
 	if refused.Status != protocol.StatusSuccess {
@@ -159,8 +159,8 @@ func (t *Table) Open(m Member, sink Sink, after uint64, answer func(process.Inbo
 	return protocol.Result{}
 }
 
-// put adds an opening if the session acts over the connection. Forget is called after the session has ceased to act, so
-// Forget finds the opening.
+// put adds an opening if the session may act over the connection. Forget is called after the session's permission has
+// ended, so Forget finds the opening.
 func (t *Table) put(o *opening) (earlier *opening, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -193,7 +193,7 @@ func (t *Table) remove(o *opening) {
 }
 
 // replaced ends an opening after a later opening of the same inbox. A client that opens an inbox again over the same
-// connection gets no message but the answer.
+// connection gets only the answer.
 func (t *Table) replaced(o, by *opening, end protocol.Result) {
 	if o.sink == by.sink {
 		t.close(o, nil)
@@ -203,7 +203,7 @@ func (t *Table) replaced(o, by *opening, end protocol.Result) {
 	o.sink.Flush(false)
 }
 
-// close removes an opening, and appends a last push with the end, unless end is nil.
+// close removes an opening and, unless end is nil, appends a last push with the end.
 func (t *Table) close(o *opening, end *protocol.Result) {
 	t.mu.Lock()
 	t.remove(o)
@@ -223,7 +223,7 @@ func (t *Table) close(o *opening, end *protocol.Result) {
 	}
 }
 
-// Forget ends the openings of a session that no longer acts over a connection, without a push.
+// Forget ends a session's openings over a connection over which the session may no longer act, without a push.
 func (t *Table) Forget(session shard.SessionID, sink Sink) {
 	for _, o := range t.of(session) {
 		if o.sink == sink {
@@ -232,8 +232,8 @@ func (t *Table) Forget(session shard.SessionID, sink Sink) {
 	}
 }
 
-// EndUnless ends the openings of a session over a connection for processes in which the session may not be a member any
-// more, and pushes why. The caller flushes.
+// EndUnless ends a session's openings over a connection for processes in which the session may no longer be a member,
+// and pushes the reason. The caller flushes.
 func (t *Table) EndUnless(session shard.SessionID, sink Sink, may func(shard.ObjectName) bool, why protocol.Result) {
 	for _, o := range t.of(session) {
 		if o.sink == sink && !may(shard.ObjectName{Node: o.Node, Name: o.Name}) {
@@ -242,7 +242,7 @@ func (t *Table) EndUnless(session shard.SessionID, sink Sink, may func(shard.Obj
 	}
 }
 
-// of returns the openings of a session.
+// of returns a session's openings.
 func (t *Table) of(session shard.SessionID) []*opening {
 	if t.Len() == 0 {
 		return nil
@@ -252,14 +252,14 @@ func (t *Table) of(session shard.SessionID) []*opening {
 	return slices.Clone(t.sessions[session])
 }
 
-// Gone forgets a closed connection, after Forget for all of its sessions.
+// Gone removes a closed connection, after Forget for all of its sessions.
 func (t *Table) Gone(sink Sink) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.late, sink)
 }
 
-// End ends all openings, and pushes why.
+// End ends all openings, and pushes the reason.
 func (t *Table) End(why protocol.Result) {
 	t.mu.Lock()
 	all := slices.Collect(maps.Values(t.members))

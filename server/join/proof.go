@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/server/peerrpc"
 )
 
-// The labels keep a key for one purpose from being of use for another purpose.
+// The labels keep a key made for one purpose from being used for another.
 const (
 	tokenLabel  = "signalbox join token"
 	secretLabel = "signalbox join secret"
 	grantLabel  = "signalbox join grant"
 )
 
-// sealer returns the cipher for the grant of an ask.
+// sealer returns the cipher for an ask's grant.
 func sealer(t peerrpc.Transcript, from []byte) (cipher.AEAD, error) {
 	key, err := t.Key(from, grantLabel)
 	if err != nil {
@@ -29,7 +29,7 @@ func sealer(t peerrpc.Transcript, from []byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// seal returns the grant for an ask in the form for the wire: sealed if from is not empty.
+// seal returns the grant for an ask in wire form, sealed if from is not empty.
 func seal(t peerrpc.Transcript, from, ask []byte, g *Grant) ([]byte, error) {
 	text, err := json.Marshal(g)
 	if err != nil || len(from) == 0 {
@@ -42,7 +42,7 @@ func seal(t peerrpc.Transcript, from, ask []byte, g *Grant) ([]byte, error) {
 	return c.Seal(nil, nil, text, ask), nil
 }
 
-// errGrant: the answering host is not of the cluster, or does not know the proved token or secret.
+// errGrant: the answering host is not in the cluster, or does not know the proven token or secret.
 var errGrant = errors.New("the answer is not of a host that knows the join token, or the secret of the cluster")
 
 // open reads the output of seal.

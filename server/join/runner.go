@@ -14,40 +14,40 @@ import (
 )
 
 const (
-	// askTimeout bounds the wait for a single host. The leader may wait for a host to fall silent.
+	// askTimeout is the time limit for asking one host. The leader may wait for the replaced host to fall silent.
 	askTimeout = fallsSilentWithin + 5*time.Second
-	// pause is how long a host waits between rounds.
+	// pause is the wait between rounds.
 	pause = 250 * time.Millisecond
-	// maxRedirects is how often, in a row, a host may name a different host as the leader.
+	// maxRedirects is how many times in a row hosts may redirect to another leader.
 	maxRedirects = 2
 )
 
-// Record is the durable memory of a join. A change is durable when the method returns; a failed change may have been
+// Record is a join's durable state. A change is durable when the method returns; a failed change may also have been
 // made. *identity.Directory implements Record.
 type Record interface {
-	// KeepSecret keeps the secret of the cluster.
+	// KeepSecret stores the cluster secret.
 	KeepSecret(secret []byte) error
-	// Join makes the host a host of the cluster.
+	// Join makes the host a member of the cluster.
 	Join(identity.Admission) error
 }
 
 // Newcomer is a host that asks to join.
 type Newcomer struct {
 	Ask Ask
-	// Addresses are addresses of hosts of the cluster, in an arbitrary selection.
+	// Addresses are addresses of some hosts in the cluster.
 	Addresses []string
-	// Token is nil without a token. Secret is the secret of the cluster, empty if the host was not given the secret.
+	// Token is nil without a token. Secret is the cluster secret, empty if the host was not given one.
 	Token  *Token
 	Secret []byte
 	Record Record
 	Call   peerrpc.CallUnnamed
-	// Waits hears why the host was not let in at the first try. It may be nil.
+	// Waits is called with the reason if the host was not admitted at the first try. It may be nil.
 	Waits func(why string)
 }
 
-// Refused is the error of a host that cannot join.
+// Refused is the error for a host that cannot join.
 type Refused struct {
-	// Address is the address of the refusing host.
+	// Address is the refusing host's address.
 	Address, Text string
 }
 
@@ -56,7 +56,7 @@ func (r *Refused) Error() string {
 	return "the cluster at " + r.Address + " does not let this host join: " + r.Text
 }
 
-// Runner makes a newcomer a host of the cluster.
+// Runner makes a newcomer a member of the cluster.
 type Runner struct {
 	newcomer Newcomer
 	awaited  atomic.Pointer[string]
@@ -69,13 +69,13 @@ func NewRunner(n Newcomer) *Runner {
 	return r
 }
 
-// Awaited says what keeps the host out of the cluster.
+// Awaited returns why the host is not in the cluster yet.
 func (r *Runner) Awaited() string { return *r.awaited.Load() }
 
 func (r *Runner) note(text string) { r.awaited.Store(&text) }
 
-// Run asks until the host is of the cluster, and returns the grant. The error is a *Refused, the context's error, or
-// the directory's.
+// Run asks until the host is in the cluster, and returns the grant. The error is a *Refused, or from the context or
+// the directory.
 func (r *Runner) Run(ctx context.Context) (Grant, error) {
 	for first := true; ; first = false {
 		var failures []string
@@ -101,7 +101,7 @@ func (r *Runner) Run(ctx context.Context) (Grant, error) {
 	}
 }
 
-// keep writes the grant down. The secret comes first, so a host of the cluster always has the secret.
+// keep saves the grant. The secret is saved first, so that a host in the cluster always has it.
 func (r *Runner) keep(g *Grant) error {
 	if len(g.Secret) > 0 && len(r.newcomer.Secret) == 0 {
 		if err := r.newcomer.Record.KeepSecret(g.Secret); err != nil {
@@ -125,7 +125,7 @@ func (r *Runner) askAt(ctx context.Context, address string) (g Grant, err error)
 	return g, fmt.Errorf("%s: the hosts do not agree on who leads them", address)
 }
 
-// ask asks a single host. leader is the address of the leader, if the leader is not the asked host.
+// ask asks one host. leader is the leader's address, if the asked host is not the leader.
 func (r *Runner) ask(ctx context.Context, address string) (g Grant, leader string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -157,7 +157,7 @@ func (r *Runner) ask(ctx context.Context, address string) (g Grant, leader strin
 	return g, "", fmt.Errorf("%s: %s", address, a.Later)
 }
 
-// request is an ask with its proofs.
+// request returns an ask with its proofs.
 func (r *Runner) request(t peerrpc.Transcript, ask []byte) (_ []byte, err error) {
 	n, made := &r.newcomer, request{Ask: ask}
 	if n.Token != nil {
@@ -175,7 +175,7 @@ func (r *Runner) request(t peerrpc.Transcript, ask []byte) (_ []byte, err error)
 	return json.Marshal(made)
 }
 
-// sealedUnder is the secret from which the key of the grant is derived: see Server.check.
+// sealedUnder returns the secret from which the grant's key is derived: see Server.check.
 func (n *Newcomer) sealedUnder() []byte {
 	if n.Token != nil {
 		hash := n.Token.Hash()

@@ -16,51 +16,50 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Cluster is a host's view of its cluster. Many goroutines at once may call the methods.
+// Cluster is a host's view of its cluster. Implementations must be safe for concurrent use.
 type Cluster interface {
-	// Leader is the leader of the meta shard, as far as this host knows; zero for none.
+	// Leader returns the meta shard leader, as far as this host knows; 0 for none.
 	Leader() shard.HostID
-	// Records are the hosts, and the shard time by which join tokens are judged. ok is false without records.
+	// Records returns the hosts, and the shard time for judging join tokens. ok is false without records.
 	Records() (records *hosts.Records, now uint64, ok bool)
-	// Hears reports whether a host has answered lately. The join server asks at the leader.
+	// Hears reports whether a host has answered recently. The join server calls Hears on the leader.
 	Hears(id shard.HostID) bool
-	// Join proposes that a host belongs to the cluster, and returns the answer once this host has applied the
-	// command. After an error the outcome is unknown.
+	// Join proposes a host for membership, and returns the answer after this host has applied the command. On an
+	// error the outcome is unknown.
 	Join(ctx context.Context, j hosts.Join) (hosts.Answer, error)
 }
 
-// Config is the configuration of a Server.
+// Config configures a Server.
 type Config struct {
 	Self shard.HostID
-	// Bootstrap and Generation are the cluster's.
+	// Bootstrap and Generation are from the cluster.
 	Bootstrap  identity.Bootstrap
 	Generation identity.Generation
-	// Secret is shared by the hosts; empty for no secret.
+	// Secret is shared by the hosts; empty for none.
 	Secret  []byte
 	Cluster Cluster
 }
 
-// Server answers hosts that ask to join. Many goroutines at once may call the methods.
+// Server answers hosts that ask to join. Methods are safe for concurrent use.
 type Server struct{ config Config }
 
 // NewServer returns a Server.
 func NewServer(c Config) *Server { return &Server{config: c} }
 
 const (
-	// fallsSilentWithin is how long the host to be replaced may still be heard, because the host may have died just
-	// now.
+	// fallsSilentWithin is how long the host to be replaced may still be reachable, because it may just have failed.
 	fallsSilentWithin = 3 * time.Second
-	// hearEvery is how often the join server looks whether the host is still heard.
+	// hearEvery is the interval at which the join server checks whether the host is still reachable.
 	hearEvery = 50 * time.Millisecond
 )
 
-// Caller is the remote end of a connection on which a host asks to join: the remote end has no name yet.
+// Caller is the remote end of a connection on which a host asks to join. The remote end has no name yet.
 type Caller struct {
 	Transcript  peerrpc.Transcript
-	Certificate *x509.Certificate // signed by an authority of the hosts; nil without TLS
+	Certificate *x509.Certificate // signed by one of the hosts' authorities; nil without TLS
 }
 
-// Answer answers a request of a host without a name.
+// Answer answers an unnamed host's request.
 func (se *Server) Answer(ctx context.Context, from Caller, payload []byte) ([]byte, error) {
 	var r request
 	if err := decode(payload, &r); err != nil {
@@ -94,13 +93,13 @@ func (se *Server) answer(ctx context.Context, from *Caller, r *request) answer {
 	return se.admit(ctx, from, r, &ask, proof)
 }
 
-// shown is how a host has shown its right to join.
+// shown describes how a host has proven its right to join.
 type shown struct {
-	token string // the id, empty without a token
-	key   []byte // the grant is sealed under key; without a key the grant is not sealed
+	token string // token id, empty without a token
+	key   []byte // key that seals the grant; nil: not sealed
 }
 
-// check returns why a host may not join, in words for the host's operator; empty if the host may join.
+// check returns why a host may not join, in words for the host's operator, or an empty string if it may join.
 func (se *Server) check(from *Caller, r *request, ask *Ask, records *hosts.Records, now uint64) (s shown,
 	why string) {
 	c := &se.config
@@ -135,7 +134,7 @@ func (se *Server) check(from *Caller, r *request, ask *Ask, records *hosts.Recor
 	return s, ""
 }
 
-// compare returns how the cluster differs from the host's expectations.
+// compare describes how the cluster differs from the host's expectations.
 func (se *Server) compare(ask *Ask) string {
 	bootstrap := &se.config.Bootstrap
 	switch {
@@ -152,7 +151,7 @@ func (se *Server) compare(ask *Ask) string {
 	return ""
 }
 
-// admit has the cluster take in a host that has shown its right to join.
+// admit adds a host that has proven its right to join.
 func (se *Server) admit(ctx context.Context, from *Caller, r *request, ask *Ask, by shown) answer {
 	domain, err := host.ParseDomain(ask.Domain)
 	if err != nil {
@@ -180,12 +179,12 @@ func (se *Server) admit(ctx context.Context, from *Caller, r *request, ask *Ask,
 	return answer{Grant: sealed}
 }
 
-// isTransient reports whether the command may have a different answer later.
+// isTransient reports whether the same command may get a different answer later.
 func isTransient(s protocol.Status) bool {
 	return s == protocol.StatusUnavailable || s == protocol.StatusOverloaded || s == protocol.StatusUnsupported
 }
 
-// hearsReplaced reports whether the host to be replaced is alive, after waiting a moment for the host to fall silent.
+// hearsReplaced reports whether the host to be replaced is alive, after waiting briefly for the host to fall silent.
 func (se *Server) hearsReplaced(ctx context.Context, ask *Ask) bool {
 	if ask.Replace == "" {
 		return false
@@ -208,7 +207,7 @@ func (se *Server) hearsReplaced(ctx context.Context, ask *Ask) bool {
 	}
 }
 
-// grant is the grant of a host on record.
+// grant returns the grant for a host on record.
 func (se *Server) grant(id shard.HostID, by shown) *Grant {
 	g := &Grant{Host: id, Bootstrap: se.config.Bootstrap, Generation: se.config.Generation}
 	records, _, _ := se.config.Cluster.Records()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Authority is the digest of the certificate of an authority, or of a host.
+// Authority is the digest of a CA or host certificate.
 type Authority [sha256.Size]byte
 
 // Authorities returns the digests of the certificates in a PEM file.
@@ -26,25 +26,25 @@ func Authorities(text []byte) (all []Authority) {
 	}
 }
 
-// Token lets a single host join. The meta shard has the token's id and hash; the token itself is shown once, to the
-// maker of the token.
+// Token lets a single host join. The meta shard stores the token's id and hash; the token itself is shown once, to
+// its creator.
 type Token struct {
 	ID     string
 	secret []byte
-	// Authority is the authority of the hosts' certificates, zero if hosts do not use TLS.
+	// Authority is the authority that signs the hosts' certificates, zero if hosts do not use TLS.
 	Authority Authority
 }
 
 const (
-	// TokenPrefix is the beginning of every join token's text.
+	// TokenPrefix is the prefix of every join token.
 	TokenPrefix = "sbj."
-	// tokenSecretBytes is the length of the secret.
+	// tokenSecretBytes is the secret's length.
 	tokenSecretBytes = 32
-	// tokenIDLetters is the length of the id of a new token.
+	// tokenIDLetters is the length of a new token's id.
 	tokenIDLetters = 10
 )
 
-// NewToken draws a join token for a cluster whose hosts have certificates of the given authority; zero without
+// NewToken draws a join token for a cluster whose host certificates are from the given authority; zero without
 // certificates.
 func NewToken(authority Authority) Token {
 	secret := make([]byte, tokenSecretBytes)
@@ -52,10 +52,10 @@ func NewToken(authority Authority) Token {
 	return Token{ID: strings.ToLower(rand.Text()[:tokenIDLetters]), secret: secret, Authority: authority}
 }
 
-// Hash is the meta shard's knowledge of the token. Proofs are made from the hash too.
+// Hash is what the meta shard stores for the token. Proofs are made from the hash too.
 func (t *Token) Hash() [32]byte { return sha256.Sum256(t.secret) }
 
-// String returns the token in the form given to a host.
+// String returns the token in the form that a host receives.
 func (t *Token) String() string {
 	parts := []string{t.ID, base64.RawURLEncoding.EncodeToString(t.secret)}
 	if t.Authority != (Authority{}) {
@@ -67,7 +67,7 @@ func (t *Token) String() string {
 var errToken = errors.New("it is no join token, which begins with " + TokenPrefix + " and which signalbox host " +
 	"join-token makes")
 
-// ParseToken reads the result of String.
+// ParseToken parses the result of String.
 func ParseToken(text string) (t Token, err error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), TokenPrefix)
 	parts := strings.Split(rest, ".")
@@ -89,8 +89,8 @@ func ParseToken(text string) (t Token, err error) {
 	return t, nil
 }
 
-// CheckAuthorities compares the authorities trusted by a host with the authority named in the token, and returns the
-// difference.
+// CheckAuthorities compares the authorities that a host trusts with the authority named in the token, and returns an
+// error if they differ.
 func (t *Token) CheckAuthorities(trusted []Authority) error {
 	switch {
 	case t.Authority == (Authority{}) || slices.Contains(trusted, t.Authority):

@@ -6,9 +6,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Start reports the commit of a session's creation for a client at the holder. It is called when the creation is
-// applied, in the order of the log. Closed means that the client has gone meanwhile: the session is on record as
-// detached, and unless its client learned the id no client will ever attach the session.
+// Start reports the committed creation of a session for the client at the holder. It is called in log order when the
+// creation is applied. Closed means that the client has disconnected meanwhile: the session is recorded as detached,
+// and unless its client learned the id, no client will ever attach the session.
 //
 // If the client must not have the session yet, the first call has no holder, and so detaches the session. A second call
 // attaches the session.
@@ -45,10 +45,10 @@ func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Durati
 }
 
 // Attach attaches a known session over the holder, after its key was checked. If the session was attached over
-// another holder, the other holder has lost the session and must be notified. Every verdict except Attached means
-// that nothing has changed.
+// another holder, that holder has lost the session and must be notified. Every verdict except Attached means that
+// nothing has changed.
 //
-// Before a STRICT attach the caller makes a barrier, which must begin after the request was read.
+// Before a STRICT attach, the caller must make a barrier that begins after the request was read.
 func (t *Table) Attach(id shard.SessionID, h *Holder, seq uint64, now time.Time) (lost *Holder, v Verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,13 +75,13 @@ func (t *Table) Attach(id shard.SessionID, h *Holder, seq uint64, now time.Time)
 	if t.group(s) == g {
 		return nil, Attached
 	}
-	lost = t.lose(s) // the old holder may have been heard after now
+	lost = t.lose(s) // the old holder may have received frames after now
 	t.attach(s, g)
 	return lost, Attached
 }
 
-// SetTimeout reports the commit of a changed timeout of a session. It is called before the change is answered, and
-// counts as hearing of the client.
+// SetTimeout reports the committed change of a session timeout. It is called before the change is answered, and
+// counts as a sign of life from the client.
 func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,8 +101,8 @@ func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.T
 	}
 }
 
-// Remove reports that a session has ended, whatever the reason. If the session was attached, Remove returns its
-// holder, and the client must be notified; the answer to a client's own request to end the session is such a notice.
+// Remove reports that a session has ended, for any reason. If the session was attached, Remove returns its holder,
+// and the client must be notified; the answer to a client's own request to end the session is sufficient.
 func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,8 +119,8 @@ func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 	return lost
 }
 
-// Withdraw detaches a session from a holder that may not have the session any longer. It returns false if the session
-// was not attached over the holder; otherwise the caller must notify the client.
+// Withdraw detaches a session from a holder that may no longer have it. It returns false if the session was not
+// attached over the holder; otherwise the caller must notify the client.
 func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,10 +133,10 @@ func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
 	return true
 }
 
-// Detach detaches a session from its holder, because the client asked for the end of the attachment in a request that
-// was read before now. If left is above zero and below the timeout, the session stays alive only for the time left.
-// Detach returns false if the session is not attached over the holder. The client need not be notified: from its
-// request on it counts no pong for the session.
+// Detach detaches a session from its holder, because the client requested it in a request that was read before now.
+// If left is above zero and below the timeout, the session stays alive only for the time left. Detach returns false
+// if the session is not attached over the holder. The client need not be notified: after its request it counts no
+// pong for the session.
 func (t *Table) Detach(id shard.SessionID, h *Holder, left time.Duration, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -151,7 +151,7 @@ func (t *Table) Detach(id shard.SessionID, h *Holder, left time.Duration, now ti
 	return true
 }
 
-// detachAll detaches the sessions of a holder whose connection has gone.
+// detachAll detaches the sessions of a holder whose connection has closed.
 func (t *Table) detachAll(h *Holder, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -181,23 +181,22 @@ func (t *Table) setDetached(s *session, at instant) {
 type Verdict uint8
 
 const (
-	// Attached: the session is attached over the holder, and the client may be answered so.
+	// Attached: the session is attached over the holder, and the client may get a positive answer.
 	Attached Verdict = 1
 	// NotLeading: this host does not lead the shard. The answer should name the leader.
 	NotLeading Verdict = 2
-	// Restoring: this host has just begun to lead and does not know all sessions yet. The caller should try again
-	// soon.
+	// Restoring: this host has just begun to lead and does not know all sessions yet. The caller should retry soon.
 	Restoring Verdict = 3
-	// Unknown: there is no session of the id, so the session is over.
+	// Unknown: no session with the id exists, so the session is over.
 	Unknown Verdict = 4
-	// OutOfSequence: a later attach of the session came before this attach. Nothing changed.
+	// OutOfSequence: a later attach for the session came before this attach. Nothing changed.
 	OutOfSequence Verdict = 5
-	// Expiring: the session's time is up and its end is proposed. The end is not certain: the caller or the client
-	// should try again when the outcome is known.
+	// Expiring: the session timeout has passed and the session's end is proposed. The end is not certain: the caller
+	// or client should retry when the outcome is known.
 	Expiring Verdict = 6
-	// NotFresh: this host cannot vouch for anything now. The caller should make a barrier, then try again.
+	// NotFresh: this host cannot vouch for anything now. The caller should make a barrier, then retry.
 	NotFresh Verdict = 7
-	// Closed: the holder's connection has gone meanwhile. No client waits for an answer.
+	// Closed: the holder's connection has closed meanwhile. No client waits for an answer.
 	Closed Verdict = 8
 )
 
@@ -214,7 +213,8 @@ func (v Verdict) String() string {
 	return verdictNames[v]
 }
 
-// Late reports whether an attach of a higher sequence came first: then an attach of this sequence would be refused.
+// Late reports whether an attach with a higher sequence came first. If so, an attach with this sequence would be
+// refused.
 func (t *Table) Late(id shard.SessionID, seq uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -222,7 +222,7 @@ func (t *Table) Late(id shard.SessionID, seq uint64) bool {
 	return s != nil && seq < s.seq
 }
 
-// Holder returns the holder that the session is attached over, or nil if the session is not attached.
+// Holder returns the holder over which the session is attached, or nil if the session is not attached.
 func (t *Table) Holder(id shard.SessionID) *Holder {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -243,7 +243,7 @@ func (t *Table) Attached() (list []shard.SessionID) {
 	return list
 }
 
-// Detached reports whether the session is known to be detached, and for how long the session has been so.
+// Detached reports whether the session is known to be detached, and for how long.
 func (t *Table) Detached(id shard.SessionID, now time.Time) (since time.Duration, detached bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

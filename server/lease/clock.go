@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// StallDetector notices that the goroutine of its ticks was standing still: stopped, starved of processor time, or
-// stuck in a system call. A Table has a detector, ticked by Due. The goroutines that read connections can stall by
-// themselves; they are the Readers of their holders.
+// StallDetector detects that the goroutine that ticks it was stalled: stopped, starved of processor time, or stuck in
+// a system call. A Table has a detector, ticked by Due. Goroutines that read connections can stall independently;
+// they are the Readers in their holders.
 //
 // A single goroutine ticks the detector.
 type StallDetector struct {
@@ -16,31 +16,31 @@ type StallDetector struct {
 	started bool
 }
 
-// NewStallDetector returns a detector that takes two ticks more than limit apart for a stall.
+// NewStallDetector returns a detector that reports a stall if two ticks are more than limit apart.
 func NewStallDetector(limit time.Duration) *StallDetector { return &StallDetector{limit: limit} }
 
-// Tick notes that the ticker is running, and returns whether it was standing still since the last tick. The first
-// tick never is a stall.
+// Tick records that the ticker is running, and returns whether it has stalled since the last tick. The first tick is
+// never a stall.
 func (d *StallDetector) Tick(now time.Time) (stalled bool) {
 	_, stalled = d.tick(instantOf(now))
 	return stalled
 }
 
-// tick also returns the beginning of the standstill.
+// tick also returns when the stall began.
 func (d *StallDetector) tick(now instant) (from instant, stalled bool) {
 	from, stalled = d.last, d.started && now > d.last.plus(d.limit)
 	d.last, d.started = now, true
 	return from, stalled
 }
 
-// missed is how much time a session gets for a standstill of some length: all of it, and a share for reading the
-// frames from the meantime.
+// missed returns the time that a session gets for a stall: its full length, and a share for reading the frames that
+// arrived meanwhile.
 func missed(standstill time.Duration) time.Duration {
 	return standstill + min(standstill/catchUpShare, maxCatchUp)
 }
 
-// instant is a moment on this process's monotonic clock, small enough to be kept by the hundred thousand and to be
-// stored atomically.
+// instant is a time on this process's monotonic clock, compact enough to store hundreds of thousands of values, and
+// to store a value atomically.
 type instant int64
 
 const (
@@ -48,7 +48,7 @@ const (
 	never   instant = math.MaxInt64
 )
 
-// origin is the zero of all instants. Subtracting origin keeps to the monotonic readings.
+// origin is the zero instant. Subtracting origin uses the monotonic readings.
 var origin = time.Now()
 
 func instantOf(now time.Time) instant { return instant(now.Sub(origin)) }

@@ -6,21 +6,21 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Expiry is a session whose time is up.
+// Expiry is a session whose timeout has passed.
 type Expiry struct {
 	Session shard.SessionID
 	// Holder is the silent holder that has lost the session; nil if the session was detached. The holder must be
-	// notified, before Dropped is called at the latest.
+	// notified, at the latest before Dropped is called.
 	Holder *Holder
 }
 
-// Due appends up to limit sessions whose time is up, and returns the term of the table's judgement. The command for
-// the expiry must have this term, even if the host believes itself to be in a later term when it proposes the
-// command. From then on the sessions are expiring: not due again and not attachable until Remove, Dropped or
-// Undecided reports the outcome. After a full result, or when Next returns zero, there may be more sessions.
+// Due appends up to limit sessions whose timeout has passed, and returns the term in which the table judged. The
+// expiry command must carry this term, even if the host believes itself to be in a later term when it proposes the
+// command. The sessions are then expiring: neither due again nor attachable until Remove, Dropped or Undecided
+// reports the outcome. After a full result, or if Next returns zero, there may be more sessions.
 //
-// Due is to be called at least as often as Next says: calls further apart than the stall limit are taken for a stall,
-// and all sessions get the length of the stall on top.
+// Due must be called at least as often as Next requires: calls further apart than the stall limit count as a stall,
+// and extend all sessions by the stall's duration.
 func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +45,7 @@ func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term ui
 	return dst, t.term
 }
 
-// soonest returns the session with the first timer. There must be a timer.
+// soonest returns the session with the earliest timer. At least one timer must exist.
 func (t *Table) soonest() *session { return t.sessions.record(t.timers.First()) }
 
 // checkSession checks a session whose timer fires.
@@ -68,12 +68,12 @@ func (t *Table) checkHolder(g *group, now instant, limit int, dst []Expiry) []Ex
 		next = now.plus(readerCheck)
 	}
 	for _, s := range due {
-		// The debt first, then the last check when the holder was heard. MayPong goes the other way round, so either
-		// MayPong sees the debt or this check sees the burst.
+		// First add the debt, then check the last time the holder was heard. MayPong uses the opposite order, so
+		// either MayPong sees the debt or this check sees the burst.
 		h.debt.Add(1)
 		if h.lastHeard() != heard {
 			h.debt.Add(-1)
-			next = now // heard in this very moment: check the holder once more
+			next = now // heard at this very instant: check the holder once more
 			break
 		}
 		s.since = max(s.since, since)
@@ -97,17 +97,17 @@ func (t *Table) expire(s *session, from *Holder, dst []Expiry) []Expiry {
 	return append(dst, Expiry{Session: s.id, Holder: from})
 }
 
-// Dropped reports that a proposal to expire the sessions, made under the given term, will certainly never be applied.
-// The sessions are due again in a while, and attachable meanwhile, unless an earlier proposal for the session is
+// Dropped reports that a proposal to expire the sessions, made in the given term, will certainly never be applied.
+// The sessions are due again after a while, and attachable meanwhile, unless an earlier proposal for the session is
 // undecided.
 func (t *Table) Dropped(term uint64, ids []shard.SessionID, now time.Time) {
 	t.unexpire(term, ids, now, false)
 }
 
-// Undecided reports that a proposal to expire the sessions, made under the given term, has an unknown outcome. A
-// session must not be attached and then die of the proposal. So the sessions stay expiring while this leader leads,
-// and are due again in a while, until a proposal is applied. The next leader need not know: its lead command makes
-// older proposals void.
+// Undecided reports that a proposal to expire the sessions, made in the given term, has an unknown outcome. A session
+// must not be attached and then expire because of that proposal. So the sessions stay expiring while this leader
+// leads, and are due again after a while, until a proposal is applied. The next leader need not know: its lead
+// command invalidates older proposals.
 func (t *Table) Undecided(term uint64, ids []shard.SessionID, now time.Time) {
 	t.unexpire(term, ids, now, true)
 }
@@ -140,7 +140,7 @@ func (t *Table) unexpire(term uint64, ids []shard.SessionID, now time.Time, doub
 func (t *Table) Next(now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	wait := t.stallAfter / 4 // often enough never to be taken for a stall
+	wait := t.stallAfter / 4 // often enough never to count as a stall
 	if !t.judges() {
 		return wait
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// group is the sessions of one table that are attached over one holder. The sessions share a timer: however many
-// sessions there are, while the holder is heard a single session causes no work.
+// group contains the sessions in one table that are attached over one holder. The sessions share a timer: however
+// many there are, they cause no individual work while the holder is heard.
 type group struct {
 	holder   *Holder
 	number   groupNumber
@@ -15,16 +15,16 @@ type group struct {
 	place    int                             // in the table's watched
 }
 
-// silenceOrder orders sessions of one holder by how long the holder may be silent. Timeout 0 sets no limit to
-// silence, so it is the last, as 0 - 1 is.
+// silenceOrder orders a holder's sessions by how long the holder may be silent. Timeout 0 means no limit, so it sorts
+// last, because 0 - 1 wraps around.
 type silenceOrder struct{ *sessionStore }
 
 func (o silenceOrder) Before(a, b handle) bool { return o.record(a).millis-1 < o.record(b).millis-1 }
 
-// groupNumber is the place of a group among the groups of a table; zero is none.
+// groupNumber is a group's index in a table; 0 means none.
 type groupNumber uint32
 
-// groups are the groups of a table. Place 0 and the places of dissolved groups are empty.
+// groups are a table's groups. Index 0 and the indexes of dissolved groups are empty.
 type groups struct {
 	of       map[*Holder]*group
 	numbered []*group
@@ -100,7 +100,7 @@ func (t *Table) attach(s *session, g *group) {
 	t.watch(g, s)
 }
 
-// watch makes sure that the group is checked in time for the session.
+// watch ensures that the group is checked in time for the session.
 func (t *Table) watch(g *group, s *session) {
 	if at := s.silentAt(g.holder.lastHeard()); at < g.at {
 		g.at = at
@@ -108,7 +108,7 @@ func (t *Table) watch(g *group, s *session) {
 	}
 }
 
-// groupOf returns the group of the holder in this table, nil if the holder's connection has gone.
+// groupOf returns the holder's group in this table, nil if the holder's connection has closed.
 func (t *Table) groupOf(h *Holder) *group {
 	g := t.groups.of[h]
 	if g == nil && h != nil && h.addTable(t) {
@@ -120,10 +120,10 @@ func (t *Table) groupOf(h *Holder) *group {
 	return g
 }
 
-// group returns the group of an attached session, nil for a session without a holder.
+// group returns an attached session's group, nil for a session without a holder.
 func (t *Table) group(s *session) *group { return t.groups.numbered[s.group] }
 
-// unplace removes a session from its group or from the timers. The caller deals with a group that becomes empty.
+// unplace removes a session from its group or from the timers. The caller handles a group that becomes empty.
 func (t *Table) unplace(s *session) *group {
 	g := t.group(s)
 	switch s.state {
@@ -137,20 +137,20 @@ func (t *Table) unplace(s *session) *group {
 	return g
 }
 
-// lose takes a session away from its holder, if it has a holder; the client must be notified.
+// lose removes a session from its holder, if it has one; the client must be notified.
 func (t *Table) lose(s *session) (from *Holder) {
 	g := t.unplace(s)
 	if g == nil {
 		return nil
 	}
-	// In this order: either MayPong sees the debt, or this function sees the burst that MayPong vouched for.
+	// The order matters: either MayPong sees the debt, or this function sees the burst that MayPong vouched for.
 	g.holder.debt.Add(1)
 	s.since = max(s.since, g.holder.lastHeard())
 	t.dissolveIfEmpty(g)
 	return g.holder
 }
 
-// dissolveIfEmpty removes a group without sessions. Debts must have been made before.
+// dissolveIfEmpty removes a group without sessions. Debts must be recorded first.
 func (t *Table) dissolveIfEmpty(g *group) {
 	if len(g.sessions.Items) == 0 {
 		t.watched.Remove(g.place)
@@ -159,7 +159,7 @@ func (t *Table) dissolveIfEmpty(g *group) {
 	}
 }
 
-// ids returns the sessions of the group.
+// ids returns the group's sessions.
 func (g *group) ids() []shard.SessionID {
 	ids := make([]shard.SessionID, len(g.sessions.Items))
 	for i, h := range g.sessions.Items {

@@ -9,46 +9,45 @@ import (
 )
 
 const (
-	// DefaultStallAfter is the longest time between calls of Due before the table assumes that this host was standing
-	// still.
+	// DefaultStallAfter is the maximum time between calls of Due before the table assumes that this host was stalled.
 	DefaultStallAfter = 2 * time.Second
-	// RetryAfter is how long sessions are left alone after a failed expiry, before they are due again: so a shard
-	// without a quorum is not flooded with proposals.
+	// RetryAfter is the wait after a failed expiry before the sessions are due again, so that a shard without a
+	// quorum is not flooded with proposals.
 	RetryAfter = 200 * time.Millisecond
-	// maxChecks bounds the work of one Due, and so the time under the table's lock.
+	// maxChecks limits the work in one Due, and so the time under the table's lock.
 	maxChecks = 20_000
-	// driftShare is the part of a grace period that Freshness leaves unused, for clocks of two hosts that run at
-	// different speeds: good for a difference of 1.5 percent.
+	// driftShare is the fraction of a grace period (one part in driftShare) that Freshness leaves unused, for clock
+	// drift between two hosts: enough for a difference of 1.5 percent.
 	driftShare = 64
-	// catchUpShare is the share of a standstill that clients get on top, so that frames from the meantime can be
-	// read, and maxCatchUp is the limit of the share.
+	// catchUpShare is the fraction of a stall (one part in catchUpShare) that clients get in addition, so that frames
+	// from the meantime can be read. maxCatchUp is the maximum addition.
 	catchUpShare = 4
 	maxCatchUp   = 5 * time.Second
-	// readerGone is how long a reader may stand still before its connections count as silent.
+	// readerGone is how long a reader may be stalled before its connections count as silent.
 	readerGone = 30 * time.Second
-	// readerCheck is how long to wait for a reader that has not come round.
+	// readerCheck is how long to wait for a stalled reader before the next check.
 	readerCheck = 50 * time.Millisecond
-	// maxTimeout is the longest session timeout that a table takes.
+	// maxTimeout is the maximum session timeout that a table accepts.
 	maxTimeout = shard.MaxSessionTimeout
 )
 
-// ErrConfig is wrapped by the errors about every Config that Validate refuses.
+// ErrConfig is wrapped by all errors from Validate.
 var ErrConfig = errors.New("bad lease config")
 
-// Config is the configuration of a Table.
+// Config configures a Table.
 type Config struct {
-	// Grace returns how much time the sessions of a node get on top of their timeout after a change of leader. This
-	// is the largest grace period that a host may still rely on, and for a node that this host does not know (yet)
-	// the largest that a node can have. Restore asks for it, and the period must not have fallen since the time given
-	// to Restore was read. Required.
+	// Grace returns how much time a node's sessions get in addition to their timeout after a leader change: the
+	// largest grace period that a host may still rely on. For a node that this host does not know (yet), Grace
+	// returns the largest possible value. Restore calls Grace, and the period must not have fallen since the time
+	// passed to Restore was read. Required.
 	Grace func(shard.NodeID) time.Duration
-	// Halt is called before the table panics over a broken invariant: the host must not go on. May be nil.
+	// Halt is called before the table panics because of a violated invariant: the host must not continue. May be nil.
 	Halt func(error)
-	// StallAfter is the longest time between calls of Due without a stall; zero stands for DefaultStallAfter.
+	// StallAfter is the maximum time between calls of Due without a stall; 0 means DefaultStallAfter.
 	StallAfter time.Duration
 }
 
-// Validate checks the config. An error is an ErrConfig.
+// Validate checks the config. Its errors wrap ErrConfig.
 func (c Config) Validate() error {
 	switch {
 	case c.Grace == nil:
@@ -59,14 +58,14 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// assert stops the host: a table with a broken invariant must not judge which sessions are alive.
+// assert stops the host: a table with a violated invariant must not judge which sessions are alive.
 func assert(ok bool, what string) {
 	if !ok {
 		panic("lease: broken invariant: " + what)
 	}
 }
 
-// assert is the function assert, by way of Config.Halt.
+// assert is the function assert, after calling Config.Halt.
 func (t *Table) assert(ok bool, what string) {
 	if ok {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// state is the state of a session in its leader's records.
+// state is a session's state in its leader's records.
 type state uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	doubtful
 )
 
-// nextStates are the states that may follow each state. A new session is detached.
+// nextStates lists the allowed transitions from each state. A new session is detached.
 var nextStates = [...][4]bool{
 	detached: {detached: true, attached: true, expiring: true},
 	attached: {detached: true, attached: true, expiring: true},
@@ -30,41 +30,41 @@ var nextStates = [...][4]bool{
 	doubtful: {expiring: true},
 }
 
-// become gives a session another state.
+// become changes a session's state.
 func (t *Table) become(s *session, next state) {
 	t.assert(nextStates[s.state][next], "a session whose end is proposed is neither attached nor proposed again")
 	t.assert(!s.doubt || next == expiring || next == doubtful, "a session that may end at any time is not taken back")
 	s.state = next
 }
 
-// session is a table's record of one session. The order of the fields wastes no room.
+// session is a table's record for one session. The field order avoids padding.
 type session struct {
 	id   shard.SessionID
 	node shard.NodeID
 	seq  uint64 // of the latest attach since this leader began
-	// since: the session counts as heard at this moment, even if its holder was silent. It only grows. After a change
-	// of leader since is in the future, by the grace period; a stall moves it on by the length of the stall.
+	// since is the time at which the session counts as heard, even if its holder was silent. It never decreases.
+	// After a leader change it lies in the future, by the grace period; a stall advances it by the stall's duration.
 	since instant
-	// at is when to check the session next, while the session is in the table's timers: not after its deadline, but
-	// perhaps before it. Only after a failed expiry at is RetryAfter later.
+	// at is when to check the session next, while the session is in the table's timers: never after its deadline, but
+	// possibly before. Only after a failed expiry, at is RetryAfter later.
 	at     instant
-	group  groupNumber // of the holder's sessions, while the session is attached
-	handle handle      // of the record
-	// millis is the timeout; 0 ends the session with its connection.
+	group  groupNumber // the holder's group, while the session is attached
+	handle handle      // of this record
+	// millis is the timeout; 0 ends the session when its connection closes.
 	millis uint32
-	place  uint32 // in the group, or in the timers
-	// left is how long the session stays alive while it is detached, if the client asked for less than the timeout;
-	// else 0.
+	place  uint32 // index in the group, or in the timers
+	// left is how long the session stays alive while detached, if the client asked for less than the timeout;
+	// otherwise 0.
 	left  uint32
 	state state
-	// doubt: a proposal of the session's end has an unknown outcome. The session may end at any time, so it is never
-	// attachable again under this leader.
+	// doubt reports that a proposal to end the session has an unknown outcome. The session may end at any time, so
+	// this leader never lets it be attached again.
 	doubt bool
 }
 
 func (s *session) timeout() time.Duration { return time.Duration(s.millis) * time.Millisecond }
 
-// deadline returns when a session is due if no holder hears of the client after since.
+// deadline returns when a session is due if no holder hears the client after since.
 func (s *session) deadline() instant {
 	if s.left != 0 && s.left < s.millis {
 		return s.since.plus(time.Duration(s.left) * time.Millisecond)
@@ -72,8 +72,8 @@ func (s *session) deadline() instant {
 	return s.since.plus(s.timeout())
 }
 
-// silentAt returns when an attached session is due, if its holder is not heard after heard. A timeout of zero defines
-// what happens when the connection goes, and sets no limit to silence.
+// silentAt returns when an attached session is due, if its holder is not heard after heard. Timeout 0 only ends the
+// session when the connection closes, and sets no limit on silence.
 func (s *session) silentAt(heard instant) instant {
 	if s.millis == 0 {
 		return never
@@ -93,15 +93,15 @@ func (o timerOrder) Before(a, b handle) bool { return o.record(a).at < o.record(
 
 const chunkSize = 256
 
-// handle is the place of a record plus one; zero is none. The table keeps handles instead of pointers, so a collection
-// of garbage passes over the records of a million sessions.
+// handle is a record's index plus one; 0 means none. The table stores handles instead of pointers, so the garbage
+// collector skips the records of a million sessions.
 type handle uint32
 
-// sessionStore finds sessions by id and keeps them side by side in chunks that never move.
+// sessionStore finds sessions by id, and stores them contiguously in chunks that never move.
 type sessionStore struct {
 	byID   map[shard.SessionID]handle
 	chunks []*[chunkSize]session
-	used   handle // records handed out so far
+	used   handle // records allocated so far
 	free   []handle
 }
 
@@ -109,13 +109,13 @@ func newSessionStore() sessionStore {
 	return sessionStore{byID: make(map[shard.SessionID]handle)}
 }
 
-// reserve makes room for so many sessions, in a store without sessions.
+// reserve allocates capacity for the given number of sessions, in an empty store.
 func (st *sessionStore) reserve(sessions int) {
 	st.byID = make(map[shard.SessionID]handle, sessions)
 	st.chunks = slices.Grow(st.chunks, sessions/chunkSize+1)
 }
 
-// record returns the record of a handle other than zero.
+// record returns the record for a nonzero handle.
 func (st *sessionStore) record(h handle) *session {
 	return &st.chunks[(h-1)/chunkSize][(h-1)%chunkSize]
 }
@@ -123,7 +123,7 @@ func (st *sessionStore) record(h handle) *session {
 // Placed implements heap.Order for the heaps of handles.
 func (st *sessionStore) Placed(h handle, at int) { st.record(h).place = uint32(at) }
 
-// find returns the record of a session, nil for an unknown session.
+// find returns a session's record, nil for an unknown session.
 func (st *sessionStore) find(id shard.SessionID) *session {
 	if h := st.byID[id]; h != 0 {
 		return st.record(h)
@@ -131,7 +131,7 @@ func (st *sessionStore) find(id shard.SessionID) *session {
 	return nil
 }
 
-// add returns the record of a new session.
+// add returns a new session's record.
 func (st *sessionStore) add(id shard.SessionID) *session {
 	var h handle
 	if n := len(st.free); n > 0 {
@@ -156,7 +156,7 @@ func (st *sessionStore) drop(s *session) {
 	*s = session{}
 }
 
-// all yields every session, in the order of memory.
+// all yields every session in memory order.
 func (st *sessionStore) all() iter.Seq[*session] {
 	return func(yield func(*session) bool) {
 		for h := range st.used {

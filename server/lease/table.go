@@ -10,35 +10,35 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Table is the records of one data shard at one host. While the host does not lead the shard, the table is empty and
-// judges nothing. All goroutines may call all methods; DESIGN.md says in which order.
+// Table contains one data shard's records on one host. While the host does not lead the shard, the table is empty and
+// judges nothing. Safe for concurrent use; DESIGN.md defines the required call order.
 //
-// Locks are taken in this order: a table's, then a holder's. A machine's read lock may be held when a table is called
-// (as in a walk over its sessions), never the other way round.
+// Lock order: a table's lock, then a holder's. A machine's read lock may be held when a table is called (as in a walk
+// over its sessions), but not the other way round.
 type Table struct {
 	grace      func(shard.NodeID) time.Duration
 	stallAfter time.Duration
 	halt       func(error)
 	fresh      *Freshness // locks itself
 
-	mu        sync.Mutex // guards all fields below, and the debts and lists of holders while they change
-	term      uint64     // the highest term that this host has led under
+	mu        sync.Mutex // guards all fields below, and changes to holders' debts and lists
+	term      uint64     // highest term in which this host has led
 	leading   bool       // between Lead and Unlead
-	deposed   bool       // a later leader's command was seen; only Unlead is to come
+	deposed   bool       // a later leader's command was seen; only Unlead may follow
 	restoring bool       // not all sessions are known yet
 	floor     instant    // since when this leader could hear clients
 	detector  *StallDetector
 	sessions  sessionStore
 	groups    groups
-	timers    heap.Heap[handle, timerOrder] // the detached and the doubtful sessions
-	watched   heap.Heap[*group, groupOrder] // every group
+	timers    heap.Heap[handle, timerOrder] // detached and doubtful sessions
+	watched   heap.Heap[*group, groupOrder] // all groups
 	scratch   []*session
 
 	attached, expiring int
 	expired, stalls    uint64
 }
 
-// NewTable returns the table of a shard that this host does not lead.
+// NewTable returns the table for a shard that this host does not lead.
 func NewTable(c Config) (*Table, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -49,9 +49,9 @@ func NewTable(c Config) (*Table, error) {
 	return t, nil
 }
 
-// Lead begins the records of a new leader. It is called once this host's own lead command of the term was applied
-// here, with a time read afterwards, and after Unlead if the host led before. Until Restored is called some sessions
-// are unknown.
+// Lead begins a new leader's records. Call it after this host's own lead command for the term was applied here, with
+// a time read afterwards, and after Unlead if the host led before. Until Restored is called, some sessions are
+// unknown.
 func (t *Table) Lead(term uint64, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,8 +63,8 @@ func (t *Table) Lead(term uint64, now time.Time) {
 	t.detector.tick(t.floor)
 }
 
-// Reserve makes room for as many sessions as are to be restored, so that a new leader of many serves sooner. It is
-// called between Lead and the first Restore.
+// Reserve allocates capacity for the sessions to be restored, so that a new leader with many sessions serves sooner.
+// Call it between Lead and the first Restore.
 func (t *Table) Reserve(sessions int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,12 +74,12 @@ func (t *Table) Reserve(sessions int) {
 	}
 }
 
-// Restore adds a session that began unseen by this leader: a session of the machine after Lead, or a session created
-// by a batch of another proposer. The session counts as detached since now, and gets the grace period of its node on
-// top of its timeout. A session that is known already stays as it is.
+// Restore adds a session whose start this leader did not see: a session in the machine after Lead, or one created by
+// another proposer's batch. The session counts as detached since now, and gets its node's grace period in addition to
+// its timeout. A session that is already known is left unchanged.
 //
-// Restore must be called within the machine's walk over its sessions, so that the end of a session is not reported
-// before the session.
+// Restore must be called within the machine's walk over its sessions, so that a session's end is not reported before
+// the session.
 func (t *Table) Restore(id shard.SessionID, node shard.NodeID, timeout time.Duration, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,29 +88,30 @@ func (t *Table) Restore(id shard.SessionID, node shard.NodeID, timeout time.Dura
 	}
 	s := t.sessions.add(id)
 	s.node, s.millis = node, millisOf(timeout)
-	// Not before now. By DESIGN.md the grace that holds now bounds only the promises that other leaders make from now
-	// on; earlier promises were made before now.
+	// Not before now. By DESIGN.md, the current grace period only limits the promises that other leaders make from
+	// now on; earlier promises were made before now.
 	s.since = max(t.floor.plus(t.grace(node)), instantOf(now))
 	t.setDetached(s, s.deadline())
 }
 
-// Restored notes that every session was added that the machine had when Lead was called. From here on an unknown
-// session is over.
+// Restored records that every session which the machine had when Lead was called has been added. From here on, an
+// unknown session is over.
 func (t *Table) Restored() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.restoring = false
 }
 
-// Lost is a holder and the sessions that the holder has lost.
+// Lost is a holder with the sessions that it has lost.
 type Lost struct {
 	Holder   *Holder
 	Sessions []shard.SessionID
 }
 
-// Seen notes that the machine applied the lead command of some term. It is called when the command is applied, before
-// anything later in the log: a session that begins under a later leader must not be attached here, because the later
-// leader gives the session no grace. From a later term on the table judges nothing more, until Unlead and Lead.
+// Seen records that the machine applied a lead command with the given term. It must be called when the command is
+// applied, before anything later in the log: a session that begins under a later leader must not be attached here,
+// because the later leader gives the session no grace period. After a later term was seen, the table judges nothing
+// until Unlead and Lead.
 func (t *Table) Seen(term uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,8 +124,8 @@ func (t *Table) Seen(term uint64) {
 // judges reports whether this host leads, as far as it knows.
 func (t *Table) judges() bool { return t.leading && !t.deposed }
 
-// Unlead ends the records: this host leads no more. Every client in the result must be notified, and each holder must
-// be Reported as many losses as it has sessions there. Due and expiring sessions are the next leader's business.
+// Unlead ends the records: this host no longer leads. Every client in the result must be notified, and Reported must
+// be called on each holder for all its sessions there. The next leader handles due and expiring sessions.
 func (t *Table) Unlead() []Lost {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -151,9 +152,9 @@ func (t *Table) clear() {
 	t.attached, t.expiring = 0, 0
 }
 
-// stalled moves every deadline by the time that a stall took from its session: clients may have spoken all the time
-// without being heard. No session gets more, so dead sessions stay no longer than DESIGN.md says, however often this
-// host stalls.
+// stalled moves each session's deadline by the time that a stall took from the session: clients may have sent frames
+// that were not read. No session gets more, so dead sessions remain no longer than DESIGN.md states, however often
+// this host stalls.
 func (t *Table) stalled(from, now instant) {
 	t.stalls++
 	missed := missed(time.Duration(now - from))
@@ -167,12 +168,12 @@ func (t *Table) stalled(from, now instant) {
 	}
 }
 
-// Counts is the content of a table, for metrics.
+// Counts is the table's content, for metrics.
 type Counts struct {
 	Attached, Detached, Expiring, Holders int
 
-	// Expired is how many sessions ended after this host had proposed their expiry; Stalls is how often the host was
-	// standing still. Both only grow.
+	// Expired counts sessions that ended after this host had proposed their expiry. Stalls counts this host's stalls.
+	// Neither ever decreases.
 	Expired, Stalls uint64
 }
 
@@ -187,8 +188,8 @@ func (t *Table) Counts() Counts {
 	}
 }
 
-// Begin notes that the caller is about to ask for a read barrier of the shard, at a time read before. The round
-// counts only while this host leads under its present term.
+// Begin records that the caller is about to request a read barrier on the shard, at a time read before. The round
+// counts only while this host leads in its current term.
 func (t *Table) Begin(now time.Time) Round {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,15 +198,14 @@ func (t *Table) Begin(now time.Time) Round {
 	return r
 }
 
-// Succeeded notes that the barrier of the round succeeded. seen is the highest term of a lead command that the
-// shard's machine on this host had applied by then. A log also answers barriers of hosts that lead no more. But if
-// the next leader's lead command came before the barrier, the command has been applied here, and the round does not
-// count.
+// Succeeded records that the round's barrier succeeded. seen is the highest term of a lead command that this host's
+// machine had applied by then. A log also answers barriers on hosts that no longer lead. But if the next leader's
+// lead command preceded the barrier, the command has been applied here, and the round does not count.
 func (t *Table) Succeeded(r Round, seen uint64) bool {
 	return r.term != 0 && seen == r.term && t.fresh.Succeeded(r)
 }
 
-// Fresh reports whether this host may vouch for everything that clients said until now: answer a ping, serve a
+// Fresh reports whether this host may vouch for everything that clients sent until now: answer a ping, serve a
 // RELAXED read.
 func (t *Table) Fresh(now time.Time) bool { return t.fresh.Fresh(now) }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// governorMeta is the meta shard as an executor sees it. It implements executor.Meta.
+// governorMeta is the executor's view of the meta shard. It implements executor.Meta.
 type governorMeta struct{ set *replica.Set }
 
-// Leadership shows no leader until the hosts are bootstrapped: without records there is nothing to govern.
+// Leadership reports no leader until the hosts are bootstrapped: without records there is nothing to govern.
 func (g governorMeta) Leadership() shard.Leadership {
 	if !g.set.Meta.Machine.Bootstrapped() {
 		return shard.Leadership{}
@@ -38,7 +38,7 @@ func (g governorMeta) Barrier(ctx context.Context) error {
 	}
 }
 
-// State implements executor.Meta. It is called after Leadership has shown a leader.
+// State implements executor.Meta. It is called after Leadership has reported a leader.
 func (g governorMeta) State() executor.State {
 	t, now, _ := g.set.Meta.Topology()
 	return executor.State{Records: t.Records, Plan: t.Plan, Now: now, Term: t.Clock.Term, Began: t.Clock.Base,
@@ -60,13 +60,13 @@ func (g governorMeta) Propose(ctx context.Context, c executor.Command) error {
 
 var errNotCarriedOut = errors.New("server: the meta shard has not carried a command out")
 
-// reports are the progress reports of an executor on a step.
+// reports are the executor's progress reports about a step.
 var reports = map[executor.Verb]meta.Report{
 	executor.VerbProgress: meta.ReportProgress, executor.VerbRetry: meta.ReportRetry,
 	executor.VerbDone: meta.ReportDone, executor.VerbDrop: meta.ReportDrop,
 }
 
-// requestOf returns the request to the meta shard for a command of an executor.
+// requestOf returns the meta shard request for an executor command.
 func requestOf(c *executor.Command) (meta.Request, error) {
 	a := &c.Action
 	switch c.Verb {

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Config is what the membership of a host goes by.
+// Config configures a host's membership.
 type Config struct {
 	ID          shard.HostID
 	Incarnation hosts.Incarnation
@@ -26,13 +26,13 @@ type Config struct {
 	Version     string
 	Level       level.Level
 	Domain      hosts.Domain
-	// Hosts are the ids of all hosts of the cluster, as far as known without their records.
+	// Hosts are the ids of all hosts in the cluster, as far as known without their records.
 	Hosts []shard.HostID
-	// HostsChanged gets the records of all hosts, once there are records and after every change. May be nil.
+	// HostsChanged receives the records of all hosts as soon as there are any, and after every change. May be nil.
 	HostsChanged func(*hosts.Records)
-	// Calls reaches other hosts. Nil: no host is reached.
+	// Calls makes calls to other hosts. nil means that no host can be called.
 	Calls executor.Calls
-	// Full reports whether the disk of this host is nearly full.
+	// Full reports whether this host's disk is nearly full.
 	Full func() bool
 	// Leaving reports whether this host is about to stop.
 	Leaving func() bool
@@ -40,9 +40,9 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Membership is the work of a host as a member of the cluster. On the leader of the meta shard the executor carries the
-// plan out, and reports of hosts are proposed; on every host the agent obeys the executor, and the registration keeps
-// the record of the host up to date.
+// Membership does a host's work as a cluster member. On the meta shard leader, the executor carries out the plan, and
+// hosts' reports are proposed. On every host, the agent obeys the executor, and the registration keeps the host's
+// record up to date.
 type Membership struct {
 	Config
 	// Executor answers questions about changes among the hosts.
@@ -50,20 +50,20 @@ type Membership struct {
 	agent        *executor.Agent
 	registration registration
 
-	reports chan struct{}   // a token for each report of commands that is under way
+	reports chan struct{}   // one token per command report in progress
 	ctx     context.Context // ends with the host
 	cancel  context.CancelFunc
 	mu      sync.Mutex // held while a goroutine starts, and while the context ends
 	running sync.WaitGroup
 }
 
-// errNoMember is returned for a question about sessions by a caller outside of the cluster.
+// errNoMember is returned for a question about sessions from a caller outside the cluster.
 var errNoMember = errors.New("server: this is for hosts that belong to the cluster")
 
-// errNoCalls is returned for a call of a host without peers.
+// errNoCalls is returned for a call on a host without peers.
 var errNoCalls = errors.New("server: this host reaches no others")
 
-// New returns the membership of a host. Nothing runs before Open.
+// New returns a host's membership. Nothing runs before Open.
 func New(c Config) *Membership {
 	m := &Membership{Config: c, reports: make(chan struct{}, reportsAtOnce)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -78,7 +78,7 @@ func New(c Config) *Membership {
 	return m
 }
 
-// Open starts the agent, the executor and the registration. The replicas are open.
+// Open starts the agent, the executor and the registration. The replicas must be open.
 func (m *Membership) Open() {
 	for _, run := range []func(context.Context){m.agent.Run, m.Executor.Run, m.registration.run} {
 		m.Go(run)
@@ -95,7 +95,7 @@ func (m *Membership) Go(run func(context.Context)) {
 	}
 }
 
-// Close stops the goroutines of Open and Go.
+// Close stops the goroutines started by Open and Go.
 func (m *Membership) Close() {
 	m.mu.Lock()
 	m.cancel()
@@ -109,23 +109,23 @@ func (m *Membership) Changed() {
 	m.registration.wake()
 }
 
-// Context ends with the host.
+// Context returns a context that ends with the host.
 func (m *Membership) Context() context.Context { return m.ctx }
 
-// Ready returns why the host is not ready, as far as its record goes.
+// Ready returns why the host's record makes it not ready, nil if it does not.
 func (m *Membership) Ready() error { return m.registration.ready() }
 
-// Stop reports that the process is to stop, and returns when the host is offline on record, when the report is not on
-// record within a second, or at the end of the context.
+// Stop reports that the process is stopping. It returns when the host is recorded as offline, when the report is not
+// recorded within a second, or when the context ends.
 func (m *Membership) Stop(ctx context.Context) { m.registration.stop(ctx) }
 
-// noCalls is for a host without peers.
+// noCalls is used on a host without peers.
 type noCalls struct{}
 
 func (noCalls) Call(context.Context, shard.HostID, []byte) ([]byte, error) { return nil, errNoCalls }
 
-// Answer carries out a call of a remote host: the payload of a frame, and the payload of the answer. from is the proven
-// identity of the caller, 0 without proof. A payload that is no request is an error.
+// Answer executes a remote host's call, given as a frame payload, and returns the answer's payload. from is the
+// caller's proven identity, 0 without proof. An invalid payload is an error.
 func (m *Membership) Answer(ctx context.Context, from shard.HostID, request []byte) ([]byte, error) {
 	if replica.IsHomeCall(request) {
 		if from == 0 {
@@ -155,7 +155,7 @@ func (m *Membership) Answer(ctx context.Context, from shard.HostID, request []by
 	return m.answerReport(ctx, from, &r.HostNotify), nil
 }
 
-// ask has the leader of the meta shard answer a request: the leader known here, or named by remote hosts.
+// ask sends a request to the meta shard leader: the leader known here, or named by remote hosts.
 func (m *Membership) ask(ctx context.Context, q protocol.RequestMessage) (*protocol.Answer, error) {
 	err := fmt.Errorf("server: %v: %w", q.Kind(), errNoLeader)
 	asked := make(map[shard.HostID]bool)
@@ -180,10 +180,10 @@ func (m *Membership) ask(ctx context.Context, q protocol.RequestMessage) (*proto
 	return nil, err
 }
 
-// errNoLeader is returned if no leader of the meta shard is found.
+// errNoLeader is returned if no meta shard leader is found.
 var errNoLeader = errors.New("no host is known to lead the meta shard")
 
-// likely returns the hosts to ask, the most likely leader of the meta shard first.
+// likely returns the hosts to ask, with the most likely meta shard leader first.
 func (m *Membership) likely() []shard.HostID {
 	var list []shard.HostID
 	if l := m.Set.Meta.Leader().Leader; l != 0 {
@@ -220,7 +220,7 @@ func (m *Membership) askOne(ctx context.Context, to shard.HostID, q protocol.Req
 	return peerrpc.Result(q.Kind(), payload)
 }
 
-// nameOf returns the name of a host for people.
+// nameOf returns a host's name for messages.
 func (m *Membership) nameOf(id shard.HostID) string {
 	if x, known := m.Set.Meta.Machine.Host(id); known {
 		return "host " + x.Name
@@ -228,5 +228,5 @@ func (m *Membership) nameOf(id shard.HostID) string {
 	return fmt.Sprintf("host %d", id)
 }
 
-// record returns the host's own record, nil if the local replica of the meta shard has no record.
+// record returns the host's own record, nil if the local meta shard replica has no record.
 func (m *Membership) record() *hosts.Host { return m.Set.Meta.Machine.HostRecord(m.ID) }

@@ -15,35 +15,34 @@ import (
 )
 
 const (
-	// attendEvery is the interval between two comparisons of the host's record with the facts, without a wake.
+	// attendEvery is the interval at which the host compares its record with the facts, if nothing wakes it.
 	attendEvery = time.Second
-	// bootEvery is the interval between reports of a start, until the start is on record.
+	// bootEvery is the interval between reports of a start, until the start is recorded.
 	bootEvery = 200 * time.Millisecond
-	// stopGivesUp is the maximum time of a stopping host to find a governor.
+	// stopGivesUp is the time limit for a stopping host to find a governor.
 	stopGivesUp = time.Second
-	// unaskedFor is how long a host waits for a question of a governor, before asking whether the host still is in the
+	// unaskedFor is how long a host waits for a governor's question before it asks whether it is still in the
 	// cluster.
 	unaskedFor = 10 * time.Second
-	// askWithin is the maximum time of a host to answer.
+	// askWithin is the time limit for a host's answer.
 	askWithin = time.Second
 )
 
-// ErrRefused is wrapped by the error that halts a host outside of the cluster.
+// ErrRefused is wrapped by the error that halts a host which is not in the cluster.
 var ErrRefused = errors.New("the cluster refuses this host")
 
-// registration keeps the record of the host up to date: the process has started, the host was wrongly considered
-// failed, has new addresses, or stops. Reports go to the leader of the meta shard, again and again until they are on
-// record.
+// registration keeps the host's record up to date: the process has started, the host was wrongly considered failed,
+// has new addresses, or is stopping. Reports are sent to the meta shard leader repeatedly until they are recorded.
 type registration struct {
 	*Membership
 	wakes chan struct{}
-	// booted: the start of the process is on record.
+	// booted: the process start is recorded.
 	booted atomic.Bool
-	// entered is the revision of the records in use by the host. Only run uses the field.
+	// entered is the revision of the records that the host uses. Only run uses this field.
 	entered uint64
 }
 
-// wake has the record looked at now.
+// wake makes the registration check the record now.
 func (r *registration) wake() {
 	select {
 	case r.wakes <- struct{}{}:
@@ -67,7 +66,7 @@ func (r *registration) run(ctx context.Context) {
 	}
 }
 
-// enter has the host go by the records of the hosts, if the records are new.
+// enter makes the host use the host records, if the records are new.
 func (r *registration) enter() {
 	if r.Set.Meta.Machine.RecordsRevision() == r.entered {
 		return
@@ -82,13 +81,13 @@ func (r *registration) enter() {
 	}
 }
 
-// Bootstrapped reports whether the hosts of the cluster have records. A host without a replica of the meta shard has
-// joined, or had a replica.
+// Bootstrapped reports whether host records exist. A host without a meta shard replica has joined, or had a replica
+// before.
 func (m *Membership) Bootstrapped() bool {
 	return m.Set.Meta.Machine.Bootstrapped() || !m.Set.Holds(replica.MetaShard)
 }
 
-// attend reports facts that are not on record.
+// attend reports facts that are not recorded yet.
 func (r *registration) attend(ctx context.Context) error {
 	if r.Leaving() || !r.Bootstrapped() {
 		return nil
@@ -108,8 +107,8 @@ func (r *registration) attend(ctx context.Context) error {
 	return nil
 }
 
-// takenForFailed reports whether the host is to be offline because of silence, with the epoch. A host without a replica
-// of the meta shard goes by the report of the governor, which has no reason, and asks.
+// takenForFailed reports whether the host's target state is offline because of silence, with the epoch. A host
+// without a meta shard replica relies on the governor's report, which contains no reason, and asks.
 func (r *registration) takenForFailed(own *hosts.Host) (epoch uint64, failed bool) {
 	if r.Set.Holds(replica.MetaShard) {
 		if own == nil || own.Wanted() {
@@ -121,11 +120,11 @@ func (r *registration) takenForFailed(own *hosts.Host) (epoch uint64, failed boo
 	return s.TargetEpoch, s.Target == protocol.HostOffline
 }
 
-// forgotten reports whether the host may have been expelled unheard: no governor asks an expelled host, and a
-// host without replicas calls no remote host by itself.
+// forgotten reports whether the host may have been expelled without noticing: no governor asks an expelled host, and
+// a host without replicas does not call remote hosts.
 func (r *registration) forgotten() bool { return r.agent.Unasked() > unaskedFor }
 
-// boot reports the start of the process, or asks whether the start is on record. A refusal is final.
+// boot reports the process start, or asks whether the start is recorded. A refusal is final.
 func (r *registration) boot(ctx context.Context) error {
 	at := r.Addresses
 	answer, err := r.ask(ctx, &protocol.HostBoot{
@@ -149,7 +148,7 @@ func (r *registration) boot(ctx context.Context) error {
 	}
 }
 
-// Report reports something else than a start, and returns once the report is on record.
+// Report sends a report other than a start, and returns when it is recorded.
 func (m *Membership) Report(ctx context.Context, say protocol.HostNotify) error {
 	say.HostID, say.Incarnation = uint64(m.ID), m.Incarnation[:]
 	say.StartNumber, say.StartNonce = m.Start.Number, m.Start.Draw
@@ -160,15 +159,15 @@ func (m *Membership) Report(ctx context.Context, say protocol.HostNotify) error 
 	return err
 }
 
-// moves reports the addresses of the host.
+// moves returns the report with the host's addresses.
 func (r *registration) moves() protocol.HostNotify {
 	at := r.Addresses
 	return protocol.HostNotify{Event: protocol.HostAddressChanged, RaftAddress: []byte(at.Raft),
 		ClientAddress: []byte(at.Client), AdminAddress: []byte(at.Admin)}
 }
 
-// stop reports that the process is to stop, and returns when the host is offline on record, when the report is not on
-// record within stopGivesUp, or at the end of the context. A host without peers has nothing to wait for.
+// stop reports that the process is stopping. It returns when the host is recorded as offline, when the report is not
+// recorded within stopGivesUp, or when the context ends. A host without peers has nothing to wait for.
 func (r *registration) stop(ctx context.Context) {
 	if !r.Bootstrapped() || !r.booted.Load() || !r.hasOthers() {
 		return
@@ -189,7 +188,8 @@ func (r *registration) stop(ctx context.Context) {
 	}
 }
 
-// hasOthers reports whether the cluster has a second host that is to be online; without records, a second host at all.
+// hasOthers reports whether the cluster has another host whose target state is online; without records, whether it
+// has another host at all.
 func (r *registration) hasOthers() bool {
 	known := r.Set.Meta.Machine.Hosts()
 	return len(known) == 0 && len(r.Hosts) > 1 || slices.ContainsFunc(known, func(x meta.Host) bool {
@@ -197,7 +197,8 @@ func (r *registration) hasOthers() bool {
 	})
 }
 
-// offline reports whether the host is offline on record, as wanted: by the local replica, or by the governor's report.
+// offline reports whether the host is recorded as offline, as requested: in the local replica, or in the governor's
+// report.
 func (r *registration) offline() bool {
 	s := r.agent.Standing()
 	if s.Target == protocol.HostOffline && s.Current == protocol.HostOffline && s.TargetEpoch == s.CurrentEpoch {
@@ -207,7 +208,7 @@ func (r *registration) offline() bool {
 	return own != nil && own.Start == r.Start && own.Target.Variant == protocol.HostOffline && own.Reached()
 }
 
-// ready returns why the host is not ready, as far as the record goes.
+// ready returns why the host's record makes it not ready, nil if it does not.
 func (r *registration) ready() error {
 	if !r.booted.Load() && r.Bootstrapped() {
 		return fmt.Errorf("server: the start of this host is not on record yet: %w", replica.ErrNotReady)

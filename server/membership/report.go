@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Reports of hosts go to the leader of the meta shard, and the leader proposes the reports.
+// Hosts send reports to the meta shard leader, and the leader proposes the reports.
 
 // answerBoot records the start of a host's process.
 func (m *Membership) answerBoot(ctx context.Context, from shard.HostID, b *protocol.HostBoot) []byte {
@@ -37,11 +37,11 @@ var savePhases = map[protocol.HostEvent]meta.SavePhase{
 	protocol.HostBackupFailed: meta.SaveGivenUp,
 }
 
-// reportsAtOnce is how many reports of commands a host has under way at once. Further reports are lost, and made again
-// like all lost reports.
+// reportsAtOnce is the maximum number of concurrent command reports per host. Further reports are dropped, and
+// repeated later like all lost reports.
 const reportsAtOnce = 32
 
-// ReportCommands reports commands to the leader of the meta shard, in the form of replica.Config.Report.
+// ReportCommands reports commands to the meta shard leader. It has the signature of replica.Config.Report.
 func (m *Membership) ReportCommands(commands []byte) {
 	select {
 	case m.reports <- struct{}{}:
@@ -59,7 +59,7 @@ func (m *Membership) ReportCommands(commands []byte) {
 	})
 }
 
-// answerReport records the further reports of a host.
+// answerReport records a host's other reports.
 func (m *Membership) answerReport(ctx context.Context, from shard.HostID, say *protocol.HostNotify) []byte {
 	incarnation, known := incarnationOf(say.Incarnation)
 	start, by, why := hosts.Start{Number: say.StartNumber, Draw: say.StartNonce}, m.nameOf(from), ""
@@ -102,7 +102,7 @@ func addresses(raft, client, admin []byte) hosts.Addresses {
 	return hosts.Addresses{Raft: string(raft), Client: string(client), Admin: string(admin)}
 }
 
-// badCall refuses an impossible report, or a report about a different host.
+// badCall refuses an invalid report, or a report about a different host.
 func badCall(kind protocol.Kind, from shard.HostID, why error) []byte {
 	text := fmt.Sprintf("host %d says what cannot be, or of another host", from)
 	if why != nil {
@@ -111,7 +111,7 @@ func badCall(kind protocol.Kind, from shard.HostID, why error) []byte {
 	return peerrpc.Failure(kind, protocol.Result{Status: protocol.StatusBadRequest, Message: text})
 }
 
-// proposeReport proposes the report of a host, and encodes the outcome.
+// proposeReport proposes a host's report, and encodes the outcome.
 func (m *Membership) proposeReport(ctx context.Context, kind protocol.Kind, success protocol.AnswerMessage,
 	commands ...meta.Command) []byte {
 	e, err := m.Set.Meta.DoAll(ctx, commands...)

@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// DefaultInterval is the longest time between two measurements. The guard measures more often, down to leastInterval,
-// if a heap that grows at fastest bytes a second would reach its limit before DefaultInterval.
+// DefaultInterval is the maximum time between two measurements. The guard measures more often, at most every
+// leastInterval, if a heap that grows at fastest bytes per second would reach its limit before DefaultInterval.
 const (
 	DefaultInterval = time.Second
 	leastInterval   = 10 * time.Millisecond
@@ -22,45 +22,45 @@ const (
 )
 
 const (
-	// collectRest is the least time between two collections of garbage that the guard asks for. collectShare bounds the
-	// share of the time spent on them: one part in collectShare.
+	// collectRest is the minimum time between two garbage collections that the guard triggers. collectShare limits
+	// their share of the time to one part in collectShare.
 	collectRest  = 200 * time.Millisecond
 	collectShare = 10
 )
 
-// Config is the configuration of a guard.
+// Config configures a guard.
 type Config struct {
-	// Limit is how much memory the Go runtime may use: Budget.Heap. High is the high mark: Budget.HighMark.
+	// Limit is the Go runtime's memory limit: Budget.Heap. High is the high mark: Budget.HighMark.
 	Limit, High uint64
-	// Measure measures the memory in use; nil stands for the Go runtime. Collect collects garbage; nil stands for
-	// runtime.GC.
+	// Measure measures memory use; nil measures the Go runtime. Collect collects garbage; nil means runtime.GC.
 	Measure func() Usage
 	Collect func()
-	// Log gets a line when growth is refused, and when it is accepted again.
+	// Log gets a line when the guard starts to reject growth, and when it accepts growth again.
 	Log *slog.Logger
 }
 
-// Usage is the memory of a process in bytes, as the Go runtime knows it.
+// Usage is a process's memory use in bytes, as reported by the Go runtime.
 type Usage struct {
-	// Live is what the last collection of garbage found in use, with the stacks and the tables of the runtime.
+	// Live is the memory in use after the last garbage collection, with the stacks and the runtime's tables.
 	Live uint64
-	// InUse is Live with everything that was allocated since, in use or not, and with garbage that was not reused yet.
+	// InUse is Live plus everything allocated since, whether in use or not, including garbage that was not reused
+	// yet.
 	InUse uint64
 }
 
-// Guard watches the memory of a process. All goroutines may call the methods.
+// Guard monitors a process's memory. Safe for concurrent use.
 type Guard struct {
 	config  Config
-	refusal atomic.Pointer[error] // why growth is refused, nil while it is accepted
+	refusal atomic.Pointer[error] // why growth is rejected, nil while it is accepted
 	usage   atomic.Pointer[Usage]
-	rested  time.Time // from when on garbage may be collected again; used by the measuring goroutine alone
+	rested  time.Time // earliest time for the next garbage collection; used by the measuring goroutine only
 
 	closeOnce sync.Once
 	stop      chan struct{}
 	watching  sync.WaitGroup
 }
 
-// Start measures now, and again until Close.
+// Start measures memory use immediately, and then periodically until Close.
 func Start(config Config) *Guard {
 	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
 	if config.Measure == nil {
@@ -87,19 +87,19 @@ func Start(config Config) *Guard {
 	return g
 }
 
-// interval is the time until the next measurement.
+// interval returns the time until the next measurement.
 func (g *Guard) interval() time.Duration {
 	room := float64(g.config.Limit) - float64(g.usage.Load().InUse)
 	return min(max(leastInterval, time.Duration(room/fastest*float64(time.Second))), DefaultInterval)
 }
 
-// Close stops measuring. The last result of Guard stays.
+// Close stops measuring. Guard keeps returning its last result.
 func (g *Guard) Close() {
 	g.closeOnce.Do(func() { close(g.stop) })
 	g.watching.Wait()
 }
 
-// Guard returns why growth is to be refused at the moment: a shard.ErrMemoryFull, or nil. The call is cheap enough for
+// Guard returns the reason for rejecting growth, a shard.ErrMemoryFull, or nil. Guard is cheap enough to call for
 // every request.
 func (g *Guard) Guard() error {
 	if refusal := g.refusal.Load(); refusal != nil {
@@ -108,7 +108,8 @@ func (g *Guard) Guard() error {
 	return nil
 }
 
-// Fits returns why so many more bytes would bring the memory in use above the high mark: a shard.ErrMemoryFull, or nil.
+// Fits returns a shard.ErrMemoryFull if the given number of additional bytes would bring memory use above the high
+// mark.
 func (g *Guard) Fits(more uint64) error {
 	if u := g.config.Measure(); u.Live+more > g.config.High {
 		return fmt.Errorf("%w: %s of %s are in use, and %s were to be added", shard.ErrMemoryFull, size(u.Live),
@@ -117,7 +118,7 @@ func (g *Guard) Fits(more uint64) error {
 	return nil
 }
 
-// FitsState is Fits for a state of so many bytes in the measure of quotas.
+// FitsState is Fits for a state whose size is given in quota bytes.
 func (g *Guard) FitsState(quota uint64) error { return g.Fits(around(quota)) }
 
 // measure decides by the memory in use.
@@ -139,8 +140,8 @@ func (g *Guard) measure() {
 	}
 }
 
-// doubtful reports whether only a collection of garbage can show what is in use: the memory that the last one found in
-// use may be free, or the memory allocated since may be more than the high mark allows.
+// doubtful reports whether only a garbage collection can show what is in use: memory that the last collection found
+// in use may now be free, or the memory allocated since may exceed the high mark.
 func (g *Guard) doubtful(u Usage) bool {
 	high := g.config.High
 	return g.refusal.Load() != nil || u.Live <= high && u.InUse > high+(g.config.Limit-high)/2
@@ -155,8 +156,8 @@ func (g *Guard) refuse(u Usage) {
 		"high_mark", size(g.config.High), "goes_on_at", size(resume(g.config.High)))
 }
 
-// resume is how much may be in use for growth to be accepted again: less than the high mark, so that a host at the
-// mark does not change its mind all the time.
+// resume returns the memory use below which growth is accepted again. It is lower than the high mark, so that a host
+// close to the mark does not switch constantly.
 func resume(high uint64) uint64 { return high - high/16 }
 
 // Usage returns the last measurement.
@@ -165,7 +166,7 @@ func (g *Guard) Usage() Usage { return *g.usage.Load() }
 // High returns the high mark.
 func (g *Guard) High() uint64 { return g.config.High }
 
-// WriteMetrics writes the metrics of the guard, in the text form of Prometheus.
+// WriteMetrics writes the guard's metrics in the Prometheus text format.
 func (g *Guard) WriteMetrics(w io.Writer) {
 	refusing := 0
 	if g.Guard() != nil {
@@ -177,5 +178,5 @@ func (g *Guard) WriteMetrics(w io.Writer) {
 	fmt.Fprintf(w, "signalbox_memory_writes_rejected %d\n", refusing)
 }
 
-// size shows bytes to people.
+// size formats bytes for messages.
 func size(bytes uint64) string { return fmt.Sprintf("%d MiB", bytes>>20) }

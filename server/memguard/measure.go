@@ -6,11 +6,11 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// Available returns how many bytes of memory this process may use: the smaller of the limit of its cgroup, version 1 or
-// 2, and the memory of the machine. 0 stands for unknown.
+// Available returns the number of bytes that this process may use: the smaller of its cgroup limit (version 1 or 2)
+// and the machine's memory. 0 means unknown.
 func Available() uint64 { return smallest(memlimit.FromCgroup, memlimit.FromSystem) }
 
-// smallest returns the smallest of the known limits, 0 if none is known.
+// smallest returns the smallest known limit, 0 if none is known.
 func smallest(providers ...memlimit.Provider) (least uint64) {
 	for _, provider := range providers {
 		if limit, err := provider(); err == nil && (least == 0 || limit < least) {
@@ -20,14 +20,14 @@ func smallest(providers ...memlimit.Provider) (least uint64) {
 	return least
 }
 
-// The series of the Go runtime that a measurement reads.
+// Go runtime metrics that a measurement reads.
 var series = [...]string{
 	"/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes",
 	"/memory/classes/heap/unused:bytes", "/memory/classes/heap/released:bytes", "/memory/classes/total:bytes",
 }
 
-// measureRuntime measures the memory of this process. Memory of the heap that holds nothing is not counted: the heap
-// has it for what comes next.
+// measureRuntime measures this process's memory use. Unused heap memory is not counted, because the heap holds it for
+// later allocations.
 func measureRuntime() Usage {
 	var samples [len(series)]metrics.Sample
 	for i, name := range series {

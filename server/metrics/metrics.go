@@ -1,4 +1,4 @@
-// Package metrics has the metrics of a host: requests, batches, snapshots, and their durations. Each count on the
+// Package metrics collects a host's metrics: requests, batches, snapshots, and their durations. Each count on the
 // request path is one atomic add.
 package metrics
 
@@ -15,31 +15,31 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// RequestKinds is the length of an array with a place for every kind of request.
+// RequestKinds is the array length for one element per request kind.
 const RequestKinds = protocol.MaxRequestKind + 1
 
-// Metrics are the metrics of one host. Many goroutines may use the metrics.
+// Metrics are one host's metrics. Safe for concurrent use.
 type Metrics struct {
 	Set      *vm.Set
 	Requests [RequestKinds]*vm.Counter // by kind
 	failures [RequestKinds][32]atomic.Pointer[vm.Counter]
 	latency  [RequestKinds]*Histogram
-	// Acquire is the time from queued to granted. Apply is the duration of applying a batch. Commit is the time from
+	// Acquire is the time from queued to granted. Apply is the time to apply a batch. Commit is the time from
 	// proposing a batch to applying it: the disks and the network between hosts. Saves and Loads are the durations of
-	// snapshots of a log.
+	// log snapshots.
 	Acquire, Apply, Commit, Saves, Loads *Histogram
 
 	LeaderChanges *vm.Counter
-	Digests       *vm.Counter // checks of replicas without a difference
+	Digests       *vm.Counter // replica checks without a difference
 	Greeted       *vm.Counter // connections
 	commands      *vm.Counter
 	batches       *vm.Counter
 	ended         [8]*vm.Counter
 	unlogged      map[protocol.Kind]*vm.Counter
-	snapshots     []snapshotCounts // of the logs, by shard
+	snapshots     []snapshotCounts // log snapshots, by shard
 }
 
-// New returns the metrics of a host with the given number of data shards.
+// New returns the metrics for a host with the given number of data shards.
 func New(shards int) *Metrics {
 	m := &Metrics{Set: vm.NewSet(), snapshots: make([]snapshotCounts, shards+1)}
 	m.commands = m.Set.NewCounter(`signalbox_commands_applied_total`)
@@ -75,7 +75,7 @@ func New(shards int) *Metrics {
 	return m
 }
 
-// Word returns a name as a label value: label values are in lower snake case.
+// Word formats a name as a label value, in lower snake case.
 func Word(name fmt.Stringer) string {
 	return strings.ToLower(strings.ReplaceAll(name.String(), " ", "_"))
 }
@@ -92,31 +92,31 @@ func (m *Metrics) Failed(k protocol.Kind, s protocol.Status) {
 	c.Inc()
 }
 
-// Answered counts the time from a request's arrival to its answer.
+// Answered records the time from a request's arrival to its answer.
 func (m *Metrics) Answered(k protocol.Kind, nanos int64) {
 	if h := m.latency[k]; h != nil {
 		h.Observe(nanos)
 	}
 }
 
-// Unlogged counts a report or a question of a rollout answered without the log, because the request changed nothing.
+// Unlogged counts a rollout report or question answered without the log, because the request changed nothing.
 func (m *Metrics) Unlogged(k protocol.Kind) { m.unlogged[k].Inc() }
 
-// Commands is the number of applied commands.
+// Commands returns the number of applied commands.
 func (m *Metrics) Commands() uint64 { return m.commands.Get() }
 
-// Applied counts a batch and the duration of applying it.
+// Applied counts a batch and records the time to apply it.
 func (m *Metrics) Applied(commands int, nanos int64) {
 	m.commands.Add(commands)
 	m.batches.Inc()
 	m.Apply.Observe(nanos)
 }
 
-// SessionEnded counts the end of a session.
+// SessionEnded counts a session end.
 func (m *Metrics) SessionEnded(why protocol.EndReason) { m.ended[why&7].Inc() }
 
-// Write writes the counters and times, except the times of requests. Write calls each for every shard, to add the
-// metrics of the shard's log.
+// Write writes all metrics except request times. Write calls each for every shard, to add the metrics for the shard's
+// log.
 func (m *Metrics) Write(w io.Writer, each func(shardID uint64)) {
 	m.Set.WritePrometheus(w)
 	for _, h := range []*Histogram{m.Acquire, m.Apply, m.Commit, m.Saves, m.Loads} {
@@ -128,7 +128,7 @@ func (m *Metrics) Write(w io.Writer, each func(shardID uint64)) {
 	}
 }
 
-// WriteRequests writes the times of requests.
+// WriteRequests writes request times.
 func (m *Metrics) WriteRequests(w io.Writer) {
 	for _, h := range m.latency {
 		if h != nil {
@@ -137,7 +137,7 @@ func (m *Metrics) WriteRequests(w io.Writer) {
 	}
 }
 
-// Histogram counts times in buckets of powers of two, from a microsecond to about a minute.
+// Histogram counts durations in power-of-two buckets, from a microsecond to about a minute.
 type Histogram struct {
 	name, labels string
 	buckets      [histogramBuckets + 1]atomic.Uint64
@@ -149,14 +149,14 @@ const histogramBuckets = 26
 // NewHistogram returns an empty histogram with a name; labels may be empty.
 func NewHistogram(name, labels string) *Histogram { return &Histogram{name: name, labels: labels} }
 
-// Observe counts a time.
+// Observe records a duration.
 func (h *Histogram) Observe(nanos int64) {
 	nanos = max(nanos, 0)
 	h.buckets[min(bits.Len64(uint64(nanos)/1000), histogramBuckets)].Add(1)
 	h.nanos.Add(nanos)
 }
 
-// Write writes the series, in the text form of Prometheus; nothing for an empty histogram.
+// Write writes the series in the Prometheus text format; nothing for an empty histogram.
 func (h *Histogram) Write(w io.Writer) {
 	total := uint64(0)
 	for i := range h.buckets {

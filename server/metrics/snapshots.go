@@ -10,10 +10,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// snapshotCounts count the snapshots of one shard's log at this host, by outcome.
+// snapshotCounts counts the snapshots of one shard's log on this host, by outcome.
 type snapshotCounts struct {
 	saved  atomic.Uint64
-	failed atomic.Uint64 // could not be saved
+	failed atomic.Uint64 // snapshots that could not be saved
 	loaded atomic.Uint64
 	bytes  atomic.Int64 // in the latest saved or loaded snapshot
 }
@@ -26,8 +26,8 @@ func (c *snapshotCounts) write(w io.Writer, shardID uint64) {
 	fmt.Fprintf(w, "signalbox_snapshot_size_bytes%s %d\n", l, c.bytes.Load())
 }
 
-// CountSnapshots wraps a state machine, and counts the snapshots that the log requests and restores. Durations are
-// measured by the given clock.
+// CountSnapshots wraps a state machine, and counts the snapshots that the log requests and restores. clock measures
+// the durations.
 func (m *Metrics) CountSnapshots(shardID uint64, to shard.StateMachine, clock func() time.Time) shard.StateMachine {
 	return countedMachine{to, m, &m.snapshots[shardID], clock}
 }

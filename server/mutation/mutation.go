@@ -1,13 +1,13 @@
 // Package mutation converts requests that change objects into commands, and effects of commands into answers.
 //
-// A Mutation is both directions of one kind of request. Each kind of objects has a file with its mutations:
-// semaphore.go, rollout.go and process.go. All joins the files into one table, which is indexed by the kind of request.
-// A further kind of objects adds a file.
+// A Mutation has both directions for one request kind. Each object kind has a file with its mutations: semaphore.go,
+// rollout.go and process.go. All combines the files into one table, indexed by request kind. A new object kind adds a
+// file.
 //
-// The way of a request through the table: the handler calls CommandOf, and queues the command in the pipeline of a
-// replica. Once the command has been applied, the replica calls Applied on every host, and on the host that proposed
-// the command Fill, which writes the answer. Nothing here allocates: commands refer to the bytes of the request until
-// the pipeline has encoded the commands, and answers are written into memory that the replica uses again.
+// A request takes this path: the handler calls CommandOf, and queues the command in a replica's pipeline. After the
+// command has been applied, the replica calls Applied on every host and, on the host that proposed the command, Fill,
+// which writes the answer. Nothing here allocates: commands refer to the request's bytes until the pipeline has
+// encoded them, and answers are written into memory that the replica reuses.
 package mutation
 
 import (
@@ -21,28 +21,28 @@ import (
 	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
-// Mutation is both directions of one kind of request.
+// Mutation has both directions for one request kind.
 type Mutation struct {
-	// Command returns the command for a request, and separately the fields of all mutations, the node and the name.
-	// The part of the command in the form of its kind is written to body, whose memory is used again.
+	// Command returns the command for a request, and separately the fields common to all mutations, the node and the
+	// name. The kind-specific part of the command is written to body, whose memory is reused.
 	Command func(r *protocol.Request, body *[]byte) (m *protocol.Mutation, node uint64, name []byte, c shard.Command)
-	// Fill gives the answer to a successful request its content. The machine has applied the command. Nil: the answer
-	// has no content.
+	// Fill fills in the answer to a successful request. The machine has applied the command. nil means that the
+	// answer has no content.
 	Fill func(a *protocol.Answer, m *machine.Machine, c *shard.Command, e *shard.Effect)
-	// Applied is called on every host of the shard after the command has taken effect, with the inboxes of the shard
-	// there. Nil: nothing is left to do.
+	// Applied is called on every host of the shard after the command has taken effect, with the shard's inboxes
+	// there. nil means that nothing is left to do.
 	Applied func(in *inbox.Table, c *shard.Command)
-	// MayChangeNothing: such requests often repeat known facts, and then need not go into the log. They are tried with
-	// Replica.Unchanged first.
+	// MayChangeNothing marks requests that often repeat known facts, and then need not go into the log.
+	// Replica.Unchanged is tried first.
 	MayChangeNothing bool
-	// Waits says for what the command, once applied, may wait.
+	// Waits predicts what the command may wait for after it was applied.
 	Waits Forecast
-	// Frees: the request reduces what is held, and is let in even when the disk is nearly full.
+	// Frees marks a request that reduces what is held. It is admitted even if the disk is nearly full.
 	Frees bool
 }
 
-// All are the mutations of all kinds of objects, by the kind of request. A kind without a Command changes no
-// object. The list never changes.
+// All contains the mutations for all object kinds, indexed by request kind. A kind without a Command changes no
+// object. All is never modified.
 var All = func() (all [protocol.MaxRequestKind + 1]Mutation) {
 	for _, of := range []map[protocol.Kind]Mutation{semaphoreMutations, rolloutMutations, processMutations} {
 		for kind, m := range of {
@@ -52,7 +52,7 @@ var All = func() (all [protocol.MaxRequestKind + 1]Mutation) {
 	return all
 }()
 
-// Applied has the functions Applied of All by the kind of command.
+// Applied contains the Applied functions from All, indexed by command kind.
 var Applied = func() (all [math.MaxUint8 + 1]func(*inbox.Table, *shard.Command)) {
 	for _, m := range All {
 		if m.Applied != nil {
@@ -63,21 +63,21 @@ var Applied = func() (all [math.MaxUint8 + 1]func(*inbox.Table, *shard.Command))
 	return all
 }()
 
-// Forecast says for what a command may wait once it is applied. A Forecast is no function: a command that is passed to
-// a function of a table would be allocated.
+// Forecast predicts what a command may wait for after it is applied. It is not a function, because a command passed
+// to a function in a table would be heap-allocated.
 type Forecast uint8
 
 const (
-	// NeverWaits is the forecast of a command whose result is its whole effect.
+	// NeverWaits: the command's result is its whole effect.
 	NeverWaits Forecast = iota
-	// Queues is the forecast of an acquire: it may wait for a release.
+	// Queues: an acquire, which may wait for a release.
 	Queues
-	// Gathers is the forecast of a command of a member of a process: it may wait for the other members.
+	// Gathers: a process member's command, which may wait for the other members.
 	Gathers
 )
 
-// WillWait reports whether a command with this forecast would only wait for other commands. delayed is how many such
-// commands are delayed already.
+// WillWait reports whether a command with this forecast would only wait for other commands. delayed is the number of
+// such commands already delayed.
 func (f Forecast) WillWait(m *machine.Machine, c *shard.Command, delayed int) bool {
 	switch f {
 	case Queues:
@@ -88,8 +88,8 @@ func (f Forecast) WillWait(m *machine.Machine, c *shard.Command, delayed int) bo
 	return false
 }
 
-// CommandOf returns the command for a mutation. Its texts and bytes are in the memory of the request and of body,
-// which may be used again once the command is encoded.
+// CommandOf returns the command for a mutation. Its texts and bytes alias the request and body, which may be reused
+// once the command is encoded.
 func CommandOf(r *protocol.Request, body *[]byte) shard.Command {
 	m, node, name, c := All[r.Kind].Command(r, body)
 	c.Node, c.Name = shard.NodeID(node), name
@@ -97,7 +97,7 @@ func CommandOf(r *protocol.Request, body *[]byte) shard.Command {
 	return c
 }
 
-// flagIf returns the flag if set is true, and no flag otherwise.
+// flagIf returns the flag if set is true, and 0 otherwise.
 func flagIf(set bool, flag shard.CommandFlags) shard.CommandFlags {
 	if set {
 		return flag

@@ -8,10 +8,9 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// processMutations are the mutations of coordination processes: of operators, who put, delete and act, and of members,
-// who join, leave, prepare, send, reply and complete. A command of a member in a round names the epoch and the member,
-// and acknowledges what the member has handled of its inbox. Until a command is written, its body refers to the
-// request.
+// processMutations are the mutations for coordination processes: operators put, delete and act; members join, leave,
+// prepare, send, reply and complete. A member's command in a round names the epoch and the member, and acknowledges
+// the inbox items that the member has handled. Until a command is encoded, its body aliases the request.
 var processMutations = map[protocol.Kind]Mutation{
 	protocol.KindProcessPut: {
 		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -124,7 +123,7 @@ var processMutations = map[protocol.Kind]Mutation{
 	},
 }
 
-// partCommand is the command of a member in a round.
+// partCommand returns a member's command in a round.
 func partCommand(k shard.CommandKind, p *protocol.Part, data []byte) shard.Command {
 	return shard.Command{Kind: k, Order: shard.OrderID(p.MemberID), Term: p.Epoch, Count: p.Ack, Data: data}
 }

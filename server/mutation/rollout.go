@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// rolloutMutations are the mutations of rollouts: of publishers and sources, who bring versions, of instances, who
-// join, report and ask, and of operators and gates. Until a command is written, its body refers to the request.
+// rolloutMutations are the mutations for rollouts: publishers and sources add versions; instances join, report and
+// ask; operators and gates act. Until a command is encoded, its body aliases the request.
 var rolloutMutations = map[protocol.Kind]Mutation{
 	protocol.KindRolloutPut: {
 		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -137,8 +137,8 @@ func reportCommand(k shard.CommandKind, m *protocol.InstanceReport, body *[]byte
 	return shard.Command{Kind: k, Body: *body}
 }
 
-// askAnswer makes the answer to an ask. The log has the number of the target; label and payload are looked up, so
-// that the answers that are kept for a session have no payload.
+// askAnswer builds the answer to an ask. The log contains the target's number; label and payload are looked up, so
+// that a session's cached answers contain no payload.
 func askAnswer(m *machine.Machine, c *shard.Command, e *shard.Effect) protocol.RolloutPollAnswer {
 	t, err := rollout.ParseTarget([]byte(e.Body))
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"crypto/sha256"
 )
 
-// CallUnnamed calls the host at an address, without an identity, with a request made for the connection. The
-// connection has no other call.
+// CallUnnamed calls the host at an address without an identity. request builds the request for the connection. The
+// connection is used for one call only.
 type CallUnnamed func(ctx context.Context, address string, request func(Transcript) ([]byte, error)) (answer []byte,
 	err error)
 
-// Transcript is a digest of the random bytes drawn by both sides for a connection. Proofs and seals made under a
+// Transcript is a digest of the random bytes that both sides draw for a connection. Proofs and seals made with a
 // Transcript are worthless on other connections.
 type Transcript [32]byte
 
-// Key is a key that only holders of the secret can derive. The label keeps a key for one purpose from being of use for
-// another purpose.
+// Key returns a key that only holders of the secret can derive. The label keeps a key made for one purpose from being
+// used for another.
 func (t Transcript) Key(secret []byte, label string) ([]byte, error) {
 	return hkdf.Key(sha256.New, secret, t[:], label, sha256.Size)
 }

@@ -1,39 +1,39 @@
 package pipeline
 
-// flow is the waiting commands of one principal in a shard's queue: of a token, of an address of a token, or of a
-// source of an address. Flows of sources hold the commands; other flows share a batch out among the flows below them.
-// The lock of the pipeline guards a flow.
+// flow contains one principal's waiting commands in a shard's queue: the principal is a token, an address with a
+// token, or a source at an address. Source flows hold the commands; other flows divide a batch among the flows below.
+// The pipeline's lock guards a flow.
 type flow struct {
 	parent  *flow
 	key     string
 	below   map[string]*flow // by token, or by address; nil if the flow holds commands
-	members int              // how many sources are in the flow
-	quantum int              // the amount of one replenishment of the credit
-	closed  bool             // the source has gone: the flow is removed when it is empty
+	members int              // number of sources in the flow
+	quantum int              // credit added per replenishment
+	closed  bool             // the source has closed: the flow is removed when it is empty
 
-	// The order of service. A flow with commands is in one list of its parent: fresh if the flow had credit left when
-	// its commands came, stale otherwise.
+	// Service order. A flow with commands is in one of its parent's lists: fresh if the flow had credit left when its
+	// commands arrived, otherwise stale.
 	credit       int
 	fresh, stale flowList // flows below with commands
-	active       int      // how many flows are in fresh and stale
+	active       int      // number of flows in fresh and stale
 	next         *flow
-	replenished  uint64 // the batch in which the credit was replenished
-	done         uint64 // the batch of which the flow has had its share
+	replenished  uint64 // the batch in which the credit was last replenished
+	done         uint64 // the batch in which the flow has used up its share
 
 	// The commands that wait in the flow or below.
 	queued, bytes int
 
-	// The commands of a source in the order of their arrival, and their encoded bytes.
+	// A source's commands in arrival order, and their encoded bytes.
 	ops    []Op
 	opsAt  int
 	data   []byte
 	dataAt int
 
-	// The commands that came while the queue was not shared out.
+	// Commands that arrived while the queue was not divided.
 	epoch   uint64
-	pending int   // the cost of the commands since the latest batch
+	pending int   // total command cost since the latest batch
 	heavyAt int64 // when the flow last had much waiting
-	light   int   // for how many batches in succession the flow has had little
+	light   int   // number of consecutive batches in which the flow had little
 }
 
 // flowList is a queue of flows.
@@ -66,14 +66,14 @@ func (f *flow) first() (*flow, *flowList) {
 	return f.stale.head, &f.stale
 }
 
-// holds returns whether commands are in the flow itself.
+// holds returns whether the flow itself holds commands.
 func (f *flow) holds() bool { return f.below == nil }
 
-// alone returns whether no other flow of its level has commands. The flow of a source never counts as alone: the next
+// alone returns whether no other flow at its level has commands. A source flow never counts as alone: the next
 // command may be from another source.
 func (f *flow) alone() bool { return !f.holds() && f.parent.active == 1 }
 
-// token returns the flow of the token that a source's flow belongs to.
+// token returns the token flow above a source flow.
 func (f *flow) token() *flow {
 	for f.parent.parent != nil {
 		f = f.parent
@@ -87,15 +87,15 @@ func (f *flow) put(o Op, encoded []byte) {
 	f.data, f.dataAt = appendAt(f.data, f.dataAt, encoded...)
 }
 
-// drop removes the first command, of so many bytes.
+// drop removes the first command, which has n bytes.
 func (f *flow) drop(n int) {
 	f.ops[f.opsAt] = Op{}
 	f.opsAt++
 	f.dataAt += n
 }
 
-// appendAt appends to a queue that begins at a place of its slice. If the room before the place is most of the slice,
-// appendAt uses the room again.
+// appendAt appends to a queue that begins at an offset in its slice. If most of the slice is free space before the
+// offset, appendAt reuses that space.
 func appendAt[T any](s []T, at int, x ...T) ([]T, int) {
 	if at > len(s)/2 && len(s)+len(x) > cap(s) {
 		n := copy(s, s[at:])

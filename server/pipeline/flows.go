@@ -1,27 +1,27 @@
 package pipeline
 
-// flows share the batches of a shard fairly among the sources of commands: by token, within a token by address,
-// within an address by source.
+// flows divide a shard's batches fairly among command sources: by token, within a token by address, within an address
+// by source.
 //
 // The method is deficit round robin at each level. Commands are taken from the flow at the head while the flow has
-// credit. The last command may cost more than the credit left: later credit pays the debt. Then the credit is
-// replenished and the flow goes behind all other flows, once in a batch at most. A flow that comes with credit goes
-// before the flows that were served: a source that asks for little is served by the next batch, however much of other
-// sources waits. No flow starves: credit is replenished in the order of the list only.
+// credit. The last command may cost more than the remaining credit: later credit pays the debt. Then the credit is
+// replenished and the flow moves behind all other flows, at most once per batch. A flow that arrives with credit
+// precedes the flows that were already served: a source that asks for little is served by the next batch, however
+// many commands from other sources wait. No flow starves, because credit is replenished only in list order.
 //
-// The host's own commands stand beside the tree. They go first, with at most hostPerBatch of each batch, even if
+// The host's own commands are outside the tree. They go first, with at most hostPerBatch of each batch, even if
 // nothing else waits. So the host's commands are in the next batches whatever clients ask for, and a client's command
-// that comes meanwhile never waits for a batch full of host commands.
+// that arrives meanwhile never waits for a batch full of host commands.
 //
-// Within a source, commands keep their order.
+// Commands from one source keep their order.
 type flows struct {
-	root   flow   // of all clients
-	host   *flow  // of the host itself
-	most   int    // bytes that may wait, of all clients
-	queued int    // how many commands wait, of clients and of the host
-	batch  uint64 // counts the batches, for the marks of the flows
+	root   flow   // all clients
+	host   *flow  // the host itself
+	most   int    // maximum queued bytes of all clients
+	queued int    // number of waiting commands, from clients and the host
+	batch  uint64 // batch counter, for the marks in the flows
 
-	ops  [][]Op // memory of flows that were emptied
+	ops  [][]Op // memory from emptied flows
 	data [][]byte
 }
 
@@ -31,7 +31,7 @@ func (fl *flows) init(most int) {
 	fl.host = &flow{}
 }
 
-// add makes a flow for a source.
+// add creates a flow for a source.
 func (fl *flows) add(token, address string) *flow {
 	t := fl.root.find(token, tokenQuantum)
 	a := t.find(address, addressQuantum)
@@ -40,7 +40,7 @@ func (fl *flows) add(token, address string) *flow {
 	return &flow{parent: a, quantum: flowQuantum, credit: flowQuantum}
 }
 
-// find returns the flow of a token, or of an address, below this flow.
+// find returns the flow for a token or an address, below this flow.
 func (f *flow) find(key string, quantum int) *flow {
 	x := f.below[key]
 	if x == nil {
@@ -50,7 +50,7 @@ func (f *flow) find(key string, quantum int) *flow {
 	return x
 }
 
-// close notes that the source of a flow has gone. The commands that wait in the flow are still proposed.
+// close records that a flow's source has closed. Its waiting commands are still proposed.
 func (fl *flows) close(f *flow) {
 	f.closed = true
 	if f.queued == 0 {
@@ -58,7 +58,7 @@ func (fl *flows) close(f *flow) {
 	}
 }
 
-// remove removes the flow of a source that has gone from the tree.
+// remove removes a closed source's flow from the tree.
 func (fl *flows) remove(f *flow) {
 	for x := f.parent; x != &fl.root; x = x.parent {
 		if x.members--; x.members == 0 {
@@ -68,7 +68,7 @@ func (fl *flows) remove(f *flow) {
 }
 
 // admits returns whether a command may be queued. A source with little waiting is refused only if the whole queue is
-// full. A source with much waiting is refused if its token has as much waiting as there is room left: so half of the
+// full. A source with much waiting is refused if its token has as much waiting as there is free capacity: so half the
 // queue is left for other tokens, however many connections one token has.
 func (fl *flows) admits(f *flow) bool {
 	if f == fl.host {
@@ -101,7 +101,7 @@ func (fl *flows) push(f *flow, o Op, encoded []byte) {
 	}
 }
 
-// activate adds a flow that has commands now to the list for its credit.
+// activate adds a flow that now has commands to the list for its credit.
 func (f *flow) activate(x *flow) {
 	f.active++
 	if x.credit > 0 {
@@ -113,11 +113,11 @@ func (f *flow) activate(x *flow) {
 
 // share is how much of a batch each flow may have.
 type share struct {
-	scale int // by how many quanta the credit of a flow is replenished
-	large int // how many bytes of clients' large commands a batch may have; unless it is 0, one command is always taken
+	scale int // number of quanta per credit replenishment
+	large int // maximum bytes per batch for clients' large commands; unless 0, one command is always taken
 }
 
-// take appends the commands of the next batch: at least one, unless only large commands wait and by.large is 0.
+// take appends the next batch's commands: at least one, unless only large commands wait and by.large is 0.
 func (fl *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
 	from, size := len(ops), len(data)
 	ops, data = fl.takeOwn(ops, data)
@@ -149,7 +149,7 @@ func (fl *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
 	return ops, data
 }
 
-// takeOwn appends the host's own commands of the next batch.
+// takeOwn appends the host's own commands in the next batch.
 func (fl *flows) takeOwn(ops []Op, data []byte) ([]Op, []byte) {
 	f := fl.host
 	for cost := 0; f.queued > 0; {
@@ -170,8 +170,8 @@ func (fl *flows) takeOwn(ops []Op, data []byte) ([]Op, []byte) {
 	return ops, data
 }
 
-// pick returns the flow of the source that is served next, below the flow f; nil if all sources have had their share
-// of the batch.
+// pick returns the source flow that is served next, below the flow f; nil if all sources have used up their share of
+// the batch.
 func (fl *flows) pick(f *flow, scale int) *flow {
 	for !f.holds() {
 		x := fl.pickBelow(f, scale)
@@ -188,7 +188,7 @@ func (fl *flows) pick(f *flow, scale int) *flow {
 	return f
 }
 
-// pickBelow returns the flow right below f that is served next. The flow is the head of its list.
+// pickBelow returns the flow directly below f that is served next. The flow is the head of its list.
 func (fl *flows) pickBelow(f *flow, scale int) *flow {
 	for passed := 0; passed < f.active; {
 		x, list := f.first()
@@ -212,7 +212,7 @@ func (fl *flows) pickBelow(f *flow, scale int) *flow {
 	return nil
 }
 
-// pop removes the first command, of so many bytes, from the picked flow.
+// pop removes the first command, which has n bytes, from the picked flow.
 func (fl *flows) pop(f *flow, n int) {
 	f.drop(n)
 	for x := f; x != &fl.root; x = x.parent {
@@ -239,7 +239,7 @@ func (fl *flows) pop(f *flow, n int) {
 	}
 }
 
-// allocate gives a flow memory, release takes the memory from an emptied flow. Much memory is left to the garbage
+// allocate gives a flow memory; release reclaims an emptied flow's memory. Large memory is left to the garbage
 // collector.
 func (fl *flows) allocate(f *flow) {
 	if n := len(fl.ops); n > 0 {

@@ -7,28 +7,28 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Caller gets the answers to commands. Any goroutine may call its methods, but never with the lock of a pipeline
-// held.
+// Caller receives the answers to commands. Its methods must be safe for concurrent use, and are never called with a
+// pipeline's lock held.
 type Caller interface {
-	// Fail answers a request that failed, or whose outcome is not certain.
+	// Fail answers a request that failed, or whose outcome is uncertain.
 	Fail(t Ticket, why *protocol.Result)
-	// Flush sends the answers; few says that only few callers are flushed, as in watch.Sink.
+	// Flush sends the answers. few means that only few callers are flushed, as in watch.Sink.
 	Flush(few bool)
 }
 
-// Source is a connection as the pipelines of all shards see it: commands of one source keep their order, and share
-// batches with commands of other sources. A nil Source is the host itself.
+// Source is a connection as seen by the pipelines of all shards: commands from one source keep their order, and share
+// batches with commands from other sources. A nil Source is the host itself.
 type Source struct {
 	token, address string
-	flows          []*flow // one of each shard, each guarded by the lock of the shard's pipeline; nil: none yet
+	flows          []*flow // one per shard, each guarded by the lock of the shard's pipeline; nil: none yet
 }
 
-// NewSource returns the source of a connection from an address, with a token for a name, for so many shards.
+// NewSource returns the source for a connection from an address with a token name, for the given number of shards.
 func NewSource(token string, address net.Addr, shards int) *Source {
 	return &Source{token: token, address: hostOf(address), flows: make([]*flow, shards)}
 }
 
-// Address is the address of the source, without its port.
+// Address returns the source's address, without its port.
 func (s *Source) Address() string { return s.address }
 
 // hostOf returns the address that a client's connections share.
@@ -47,15 +47,15 @@ func hostOf(a net.Addr) string {
 type Ticket struct {
 	Request uint64
 	Kind    protocol.Kind
-	Started int64 // in nanoseconds of the host's clock
+	Started int64 // in nanoseconds on the host's clock
 }
 
-// Op is a command under way, with the receiver of its result.
+// Op is a pending command, with the receiver of its result.
 type Op struct {
 	Ticket
 	Caller Caller  // nil if Done is called
 	Source *Source // nil: the command is the host's own
-	size   int32   // of the encoded command
+	size   int32   // encoded command size
 	// Delayable: the command may wait for the next command.
 	Delayable bool
 	// Done is called if there is no Caller, with the result, or with nil and the reason why the result is unknown.
@@ -63,7 +63,7 @@ type Op struct {
 	Done func(e *shard.Effect, failed protocol.Status)
 }
 
-// fail answers ops that failed, or whose outcome is not certain.
+// fail answers ops that failed, or whose outcome is uncertain.
 func fail(ops []Op, why *protocol.Result) {
 	answered := make(map[Caller]struct{})
 	for i := range ops {

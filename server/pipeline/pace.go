@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// pace decides when the next batch is proposed while others may be in flight. The lock of the pipeline guards it.
+// pace decides when the next batch is proposed while others may be in flight. The pipeline's lock guards it.
 //
 // A batch takes a round: each voter syncs the batch, and messages cross the network. If rounds are short, up to
 // maxInflight batches are in flight, and the processor is the limit.
@@ -65,8 +65,8 @@ func (p *pace) most() int {
 // takes, the less a larger batch adds to the round, and the more rounds a small batch would cost the heavy sources.
 func (p *pace) scale() int { return 1 + int(min(p.rounds.Get()/slowRound, maxScale-1)) }
 
-// due returns whether the next batch, of so many commands, may be proposed now. If only the wait for callers is left,
-// due starts the timer that ends the wait.
+// due returns whether the next batch, with the given number of commands, may be proposed now. If only the wait for
+// callers remains, due starts the timer that ends the wait.
 func (p *pace) due(inflight, queued int, now func() time.Time) bool {
 	if inflight >= p.most() {
 		return false
@@ -89,13 +89,13 @@ func (p *pace) due(inflight, queued int, now func() time.Time) bool {
 	return false
 }
 
-// note records the round of a batch that is applied now, while so many commands are queued.
+// note records the round of a batch that is now applied, while the given number of commands is queued.
 func (p *pace) note(b *inflight, now time.Time, queued int) {
 	took := now.Sub(b.proposed)
 	p.round += (took - p.round) / 8
 	p.rounds.Note(took)
 	p.landed, p.arrived, p.queued, p.expected = now, now, queued, 0
-	if b.whole { // else callers wait already, and their share of a batch needs no company
+	if b.whole { // otherwise callers already wait, and their share of a batch can go alone
 		p.expected = queued + len(b.ops)
 	}
 }

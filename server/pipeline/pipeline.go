@@ -14,69 +14,69 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Pipeline gathers the commands of one shard into batches and proposes the batches. If no batch is in flight the queue
-// goes out at once; otherwise the queue grows into the next batch until it is due (pace.go). So an idle shard adds no
-// waiting, and a busy shard shares each fsync among many commands.
+// Pipeline groups a shard's commands into batches and proposes the batches. If no batch is in flight, the queue is
+// proposed immediately; otherwise the queue grows into the next batch until it is due (pace.go). So an idle shard
+// adds no latency, and a busy shard shares each fsync among many commands.
 //
 // An acquire that the machine will queue can be delayed, because the owner must release first. While there is nothing
-// else to propose, the acquire waits for a short time for the next command, which may be the release. Otherwise the
-// new acquire of a former owner would occupy the log when the next owner releases, and every second hand-off would
-// take two rounds. So can a command of a member of a process from which nothing follows before other members give such
-// commands too: commands of members that act together share a batch.
+// else to propose, the acquire waits briefly for the next command, which may be the release. Otherwise a former
+// owner's new acquire would occupy the log when the next owner releases, and every second hand-off would take two
+// rounds. The same applies to a process member's command that has no effect until other members send such commands
+// too: commands from members that act together share a batch.
 //
-// Any goroutine may call its methods.
+// Safe for concurrent use.
 type Pipeline struct {
 	log      shard.Log
 	clock    func() time.Time
 	delay    time.Duration
-	proposer uint64        // distinguishes the batches of this run of this host from all other batches
-	level    atomic.Uint32 // of the shard: no command above the level is proposed
-	wall     atomic.Int64  // the time of day at which the host's clock began, in nanoseconds; 0: not known yet
+	proposer uint64        // distinguishes this host run's batches from all other batches
+	level    atomic.Uint32 // the shard's level: no command above it is proposed
+	wall     atomic.Int64  // the wall clock time at which the host's clock began, in nanoseconds; 0: not known yet
 
 	mu       sync.Mutex // guards the fields below
 	sequence uint64
 	queue    []Op
 	bytes    []byte // the queued commands, encoded
-	other    []byte // the earlier memory of bytes
+	other    []byte // previous memory of bytes
 	inflight []inflight
-	spare    [][]Op // for the queues to come
+	spare    [][]Op // for future queues
 	closed   bool
 	encoded  []byte
 	term     term
-	urgent   atomic.Int32 // how many of the queued commands cannot be delayed; set under the lock
+	urgent   atomic.Int32 // number of queued commands that cannot be delayed; set under the lock
 	timer    *time.Timer  // ends the delay of the delayable commands
-	delaying bool         // the timer runs
+	delaying bool         // the timer is running
 	pace     pace
 
-	// Commands are in the queue, or in the flows, never in both.
-	shard  int // index of the shard's flow among the flows of a source
+	// Commands are in the queue or in the flows, never in both.
+	shard  int // the shard's index among a source's flows
 	flows  flows
-	own    int           // the cost of the host's own commands in the queue
-	latest int64         // when the latest command of a client came; times are the host's nanoseconds
+	own    int           // total cost of the host's own commands in the queue
+	latest int64         // arrival of the latest client command; times are in the host's nanoseconds
 	heavy  int64         // when a source last asked for much
-	mixed  int64         // when a command of a source that asks for little last came beside a heavy source
-	epoch  uint64        // counts the batches
-	shared atomic.Uint64 // how many batches were taken out of the flows
+	mixed  int64         // latest command from a light source while another was heavy
+	epoch  uint64        // batch counter
+	shared atomic.Uint64 // number of batches taken from the flows
 }
 
-// inflight is a batch that was proposed and not applied yet.
+// inflight is a batch that was proposed but not applied yet.
 type inflight struct {
 	sequence uint64
 	large    bool   // with large commands
 	size     int    // bytes
 	whole    bool   // the batch was the whole queue
-	leads    uint64 // the term that begins with the batch, 0 as a rule
+	leads    uint64 // the term that begins with the batch, usually 0
 	ops      []Op
 	proposed time.Time
 }
 
-// Options are the configuration of a pipeline.
+// Options configures a pipeline.
 type Options struct {
-	Shard    int    // index of the shard among the data shards
-	Proposer uint64 // the number in all batches of the pipeline
-	// Delay is how long a command that can be delayed waits for other commands; zero or less: not at all.
+	Shard    int    // the shard's index among the data shards
+	Proposer uint64 // the proposer number in all of the pipeline's batches
+	// Delay is how long a delayable command waits for other commands; zero or less disables the delay.
 	Delay time.Duration
-	// QueuedBytes bounds the commands that wait for a batch; 0 stands for DefaultQueuedBytes.
+	// QueuedBytes limits the commands that wait for a batch; 0 means DefaultQueuedBytes.
 	QueuedBytes int
 	// Sync returns how long a sync of the host's disk takes; nil: not known.
 	Sync func() time.Duration
@@ -84,7 +84,7 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// New returns a pipeline without a log: Open comes before Flush.
+// New returns a pipeline without a log: call Open before Flush.
 func New(o Options) *Pipeline {
 	p := &Pipeline{shard: o.Shard, proposer: o.Proposer, delay: o.Delay, clock: o.Clock}
 	if p.clock == nil {
@@ -99,20 +99,20 @@ func New(o Options) *Pipeline {
 	return p
 }
 
-// Open gives the pipeline its log.
+// Open sets the pipeline's log.
 func (p *Pipeline) Open(log shard.Log) { p.log = log }
 
-// Level is the level of the shard's machine; no command above the level is queued.
+// Level returns the level of the shard's machine; no command above the level is queued.
 func (p *Pipeline) Level() level.Level { return level.Level(p.level.Load()) }
 
-// SetLevel is called where batches are applied, and at a restore.
+// SetLevel is called when batches are applied, and at a restore.
 func (p *Pipeline) SetLevel(l level.Level) { p.level.Store(uint32(l)) }
 
-// SetWall sets at which time of day, in nanoseconds, the host's clock began.
+// SetWall sets the wall clock time, in nanoseconds, at which the host's clock began.
 func (p *Pipeline) SetWall(nanos int64) { p.wall.Store(nanos) }
 
-// Add queues a command. It returns false if the queue, or the share of the queue that the source may fill, is full,
-// and if the command is above the level of the shard.
+// Add queues a command. It returns false if the queue, or the source's share, is full, or if the command is above the
+// shard's level.
 func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +129,7 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	}
 	before := len(p.bytes)
 	c.Level = p.Level()
-	// The time of day is computed from the arrival of the request by the host's clock: a system call with every command
+	// The wall clock time is computed from the request's arrival on the host's clock: a system call for every command
 	// would cost more than the rest of Add.
 	switch {
 	case !c.Kind.TakesTime():
@@ -157,7 +157,7 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	return true
 }
 
-// Urgent returns whether the queue will be proposed as soon as possible: then a command that is added now is not
+// Urgent returns whether the queue will be proposed as soon as possible. If so, a command that is added now is not
 // delayed.
 func (p *Pipeline) Urgent() bool { return p.delay <= 0 || p.urgent.Load() > 0 }
 
@@ -168,7 +168,7 @@ func (p *Pipeline) Delayed() int {
 	return len(p.queue) + p.flows.queued - int(p.urgent.Load())
 }
 
-// Flush proposes the queue if there is room for another batch, and a queued command is urgent.
+// Flush proposes the queue if another batch is allowed, and a queued command is urgent.
 func (p *Pipeline) Flush() {
 	p.mu.Lock()
 	if p.Urgent() {
@@ -177,7 +177,7 @@ func (p *Pipeline) Flush() {
 	}
 	if len(p.queue)+p.flows.queued > 0 && len(p.inflight) == 0 && !p.delaying {
 		p.delaying = true
-		p.timer.Reset(p.delay) // if a batch is in flight the queue goes with the next batch
+		p.timer.Reset(p.delay) // if a batch is in flight, the queue goes with the next batch
 	}
 	p.mu.Unlock()
 }
@@ -207,9 +207,9 @@ func Why(failed protocol.Status) *protocol.Result {
 var unavailable = protocol.Result{Status: protocol.StatusUnavailable,
 	Message: "no majority of the shard has confirmed the change in time; it may have been made"}
 
-// proposeAndUnlock proposes batches while the window has room. The caller holds the lock; proposeAndUnlock releases the
-// lock, and answers the failed ops and the ops that could not be proposed. If nothing is in flight the queue is left
-// empty: no outcome would have the rest proposed.
+// proposeAndUnlock proposes batches while the in-flight window allows. The lock is held; proposeAndUnlock releases
+// it, and answers the failed ops and the ops that could not be proposed. If nothing is in flight, the queue is left
+// empty, because no outcome would trigger another proposal.
 func (p *Pipeline) proposeAndUnlock(failed []Op) {
 	for !p.closed {
 		first := p.term.stage == waiting
@@ -258,8 +258,8 @@ func (p *Pipeline) proposeAndUnlock(failed []Op) {
 	}
 }
 
-// full returns whether the batches in flight have as many bytes as one batch may have. So the log holds at most two
-// full batches of a shard that are not applied.
+// full returns whether the batches in flight contain as many bytes as one batch may have. So a shard's log holds at
+// most two full batches that are not applied.
 func (p *Pipeline) full() bool {
 	size := 0
 	for i := range p.inflight {
@@ -268,7 +268,7 @@ func (p *Pipeline) full() bool {
 	return size >= maxBatchBytes
 }
 
-// next removes the next batch from the queue: the whole queue, as a rule, or as much as one batch may hold.
+// next removes the next batch from the queue: usually the whole queue, otherwise as much as fits in one batch.
 func (p *Pipeline) next() (ops []Op, bytes []byte) {
 	p.epoch++
 	cost := len(p.queue)*commandCost + len(p.bytes)
@@ -287,7 +287,7 @@ func (p *Pipeline) next() (ops []Op, bytes []byte) {
 	if n <= maxBatchCommands && size <= maxBatchBytes {
 		p.own = 0
 		p.urgent.Store(0)
-		if p.delaying { // the next commands have a delay of their own
+		if p.delaying { // later commands get their own delay
 			p.timer.Stop()
 			p.delaying = false
 		}
@@ -307,14 +307,14 @@ func (p *Pipeline) next() (ops []Op, bytes []byte) {
 	}
 	bytes = p.bytes
 	p.bytes, p.other = append(p.other[:0], bytes[size:]...), bytes
-	if cap(bytes) > keptBytes { // the memory of a burst
+	if cap(bytes) > keptBytes { // memory from a burst
 		p.other = nil
 	}
 	return ops[:n], bytes[:size]
 }
 
-// Land returns the ops of a batch of this pipeline that is being applied, and when the batch was proposed; nil if the
-// ops were answered already. An error says that this pipeline never proposed the batch: the replica must not go on.
+// Land returns a batch's ops and proposal time when the pipeline's batch is being applied; nil if the ops were
+// already answered. An error means that this pipeline never proposed the batch: the replica must not continue.
 func (p *Pipeline) Land(sequence uint64, commands int) (ops []Op, proposed time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -346,8 +346,8 @@ func (p *Pipeline) remove(sequence uint64) (b inflight) {
 	return b
 }
 
-// Completed is called when all ops of a landed batch were answered. It reuses the memory of the ops and proposes the
-// commands that came meanwhile.
+// Completed is called when all ops in a landed batch were answered. It reuses the ops' memory and proposes the
+// commands that arrived meanwhile.
 func (p *Pipeline) Completed(ops []Op) {
 	clear(ops)
 	p.mu.Lock()
@@ -364,15 +364,15 @@ func (p *Pipeline) missed(sequence uint64, o shard.Outcome) {
 	p.lost(b.leads)
 	failed := b.ops
 	if o == shard.OutcomeUnknown && p.term.stage == leading {
-		// No majority has answered for as long as a batch may take. The commands that have waited for the batch would
-		// only wait as long again, in a batch that fares no better.
+		// No quorum has answered within the batch time limit. The commands that have waited for the batch would only
+		// wait as long again, in a batch with the same fate.
 		failed = p.drain(failed)
 	}
 	p.proposeAndUnlock(failed)
 }
 
-// Abandon answers everything in the queue: this host leads the shard no more. Batches in flight get their outcome
-// from the log.
+// Abandon answers everything in the queue, because this host no longer leads the shard. Batches in flight get their
+// outcome from the log.
 func (p *Pipeline) Abandon(why protocol.Result) {
 	p.mu.Lock()
 	ops := p.drain(p.endTerm())
@@ -401,12 +401,12 @@ func (p *Pipeline) Close() {
 	p.Abandon(unavailable)
 }
 
-// Waiting returns how many commands are queued and how many batches are in flight.
+// Waiting returns the numbers of queued commands and of batches in flight.
 func (p *Pipeline) Waiting() (commands, batches int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.queue) + p.flows.queued, len(p.inflight)
 }
 
-// Shared returns how many batches were shared out.
+// Shared returns the number of batches that were divided among sources.
 func (p *Pipeline) Shared() uint64 { return p.shared.Load() }

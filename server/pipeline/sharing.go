@@ -1,6 +1,6 @@
 package pipeline
 
-// flowOf returns the flow of a command.
+// flowOf returns the flow for a command.
 func (p *Pipeline) flowOf(o *Op) *flow {
 	s := o.Source
 	if s == nil {
@@ -14,12 +14,12 @@ func (p *Pipeline) flowOf(o *Op) *flow {
 	return f
 }
 
-// Remove notes that a source has gone. Later commands of the source count as the host's.
+// Remove records that a source has closed. Its later commands count as the host's.
 func (p *Pipeline) Remove(s *Source) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.queue) > 0 {
-		p.shareOut() // while the sources of the commands are known
+		p.shareOut() // while the commands' sources are known
 	}
 	if f := s.flows[p.shard]; f != nil && f != p.flows.host {
 		p.flows.close(f)
@@ -27,9 +27,8 @@ func (p *Pipeline) Remove(s *Source) {
 	s.flows[p.shard] = p.flows.host
 }
 
-// classify notes whether a source asks for much, or for little beside a source that asks for much. The cost of the
-// host's own commands in the queue is summed up: when it exceeds the host's share of a batch, the queue is shared
-// out.
+// classify records whether a source asks for much, or for little next to a source that asks for much. The cost of the
+// host's own queued commands is summed up: when the sum exceeds the host's share of a batch, the queue is divided.
 func (p *Pipeline) classify(f *flow, o *Op) {
 	cost := int(o.size) + commandCost
 	if f == p.flows.host {
@@ -52,7 +51,7 @@ func (p *Pipeline) classify(f *flow, o *Op) {
 	}
 }
 
-// recently returns whether an event is so recent that the queue is shared out because of it.
+// recently returns whether an event is so recent that the queue is divided because of it.
 func (p *Pipeline) recently(at int64) bool { return at > 0 && p.latest-at < int64(sharedFor) }
 
 // shareOut moves the queue into the flows.
@@ -67,15 +66,14 @@ func (p *Pipeline) shareOut() {
 	p.queue, p.bytes, p.own = p.queue[:0], p.bytes[:0], 0
 }
 
-// The shares of a batch: calm if no source asks for little beside a source that asks for much, mixed if a source
-// does.
+// The shares of a batch: calm if no source asks for little next to a source that asks for much, otherwise mixed.
 var (
 	calm  = share{scale: maxBatchBytes / flowQuantum, large: maxBatchBytes}
 	mixed = share{scale: 1, large: largePerBatch}
 )
 
-// nextShared removes the next batch from the flows. If a source that asks for little may be there, large commands are
-// in flight in one batch at a time. The batch is empty if only large commands wait meanwhile.
+// nextShared removes the next batch from the flows. If a source that asks for little may be present, large commands
+// are in flight in one batch at a time. The batch is empty if meanwhile only large commands wait.
 func (p *Pipeline) nextShared() (ops []Op, bytes []byte) {
 	if n := len(p.spare); n > 0 {
 		ops, p.spare = p.spare[n-1], p.spare[:n-1]

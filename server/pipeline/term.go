@@ -9,18 +9,18 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// From the level of stamps on a batch has the term of its proposal, and how long its host had led by then. A batch of
-// another term than the machine's has no effect. So the command that begins the term of this host comes first. Until
-// it has been proposed, the commands of clients wait in the queue, and until it has been applied no other command is
-// proposed, so that nothing depends on a command that was lost.
+// From the level of stamps on, a batch carries the term in which it is proposed, and how long its host had led by
+// then. A batch has no effect if the machine has another term. So the command that begins this host's term comes
+// first. Until it has been proposed, client commands wait in the queue; until it has been applied, no other command
+// is proposed, so that nothing depends on a command that was lost.
 
-// term is the leadership of this host, as the pipeline of the shard sees it. The lock of the pipeline guards it.
+// term is this host's leadership, as seen by the shard's pipeline. The pipeline's lock guards it.
 type term struct {
 	number uint64
 	stage  stage
 	op     Op     // the first command, while it waits
 	bytes  []byte // the encoded first command
-	// zero is when the first command was applied, by the host's clock. The time of the term counts from zero:
+	// zero is when the first command was applied, on the host's clock. Time in the term is measured from zero:
 	// everything before the first command in the log is older.
 	zero time.Time
 }
@@ -30,14 +30,14 @@ type stage uint8
 
 const (
 	following stage = iota // this host does not lead
-	elected                // the host leads, and its first command is not there yet
+	elected                // the host leads, but its first command has not arrived yet
 	waiting                // the first command goes with the next batch
 	beginning              // the first command is in flight
 	leading                // the first command was applied
 )
 
-// Elect notes that this host leads the shard. From the level of stamps on, commands that are queued from now on wait
-// for Lead. Elect must be called before clients are let in because of the new leadership.
+// Elect records that this host leads the shard. From the level of stamps on, commands queued from now on wait for
+// Lead. Elect must be called before clients are admitted because of the new leadership.
 func (p *Pipeline) Elect(number uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,8 +46,8 @@ func (p *Pipeline) Elect(number uint64) {
 	}
 }
 
-// Lead proposes the command that begins a term, before the whole queue. done is as in Op. If the command fails Lead
-// is to be called again.
+// Lead proposes the command that begins a term, ahead of the whole queue. done is as in Op. If the command fails,
+// call Lead again.
 func (p *Pipeline) Lead(number uint64, done func(e *shard.Effect, failed protocol.Status)) {
 	p.mu.Lock()
 	if p.closed || p.term.number != number || p.term.stage != elected {
@@ -62,7 +62,7 @@ func (p *Pipeline) Lead(number uint64, done func(e *shard.Effect, failed protoco
 	p.proposeAndUnlock(nil)
 }
 
-// Elapsed returns for how many milliseconds this host has led, as in the stamp of a batch that is proposed now; ok is
+// Elapsed returns how many milliseconds this host has led, as in the stamp of a batch that is proposed now. ok is
 // false if the host does not lead, or its first command was not applied.
 func (p *Pipeline) Elapsed() (ms uint64, ok bool) {
 	p.mu.Lock()
@@ -73,7 +73,7 @@ func (p *Pipeline) Elapsed() (ms uint64, ok bool) {
 	return p.stamp(p.clock()).Elapsed, true
 }
 
-// stamp returns the stamp of a batch that is proposed at a time.
+// stamp returns the stamp for a batch that is proposed at a time.
 func (p *Pipeline) stamp(now time.Time) clock.Stamp {
 	if p.term.stage == following {
 		return clock.Stamp{}
@@ -85,7 +85,7 @@ func (p *Pipeline) stamp(now time.Time) clock.Stamp {
 	return s
 }
 
-// begin puts the first command of the term, which waits, before a batch, and returns the term.
+// begin puts the term's waiting first command before a batch, and returns the term.
 func (p *Pipeline) begin(ops []Op, bytes []byte) (_ []Op, _ []byte, leads uint64) {
 	t := &p.term
 	ops, bytes = slices.Insert(ops, 0, t.op), append(t.bytes, bytes...)
@@ -93,7 +93,7 @@ func (p *Pipeline) begin(ops []Op, bytes []byte) (_ []Op, _ []byte, leads uint64
 	return ops, bytes, t.number
 }
 
-// begun is called when a batch was committed with which a term begins.
+// begun is called when a batch that begins a term was committed.
 func (p *Pipeline) begun(leads uint64) {
 	if leads == p.term.number && p.term.stage == beginning {
 		p.term.stage, p.term.zero = leading, p.clock()
@@ -107,8 +107,7 @@ func (p *Pipeline) lost(leads uint64) {
 	}
 }
 
-// endTerm is called when this host leads no more. It returns the first command of the term if the command still
-// waits.
+// endTerm is called when this host no longer leads. It returns the term's first command if it is still waiting.
 func (p *Pipeline) endTerm() (ops []Op) {
 	if p.term.stage == waiting {
 		ops = append(ops, p.term.op)

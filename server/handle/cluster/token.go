@@ -27,7 +27,7 @@ func (h *handlers) joinToken(r *handle.Request) (handle.Reply, error) {
 	return nil, handle.BadRequest("nothing that is done with join tokens is " + m.Action.String())
 }
 
-// listTokens answers with all tokens. Authors of tokens are shown only to clients that may create tokens.
+// listTokens answers with all tokens, including their authors. The required right covers both.
 func (h *handlers) listTokens(r *handle.Request) (handle.Reply, error) {
 	if err := handle.Authorize(r, handle.Everywhere, ""); err != nil {
 		return nil, err

@@ -10,40 +10,40 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Cluster is the input of all views.
+// Cluster is the input for all views.
 type Cluster struct {
 	Records *hosts.Records
-	// Seen is what the governor observes, nil if the answering host does not govern.
+	// Seen contains the governor's observations, nil if the answering host is not the governor.
 	Seen *governor.Seen
-	// Now is the time of the meta shard; Wall is the wall clock of the host, zero if unknown.
+	// Now is the meta shard's time. Wall is the host's wall clock, zero if unknown.
 	Now  uint64
 	Wall time.Time
-	// Governor is the leader of the meta shard, 0 for an unknown leader.
+	// Governor is the meta shard leader, 0 if unknown.
 	Governor shard.HostID
-	// Leader returns the leader of a shard as far as this host knows. Leader counts only while Seen is nil.
+	// Leader returns a shard's leader as far as this host knows. Leader is used only while Seen is nil.
 	Leader func(hosts.ShardID) shard.HostID
 }
 
-// Observed returns the governor's view in the form of a Cluster.
+// Observed converts the governor's view to a Cluster.
 func Observed(v governor.View) Cluster {
 	return Cluster{Records: v.State, Seen: v.Seen, Now: v.Now, Governor: v.Seen.Self}
 }
 
-// view is the input of the governor's functions, if the cluster is observed.
+// view returns the input for the governor's functions, if observations are available.
 func (c *Cluster) view() governor.View {
 	return governor.View{State: c.Records, Seen: c.Seen, Now: c.Now}
 }
 
-// age is how long a state has lasted that began at a moment.
+// age returns the time since a timestamp.
 func (c *Cluster) age(moment uint64) uint64 { return c.Now - min(moment, c.Now) }
 
-// Age is how long a state has lasted that began at a moment.
+// Age returns the time since a timestamp.
 func (c *Cluster) Age(moment uint64) time.Duration { return left(moment, c.Now) }
 
-// left is the time from one moment to another, 0 if the latter has passed.
+// left returns the time between two timestamps, 0 if from is later than to.
 func left(from, to uint64) time.Duration { return field.Duration(to - min(from, to)) }
 
-// Describe returns the whole description of a cluster.
+// Describe returns the complete cluster description.
 func (c *Cluster) Describe() *protocol.ClusterDescribeAnswer {
 	r := c.Records
 	g := r.Generation()

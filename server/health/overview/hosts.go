@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// addHosts adds the hosts by id: all that belong to the cluster, and of the hosts that have left the latest, as many as
-// the page has room for.
+// addHosts adds the hosts by id: all hosts in the cluster, and as many of the most recently departed hosts as the
+// page can hold.
 func (c *Cluster) addHosts(a *protocol.ClusterDescribeAnswer) {
 	room := protocol.PageBytes - a.HealthIssues.Size()
 	for i := range a.Shards {
@@ -45,8 +45,7 @@ func (c *Cluster) Hosts() []host.Host {
 	return list
 }
 
-// host returns a host in the form of the protocol: the record, and, if this host governs, the observations beside the
-// record.
+// host converts a host to its protocol form: the record and, if this host is the governor, the observations.
 func (c *Cluster) host(h *hosts.Host, authors map[change]string) host.Host {
 	x := host.Host{
 		ID: uint64(h.ID), Name: h.Name, Incarnation: digits(h.Incarnation), Starts: h.Start.Number,
@@ -69,7 +68,7 @@ func (c *Cluster) host(h *hosts.Host, authors map[change]string) host.Host {
 	return x
 }
 
-// digits returns an incarnation in the form for people, empty for no incarnation.
+// digits formats an incarnation, empty for no incarnation.
 func digits(i hosts.Incarnation) string {
 	if i == (hosts.Incarnation{}) {
 		return ""
@@ -77,21 +76,21 @@ func digits(i hosts.Incarnation) string {
 	return hex.EncodeToString(i[:])
 }
 
-// standing returns a state of a host in the form of the protocol, with the caller that asked for the state.
+// standing converts a host's state to its protocol form, with the caller that requested the state.
 func (c *Cluster) standing(s *hosts.State, by string) host.Standing {
 	return host.Standing{
 		State: s.Variant, Epoch: s.Epoch, Reason: s.Reason.String(), Text: s.Text, Author: by, Since: c.Age(s.Since),
 	}
 }
 
-// change is the key of an entry of the history.
+// change is an audit entry's key.
 type change struct {
 	host  shard.HostID
 	event hosts.Event
 	since uint64
 }
 
-// authors are the callers that asked for the present states of hosts, as far as the history goes back.
+// authors returns the callers that requested the hosts' current states, as far back as the audit log goes.
 func (c *Cluster) authors() map[change]string {
 	wanted := make(map[change]string)
 	for _, h := range c.Records.Hosts() {

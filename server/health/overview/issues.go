@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// patienceMillis is how long a host may take to be started after it has joined, to be online after that, and to get
-	// its copies and keep up with the leaders.
+	// patienceMillis is the time limit for each step: a host's start after its join, then coming online, then getting
+	// its replicas and keeping up with the leaders.
 	patienceMillis = 60_000
-	// lateBackup is the greatest age of the last backup without an issue, if the cluster has ever saved a backup.
+	// lateBackup is the age of the last backup above which an issue is listed, if the cluster has ever saved a
+	// backup.
 	lateBackup = 48 * time.Hour
 )
 
-// Issues returns the issues about hosts, shards, copies and backups, the worst first.
+// Issues returns the issues with hosts, shards, replicas and backups, worst first.
 func (c *Cluster) Issues() []kind.Issue {
 	var list []kind.Issue
 	for _, h := range c.Records.Hosts() {
@@ -42,7 +43,7 @@ func (c *Cluster) Issues() []kind.Issue {
 	return list
 }
 
-// issue is an issue about a host, or about the cluster if the host is nil.
+// issue returns an issue with a host, or with the cluster if the host is nil.
 func issue(k kind.Kind, h *hosts.Host, format string, args ...any) *kind.Issue {
 	about := kind.About{}
 	if h != nil {
@@ -52,10 +53,10 @@ func issue(k kind.Kind, h *hosts.Host, format string, args ...any) *kind.Issue {
 	return &x
 }
 
-// since is the wall clock of a moment, the zero time where the wall clock is not known.
+// since converts a timestamp to wall clock time. The result is zero if the wall clock is unknown.
 func (c *Cluster) since(moment uint64) time.Time { return c.ago(c.age(moment)) }
 
-// ago is the wall clock of so many milliseconds ago.
+// ago returns the wall clock time the given number of milliseconds ago.
 func (c *Cluster) ago(millis uint64) time.Time {
 	if c.Wall.IsZero() {
 		return time.Time{}
@@ -63,7 +64,7 @@ func (c *Cluster) ago(millis uint64) time.Time {
 	return c.Wall.Add(-time.Duration(min(millis, 1<<53)) * time.Millisecond)
 }
 
-// ofHost returns the trouble of a host, nil for a host in good order.
+// ofHost returns a host's issue, nil for a healthy host.
 func (c *Cluster) ofHost(h *hosts.Host) *kind.Issue {
 	var x *kind.Issue
 	since := c.since(h.Target.Since)
@@ -111,14 +112,14 @@ func (c *Cluster) ofOffline(h *hosts.Host) *kind.Issue {
 	return issue(kind.HostStopped, h, "host %s is stopped", h.Name)
 }
 
-// full reports whether the disk of a host is nearly full.
+// full reports whether a host's disk is nearly full.
 func (c *Cluster) full(h *hosts.Host) bool {
 	return c.Seen != nil && slices.ContainsFunc(c.Seen.Hosts, func(seen governor.HostObservation) bool {
 		return seen.Host == h.ID && seen.Full
 	})
 }
 
-// ofOnline is about a host that is to be online.
+// ofOnline returns the issue with a host whose target state is online.
 func (c *Cluster) ofOnline(h *hosts.Host) *kind.Issue {
 	if c.Seen == nil {
 		return nil
@@ -146,8 +147,8 @@ func (c *Cluster) ofOnline(h *hosts.Host) *kind.Issue {
 	return nil
 }
 
-// replaceable completes the remedy of an issue about h, a host that may have to be replaced: the command to join gets
-// the address of an online host instead of HOST:PORT.
+// replaceable completes an issue's remedy if h may have to be replaced: an online host's address replaces HOST:PORT
+// in the join command.
 func (c *Cluster) replaceable(x *kind.Issue, h *hosts.Host) *kind.Issue {
 	for _, other := range c.Records.Hosts() {
 		if other.Online() && other.ID != h.ID {
@@ -158,7 +159,7 @@ func (c *Cluster) replaceable(x *kind.Issue, h *hosts.Host) *kind.Issue {
 	return x
 }
 
-// ofShards returns the issues about shards. Shards in equal trouble share an issue, to keep the list short.
+// ofShards returns the issues with shards. Shards with the same issue share an entry, to keep the list short.
 func (c *Cluster) ofShards() (list []kind.Issue) {
 	for _, r := range c.Redundancies() {
 		if x := c.ofShard(&r); x != nil {
@@ -173,8 +174,8 @@ func (c *Cluster) ofShards() (list []kind.Issue) {
 	return list
 }
 
-// addShard adds an issue about a shard. If the list has an issue that is equal but for its shards, the shard joins
-// this issue instead.
+// addShard adds an issue with a shard. If the list already contains an issue that is equal except for its shards, the
+// shard is added to that issue instead.
 func addShard(list []kind.Issue, x *kind.Issue, id hosts.ShardID) []kind.Issue {
 	shards := []string{strconv.FormatUint(uint64(id), 10)}
 	i := slices.IndexFunc(list, func(other kind.Issue) bool {
@@ -194,7 +195,7 @@ func addShard(list []kind.Issue, x *kind.Issue, id hosts.ShardID) []kind.Issue {
 	return list
 }
 
-// ofShard returns the worst issue about a shard, nil for a shard in good order.
+// ofShard returns the worst issue with a shard, nil for a healthy shard.
 func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Issue {
 	switch {
 	case r.Tolerated < 0:
@@ -210,7 +211,7 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Issue {
 	return c.ofDomains(r)
 }
 
-// withoutMajority is about a shard that has lost its majority. What to do depends on the voters that are not heard: a
+// withoutMajority returns the issue for a shard that has lost its quorum. The remedy depends on the silent voters: a
 // host that is being expelled does not come back.
 func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Issue {
 	x := issue(kind.NoQuorum, nil, "%d of %d voters are alive", r.Live, r.Voters)
@@ -238,7 +239,7 @@ func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Issue {
 	return x
 }
 
-// ofCopies returns the issues about missing copies, silent learners, and copies far behind the leader.
+// ofCopies returns the issues with missing replicas, silent learners, and replicas far behind the leader.
 func (c *Cluster) ofCopies() (list []kind.Issue) {
 	if c.Seen == nil {
 		return nil
@@ -249,7 +250,7 @@ func (c *Cluster) ofCopies() (list []kind.Issue) {
 			on := s.On(h.ID)
 			switch {
 			case !h.Online() || !h.Wanted():
-			case c.Records.Spread() && s.ID != hosts.Meta && (on == nil || !on.Member()): // other hosts have the copies
+			case c.Records.Spread() && s.ID != hosts.Meta && (on == nil || !on.Member()): // other hosts have the replicas
 			case on == nil || !on.Member():
 				if !h.Cordoned && c.age(h.Current.Since) > patienceMillis &&
 					(on == nil || c.age(on.Since) > patienceMillis) {
@@ -274,7 +275,8 @@ func (c *Cluster) ofCopies() (list []kind.Issue) {
 	return list
 }
 
-// ofDomains is about labels shared by too many voters, except the label that the policy asks of them.
+// ofDomains returns the issues with labels that too many voters share, except the label that the policy requires for
+// voters.
 func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Issue {
 	var bad []string
 	for _, d := range r.Domains {
@@ -289,7 +291,7 @@ func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Issue {
 		strings.Join(bad, ", or all of "))
 }
 
-// ofSize is about clusters too small to lose a host.
+// ofSize returns an issue if the cluster is too small to tolerate a host failure.
 func (c *Cluster) ofSize() *kind.Issue {
 	var living []*hosts.Host
 	for _, h := range c.Records.Hosts() {
@@ -306,7 +308,7 @@ func (c *Cluster) ofSize() *kind.Issue {
 	return nil
 }
 
-// votesOf says which of two hosts vote, in any shard, and what is lost with one of the two.
+// votesOf describes which of two hosts vote in any shard, and what is lost if one fails.
 func (c *Cluster) votesOf(two []*hosts.Host) string {
 	var voters []string
 	for _, h := range two {
@@ -323,7 +325,7 @@ func (c *Cluster) votesOf(two []*hosts.Host) string {
 	return fmt.Sprintf("%s and %s vote: the failure of one of them stops changes", two[0].Name, two[1].Name)
 }
 
-// ofVersions is about hosts of different versions.
+// ofVersions returns an issue if hosts run different versions.
 func (c *Cluster) ofVersions() *kind.Issue {
 	versions := make(map[string]bool)
 	for _, h := range c.Records.Hosts() {
@@ -338,11 +340,12 @@ func (c *Cluster) ofVersions() *kind.Issue {
 		strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 }
 
-// wasSaved is in the text of an entry of the history about a completely saved state. Entries without wasSaved are
-// about states being saved, or given up.
+// wasSaved is part of each audit entry for a completely saved state. Entries without it are about states that are
+// being saved or were given up.
 const wasSaved = " was saved, "
 
-// ofBackups is about backups that have ceased. The history says when a state was last saved, by the wall clock.
+// ofBackups returns an issue if backups have stopped. The audit log records, by wall clock, when a state was last
+// saved.
 func (c *Cluster) ofBackups() *kind.Issue {
 	entries := c.Records.Audit(1, hosts.MaxAudit)
 	for i := len(entries) - 1; i >= 0; i-- {

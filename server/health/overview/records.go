@@ -9,7 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Audit returns a page of the history: from a number on, or for 0 the newest changes, and so many at the most.
+// Audit returns a page of the audit log, with at most limit entries: from the entry with a number on, or the newest
+// entries if the number is 0.
 func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 	a := &protocol.AuditReadAnswer{Newest: r.LastAudit()}
 	if first := r.Audit(1, 1); len(first) > 0 {
@@ -35,7 +36,7 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 	return a
 }
 
-// Tokens returns the join tokens that are good or were used; with ids only the tokens with the given ids.
+// Tokens returns the join tokens that are valid or used. If ids are given, only tokens with these ids are returned.
 func Tokens(r *hosts.Records, now uint64, ids ...string) (list []host.JoinToken) {
 	for _, t := range r.ListTokens() {
 		if len(ids) == 0 || slices.Contains(ids, t.ID) {

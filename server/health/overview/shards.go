@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Shards returns the shards by id.
+// Shards returns all shards by id.
 func (c *Cluster) Shards() []host.Shard {
 	redundancies := make(map[hosts.ShardID]host.Redundancy)
 	for _, r := range c.Redundancies() {
@@ -16,7 +16,7 @@ func (c *Cluster) Shards() []host.Shard {
 	list := []host.Shard{}
 	for _, s := range c.Records.Shards() {
 		x := host.Shard{ID: uint64(s.ID), Change: s.Change, Redundancy: redundancies[s.ID]}
-		if x.Tolerated >= 0 { // the last leader of a shard without a majority leads no more
+		if x.Tolerated >= 0 { // the last known leader of a shard without a quorum no longer leads
 			x.Leader = c.LeaderOf(s.ID)
 		}
 		if c.Now < s.WishUntil {
@@ -34,7 +34,7 @@ func (c *Cluster) Shards() []host.Shard {
 	return list
 }
 
-// Redundancies says what every shard can lose, nil without an observation.
+// Redundancies returns the failure tolerance of every shard, nil without observations.
 func (c *Cluster) Redundancies() []governor.Redundancy {
 	if c.Seen == nil {
 		return nil
@@ -42,7 +42,7 @@ func (c *Cluster) Redundancies() []governor.Redundancy {
 	return governor.Redundancies(c.view())
 }
 
-// LeaderOf returns the host that leads a shard, 0 for an unknown leader.
+// LeaderOf returns a shard's leader, 0 if unknown.
 func (c *Cluster) LeaderOf(id hosts.ShardID) uint64 {
 	if c.Seen == nil {
 		return uint64(c.Leader(id))
@@ -53,7 +53,7 @@ func (c *Cluster) LeaderOf(id hosts.ShardID) uint64 {
 	return 0
 }
 
-// seenShard returns what the governor observes of a shard, nil without an observation.
+// seenShard returns the governor's observations of a shard, nil without observations.
 func (c *Cluster) seenShard(id hosts.ShardID) *governor.ShardSeen {
 	if c.Seen == nil {
 		return nil
@@ -66,8 +66,8 @@ func (c *Cluster) seenShard(id hosts.ShardID) *governor.ShardSeen {
 	return nil
 }
 
-// replica returns a replica in the form of the protocol. The index, the lag and the progress of a snapshot come from
-// the leader of the shard, so the fields are empty unless the leader has reported the replica.
+// replica converts a replica to its protocol form. The index, the lag and the snapshot progress come from the shard's
+// leader, so they are empty unless the leader has reported the replica.
 func (c *Cluster) replica(p *hosts.Replica, seen *governor.ShardSeen) host.Replica {
 	x := host.Replica{ID: p.ID, Host: uint64(p.Host), Role: p.Role, Since: c.Age(p.Since)}
 	if seen == nil {

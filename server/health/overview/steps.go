@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Governor is the governing host's source of answers. *executor.Executor implements Governor.
+// Governor provides the governor's answers. *executor.Executor implements Governor.
 type Governor interface {
 	View() (governor.View, error)
 	Plan() (f executor.Forecast, texts []string, err error)
@@ -18,7 +18,7 @@ type Governor interface {
 	Why() ([]plan.Reason, error)
 }
 
-// Plan returns the next steps of the governor.
+// Plan returns the governor's next steps.
 func Plan(g Governor) (*protocol.ClusterPlanAnswer, error) {
 	v, err := g.View()
 	if err != nil {
@@ -42,7 +42,7 @@ func Plan(g Governor) (*protocol.ClusterPlanAnswer, error) {
 	return a, nil
 }
 
-// Why returns the open steps, and the reasons for which the governor waits.
+// Why returns the open steps, and the reasons why the governor waits.
 func Why(g Governor) (*protocol.ClusterWhyAnswer, error) {
 	v, err := g.View()
 	if err != nil {
@@ -67,7 +67,7 @@ func Why(g Governor) (*protocol.ClusterWhyAnswer, error) {
 	return a, nil
 }
 
-// stepOf returns a step of the governor in the form of the protocol, with its text cut to the size of a message.
+// stepOf converts a governor step to its protocol form, with its text truncated to the message size limit.
 func stepOf(p *plan.Proposal[governor.Action], text string) host.Step {
 	return host.Step{
 		Kind: governor.KindName(p.Kind), Text: string(clip(text)), Subject: string(p.Subject),
@@ -75,7 +75,8 @@ func stepOf(p *plan.Proposal[governor.Action], text string) host.Step {
 	}
 }
 
-// reasonsOf returns reasons until half a page is full. Reasons of open steps are left out: the steps are shown.
+// reasonsOf returns reasons until half a page is full. Reasons from open steps are omitted, because the steps are
+// listed.
 func reasonsOf(reasons []plan.Reason, now uint64) (list []host.Reason) {
 	size := 0
 	for i := range reasons {
@@ -98,7 +99,7 @@ func reasonsOf(reasons []plan.Reason, now uint64) (list []host.Reason) {
 	return list
 }
 
-// clip returns as much of a text as a message takes.
+// clip truncates a text to the message size limit.
 func clip(text string) []byte {
 	return []byte(strings.ToValidUTF8(text[:min(len(text), protocol.MaxReasonBytes)], ""))
 }
