@@ -6,14 +6,14 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// announced is the leadership of a shard as the leader announces it to all hosts (server.Host.NoteLed), so that a host
-// knows the leader without a replica of the shard.
+// announced is a shard's leadership as announced by the leader to all hosts (server.Host.NoteLed), so that a host
+// without a replica of the shard knows the leader.
 type announced struct {
 	leadership atomic.Pointer[shard.Leadership]
 }
 
-// note replaces the leadership by a later one, and reports whether the term is later. A term has one leader, so a
-// second leadership of the same term is ignored like an earlier one.
+// note stores a later leadership, and reports whether the term is later. A term has one leader, so a second
+// leadership in the same term is ignored like an earlier one.
 func (a *announced) note(l shard.Leadership) bool {
 	for {
 		before := a.leadership.Load()
@@ -26,8 +26,8 @@ func (a *announced) note(l shard.Leadership) bool {
 	}
 }
 
-// or returns the later leadership: the announced one, or the leadership of the own replica. In the same term the
-// announced one counts only if the replica does not know the leader.
+// or returns the later leadership: the announced one, or the local replica's. In the same term, the announced
+// leadership wins only if the replica does not know the leader.
 func (a *announced) or(own shard.Leadership) shard.Leadership {
 	l := a.leadership.Load()
 	if l != nil && (l.Term > own.Term || l.Term == own.Term && own.Leader == 0) {
@@ -36,7 +36,7 @@ func (a *announced) or(own shard.Leadership) shard.Leadership {
 	return own
 }
 
-// NoteLeader notes the announced leadership of a shard, unless a leadership of the same or a later term is known.
+// NoteLeader stores a shard's announced leadership, unless a leadership in the same or a later term is known.
 func (s *Set) NoteLeader(id uint64, l shard.Leadership) {
 	if id > uint64(len(s.Replicas)) {
 		return
@@ -49,8 +49,8 @@ func (s *Set) NoteLeader(id uint64, l shard.Leadership) {
 	s.Wake()
 }
 
-// Known returns the leadership for messages to clients: Leader, or an announced leadership of a later term.
+// Known returns the leadership for messages to clients: Leader, or an announced leadership in a later term.
 func (r *Replica) Known() shard.Leadership { return r.announced.or(r.Leader()) }
 
-// Known returns the leadership of the meta shard for messages to clients, by the rule of Replica.Known.
+// Known returns the meta shard's leadership for messages to clients, like Replica.Known.
 func (m *Meta) Known() shard.Leadership { return m.announced.or(m.Leader()) }

@@ -10,33 +10,33 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Replicas of a shard with the same applied log must have equal states. The leader of each shard has the states
-// compared every ten minutes: a command marks a place of the log, every replica takes a digest of its state there
-// beside applying, and a second command brings the digest of the leader to the other replicas. A replica with another
-// digest stops its host, before clients read false state from the replica.
+// Replicas of a shard that have applied the same log must have equal states. Every ten minutes, each shard's leader
+// triggers a comparison: a command marks a log position, every replica computes a digest of its state at this
+// position while it continues to apply, and a second command distributes the leader's digest. A replica with a
+// different digest stops its host, before clients read wrong state from the replica.
 
 const (
 	// DigestInterval is the time between two checks of a shard.
 	DigestInterval = 10 * time.Minute
-	// digestPause is the pause between two steps. A step holds the machine's read lock for some microseconds.
+	// digestPause is the pause between two steps. A step holds the machine's read lock for a few microseconds.
 	digestPause = time.Millisecond
 )
 
-// digests checks one shard at this host.
+// digests checks one shard on this host.
 type digests struct {
 	set   *Set
 	shard uint64
-	// propose sends the digest of this host, as the leader that asked for the digest, to all replicas.
+	// propose sends this host's digest to all replicas, if this host was the leader that requested the digest.
 	propose func(number, sum uint64)
 
 	mu       sync.Mutex // guards the fields below
-	number   uint64     // of the latest digest that was asked for
-	asked    uint64     // the number that this host proposed
-	sum      uint64     // of the latest digest, when taken
+	number   uint64     // number of the latest requested digest
+	asked    uint64     // number that this host proposed
+	sum      uint64     // the latest digest, if computed
 	taken    bool
-	expected uint64 // the leader's sum, when known
+	expected uint64 // the leader's digest, if known
 	compared bool
-	cancel   func() // ends the taking of a digest
+	cancel   func() // cancels the computation
 	last     time.Time
 }
 
@@ -44,7 +44,7 @@ func (d *digests) init(s *Set, id uint64, propose func(number, sum uint64)) {
 	d.set, d.shard, d.propose, d.last = s, id, propose, s.Now()
 }
 
-// due reports whether a leader is to ask for the next digest, and under which number.
+// due reports whether a leader should request the next digest, and its number.
 func (d *digests) due(now time.Time) (number uint64, due bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,8 +56,8 @@ func (d *digests) due(now time.Time) (number uint64, due bool) {
 	return d.asked, true
 }
 
-// take begins the digest for a command. The goroutine that applies batches calls take; then a goroutine of its own
-// calls step until the digest is done.
+// take starts the digest for a command. The goroutine that applies batches calls take; a separate goroutine then
+// calls step until the digest is complete.
 func (d *digests) take(number uint64, step func() (done, ok bool), sum func() uint64, end func()) {
 	stop := make(chan struct{})
 	var once sync.Once
@@ -77,7 +77,7 @@ func (d *digests) take(number uint64, step func() (done, ok bool), sum func() ui
 		for {
 			done, ok := step()
 			if !ok {
-				return // the state was replaced by a snapshot
+				return // a snapshot has replaced the state
 			}
 			if done {
 				break
@@ -94,7 +94,7 @@ func (d *digests) take(number uint64, step func() (done, ok bool), sum func() ui
 	})
 }
 
-// finish notes a digest of this host.
+// finish records this host's digest.
 func (d *digests) finish(number, sum uint64) {
 	d.mu.Lock()
 	if d.number != number {
@@ -113,12 +113,12 @@ func (d *digests) finish(number, sum uint64) {
 	}
 }
 
-// compare notes the leader's digest. An error says that this replica differs.
+// compare records the leader's digest. An error means that this replica differs.
 func (d *digests) compare(number, sum uint64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.number != number {
-		return nil // this replica was not there when the leader asked
+		return nil // this replica did not exist when the leader requested the digest
 	}
 	d.expected, d.compared = sum, true
 	return d.verdict()
@@ -137,10 +137,10 @@ func (d *digests) verdict() error {
 		"for those who look into it, and start this host on an empty one", errDiffers, d.shard, d.sum, d.expected)
 }
 
-// errDiffers is wrapped by the error about a replica whose state differs from the state on the leader.
+// errDiffers is wrapped by the error for a replica whose state differs from the leader's state.
 var errDiffers = fmt.Errorf("server: the replicas of a shard differ")
 
-// checkDigest has a leader ask for a digest of its shard when a digest is due.
+// checkDigest makes a leader request a digest of its shard when one is due.
 func (t *leaderTasks) checkDigest(now time.Time) {
 	number, due := t.r.digests.due(now)
 	if !due {
@@ -149,13 +149,13 @@ func (t *leaderTasks) checkDigest(now time.Time) {
 	t.r.propose(&shard.Command{Kind: shard.CmdDigestTake, Count: number}, nil, nil)
 }
 
-// takeDigest begins a digest of the state after the batch.
+// takeDigest starts a digest of the state after the batch.
 func (r *Replica) takeDigest(number uint64) {
 	d := r.Machine.BeginDigest()
 	r.digests.take(number, d.Step, d.Sum, d.Close)
 }
 
-// checkDigest has the leader of the meta shard ask for a digest when a digest is due.
+// checkDigest makes the meta shard leader request a digest when one is due.
 func (m *Meta) checkDigest() {
 	if !m.leads() {
 		return
@@ -165,7 +165,7 @@ func (m *Meta) checkDigest() {
 	}
 }
 
-// takeDigest begins a digest of the state after the batch.
+// takeDigest starts a digest of the state after the batch.
 func (m *Meta) takeDigest(number uint64) {
 	sum := m.Machine.BeginDigest()
 	m.digests.take(number, func() (bool, bool) { return true, true }, sum, func() {})

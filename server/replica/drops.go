@@ -8,33 +8,33 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// A node that was dropped is removed from every data shard by the shard's leader, step by step. Ten thousand nodes
-// may be dropped at once. Few steps are under way at a time, so that clients need not wait, and no step is proposed
+// A dropped node is removed from every data shard by the shard's leader, step by step. Ten thousand nodes may be
+// dropped at once. Only a few steps are in progress at a time, so that clients need not wait, and no step is proposed
 // twice.
 
 const (
-	// dropsAtOnce is of how many dropped nodes a leader removes a step at the same time.
+	// dropsAtOnce is the number of dropped nodes for which a leader has a removal step in progress.
 	dropsAtOnce = 4
-	// clearedStep is how many nodes a leader reports as cleared at once, and clearedEvery is how long the leader
-	// waits for the meta shard's response before it reports the remaining nodes again.
+	// clearedStep is the maximum number of nodes that a leader reports as cleared together. clearedEvery is how long
+	// the leader waits for the meta shard's response before it reports the remaining nodes again.
 	clearedStep  = 500
 	clearedEvery = time.Second
 )
 
-// drops are the dropped nodes whose remains a leader removes. The lock of the leader's tasks guards them, except the
-// fields of the loop.
+// drops are the dropped nodes whose content a leader removes. The leader tasks' lock guards them, except the fields
+// used on the loop.
 type drops struct {
-	nodes    []shard.NodeID            // nodes with something left in the shard
+	nodes    []shard.NodeID            // nodes with remaining content in the shard
 	underWay map[shard.NodeID]struct{} // nodes with a proposed step
 
-	looked   bool      // the shard had nothing to report as cleared, and nothing appeared since
+	looked   bool      // the shard had nothing to report as cleared, and nothing has appeared since
 	reported time.Time // when cleared nodes were last reported; used on the loop only
 }
 
 // forget is called when a leadership begins, and when it ends.
 func (d *drops) forget() { d.nodes, d.underWay, d.looked = nil, nil, false }
 
-// findDropped looks for nodes that were dropped and have something left in this shard.
+// findDropped looks for dropped nodes with remaining content in this shard.
 func (t *leaderTasks) findDropped() {
 	m := t.r.set.Meta.Machine
 	var dropped []shard.NodeID
@@ -84,7 +84,7 @@ func (t *leaderTasks) nextDrop() (id shard.NodeID, term uint64) {
 	return id, t.term
 }
 
-// dropped is called with the outcome of a step. A lost step is proposed again with the next tick.
+// dropped is called with a step's outcome. A lost step is proposed again at the next tick.
 func (t *leaderTasks) dropped(id shard.NodeID, term uint64, e *shard.Effect) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,8 +101,8 @@ func (t *leaderTasks) dropped(id shard.NodeID, term uint64, e *shard.Effect) {
 	}
 }
 
-// reportCleared reports dropped nodes with nothing left here to the meta shard, one batch at a time, until the meta
-// shard knows of them all.
+// reportCleared reports dropped nodes without remaining content to the meta shard, one batch at a time, until the
+// meta shard knows about all of them.
 func (t *leaderTasks) reportCleared(now time.Time) {
 	d := &t.drops
 	if now.Sub(d.reported) < clearedEvery {
@@ -121,12 +121,12 @@ func (t *leaderTasks) reportCleared(now time.Time) {
 	}
 	d.reported = now
 	t.mu.Lock()
-	d.looked = false // the leader asks the meta shard once more for the nodes that this shard is to clear
+	d.looked = false // the leader asks the meta shard again for the nodes that this shard must clear
 	t.mu.Unlock()
 	t.r.set.Meta.request(cleared...)
 }
 
-// cleared returns the reports on cleared nodes, up to max.
+// cleared returns the reports for cleared nodes, up to max.
 func (t *leaderTasks) cleared(max int) (commands []meta.Command) {
 	r, m := t.r, t.r.set.Meta.Machine
 	var here map[shard.NodeID]struct{}

@@ -7,24 +7,24 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The time of a shard moves with its batches. When an alarm of the shard is due the leader proposes a command. When
-// nothing else has moved the time for a while the leader proposes a beat, by the same command: without beats a leader
-// that dies after a quiet hour would take the hour along. In a shard without alarms nothing is proposed.
+// A shard's time advances with its batches. When a shard alarm is due, the leader proposes a command. If nothing else
+// has advanced the time for a while, the leader proposes a beat, with the same command: without beats, the time of a
+// quiet hour would be lost if the leader failed afterwards. In a shard without alarms nothing is proposed.
 //
-// The leader goes by Config.Clock, so a test can make the time stand still, run fast, or run slow.
+// The leader uses Config.Clock, so a test can stop, speed up or slow down the time.
 
-// beatAfter is how far the time of a shard may be behind its leader's estimate before the next beat: with the wait
-// for the next round of the loop, the queue and a round of the log the total is within 10 s. The limit is lower early
-// in a term, and close to an alarm. Early in a term the limit begins at firstBeat and grows with the part of the term
-// that the log knows: if leaders come and go, and no leader stays for long, time goes on at half its pace at least.
-// Close to an alarm the limit is half of the time that is left, by the log, and firstBeat at least: a short wait ends
-// little later than asked although a leader dies meanwhile.
+// beatAfter is how far a shard's time may lag behind its leader's estimate before the next beat: with the wait for
+// the next loop round, the queue and a log round, the total is within 10 s. The limit is lower early in a term, and
+// close to an alarm. Early in a term, the limit begins at firstBeat and grows with the part of the term that the log
+// knows: if leaders come and go and none stays for long, time still advances at least at half its pace. Close to an
+// alarm, the limit is half the remaining time according to the log, and at least firstBeat: a short wait ends only
+// slightly late even if a leader fails meanwhile.
 const (
 	beatAfter = 9 * time.Second
 	firstBeat = 500 * time.Millisecond
 )
 
-// EstimatedTime returns the time of the shard as this host estimates it while it leads, else 0.
+// EstimatedTime returns this host's estimate of the shard's time while it leads, else 0.
 func (r *Replica) EstimatedTime() uint64 {
 	elapsed, counted := r.Pipeline.Elapsed()
 	clock := r.Machine.Clock()
@@ -34,7 +34,7 @@ func (r *Replica) EstimatedTime() uint64 {
 	return clock.At(elapsed)
 }
 
-// proposeDue proposes a command if an alarm is due by the time of the shard, or a beat.
+// proposeDue proposes a command if an alarm is due by the shard's time, or if a beat is due.
 func (t *leaderTasks) proposeDue(term uint64) {
 	r := t.r
 	at, ok := r.nextAlarm()
@@ -47,7 +47,7 @@ func (t *leaderTasks) proposeDue(term uint64) {
 	behind := min(beatAfter, max(firstBeat, millis(min(known, (at-min(at, c.Now))/2))))
 	late, more := now >= at, t.dueMore.Load()
 	switch {
-	case late && !more && now-t.dueAt < uint64(Tick/time.Millisecond): // a command for all alarms of a tick
+	case late && !more && now-t.dueAt < uint64(Tick/time.Millisecond): // one command for all alarms in a tick
 		return
 	case !late && now < c.Now+uint64(behind/time.Millisecond) || t.dueing.Swap(true):
 		return
@@ -67,21 +67,21 @@ func (t *leaderTasks) proposeDue(term uint64) {
 	}
 }
 
-// awaken has the loop wake up early if the next alarm, at a time of the shard, is due before the next tick. Apply calls
-// awaken for an alarm that the loop was not woken for.
+// awaken wakes the loop early if the next alarm, given in shard time, is due before the next tick. Apply calls awaken
+// for an alarm for which the loop was not woken yet.
 func (r *Replica) awaken(at uint64) {
 	now := r.EstimatedTime()
 	if wait := time.Duration(at-min(at, now)) * time.Millisecond; now != 0 && wait < Tick {
 		r.awake = at
-		time.AfterFunc(wait+time.Millisecond, r.set.Wake) // the time of a shard has whole milliseconds
+		time.AfterFunc(wait+time.Millisecond, r.set.Wake) // a shard's time has whole milliseconds
 	}
 }
 
-// Beats returns how many commands this host has proposed only to move the time of the shard.
+// Beats returns the number of commands that this host has proposed only to advance the shard's time.
 func (r *Replica) Beats() uint64 { return r.beats.Load() }
 
-// raiseLevel raises the level of the shard to the level of the cluster, by one command at a time. A lost command is
-// proposed again.
+// raiseLevel raises the shard's level to the cluster's level, one command at a time. A lost command is proposed
+// again.
 func (t *leaderTasks) raiseLevel() {
 	r := t.r
 	to := r.set.Meta.Machine.Level()

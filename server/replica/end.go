@@ -14,11 +14,11 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// end is this host's end of the log of a shard. A replica may come to the host while the host runs, and go. Without a
-// replica all calls fail with shard.ErrNotMember, and no host leads.
+// end is this host's end of a shard's log. A replica may arrive and leave while the host runs. Without a replica, all
+// calls fail with shard.ErrNotMember, and no host is reported as leader.
 type end struct {
 	on atomic.Pointer[running]
-	// mayLead reports whether the host may lead the shard now; nil for always.
+	// mayLead reports whether the host may currently lead the shard; nil means always.
 	mayLead func() bool
 }
 
@@ -34,17 +34,17 @@ func (e *end) leading() (*running, error) {
 	return on, nil
 }
 
-// running is a replica that runs.
+// running is a running replica.
 type running struct {
 	shard.Log
 	replica uint64
 	guarded guarded // the log, nil if the log is not guarded
 }
 
-// guarded is a log that can restrict its leader to commands that free room. A log in memory is not guarded.
+// guarded is a log that can restrict its leader to commands that free space. A log in memory is not guarded.
 type guarded interface {
-	// Guard returns the reason for the restriction: the disks of too many hosts are nearly full, or the memory of a
-	// host with a replica. On a follower Guard returns nil.
+	// Guard returns the reason for the restriction: too many hosts have a nearly full disk, or a host with a replica
+	// is short of memory. On a follower, Guard returns nil.
 	Guard() error
 }
 
@@ -105,7 +105,7 @@ func (e *end) Follower(id shard.HostID) (index uint64, near bool) {
 	return 0, false
 }
 
-// Progress is how far the other replicas are. The list is empty if this host does not lead.
+// Progress returns the other replicas' progress, or an empty list if this host does not lead.
 func (e *end) Progress() []shard.Progress {
 	if on := e.on.Load(); on != nil {
 		if l, knows := on.Log.(interface{ Progress() []shard.Progress }); knows {
@@ -115,8 +115,8 @@ func (e *end) Progress() []shard.Progress {
 	return nil
 }
 
-// allowance is the least number of bytes that a host with a replica has for the shard, 0 for no bound. all is false if
-// a host has not reported yet.
+// allowance returns the smallest number of bytes that any host with a replica has for the shard, 0 for no limit. all
+// is false if a host has not reported yet.
 func (e *end) allowance() (bytes uint64, all bool) {
 	if on := e.on.Load(); on != nil {
 		if l, knows := on.Log.(interface{ Allowance() (uint64, bool) }); knows {
@@ -133,27 +133,26 @@ func (e *end) guard() error {
 	return nil
 }
 
-// Guard returns why this host, as the leader of the shard, must refuse changes that free no room, or nil if it need
-// not.
+// Guard returns why this host, as the shard's leader, must reject changes that free no space, or nil.
 func (r *Replica) Guard() error { return r.end.guard() }
 
 // Guard is Replica.Guard for the nodes.
 func (m *Meta) Guard() error { return m.end.guard() }
 
-// seat is a place for a replica of a shard at this host.
+// seat is a place for a shard's replica on this host.
 type seat struct {
 	id  uint64
 	end *end
-	// machine gets the entries of the log. It is emptied before another replica begins.
+	// machine receives the log entries. It is emptied before another replica begins.
 	machine shard.StateMachine
 	empty   func() error
-	// gone is called when the replica has gone, and its log is closed.
+	// gone is called after the replica has left and its log is closed.
 	gone func()
-	// data is the replica of a data shard, nil for the meta shard.
+	// data is a data shard's replica, nil for the meta shard.
 	data *Replica
 }
 
-// seats returns the seats of all shards, each at the place of its shard's id.
+// seats returns the seats of all shards, indexed by shard id.
 func (s *Set) seats() []seat {
 	all := []seat{{MetaShard, &s.Meta.end, s.Meta, s.Meta.empty, s.Meta.gone, nil}}
 	for _, r := range s.Replicas {
@@ -162,7 +161,7 @@ func (s *Set) seats() []seat {
 	return all
 }
 
-// open starts the host's replica of the shard, if the host has a replica.
+// open starts the host's replica of the shard, if the host has one.
 func (s *Set) open(at seat) error {
 	log, err := s.config.Logs(at.id, s.metrics.CountSnapshots(at.id, at.machine, s.config.Clock))
 	switch {
@@ -171,7 +170,7 @@ func (s *Set) open(at seat) error {
 	case err != nil:
 		return fmt.Errorf("server: opening shard %d: %w", at.id, err)
 	}
-	replica := uint64(s.config.Self.ID) // the id of a replica since the cluster's bootstrap
+	replica := uint64(s.config.Self.ID) // the id of a replica that exists since the cluster's bootstrap
 	if l, knows := log.(interface{ Replica() uint64 }); knows {
 		replica = l.Replica()
 	}
@@ -204,27 +203,28 @@ func (s *Set) Held() (list []executor.Held) {
 	return list
 }
 
-// errNoReplicas is returned by a host that keeps the replicas of its start, and gets no others.
+// errNoReplicas is returned by a host that keeps its initial replicas, and gets no others.
 var errNoReplicas = errors.New("server: this host gets no replicas while it runs")
 
-// Replicas opens and deletes the logs of replicas that come to a host while the host runs, and go.
+// Replicas opens and deletes the logs of replicas that arrive and leave while a host runs.
 type Replicas interface {
-	// Join starts a replica of a shard on this host as a learner; the shard was added or will be. From then on the
-	// replica starts with the host, by the function Logs, until Discard. Join refuses a discarded replica for ever.
+	// Join starts a replica of a shard on this host as a learner; the replica was or will be added to the shard. From
+	// then on, the function Logs starts the replica with the host, until Discard. Join refuses a discarded replica
+	// permanently.
 	Join(shardID, replica uint64, machine shard.StateMachine) (shard.Log, error)
-	// Discard deletes the data of a former member whose log is closed. A second Discard does nothing.
+	// Discard deletes a former member's data after its log was closed. A second Discard does nothing.
 	Discard(ctx context.Context, shardID, replica uint64) error
-	// Renew makes a replica of this host the only one of a new group of the shard, with the state that the function
-	// renew makes. Before that the machine gets every entry of the host's replica of the group before, whose log is
-	// closed; nothing where the host has none. A second Renew does nothing.
+	// Renew makes a replica on this host the only one in a new group for the shard, with the state that the function
+	// renew returns. First, the machine before gets every entry of the host's replica in the previous group, whose
+	// log is closed; it gets nothing if the host has no such replica. A second Renew does nothing.
 	Renew(ctx context.Context, shardID, replica, group uint64, before shard.StateMachine,
 		renew func() (shard.Saver, error)) error
-	// Last returns the term and the index of the last entry of the host's replica, known as committed or not; zeros
-	// without a replica.
+	// Last returns the term and index of the last entry in the host's replica, whether known as committed or not;
+	// zeros without a replica.
 	Last(shardID uint64) (term, index uint64)
 }
 
-// seat returns the seat of a shard. The caller has the token of changing.
+// seat returns a shard's seat. The caller holds the token in changing.
 func (s *Set) seat(id hosts.ShardID) (seat, error) {
 	switch {
 	case s.closed:
@@ -283,14 +283,14 @@ func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) err
 	return nil
 }
 
-// leftFor is how long the state of a replica that has gone is kept: a read that has made sure of its copy a moment
-// before must not find the copy empty, and take that for an answer.
+// leftFor is how long a departed replica's state is kept: a read that has just confirmed the replica must not find it
+// empty, and answer accordingly.
 const leftFor = 10 * time.Second
 
-// errLeft is returned while a replica cannot come because the state of the one before is kept.
+// errLeft is returned while a replica cannot start because the previous replica's state is kept.
 var errLeft = errors.New("the state of the replica that was here before is kept for a moment")
 
-// emptyLeft gives the memory of a replica back that has gone, a while after. It runs on the host's loop.
+// emptyLeft releases a departed replica's memory after leftFor. It runs on the host's loop.
 func (r *Replica) emptyLeft(now time.Time) {
 	left := r.left.Load()
 	if left == 0 || now.Sub(r.set.Started)-time.Duration(left) < leftFor {
@@ -300,7 +300,7 @@ func (r *Replica) emptyLeft(now time.Time) {
 	case r.set.changing <- struct{}{}:
 		defer func() { <-r.set.changing }()
 	default:
-		return // a replica comes or goes
+		return // a replica is arriving or leaving
 	}
 	r.left.Store(0)
 	if err := r.empty(); err != nil {
@@ -319,6 +319,6 @@ func snapshotOf(m shard.Saver) (*bytes.Buffer, error) {
 	return saved, snapshot.Save(saved, nil)
 }
 
-// replicaGone is the result for clients whose request, wait or watch ends with a replica.
+// replicaGone is the result for clients whose request, wait or watch ends because the replica left.
 var replicaGone = protocol.Result{Status: protocol.StatusUnavailable,
 	Message: "this host's copy of the shard was taken away"}

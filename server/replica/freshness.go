@@ -7,25 +7,25 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// freshness is how far a replica may be trusted with reads. A read barrier that began at some moment and succeeded
-// proves that the replica has everything that was committed before the moment. The proof holds for a window no longer
-// than any grace period. The lease table decides whether this host may speak as the leader, by the same barriers.
+// freshness is how far reads may trust a replica. A successful read barrier proves that the replica has everything
+// committed before the barrier began. The proof is valid for a window no longer than any grace period. The lease
+// table uses the same barriers to decide whether this host may act as the leader.
 type freshness struct {
 	r *Replica
 
 	mu          sync.Mutex // guards the fields below
 	begun       time.Time  // when the latest successful barrier began
-	latest      time.Time  // when the latest barrier began that has ended
+	latest      time.Time  // when the latest completed barrier began
 	filled      bool       // that barrier succeeded
-	busy        bool       // a self-check is under way
+	busy        bool       // a self-check is in progress
 	next        time.Time  // when the next self-check is due
 	used        time.Time  // when a read last relied on the replica
-	incarnation uint64     // how many replicas have gone
+	incarnation uint64     // number of replicas that have left
 }
 
 func newFreshness(r *Replica) *freshness { return &freshness{r: r} }
 
-// upToDate reports whether reads may be answered from here without a barrier.
+// upToDate reports whether this replica may answer reads without a barrier.
 func (f *freshness) upToDate(now time.Time) bool {
 	window, period := f.r.set.timing.window()
 	f.mu.Lock()
@@ -37,10 +37,10 @@ func (f *freshness) upToDate(now time.Time) bool {
 	return !f.begun.IsZero() && now.Sub(f.begun) < window
 }
 
-// reliedPeriods is for how many periods after a read the self-checks go on.
+// reliedPeriods is the number of periods after a read for which self-checks continue.
 const reliedPeriods = 5
 
-// relied reports whether a read has relied on the replica lately.
+// relied reports whether a read has relied on the replica recently.
 func (f *freshness) relied(now time.Time) bool {
 	_, period := f.r.set.timing.window()
 	f.mu.Lock()
@@ -48,11 +48,11 @@ func (f *freshness) relied(now time.Time) bool {
 	return now.Sub(f.used) < reliedPeriods*period
 }
 
-// confirm makes a read barrier. ok says whether the replica is up to date with the moment of the call, led whether
-// this host may speak as the leader.
+// confirm makes a read barrier. ok means that the replica is up to date as of the call; led means that this host may
+// act as the leader.
 func (f *freshness) confirm(done func(ok, led bool)) {
 	r := f.r
-	begun, asked := r.set.Now(), time.Now() // the hub goes by the machine's time
+	begun, asked := r.set.Now(), time.Now() // the hub uses the machine's time
 	incarnation := f.present()
 	round := r.Leases.Begin(begun)
 	err := r.log.Barrier(func(err error) {
@@ -61,7 +61,7 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 			done(false, false)
 			return
 		}
-		// A revision that is not here by now never existed: the client made it up, or has it from another cluster.
+		// A revision that is not here by now never existed: the client invented it, or has it from another cluster.
 		r.Hub.EndAhead(asked, protocol.Result{
 			Status: protocol.StatusBadRequest, Message: "the shard has never had that revision",
 		})
@@ -78,7 +78,7 @@ func (f *freshness) confirmed(limit time.Duration) bool {
 	return within(limit, func(done func(bool)) { f.confirm(func(ok, _ bool) { done(ok) }) })
 }
 
-// within waits for an answer, and returns false if the answer does not come in time.
+// within waits for an answer, and returns false if the answer does not arrive in time.
 func within(limit time.Duration, ask func(done func(ok bool))) bool {
 	answer := make(chan bool, 1)
 	ask(func(ok bool) { answer <- ok })
@@ -90,7 +90,7 @@ func within(limit time.Duration, ask func(done func(ok bool))) bool {
 	}
 }
 
-// ended notes how a barrier has ended, unless the replica has gone since.
+// ended records a barrier's outcome, unless the replica has left since.
 func (f *freshness) ended(begun time.Time, incarnation uint64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,7 +112,7 @@ func (f *freshness) isFilled() bool {
 	return f.filled
 }
 
-// forget is called when the replica has gone: a proof about the old replica says nothing of the next.
+// forget is called when the replica has left: a proof about the old replica does not apply to the next.
 func (f *freshness) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,15 +120,15 @@ func (f *freshness) forget() {
 	f.incarnation++
 }
 
-// present returns the incarnation of the replica. What a barrier has proved holds while the incarnation is the same.
+// present returns the replica's incarnation. A barrier's proof is valid only while the incarnation is unchanged.
 func (f *freshness) present() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.incarnation
 }
 
-// check repeats the barrier at the end of its period, as long as reads rely on the replica: on a leader with
-// sessions, or a host whose clients read or watch.
+// check repeats the barrier at the end of its period as long as reads rely on the replica: on a leader with sessions,
+// or on a host whose clients read or watch.
 func (f *freshness) check(now time.Time, needed bool) {
 	_, period := f.r.set.timing.window()
 	f.mu.Lock()
@@ -144,13 +144,13 @@ func (f *freshness) check(now time.Time, needed bool) {
 		f.mu.Lock()
 		f.busy = false
 		if !ok {
-			f.next = time.Time{} // at once, at the next tick
+			f.next = time.Time{} // again at the next tick
 		}
 		f.mu.Unlock()
 	})
 }
 
-// age is how old the last proof is; a very long time if there is no proof.
+// age returns the age of the last proof, or a very long time without a proof.
 func (f *freshness) age(now time.Time) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,13 +160,13 @@ func (f *freshness) age(now time.Time) time.Duration {
 	return now.Sub(f.begun)
 }
 
-// Doubtful reports whether the host considers itself the leader and has not made sure lately, though it should have:
-// only a leader with sessions makes sure.
+// Doubtful reports whether the host considers itself the leader and has not confirmed it recently, although it should
+// have: only a leader with sessions confirms.
 func (r *Replica) Doubtful(now time.Time) bool {
 	return r.Leads() && r.Machine.Sessions() > 0 && !r.Leases.Fresh(now)
 }
 
-// MayAnswer reports whether the replica may answer a read at once.
+// MayAnswer reports whether the replica may answer a read immediately.
 func (r *Replica) MayAnswer(consistency protocol.Consistency) bool {
 	return consistency != protocol.ConsistencyStrict && r.fresh.upToDate(r.set.Now())
 }

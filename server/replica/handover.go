@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// HandOver asks other hosts to lead the shards of this host. The meta shard comes last, when this host leads no data
-// shard. HandOver returns whether this host still leads a shard with a possible successor.
+// HandOver asks other hosts to lead this host's shards. The meta shard is last, when this host leads no data shard.
+// HandOver returns whether this host still leads a shard with a possible successor.
 func (s *Set) HandOver() (led bool) {
 	for _, r := range s.Replicas {
 		if heirs := s.heirs(r.ID); r.Leads() && len(heirs) > 0 {
@@ -29,8 +29,8 @@ func (s *Set) LeadsData() bool {
 	return slices.ContainsFunc(s.Replicas, func(r *Replica) bool { return r.Leads() && len(s.heirs(r.ID)) > 0 })
 }
 
-// heirs returns the hosts that can lead a shard instead of this host: the voters of the shard. Leaving voters count
-// only if no voter stays.
+// heirs returns the hosts that can lead a shard instead of this host: the shard's voters. Voters that are being
+// removed count only if no other voter remains.
 func (s *Set) heirs(id uint64) (stay []shard.HostID) {
 	t, ok := s.Meta.Machine.Topology()
 	if !ok {
@@ -58,16 +58,16 @@ func (s *Set) heirs(id uint64) (stay []shard.HostID) {
 	return stay
 }
 
-// observer is a log whose leader knows how far the followers are.
+// observer is a log whose leader knows the followers' progress.
 type observer interface {
-	// Follower returns up to which index a host is known to have the log, and whether the host was heard from lately
-	// and has room for more of the log.
+	// Follower returns up to which index a host is known to have the log, and whether the host was heard recently and
+	// can accept more log entries.
 	Follower(id shard.HostID) (index uint64, near bool)
 }
 
-// successor chooses the host that should lead instead of this host: among the hosts that were heard from lately, a
-// host with most of the log, so that the new leader can begin at once. A transfer to a host with less of the log, or
-// to an absent host, keeps all clients waiting in vain. If nothing is known, chance decides.
+// successor chooses the host that should lead instead of this host: among the hosts heard recently, the one that has
+// the most log entries, so that it can begin immediately. A transfer to a host that lags or is absent would make all
+// clients wait in vain. If nothing is known, the choice is random.
 func successor(log shard.Log, others []shard.HostID) shard.HostID {
 	o, knows := log.(observer)
 	var best shard.HostID

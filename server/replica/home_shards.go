@@ -13,39 +13,42 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// A session lives in the shard of its slot, its home, and is a remote session in the other shards where it owns or
-// waits. Where this host has a copy of the home, the copy says whether a remote session is over. Elsewhere this host
-// asks the leader of the home, at the first sight of a remote session, after a change of that leader, and with every
-// sweep. The asked host notes who asked, and notifies that host when the session ends. So news is fast, and lost news
-// costs a sweep at most.
+// A session lives in its home shard, the shard that contains its slot, and is a remote session in other shards where
+// it owns or waits for something. If this host has a replica of the home shard, the replica decides whether a remote
+// session is over. Otherwise this host asks the home shard's leader: when it first sees a remote session, after the
+// leader changes, and with every sweep. The asked host remembers who asked, and notifies that host when the session
+// ends. So notifications are fast, and a lost notification delays the cleanup until the next sweep at most.
 //
-// Silence decides nothing: a remote session is forgotten only after a copy of its home has called the session dead, and
-// no later state of the home revives the session.
+// Silence decides nothing: a remote session is forgotten only after a replica of its home shard has declared it dead,
+// and no later home shard state revives the session.
 
 const (
-	// homeCallWithin is how long a call about sessions may take.
+	// homeCallWithin is the time limit for a call about sessions.
 	homeCallWithin = time.Second
-	// findWithin bounds a Find, with its barrier and all hosts that it asks: clients are answered within 3 s.
+	// findWithin is the time limit for a Find, including its barrier and all hosts that it asks: clients are answered
+	// within 3 s.
 	findWithin = 2500 * time.Millisecond
-	// homePause and homePauseMost are the first and the longest pause after a call without an answer.
+	// homePause and homePauseMost are the first and the longest pause after an unanswered call.
 	homePause, homePauseMost = 20 * time.Millisecond, time.Second
-	// askLedEvery is the time between two questions for the leader of a shard.
+	// askLedEvery is the time between two questions for a shard's leader.
 	askLedEvery = time.Second
-	// maxEndedKept bounds the news for a host that does not answer, and after homeTries calls in a row the news are
-	// dropped: the host asks by itself once it is back.
+	// maxEndedKept limits the pending notifications for a host that does not answer. After homeTries unanswered calls
+	// in a row they are dropped: the host asks on its own when it is back.
 	maxEndedKept = 16 * maxHomeItems
 	homeTries    = 60
-	// maxAsking bounds the questions about single sessions of one home that are under way.
+	// maxAsking is the maximum number of concurrent questions about single sessions per home shard.
 	maxAsking = 16
-	// maxLost bounds the losses in one call, and maxLostKept the losses of sessions of one home that could not be sent.
+	// maxLost is the maximum number of losses per call. maxLostKept is the maximum number of unsent losses per home
+	// shard.
 	maxLost, maxLostKept = 64, maxHomeItems
-	// maxShown bounds the sessions that one call shows.
+	// maxShown is the maximum number of sessions that one call describes.
 	maxShown = 256
-	// homeMisses is how many calls in a row the leader of a home leaves unanswered before another host is asked.
+	// homeMisses is the number of consecutive unanswered calls to a home shard's leader after which another host is
+	// asked.
 	homeMisses = 2
 )
 
-// HomeShards is a host's part in the sessions whose home is at other hosts.
+// HomeShards handles sessions whose home shards are on other hosts.
 type HomeShards struct {
 	set    *Set
 	ctx    context.Context // ends with the set
@@ -54,28 +57,28 @@ type HomeShards struct {
 
 	mu     sync.Mutex // guards the fields below
 	peers  map[shard.HostID]*homePeer
-	asks   map[*Replica]map[shard.SessionID]struct{} // the questions by the home that is to be asked
+	asks   map[*Replica]map[shard.SessionID]struct{} // questions, by the home shard to ask
 	lost   map[*Replica][]lostHolding
 	binds  map[shard.SessionID]*pendingBind
 	askAll time.Time // when the bindings were last asked about
-	// askLed is when the leaders of shards were last asked for; doubts are the shards whose leader may be another one.
+	// askLed is when shard leaders were last asked for; doubts are the shards whose leader may have changed.
 	askLed time.Time
 	doubts map[*Replica]struct{}
 	closed bool
 }
 
-// homePeer is what is to be sent to another host.
+// homePeer is what is waiting to be sent to another host.
 type homePeer struct {
 	ended  []EndedSession
-	busy   bool // a call is under way
-	failed int  // how many calls in a row had no answer
+	busy   bool // a call is in progress
+	failed int  // number of consecutive unanswered calls
 	next   time.Time
 }
 
-// pendingBind is a session that is about to be bound here, over one connection or more.
+// pendingBind is a session that is about to be bound here, over one or more connections.
 type pendingBind struct {
 	waiting int
-	over    bool // the end of the session was reported meanwhile
+	over    bool // the session's end was reported meanwhile
 }
 
 func (h *HomeShards) init(s *Set) {
@@ -97,7 +100,7 @@ func (h *HomeShards) close() {
 	h.calls.Wait()
 }
 
-// ask notes a question for the leader of a home.
+// ask queues a question for a home shard's leader.
 func (h *HomeShards) ask(home *Replica, id shard.SessionID) {
 	h.mu.Lock()
 	first := len(h.asks[home]) == 0
@@ -132,7 +135,7 @@ func (h *HomeShards) reportEnd(home *Replica, id shard.SessionID, why protocol.E
 	h.set.Wake()
 }
 
-// sendLoss sends the leader of a session's home the loss of a holding.
+// sendLoss sends a holding's loss to the leader of the session's home shard.
 func (h *HomeShards) sendLoss(home *Replica, lost lostHolding) {
 	lost.Name = slices.Clone(lost.Name)
 	h.mu.Lock()
@@ -144,7 +147,7 @@ func (h *HomeShards) sendLoss(home *Replica, lost lostHolding) {
 	h.set.Wake()
 }
 
-// peer is what is to be sent to a host. The lock is held.
+// peer returns what is waiting to be sent to a host. The lock is held.
 func (h *HomeShards) peer(id shard.HostID) *homePeer {
 	p := h.peers[id]
 	if p == nil {
@@ -154,8 +157,8 @@ func (h *HomeShards) peer(id shard.HostID) *homePeer {
 	return p
 }
 
-// led is called when a shard has another leader: the new leader does not know whom to notify. The shards here ask
-// about their remote sessions again, and the bindings are asked about.
+// led is called when a shard has a new leader, because the new leader does not know whom to notify. The shards here
+// ask about their remote sessions again, and the bindings are asked about.
 func (h *HomeShards) led(home *Replica) {
 	if home.Here() {
 		home.Sessions.endBound()
@@ -169,7 +172,7 @@ func (h *HomeShards) led(home *Replica) {
 	}
 }
 
-// run makes the calls that are due, on the host's loop, and returns whether something waits.
+// run makes the due calls on the host's loop, and returns whether anything waits.
 func (h *HomeShards) run(now time.Time) (waits bool) {
 	h.mu.Lock()
 	due := now.Sub(h.askAll) > sweepEvery
@@ -186,7 +189,7 @@ func (h *HomeShards) run(now time.Time) (waits bool) {
 				continue
 			}
 			if !r.Leads() {
-				r.Confirm(func(bool, bool) {}) // so that a partitioned replica is not filled
+				r.Confirm(func(bool, bool) {}) // so that a partitioned replica does not count as filled
 			}
 		}
 	}
@@ -226,8 +229,8 @@ func (h *HomeShards) run(now time.Time) (waits bool) {
 	return waits
 }
 
-// notifyLed sends the losses of sessions whose home this host leads since the losses were noted: the clients are here.
-// Questions about sessions of such a home are dropped.
+// notifyLed delivers losses for sessions whose home shard this host has come to lead since the losses were recorded:
+// the clients are here. Questions about sessions with such a home shard are dropped.
 func (h *HomeShards) notifyLed() {
 	for _, r := range h.set.Replicas {
 		if !r.Leads() {
@@ -244,15 +247,15 @@ func (h *HomeShards) notifyLed() {
 	}
 }
 
-// doubt notes that the leader of a shard may be another one than this host knows.
+// doubt records that a shard's leader may differ from the one known to this host.
 func (h *HomeShards) doubt(r *Replica) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.doubts[r] = struct{}{}
 }
 
-// askLeaders asks hosts with a copy of a shard who leads the shard, if this host does not know, or may be wrong. An
-// announcement is made once for each term and connection, and may be lost.
+// askLeaders asks hosts with a replica of a shard who leads it, if this host does not know or may be wrong. An
+// announcement is made once per term and connection, and may be lost.
 func (h *HomeShards) askLeaders(now time.Time) (waits bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -277,7 +280,7 @@ func (h *HomeShards) askLeaders(now time.Time) (waits bool) {
 		h.calls.Go(func() {
 			a, err := h.call(h.ctx, to, c)
 			if err != nil {
-				return // the next round asks perhaps another host
+				return // the next round may ask another host
 			}
 			for _, l := range a.Led {
 				if !slices.Contains(c.Leads, l.Shard) {
@@ -293,8 +296,9 @@ func (h *HomeShards) askLeaders(now time.Time) (waits bool) {
 	return len(asked) > 0
 }
 
-// answerer returns the host to ask about the sessions of a home, or 0: the leader, or while the leader does not answer
-// a further host with a copy. A copy that calls a session dead is right. The lock is held.
+// answerer returns the host to ask about sessions with a given home shard, or 0. It is the leader or, while the
+// leader does not answer, another host with a replica. A replica that declares a session dead is always right. The
+// lock is held.
 func (h *HomeShards) answerer(r *Replica) shard.HostID {
 	list := r.Lookup.answerers()
 	for _, id := range list {
@@ -308,8 +312,8 @@ func (h *HomeShards) answerer(r *Replica) shard.HostID {
 	return list[0]
 }
 
-// take returns the content of one call to a host that is asked about sessions of some homes, and leads some homes. The
-// lock is held.
+// take returns the content for one call to a host, which is asked about some home shards and leads some. The lock is
+// held.
 func (h *HomeShards) take(p *homePeer, answers, leads []*Replica) (c homeCall) {
 	n := min(len(p.ended), maxHomeItems)
 	c.Ended, p.ended = p.ended[:n:n], p.ended[n:]
@@ -332,7 +336,7 @@ func (h *HomeShards) take(p *homePeer, answers, leads []*Replica) (c homeCall) {
 	return c
 }
 
-// exchange makes a call, and takes the answer in. Without an answer the call is made again after a pause.
+// exchange makes a call and processes the answer. Without an answer, the call is repeated after a pause.
 func (h *HomeShards) exchange(to shard.HostID, c homeCall) {
 	asked, _ := c.Asked.unpack() // packed here
 	c.Losses = h.lossesOf(asked)
@@ -366,9 +370,9 @@ func (h *HomeShards) exchange(to shard.HostID, c homeCall) {
 		}
 	}
 	for i, id := range asked {
-		// A host that does not know may have lost the lead, may lag, or may not be filled yet, so the other hosts are
-		// asked at once. led asks the next leader, and the next sweep asks a leader that lags. A call without an answer
-		// is repeated.
+		// A host that does not know may have lost the leadership, may lag, or may not be filled yet, so the other
+		// hosts are asked immediately. led asks the next leader, and the next sweep asks a leader that lags. A call
+		// without an answer is repeated.
 		home := h.set.Of(id.Slot())
 		if i < len(a.Liveness) && shard.Liveness(a.Liveness[i]) == shard.Unknown {
 			h.doubts[home] = struct{}{}
@@ -390,8 +394,8 @@ func (h *HomeShards) exchange(to shard.HostID, c homeCall) {
 	h.askOthers(to, unknown)
 }
 
-// askOthers asks every other host with a replica of a session's home, one after the other, about sessions that a host
-// does not know, until one host knows.
+// askOthers asks the other hosts with a replica of a session's home shard about sessions that a host does not know,
+// one after the other, until one host knows.
 func (h *HomeShards) askOthers(but shard.HostID, unknown []shard.SessionID) {
 	homes := make(map[*Replica][]shard.SessionID)
 	for _, id := range unknown {
@@ -403,7 +407,7 @@ func (h *HomeShards) askOthers(but shard.HostID, unknown []shard.SessionID) {
 			if to == but || len(ids) == 0 {
 				continue
 			}
-			// The answer has the order of the sorted ids.
+			// The answer is in the order of the sorted ids.
 			a, err := h.call(h.ctx, to, homeCall{Asked: packSessions(ids)})
 			if err != nil || len(a.Liveness) != len(ids) {
 				continue
@@ -438,13 +442,13 @@ func (h *HomeShards) call(ctx context.Context, to shard.HostID, c homeCall) (a h
 	return a, json.Unmarshal(payload, &a)
 }
 
-// HomeShardCounts is how far the questions of a host are about sessions whose home is elsewhere.
+// HomeShardCounts counts a host's open questions about sessions with remote home shards.
 type HomeShardCounts struct {
-	Waiting    int // questions, losses and ends that are to be sent
+	Waiting    int // questions, losses and ends that are waiting to be sent
 	Unanswered int // hosts that have not answered the last call
 }
 
-// Counts returns the counts of now.
+// Counts returns the current counts.
 func (h *HomeShards) Counts() (c HomeShardCounts) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Answer answers a call of another host about sessions.
+// Answer answers another host's call about sessions.
 func (h *HomeShards) Answer(ctx context.Context, from shard.HostID, request []byte) ([]byte, error) {
 	var r homeRequest
 	if err := json.Unmarshal(request, &r); err != nil {
@@ -61,9 +61,9 @@ func (h *HomeShards) Answer(ctx context.Context, from shard.HostID, request []by
 	return encodeHome(a), nil
 }
 
-// vouch notes that a host is to be notified of the end of a session, and returns what is known of the session. The note
-// comes first: an end either finds the note, or has removed the session before the look. A replica that is not filled
-// may lack the end, so Unknown leaves the answer to another host.
+// vouch records that a host must be notified when a session ends, and returns what is known about the session.
+// Recording comes first: a session end then either finds the record, or has removed the session before the lookup. A
+// replica that is not filled may lack the end, so Unknown leaves the answer to another host.
 func (h *HomeShards) vouch(id shard.SessionID, from shard.HostID) shard.Liveness {
 	home := h.set.Of(id.Slot())
 	if !home.Holds() {
@@ -80,7 +80,7 @@ func (h *HomeShards) vouch(id shard.SessionID, from shard.HostID) shard.Liveness
 	return is
 }
 
-// lookUp answers a question about one session, behind a barrier.
+// lookUp answers a question about one session, after a barrier.
 func (h *HomeShards) lookUp(ctx context.Context, from shard.HostID, q *askedSession) HomeSession {
 	h.vouch(q.ID, from)
 	home := h.set.Of(q.ID.Slot())
@@ -88,8 +88,8 @@ func (h *HomeShards) lookUp(ctx context.Context, from shard.HostID, q *askedSess
 	home.Lookup.find(q.ID, q.Key, func(one HomeSession) { found <- one })
 	select {
 	case one := <-found:
-		// A session that never was has no end. But a home that was made anew calls a session dead to its client before
-		// the end that the asking host is to hear of.
+		// A session that never existed has no end. But a rebuilt home shard may declare a session dead to its client
+		// before the end that the asking host is waiting for.
 		g := home.Machine.Group()
 		if one.Liveness == shard.Dead && (q.ID.Counter() > g.Before || !g.Waits(home.Machine.Time())) {
 			home.Sessions.remoteSessions.forget(q.ID, from)
@@ -100,7 +100,7 @@ func (h *HomeShards) lookUp(ctx context.Context, from shard.HostID, q *askedSess
 	}
 }
 
-// look returns a session as this host's replica of the session's home knows the session.
+// look returns a session from this host's replica of the session's home shard.
 func (lo *Lookup) look(id shard.SessionID, key []byte) HomeSession {
 	if view, known := lo.r.Machine.Session(id); known {
 		return HomeSession{shard.Alive, view.Node, lo.r.Machine.KeyMatches(id, key)}
@@ -111,13 +111,13 @@ func (lo *Lookup) look(id shard.SessionID, key []byte) HomeSession {
 	return HomeSession{}
 }
 
-// find calls done with a session by this host's replica of the session's home, behind a barrier: a session whose end
-// was acknowledged before the call is over, and so is a session that the replica lacks. A barrier proves nothing about
-// a replica that came, went or was emptied since. The answer of a rebuilt home is for clients alone: a session
-// that no client can have any more is dead to clients, and may be alive to other shards.
+// find calls done with a session from this host's replica of the session's home shard, after a barrier: a session
+// whose end was acknowledged before the call is over, and so is a session that the replica lacks. A barrier proves
+// nothing about a replica that has arrived, left or been emptied since. A rebuilt home shard's answer is for clients
+// only: a session that no client can have any more is dead for clients, but may be alive for other shards.
 func (lo *Lookup) find(id shard.SessionID, key []byte, done func(HomeSession)) {
 	if one := lo.look(id, key); one.Liveness == shard.Dead {
-		done(one) // no barrier takes an end back
+		done(one) // no barrier revokes an end
 		return
 	}
 	incarnation := lo.r.fresh.present()

@@ -11,13 +11,13 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Lookup finds sessions of a home shard, at this host or at another one.
+// Lookup finds sessions with a given home shard, on this or another host.
 type Lookup struct{ r *Replica }
 
-// Find calls done with a session of this home, perhaps at once, perhaps on another goroutine. If how is STRICT, the
-// answer has everything that was committed when Find was called; else the session may have ended. The replica of this
-// host answers if it is filled. If there is none, or its answer is Unknown, other hosts are asked until findWithin has
-// passed.
+// Find calls done with a session that has this home shard, possibly at once or on another goroutine. If how is
+// STRICT, the answer includes everything committed when Find was called; otherwise the session may have ended. This
+// host's replica answers if it is filled. If there is no replica, or its answer is Unknown, other hosts are asked
+// until findWithin has passed.
 func (lo *Lookup) Find(id shard.SessionID, key []byte, how protocol.Consistency, done func(HomeSession)) {
 	until := time.Now().Add(findWithin)
 	if !lo.r.Here() && len(lo.answerers()) > 0 {
@@ -37,7 +37,7 @@ func (lo *Lookup) Find(id shard.SessionID, key []byte, how protocol.Consistency,
 	})
 }
 
-// elsewhere is Find by the answer of another host. Until done returns, Bind knows of an end that another host
+// elsewhere is Find with another host's answer. Until done returns, Bind learns about an end that another host
 // reports.
 func (lo *Lookup) elsewhere(id shard.SessionID, key []byte, until time.Time, done func(HomeSession)) {
 	h := &lo.r.set.HomeShards
@@ -62,8 +62,8 @@ func (lo *Lookup) elsewhere(id shard.SessionID, key []byte, until time.Time, don
 	})
 }
 
-// askOne asks the hosts with a copy of the home for a session, the leader first, one after the other. askOne waits
-// while many questions are under way.
+// askOne asks the hosts with a replica of the home shard for a session, the leader first, one after the other. askOne
+// waits while many questions are in progress.
 func (lo *Lookup) askOne(q *askedSession, until time.Time) HomeSession {
 	h := &lo.r.set.HomeShards
 	ctx, cancel := context.WithDeadline(h.ctx, until)
@@ -83,7 +83,7 @@ func (lo *Lookup) askOne(q *askedSession, until time.Time) HomeSession {
 	return HomeSession{}
 }
 
-// answerers returns the other hosts with a copy of the shard, the leader first.
+// answerers returns the other hosts with a replica of the shard, the leader first.
 func (lo *Lookup) answerers() (list []shard.HostID) {
 	self, leader := lo.r.set.config.Self.ID, lo.r.Known().Leader
 	if leader != 0 && leader != self {
@@ -97,9 +97,9 @@ func (lo *Lookup) answerers() (list []shard.HostID) {
 	return list
 }
 
-// stillThere reports whether a session that was found a moment ago is still there, as far as this host knows. A copy
-// of the session's home that has come meanwhile may be behind the copy by which the session was found: the copy says no
-// only if the copy has seen the session's creation.
+// stillThere reports whether a session that was just found still exists, as far as this host knows. A replica of the
+// home shard that has arrived meanwhile may lag behind the replica in which the session was found: it only denies the
+// session if it has seen the session's creation.
 func (se *Sessions) stillThere(id shard.SessionID) bool {
 	if se.r.reports() && se.r.Machine.Liveness(id) == shard.Dead {
 		return false
@@ -111,8 +111,8 @@ func (se *Sessions) stillThere(id shard.SessionID) bool {
 	return b == nil || !b.over
 }
 
-// AskShown asks for sessions with their homes elsewhere as their homes show them to people, and calls done with those
-// that could be had. Nothing is asked, and done is called at once, if there are no sessions.
+// AskShown asks the home shards of remote sessions for descriptions, and calls done with those that were available.
+// Without sessions, done is called at once.
 func (h *HomeShards) AskShown(ids []shard.SessionID, done func(map[shard.SessionID]protocol.Session)) {
 	asked := make(map[shard.HostID]homeCall)
 	for _, id := range ids {
@@ -125,8 +125,8 @@ func (h *HomeShards) AskShown(ids []shard.SessionID, done func(map[shard.Session
 	h.show(asked, done)
 }
 
-// AskParts asks the leaders of the shards that this host does not have what sessions hold there, and calls done with
-// the sums. Nothing is asked, and done is called at once, if this host has all shards.
+// AskParts asks the leaders of shards that this host does not have for the sessions' holdings there, and calls done
+// with the sums. If this host has all shards, done is called at once.
 func (h *HomeShards) AskParts(ids []shard.SessionID, done func(map[shard.SessionID]protocol.Session)) {
 	asked := make(map[shard.HostID]homeCall)
 	for _, r := range h.set.Replicas {
@@ -139,7 +139,7 @@ func (h *HomeShards) AskParts(ids []shard.SessionID, done func(map[shard.Session
 	h.show(asked, done)
 }
 
-// show calls done with what hosts show of sessions, on a goroutine of its own if a host is asked.
+// show calls done with the hosts' descriptions of sessions, on a separate goroutine if a host is asked.
 func (h *HomeShards) show(asked map[shard.HostID]homeCall, done func(map[shard.SessionID]protocol.Session)) {
 	h.mu.Lock()
 	none := len(asked) == 0 || h.closed
@@ -152,7 +152,7 @@ func (h *HomeShards) show(asked map[shard.HostID]homeCall, done func(map[shard.S
 	}
 }
 
-// shown asks hosts for sessions, and adds up what the sessions hold.
+// shown asks hosts for session descriptions, and sums up the sessions' holdings.
 func (h *HomeShards) shown(asked map[shard.HostID]homeCall) map[shard.SessionID]protocol.Session {
 	var mu sync.Mutex
 	var calls sync.WaitGroup

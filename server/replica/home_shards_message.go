@@ -11,80 +11,80 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// homePrefix begins the requests between hosts about sessions with their home at the other host. A build without such
-// requests answers with an error.
+// homePrefix is the prefix of requests between hosts about sessions whose home shard is on the other host. A build
+// that does not know such requests answers with an error.
 const homePrefix = `{"home":`
 
-// IsHomeCall reports whether a call of another host is about sessions.
+// IsHomeCall reports whether another host's call is about sessions.
 func IsHomeCall(request []byte) bool { return bytes.HasPrefix(request, []byte(homePrefix)) }
 
-// homeRequest is a call about sessions: news, questions, or both.
+// homeRequest is a call about sessions: notifications, questions, or both.
 type homeRequest struct {
 	Home homeCall `json:"home"`
 }
 
 type homeCall struct {
-	// Ended are sessions that are over, reported by a host with a copy of their home.
+	// Ended are ended sessions, reported by a host with a replica of their home shard.
 	Ended []EndedSession `json:"ended,omitempty"`
-	// Asked are the sessions of which the caller has remote sessions or bindings: the caller is to be notified of an
-	// end.
+	// Asked are sessions that the caller has as remote sessions or in bindings: the caller wants to be notified when
+	// they end.
 	Asked packedSessions `json:"asked,omitempty"`
-	// Lost are holdings that were taken from sessions, for the leader of the home.
+	// Lost are holdings that sessions have lost, for the home shard's leader.
 	Lost []lostHolding `json:"lost,omitempty"`
-	// Losses are how many holdings the asked sessions have lost in the shards that the caller leads.
+	// Losses counts the holdings that the asked sessions have lost in shards that the caller leads.
 	Losses []sessionLosses `json:"losses,omitempty"`
 	// One is a question about one session, for a caller that waits.
 	One *askedSession `json:"one,omitempty"`
-	// Shown are the sessions that the caller wants to show people. Parts are the shards in which the answering host
-	// counts what the sessions hold.
+	// Shown are the sessions that the caller wants to display. Parts are the shards in which the answering host
+	// counts the sessions' holdings.
 	Shown packedSessions `json:"shown,omitempty"`
 	Parts []uint64       `json:"parts,omitempty"`
 	// Leads are shards whose leaders the caller wants to know.
 	Leads []uint64 `json:"leads,omitempty"`
-	// shown is Shown before the call is cut and packed.
+	// shown is Shown before the call is limited and packed.
 	shown []shard.SessionID
 }
 
-// ledShard is a shard with its leader, as a host with a copy of the shard knows the leader.
+// ledShard is a shard and its leader, as known to a host with a replica of the shard.
 type ledShard struct {
 	Shard  uint64       `json:"shard"`
 	Leader shard.HostID `json:"leader"`
 	Term   uint64       `json:"term"`
 }
 
-// EndedSession is a session that is over, and why.
+// EndedSession is an ended session with the reason.
 type EndedSession struct {
 	ID     shard.SessionID    `json:"id"`
 	Reason protocol.EndReason `json:"reason,omitempty"`
 }
 
-// askedSession asks whether a session lives, behind the freshness of the answering host, and whether the session has a
-// key.
+// askedSession asks whether a session is alive, subject to the answering host's freshness, and whether the session
+// has a given key.
 type askedSession struct {
 	ID  shard.SessionID `json:"id"`
 	Key []byte          `json:"key,omitempty"`
 }
 
-// homeAnswer answers a homeCall, part by part.
+// homeAnswer answers a homeCall, field by field.
 type homeAnswer struct {
 	// Liveness has a byte for each asked session.
 	Liveness []byte `json:"liveness,omitempty"`
-	// Elsewhere are the homes among the lost holdings that the answering host does not lead.
+	// Elsewhere lists the home shards among the lost holdings that the answering host does not lead.
 	Elsewhere []uint64           `json:"elsewhere,omitempty"`
 	One       *HomeSession       `json:"one,omitempty"`
 	Led       []ledShard         `json:"led,omitempty"`
 	Shown     []protocol.Session `json:"shown,omitempty"`
 }
 
-// HomeSession is a session as a host with a copy of its home knows the session. The liveness is Unknown if that host
-// cannot make sure.
+// HomeSession is a session as known to a host with a replica of its home shard. The liveness is Unknown if that host
+// cannot confirm it.
 type HomeSession struct {
 	Liveness shard.Liveness `json:"liveness"`
 	Node     shard.NodeID   `json:"node,omitempty"`
-	Key      bool           `json:"key,omitempty"` // the asked key is the session's
+	Key      bool           `json:"key,omitempty"` // the asked key is the session's key
 }
 
-// packedSessions is a list of sessions, in ascending order, as the differences from one to the next.
+// packedSessions is a list of sessions in ascending order, encoded as differences.
 type packedSessions []byte
 
 func packSessions(ids []shard.SessionID) (p packedSessions) {
@@ -111,7 +111,8 @@ func (p packedSessions) unpack() (ids []shard.SessionID, err error) {
 	return ids, nil
 }
 
-// maxHomeItems bounds each list of a call: a call with three full lists fits onto a kept connection.
+// maxHomeItems is the maximum length of each list in a call: a call with three full lists fits on a persistent
+// connection.
 const maxHomeItems = 4096
 
 func (c *homeCall) empty() bool { return len(c.Ended)+len(c.Asked)+len(c.Lost) == 0 }

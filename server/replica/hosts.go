@@ -15,14 +15,14 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// ErrNotLeading is returned for commands that only the leader of the meta shard proposes, once its term has begun.
+// ErrNotLeading is returned for commands that only the meta shard leader proposes, after its term has begun.
 var ErrNotLeading = errors.New("server: this host does not lead the meta shard, or its term has not begun")
 
-// ErrUnknown is returned for a command of the meta shard whose outcome is not known.
+// ErrUnknown is returned for a meta shard command whose outcome is unknown.
 var ErrUnknown = errors.New("server: what became of a command of the meta shard is not known")
 
-// allKnown reports whether all hosts of the cluster are on record. In a bootstrapped cluster the hosts with records are
-// all hosts.
+// allKnown reports whether all hosts in the cluster are on record. In a bootstrapped cluster, the hosts with records
+// are all hosts.
 func (m *Meta) allKnown() bool {
 	unknown := func(id shard.HostID) bool {
 		_, known := m.Machine.Host(id)
@@ -31,13 +31,13 @@ func (m *Meta) allKnown() bool {
 	return m.Machine.Bootstrapped() || !slices.ContainsFunc(m.set.config.Hosts, unknown)
 }
 
-// mayFound reports whether the hosts can be given their records.
+// mayFound reports whether the host records can be created.
 func (m *Meta) mayFound() bool {
 	return !m.Machine.Bootstrapped() && m.allKnown() &&
 		len(m.Machine.Hosts()) <= hosts.MaxHosts
 }
 
-// foundHosts makes the records of the hosts, if this host leads and all hosts have registered.
+// foundHosts creates the host records, if this host leads and all hosts have registered.
 func (m *Meta) foundHosts() {
 	if !m.mayFound() || m.term.stamp(m.set.Now()).Term == 0 {
 		return
@@ -50,12 +50,12 @@ func (m *Meta) foundHosts() {
 	m.request(meta.NewCommand(found, m.set.Origin("host "+m.set.config.Self.Name, "all hosts can follow the level")))
 }
 
-// Do proposes a command on hosts, replicas or steps, and waits for the result. See DoAll.
+// Do proposes a command about hosts, replicas or steps, and waits for the result. See DoAll.
 func (m *Meta) Do(ctx context.Context, r meta.Request, o meta.Origin) (meta.Effect, error) {
 	return m.DoAll(ctx, meta.NewCommand(r, o))
 }
 
-// DoAll proposes commands in one batch, and waits for the result of the first command. An error says that the commands
+// DoAll proposes commands in one batch, and waits for the first command's result. An error means that the commands
 // had no effect, or that the outcome is unknown. The goroutine that applies batches must not call DoAll.
 func (m *Meta) DoAll(ctx context.Context, commands ...meta.Command) (meta.Effect, error) {
 	if m.term.stamp(m.set.Now()).Term == 0 {
@@ -84,13 +84,13 @@ func (m *Meta) DoAll(ctx context.Context, commands ...meta.Command) (meta.Effect
 	}
 }
 
-// Origin is the author and the reason of a change of hosts, replicas or steps.
+// Origin returns the author and reason for a change to hosts, replicas or steps.
 func (s *Set) Origin(by, why string) meta.Origin {
 	return meta.Origin{Wall: field.WallMillis(s.Now()), By: by, Why: why}
 }
 
-// Topology returns the hosts, their replicas and the steps, with the time of the shard for a command that is proposed
-// now; ok is false if the hosts are not bootstrapped.
+// Topology returns the hosts, their replicas and the steps, with the shard time for a command that is proposed now.
+// ok is false if the hosts are not bootstrapped.
 func (m *Meta) Topology() (t meta.Topology, now uint64, ok bool) {
 	if t, ok = m.Machine.Topology(); !ok {
 		return t, 0, false
@@ -102,7 +102,7 @@ func (m *Meta) Topology() (t meta.Topology, now uint64, ok bool) {
 	return t, ahead.Now, true
 }
 
-// logAudited logs an applied change at the host of the leader.
+// logAudited logs an applied change on the leader's host.
 func (m *Meta) logAudited(e *hosts.Entry) {
 	l := m.Leader()
 	if l.Leader != m.set.config.Self.ID || l.Term != m.batch.Stamp.Term {
@@ -112,13 +112,13 @@ func (m *Meta) logAudited(e *hosts.Entry) {
 		"subject", e.Name, "change", e.Text, "by", e.By, "reason", e.Why)
 }
 
-// mayRaise reports whether every host of the cluster can follow a higher level than the present level.
+// mayRaise reports whether every host in the cluster supports a level above the current one.
 func (m *Meta) mayRaise() bool {
 	lowest, _ := m.Machine.LevelHolders()
 	return lowest > m.Machine.Level() && m.allKnown()
 }
 
-// raiseLevel raises the level of the cluster if every host can follow.
+// raiseLevel raises the cluster's level if every host supports the next one.
 func (m *Meta) raiseLevel() {
 	if m.leads() && m.mayRaise() {
 		lowest, _ := m.Machine.LevelHolders()

@@ -10,49 +10,49 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// leaderTasks are the tasks of a host for a shard that it leads. The tasks begin with a command: once the command is
-// applied, everything of earlier leaders is applied as well, and the clocks of earlier leaders count no more. All
-// tasks run on the host's loop; other goroutines only leave work for the loop under the lock.
+// leaderTasks are a host's tasks for a shard that it leads. They begin with a command: after it is applied,
+// everything from earlier leaders is applied as well, and earlier leaders' clocks no longer count. All tasks run on
+// the host's loop; other goroutines only leave work for the loop under the lock.
 type leaderTasks struct {
 	r *Replica
 
-	serving atomic.Bool // the sessions are known, and may attach. Set under the lock
+	serving atomic.Bool // the sessions are known and may attach; set under the lock
 
 	mu        sync.Mutex // guards the fields below
 	term      uint64     // 0: this host does not lead
-	proposed  bool       // the first command is under way
-	begun     bool       // the command was applied; the sessions are to be read
+	proposed  bool       // the first command is in progress
+	begun     bool       // the command was applied; sessions must be read
 	again     bool       // a session or node appeared that may be dead
 	suspects  []shard.SessionID
-	ended     []shard.SessionID // as copies of their homes say
+	ended     []shard.SessionID // reported by replicas of their home shards
 	withdrawn []shard.WaiterRef
-	quotas    []shard.NodeID       // nodes whose quotas are to be compared
-	allowed   allowance            // the latest report of the other hosts
-	awaiting  []func(serving bool) // for the sessions to be known, or for the end of the leadership
+	quotas    []shard.NodeID       // nodes whose quotas must be compared
+	allowed   allowance            // the latest report from the other hosts
+	awaiting  []func(serving bool) // until sessions are known, or the leadership ends
 	drops     drops
-	sweptAt   time.Time // when the leader last began to ask about all remote sessions
+	sweptAt   time.Time // when the leader last started to ask about all remote sessions
 
-	raising    atomic.Bool // a rise of the shard's level is under way
-	continuing atomic.Bool // a step of the work that commands have left is under way
-	dueing     atomic.Bool // a command for an alarm or a beat is under way
-	dueMore    atomic.Bool // the last one has left more
+	raising    atomic.Bool // a raise of the shard's level is in progress
+	continuing atomic.Bool // a step of work left by commands is in progress
+	dueing     atomic.Bool // a command for an alarm or beat is in progress
+	dueMore    atomic.Bool // the last command has left more
 
 	// Used on the host's loop only.
 	sweep     sweep
 	due       []lease.Expiry
-	waitTried time.Time // the last try of beginWait
-	dueAt     uint64    // the time of the shard, by the estimate then, at which a command for an alarm was proposed
+	waitTried time.Time // last attempt of beginWait
+	dueAt     uint64    // estimated shard time at which an alarm command was proposed
 }
 
-// stage is how far a leadership has come.
+// stage is a leadership's progress.
 type stage struct {
 	term                     uint64
 	proposed, begun, serving bool
 }
 
-// stage returns the state for a run of the tasks, in one read. Changes by other goroutines meanwhile are for the next
-// run: a leadership that has just ended must not look like a leadership with leases to restore, for a host leads a
-// term once.
+// stage returns the state for one run of the tasks, in a single read. Changes that other goroutines make meanwhile
+// are for the next run: a leadership that has just ended must not look like one with leases to restore, because a
+// host leads a term once.
 func (t *leaderTasks) stage() stage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,10 +61,10 @@ func (t *leaderTasks) stage() stage {
 
 func (t *leaderTasks) init(r *Replica) { t.r = r }
 
-// ready reports whether this host is the shard's leader, with the sessions restored.
+// ready reports whether this host leads the shard, with all sessions restored.
 func (t *leaderTasks) ready() bool { return t.serving.Load() }
 
-// begin is called when this host leads the shard.
+// begin is called when this host becomes the shard's leader.
 func (t *leaderTasks) begin(term uint64) {
 	t.r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
 		Message: "the shard's leader has just been elected again"})
@@ -79,7 +79,7 @@ func (t *leaderTasks) begin(term uint64) {
 	t.r.set.Wake()
 }
 
-// end is called when this host leads the shard no more: its clients are redirected.
+// end is called when this host no longer leads the shard: its clients are redirected.
 func (t *leaderTasks) end() {
 	t.mu.Lock()
 	t.term, t.proposed, t.begun = 0, false, false
@@ -101,20 +101,20 @@ func (t *leaderTasks) end() {
 	r.Sessions.endLeases(result)
 }
 
-// recheck asks for another check of all sessions and nodes here that may be dead.
+// recheck requests another check of all sessions and nodes here that may be dead.
 func (t *leaderTasks) recheck() {
 	t.recheckLater()
 	t.r.set.Wake()
 }
 
-// recheckLater is recheck without a wake-up, for when a check at once would be in vain.
+// recheckLater is recheck without a wake-up, for use if an immediate check would be in vain.
 func (t *leaderTasks) recheckLater() {
 	t.mu.Lock()
 	t.again = true
 	t.mu.Unlock()
 }
 
-// suspect names a session that has just appeared here, and may be dead.
+// suspect reports a session that has just appeared here, and may be dead.
 func (t *leaderTasks) suspect(id shard.SessionID) {
 	t.mu.Lock()
 	t.suspects = append(t.suspects, id)
@@ -122,7 +122,7 @@ func (t *leaderTasks) suspect(id shard.SessionID) {
 	t.r.set.Wake()
 }
 
-// over names a session that is over: a copy of its home, here or at another host, knows so.
+// over reports a session that is over, according to a replica of its home shard here or on another host.
 func (t *leaderTasks) over(id shard.SessionID) {
 	t.mu.Lock()
 	if t.term != 0 {
@@ -132,11 +132,11 @@ func (t *leaderTasks) over(id shard.SessionID) {
 	t.r.set.Wake()
 }
 
-// run does the tasks that are due now.
+// run does the due tasks.
 func (t *leaderTasks) run(now time.Time) {
 	r, s := t.r, t.stage()
 	watched := r.Hub.Len() > 0 || r.OneShots.watching.Load() > 0
-	// A leader fills its replica once its leases can count the barrier.
+	// A leader fills its replica as soon as its leases can count the barrier.
 	unfilled := !r.Filled() && (s.serving || s.term == 0 && r.Leader().Leader != 0)
 	r.fresh.check(now, watched || unfilled || s.term != 0 && r.Machine.Sessions() > 0)
 	r.endStaleWatches(now, watched)
@@ -145,7 +145,7 @@ func (t *leaderTasks) run(now time.Time) {
 	}
 }
 
-// step does the tasks of a leader at the given stage.
+// step does a leader's tasks for the given stage.
 func (t *leaderTasks) step(now time.Time, s stage) {
 	r := t.r
 	switch {
@@ -157,7 +157,7 @@ func (t *leaderTasks) step(now time.Time, s stage) {
 	case r.Machine.Term() != s.term:
 		return // a later leader's command was applied: this leadership is over, and end will be called
 	case !s.serving:
-		now = r.set.Now() // after the command was applied
+		now = r.set.Now() // read after the command was applied
 		t.restoreLeases(s.term, now)
 	}
 	r.RelyOnGrace()
@@ -173,7 +173,7 @@ func (t *leaderTasks) step(now time.Time, s stage) {
 	t.proposeQuotas()
 }
 
-// propose makes the clocks of earlier leaders void.
+// propose invalidates earlier leaders' clocks.
 func (t *leaderTasks) propose(term uint64) {
 	t.mu.Lock()
 	t.proposed = true
@@ -186,14 +186,14 @@ func (t *leaderTasks) propose(term uint64) {
 		}
 		t.mu.Unlock()
 		if applied {
-			t.r.set.Wake() // else the next tick is soon enough
+			t.r.set.Wake() // otherwise the next tick is soon enough
 		}
 	}
 	t.r.Pipeline.Lead(term, done)
 }
 
-// restoreLeases takes the sessions over: every session gets its timeout and the grace of its node before the session
-// may end.
+// restoreLeases takes over the sessions: every session gets its timeout and its node's grace period before it may
+// end.
 func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	r := t.r
 	r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
@@ -228,13 +228,14 @@ func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	}
 }
 
-// maxAwaiting is how many clients may wait for a leader that has just been elected. Others are refused, and come again.
+// maxAwaiting is the maximum number of clients that may wait for a newly elected leader. Other clients are refused,
+// and retry.
 const maxAwaiting = 4096
 
-// OnceServing calls done once this host serves as the leader of the shard, which may be at once, or leads no more. It
-// returns false, and does not call done, if this host does not lead, or too many wait. A new leader of a million
-// sessions serves half a second after its election: who waits here is served then, not after the pause of a client that
-// was refused a few times.
+// OnceServing calls done when this host serves as the shard's leader, possibly at once, or when it no longer leads.
+// It returns false, without calling done, if this host does not lead, or too many wait. A new leader with a million
+// sessions serves half a second after its election: clients that wait here are served at that time, instead of after
+// the retry pause of a repeatedly refused client.
 func (r *Replica) OnceServing(done func(serving bool)) bool {
 	t := &r.leader
 	t.mu.Lock()
@@ -252,7 +253,7 @@ func (r *Replica) OnceServing(done func(serving bool)) bool {
 }
 
 // expire ends the sessions that were silent for too long. A client with an open connection is notified at once that
-// its session is detached, and later of the end.
+// its session is detached, and later about the end.
 func (t *leaderTasks) expire(now time.Time) {
 	r := t.r
 	for {
@@ -274,8 +275,8 @@ func (t *leaderTasks) expire(now time.Time) {
 	}
 }
 
-// proposeEnd proposes the end of sessions that were silent for too long, and then of the rest if the sessions were
-// too many for one command. It returns false if the queue of the shard is full.
+// proposeEnd proposes to end sessions that were silent for too long, in several commands if one is not enough. It
+// returns false if the shard's queue is full.
 func (t *leaderTasks) proposeEnd(under uint64, ids []shard.SessionID) bool {
 	r := t.r
 	done := func(e *shard.Effect, failed protocol.Status) {
@@ -285,7 +286,7 @@ func (t *leaderTasks) proposeEnd(under uint64, ids []shard.SessionID) bool {
 			for _, id := range ids {
 				if e.Flags&shard.FlagMore != 0 && r.Machine.Liveness(id) == shard.Alive {
 					rest = append(rest, id)
-				} else if lost := r.Leases.Remove(id); lost != nil { // the session was over before
+				} else if lost := r.Leases.Remove(id); lost != nil { // the session was already over
 					lost.Reported(1)
 				}
 			}
@@ -301,17 +302,17 @@ func (t *leaderTasks) proposeEnd(under uint64, ids []shard.SessionID) bool {
 	return r.propose(&shard.Command{Kind: shard.CmdSessionsExpire, Term: under, Sessions: ids}, nil, done)
 }
 
-// continueWork proposes the next step of commands that have begun and not ended their work.
+// continueWork proposes the next step for commands whose work is not complete.
 func (t *leaderTasks) continueWork() {
 	r := t.r
 	if r.Machine.Pending() == 0 || t.continuing.Swap(true) {
 		return
 	}
-	done := func(*shard.Effect, protocol.Status) { t.continuing.Store(false) } // any work left then wakes the loop
+	done := func(*shard.Effect, protocol.Status) { t.continuing.Store(false) } // remaining work then wakes the loop
 	r.propose(&shard.Command{Kind: shard.CmdContinue}, nil, done)
 }
 
-// proposeWithdrawals removes waiters from their queues whose clients have lost the right to wait.
+// proposeWithdrawals removes waiters from their queues if their clients have lost the right to wait.
 func (t *leaderTasks) proposeWithdrawals(term uint64) {
 	r := t.r
 	t.mu.Lock()
@@ -349,8 +350,8 @@ func (t *leaderTasks) withdraw(ref shard.WaiterRef) {
 	t.r.set.Wake()
 }
 
-// endStaleWatches ends the watches of a replica that could not make sure for a long time that it is up to date: its
-// clients are better off at another host.
+// endStaleWatches ends a replica's watches if the replica could not be proven up to date for a long time: its clients
+// are better served by another host.
 func (r *Replica) endStaleWatches(now time.Time, watched bool) {
 	window, _ := r.set.timing.window()
 	if watched && r.fresh.age(now) > window+staleAfter {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// requestUpkeep has the loop check the routing and the meta shard, and search every shard for remains of dead
+// requestUpkeep makes the loop check the routing and the meta shard, and search every shard for remains of dead
 // sessions and dropped nodes.
 func (s *Set) requestUpkeep() {
 	s.upkeepDue.Store(true)
 	s.Wake()
 }
 
-// Wake has the loop go round now.
+// Wake makes the loop run a round now.
 func (s *Set) Wake() {
 	select {
 	case s.wakes <- struct{}{}:
@@ -22,7 +22,7 @@ func (s *Set) Wake() {
 	}
 }
 
-// run is the loop: it does everything with a deadline.
+// run is the loop: it handles everything with a deadline.
 func (s *Set) run() {
 	timer := time.NewTimer(Tick)
 	defer timer.Stop()
@@ -61,13 +61,13 @@ func (s *Set) run() {
 	}
 }
 
-// standstill is how long the loop of a host may stand still before other hosts may have given the host up: a policy
-// counts no host as failed that was silent for less.
+// standstill is how long a host's loop may be stalled before other hosts may have replaced the host: no policy
+// considers a host failed after a shorter silence.
 const standstill = stallAfter
 
-// rejoin is called by the loop in each round. A host that stood still may have been given up meanwhile, and another
-// group of replicas may go on with what the host led. So the host leads no data shard before other hosts have had a
-// moment to refuse the host, which ends the process. Two such hosts must not take each other for a majority.
+// rejoin is called by the loop in each round. A host that was stalled may have been replaced meanwhile, and another
+// replica group may continue with the shards that the host led. So the host leads no data shard before other hosts
+// have had time to refuse the host, which ends the process. Two such hosts must not consider each other a quorum.
 func (s *Set) rejoin(now time.Time) {
 	if s.config.Rejoin == nil {
 		return
@@ -84,12 +84,12 @@ func (s *Set) rejoin(now time.Time) {
 
 func (s *Set) stoodStill(now time.Time) bool { return s.Since(now)-s.round.Load() > int64(standstill) }
 
-// mayLead reports whether this host may propose anything in data shards, or prove anything by their barriers.
+// mayLead reports whether this host may propose in data shards, or rely on their barriers.
 func (s *Set) mayLead() bool {
 	return s.config.Rejoin == nil || !s.rejoining.Load() && !s.stoodStill(s.Now())
 }
 
-// Stir is called when something with a deadline appears. From then on the loop looks every Tick.
+// Stir is called when something with a deadline appears. From then on, the loop checks every Tick.
 func (s *Set) Stir() {
 	s.stirred.Store(true)
 	if s.resting.Load() {
@@ -97,9 +97,8 @@ func (s *Set) Stir() {
 	}
 }
 
-// rest returns how long the loop may wait for its next round, after it was idle for so long. The loop and the caller
-// of Stir each set a flag and then read the flag of the other side. So at least one side sees the flag of the other
-// side.
+// rest returns how long the loop may wait for its next round, after it was idle for the given time. The loop and the
+// caller of Stir each set a flag and then read the other's flag. So at least one side sees the other's flag.
 func (s *Set) rest(idle time.Duration) time.Duration {
 	if idle < calmAfter {
 		return Tick
@@ -111,7 +110,7 @@ func (s *Set) rest(idle time.Duration) time.Duration {
 	return calmTick
 }
 
-// calm reports whether nothing on this host has a deadline, as far as a look without a search shows.
+// calm reports whether nothing on this host has a deadline, according to a check that does not search.
 func (s *Set) calm() bool {
 	busy := func(r *Replica) bool { return !r.calm() }
 	return !s.upkeepDue.Load() && !slices.ContainsFunc(s.Replicas, busy)
@@ -138,7 +137,7 @@ func (t *leaderTasks) idle() bool {
 	return !t.again && len(t.suspects)+len(t.ended)+len(t.withdrawn)+len(t.quotas)+len(t.drops.nodes) == 0
 }
 
-// joined reports whether the host knows its cluster and is known to it.
+// joined reports whether the host and its cluster know each other.
 func (s *Set) joined() bool {
 	if !s.Meta.CaughtUp() || s.Meta.Machine.Routing().Version == 0 {
 		return false
@@ -147,7 +146,7 @@ func (s *Set) joined() bool {
 	return known && (!s.Meta.leads() || !s.Meta.mayRaise() && !s.Meta.mayFound())
 }
 
-// What Ready may say.
+// Reasons that Ready may return.
 var (
 	errNotJoined = errors.New("server: the host has not joined its cluster yet")
 	errForeign   = errors.New("server: the cluster has another id or another number of shards than this host is " +
@@ -157,11 +156,11 @@ var (
 
 // Readiness is whether a host can serve.
 type Readiness struct {
-	// Lacks is the reason why the host cannot serve, nil if the host can.
+	// Lacks is the reason why the host cannot serve, nil if it can.
 	Lacks error
 	// Away names a shard that the host cannot serve now although the meta shard answers: a shard that the host has
-	// served since its start, or a shard without a replica here. The shard may have lost its majority. Clients may
-	// come all the same, for the other shards.
+	// served since its start, or a shard without a replica here. The shard may have lost its quorum. Clients may
+	// still connect, for the other shards.
 	Away error
 }
 
@@ -198,7 +197,7 @@ func (s *Set) Readiness() (is Readiness) {
 	return is
 }
 
-// lacks returns why this host cannot serve the shard, nil if the host can. A barrier may take up to the limit.
+// lacks returns why this host cannot serve the shard, nil if it can. A barrier may take up to the limit.
 func (r *Replica) lacks(limit time.Duration) error {
 	s, l := r.set, r.Known()
 	switch {
@@ -206,7 +205,7 @@ func (r *Replica) lacks(limit time.Duration) error {
 		return fmt.Errorf("server: shard %d has no leader that this host knows of: %w", r.ID, ErrNotReady)
 	case l.Leader == s.config.Self.ID && (!r.leader.ready() || r.Pipeline.Level() < s.Meta.Machine.Level()):
 		return fmt.Errorf("server: this host begins to lead shard %d: %w", r.ID, ErrNotReady)
-	// No read needed a proof for a while.
+	// No read has needed a proof for a while.
 	case r.Holds() && r.fresh.age(s.Now()) > staleAfter && !r.fresh.confirmed(limit):
 		return fmt.Errorf("server: this host has not made sure lately that its copy of shard %d is up to date: %w",
 			r.ID, ErrNotReady)
@@ -215,32 +214,33 @@ func (r *Replica) lacks(limit time.Duration) error {
 }
 
 const (
-	// OverloadWait is how long a client is asked to wait when a queue is full.
+	// OverloadWait is how long a client is asked to wait if a queue is full.
 	OverloadWait = 20 * time.Millisecond
-	// quietWait is how long a client is asked to wait at most during the wait after a renewal.
+	// quietWait is the maximum time that a client is asked to wait during the rebuild wait.
 	quietWait = time.Second
-	// Tick is how often a host checks its clocks: leases, timers, self-checks.
+	// Tick is the interval at which a host checks its clocks: leases, timers, self-checks.
 	Tick = 50 * time.Millisecond
-	// calmTick is how often a host checks its clocks while nothing has a deadline, and nothing has happened for
-	// calmAfter: by then the outcomes of all proposals are known. It is shorter than stallAfter, so that a rest is no
-	// stall.
+	// calmTick is the interval at which a host checks its clocks while nothing has a deadline, and nothing has
+	// happened for calmAfter: by then all proposals have known outcomes. It is shorter than stallAfter, so that a
+	// long pause is not a stall.
 	calmTick  = stallAfter / 2
 	calmAfter = 3 * time.Second
-	// stallAfter is the longest time between two checks of the leases. A longer time is a stall, and the leader
-	// assumes that clients have spoken without being heard.
+	// stallAfter is the maximum time between two lease checks. A longer time is a stall, and the leader assumes that
+	// clients may have sent frames that were not read.
 	stallAfter = time.Second
-	// expireBatch bounds the list in one command.
+	// expireBatch is the maximum list length in one command.
 	expireBatch = 2000
-	// dropStep is how many things of a dropped node one command removes.
+	// dropStep is the maximum number of items of a dropped node that one command removes.
 	dropStep = 500
-	// sweepEvery is how often a leader asks about all its remote sessions and nodes even without a reason.
+	// sweepEvery is the interval at which a leader asks about all its remote sessions and nodes even without a
+	// reason.
 	sweepEvery = 30 * time.Second
-	// sweepPages bounds how many remote sessions the leader asks about in one round of the loop, in pages of
+	// sweepPages is the maximum number of remote sessions per loop round that the leader asks about, in pages of
 	// shard.MaxPage.
 	sweepPages = 8
-	// readyWait is how long a question whether a host is ready may wait for the host to make sure.
+	// readyWait is how long a readiness check may wait for the host to confirm its state.
 	readyWait = time.Second
-	// staleAfter is how long a replica with reads may go without a successful barrier. Then the replica ends its
-	// watches, so that their clients go to a host with newer state.
+	// staleAfter is how long a replica with reads may be without a successful barrier. After this time the replica
+	// ends its watches, so that clients move to a host with newer state.
 	staleAfter = 5 * time.Second
 )

@@ -19,48 +19,48 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// MetaShard is the id of the meta shard; data shards count from 1.
+// MetaShard is the meta shard's id; data shard ids start at 1.
 const MetaShard = 0
 
-// Meta is this host's copy of the meta shard.
+// Meta is this host's replica of the meta shard.
 type Meta struct {
 	set     *Set
 	Machine *meta.Machine
 	end     end
-	log     shard.Log // the field end, unless a test puts another log before it
+	log     shard.Log // the field end, unless a test puts another log in front
 
 	leadership atomic.Pointer[shard.Leadership]
 	announced  announced
-	applied    atomic.Uint64 // the index of the last entry
-	// caughtUp is the incarnation in which a barrier has shown this copy to be up to date: since the host started, or
-	// since another replica came. Before that barrier the host must not lead a shard, answer for a session or end a
-	// session: the host may not know of a longer grace.
+	applied    atomic.Uint64 // index of the last applied entry
+	// caughtUp is the incarnation in which a barrier has proven this replica up to date: since host start, or since
+	// another replica arrived. Before that barrier, the host must not lead a shard, answer for a session or end a
+	// session, because it may not know about a longer grace period.
 	caughtUp, incarnation atomic.Uint64
-	// sure is when the latest successful barrier began, in nanoseconds since the start of the host, plus one; 0:
-	// there was no barrier.
+	// sure is when the latest successful barrier began, in nanoseconds since host start, plus one; 0 means no barrier
+	// yet.
 	sure    atomic.Int64
-	rights  atomic.Pointer[access.Book] // by everything that was applied
+	rights  atomic.Pointer[access.Book] // from everything that was applied
 	digests digests
 	term    metaTerm
-	// appliedVersion is the version of the machine that the host's timing goes by.
+	// appliedVersion is the machine version on which the host's timing is based.
 	appliedVersion atomic.Uint64
 
-	// Used where batches are applied.
+	// Used while batches are applied.
 	batch          meta.Batch
 	effects        meta.Effects
-	periodsChanged bool // something that a change of timing waits for may have come
+	periodsChanged bool // something that a timing change waits for may have arrived
 
 	mu       sync.Mutex // guards the fields below
 	sequence uint64
 	inflight map[uint64]done
-	requests int // how many commands in inflight come from clients
+	requests int // number of client commands in inflight
 }
 
-// maxRequests is how many commands of clients a host has under way in the meta shard. The log takes more, so that
-// there is room for the reports of hosts.
+// maxRequests is the maximum number of concurrent client commands per host in the meta shard. The log accepts more,
+// to leave capacity for host reports.
 const maxRequests = 128
 
-// done gets the result of a command, or nil and the reason why the result is unknown. The goroutine that applies
+// done receives a command's result, or nil and the reason why the result is unknown. The goroutine that applies
 // batches calls done, so done must not block.
 type done func(e *meta.Effect, failed protocol.Status)
 
@@ -78,7 +78,7 @@ func (s *Set) newMetaReplica() *Meta {
 	return m
 }
 
-// empty makes the copy like a replica that has applied nothing.
+// empty resets the replica to the state before any entry was applied.
 func (m *Meta) empty() error {
 	saved, err := snapshotOf(meta.New())
 	if err != nil {
@@ -87,7 +87,7 @@ func (m *Meta) empty() error {
 	return m.Restore(saved)
 }
 
-// gone is called when the replica has gone. From then on this host's knowledge of the cluster grows old.
+// gone is called when the replica has left. From then on, this host's knowledge about the cluster becomes stale.
 func (m *Meta) gone() {
 	m.incarnation.Add(1)
 	m.LeadershipChanged(shard.Leadership{Term: m.Leader().Term})
@@ -95,8 +95,8 @@ func (m *Meta) gone() {
 
 func (m *Meta) leads() bool { return m.leadership.Load().Leader == m.set.config.Self.ID }
 
-// Propose hands a client's command to the log. Client commands are rare, so each command is a batch of its own. If
-// too many commands are under way, done gets OVERLOADED.
+// Propose passes a client's command to the log. Client commands are rare, so each command is a separate batch. If too
+// many commands are in progress, done gets OVERLOADED.
 func (m *Meta) Propose(c meta.Command, done done) {
 	m.mu.Lock()
 	full := m.requests == maxRequests
@@ -116,8 +116,8 @@ func (m *Meta) Propose(c meta.Command, done done) {
 	}, c)
 }
 
-// propose hands commands to the log in one batch, stamped with the term of this host. done gets the result of the first
-// command.
+// propose passes commands to the log in one batch, stamped with this host's term. done gets the first command's
+// result.
 func (m *Meta) propose(done done, commands ...meta.Command) {
 	above := func(c meta.Command) bool { return meta.LevelOf(&c) > m.Machine.Level() }
 	if slices.ContainsFunc(commands, above) {
@@ -159,7 +159,7 @@ func (m *Meta) encode(sequence uint64, stamp clock.Stamp, commands []meta.Comman
 	})
 }
 
-// recordOutcome gives a command its outcome, the first time.
+// recordOutcome sets a command's outcome, if not set yet.
 func (m *Meta) recordOutcome(sequence uint64, e *meta.Effect) {
 	m.mu.Lock()
 	done := m.inflight[sequence]
@@ -201,9 +201,9 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-// recordOutcomes gives the commands of a batch of this host their outcomes. The host goes by all effects of the batch
-// before: a client that is answered may attach a session at once, and the leases must know the grace of the session's
-// node.
+// recordOutcomes sets the outcomes for the commands in this host's batch. The host applies all effects of the batch
+// first: a client that is answered may attach a session at once, and the leases must already know the grace period of
+// the session's node.
 func (m *Meta) recordOutcomes() {
 	if m.batch.Proposer != m.set.proposer {
 		return
@@ -215,7 +215,7 @@ func (m *Meta) recordOutcomes() {
 	}
 }
 
-// handle acts on an effect, but for the outcome of the command. An error says that this replica must not go on.
+// handle acts on an effect, except for the command's outcome. An error means that this replica must not continue.
 func (m *Meta) handle(e *meta.Effect) error {
 	switch e.Kind {
 	case meta.EffectResult:
@@ -262,7 +262,7 @@ func (m *Meta) Restore(r io.Reader) error {
 	m.set.timing.reload(m.Machine)
 	m.set.quotas.reload(m.Machine)
 	m.appliedVersion.Store(m.Machine.Version())
-	// Nodes may have been dropped without an effect. Clients open their watches again, and get the news then.
+	// Nodes may have been dropped without an effect. Clients reopen their watches, and receive the changes then.
 	for _, r := range m.set.Replicas {
 		r.Hub.End(protocol.Result{Status: protocol.StatusUnavailable,
 			Message: "this host's copy of the meta shard was replaced"})
@@ -275,18 +275,18 @@ func (m *Meta) Restore(r io.Reader) error {
 // LeadershipChanged implements shard.StateMachine.
 func (m *Meta) LeadershipChanged(l shard.Leadership) {
 	m.term.changed(l, m.set.config.Self.ID)
-	m.beginTerm() // before anybody proposes in the term
+	m.beginTerm() // before any proposal in the term
 	m.leadership.Store(&l)
 	m.set.requestUpkeep()
 }
 
-// CaughtUp reports whether a barrier has shown this copy to be up to date since the host or its replica started.
+// CaughtUp reports whether a barrier has proven this replica up to date since the host or the replica started.
 func (m *Meta) CaughtUp() bool { return m.caughtUp.Load() == m.incarnation.Load() }
 
-// Rights returns the book of rights, by everything that was applied here.
+// Rights returns the book of rights, based on everything that was applied here.
 func (m *Meta) Rights() *access.Book { return m.rights.Load() }
 
-// SureFor returns how long ago the latest barrier began that showed this copy to be up to date.
+// SureFor returns the time since the start of the latest barrier that proved this replica up to date.
 func (m *Meta) SureFor(now time.Time) time.Duration {
 	begun := m.sure.Load()
 	if begun == 0 || !m.CaughtUp() {
@@ -295,7 +295,7 @@ func (m *Meta) SureFor(now time.Time) time.Duration {
 	return time.Duration(max(m.set.Since(now)-(begun-1), 0))
 }
 
-// raise raises a number to the value of to, unless it is higher already.
+// raise raises a number to the value of to, unless it is already higher.
 func raise(n *atomic.Int64, to int64) {
 	for {
 		if at := n.Load(); at >= to || n.CompareAndSwap(at, to) {
@@ -304,8 +304,8 @@ func raise(n *atomic.Int64, to int64) {
 	}
 }
 
-// Confirm calls done when this copy has everything that was committed before the call, or when Confirm could not make
-// sure.
+// Confirm calls done when this replica has everything that was committed before the call (ok), or when this could not
+// be confirmed.
 func (m *Meta) Confirm(done func(ok bool)) {
 	incarnation, begun := m.incarnation.Load(), m.set.Clock()+1
 	err := m.log.Barrier(func(err error) {
@@ -320,13 +320,13 @@ func (m *Meta) Confirm(done func(ok bool)) {
 	}
 }
 
-// confirmed reports whether this copy was up to date lately, for a caller that can wait.
+// confirmed reports whether this replica was recently up to date, for a caller that can wait.
 func (m *Meta) confirmed(limit time.Duration) bool {
 	return m.SureFor(m.set.Now()) <= staleAfter || within(limit, m.Confirm)
 }
 
-// upkeep is the work of the host for the meta shard, in every upkeep: the leader gives the cluster its slot table,
-// and every host puts itself on record.
+// upkeep is the host's work for the meta shard in every upkeep: the leader proposes the cluster's slot table, and
+// every host registers itself.
 func (m *Meta) upkeep() {
 	s := m.set
 	if !m.CaughtUp() {
@@ -344,7 +344,7 @@ func (m *Meta) upkeep() {
 		return
 	}
 	if r := m.Machine.Routing(); r.Version != 0 && (r.Cluster != s.config.Cluster || len(r.Shards) != s.config.Shards) {
-		// Two slot maps in one cluster would give one name to two shards. No client is served.
+		// Two slot maps in one cluster would map one name to two shards. No client is served.
 		if !s.foreign.Swap(true) {
 			s.log.Error("the cluster is another one than this host is configured for; it serves nobody",
 				"cluster", r.Cluster, "shards", len(r.Shards), "configured", s.config.Cluster,
@@ -365,15 +365,15 @@ func (m *Meta) upkeep() {
 	m.request(meta.Command{Kind: meta.CmdHostRegister, Host: me})
 }
 
-// AppliedIndex is the index of the last entry that was applied.
+// AppliedIndex returns the index of the last applied entry.
 func (m *Meta) AppliedIndex() uint64 { return m.applied.Load() }
 
-// Leader returns the leadership of the meta shard, as far as this host knows.
+// Leader returns the meta shard's leadership, as far as this host knows.
 func (m *Meta) Leader() shard.Leadership { return *m.leadership.Load() }
 
-// RoutingVersion grows with every change that clients route by, on all hosts alike: of the slot table, of hosts as
-// clients see them, and of the hosts with a replica of a shard. A change of leader does not count: clients learn the
-// leader from MOVED, and from the answer to ROUTING.
+// RoutingVersion increases with every change that affects client routing, identically on all hosts: changes to the
+// slot table, to hosts as clients see them, and to the hosts with a shard's replica. A leader change does not count:
+// clients learn the leader from MOVED, and from the answer to ROUTING.
 func (m *Meta) RoutingVersion() uint64 {
 	version, changed := m.Machine.Routing().Version<<32, uint64(0)
 	for _, h := range m.Machine.Hosts() {
@@ -382,7 +382,7 @@ func (m *Meta) RoutingVersion() uint64 {
 	return version | changed&(1<<32-1)
 }
 
-// AddressOf returns the address at which clients reach a host, empty if the address is not known.
+// AddressOf returns a host's client address, empty if unknown.
 func (m *Meta) AddressOf(id shard.HostID) string {
 	if id == m.set.config.Self.ID {
 		return m.set.config.Self.ClientAddress
@@ -391,12 +391,12 @@ func (m *Meta) AddressOf(id shard.HostID) string {
 	return h.ClientAddress
 }
 
-// heardMillis is the greatest age of the last answer of a host that counts as heard. A leader calls the other hosts
-// many times as often.
+// heardMillis is the maximum age of a host's last answer for the host to count as heard. A leader calls the other
+// hosts many times more often.
 const heardMillis = 2000
 
-// Hears reports whether a host has answered the leader of the meta shard lately. It is false if this host does not
-// lead, and for a host without a replica of the meta shard.
+// Hears reports whether a host has answered the meta shard leader recently. It is false if this host does not lead,
+// and for a host without a meta shard replica.
 func (m *Meta) Hears(id shard.HostID) bool {
 	t, ok := m.Machine.Topology()
 	if !ok {

@@ -10,18 +10,18 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// metaTerm is this host's leadership of the meta shard, as far as the time of the shard is concerned. The first command
-// of the term is proposed when the leadership begins. The time of the term begins when the command is applied, so no
-// command waits for the first command.
+// metaTerm is this host's leadership of the meta shard, for the purpose of shard time. The term's first command is
+// proposed when the leadership begins. The term's time begins when the command is applied, so no command waits for
+// the first one.
 type metaTerm struct {
 	mu       sync.Mutex // guards the fields below
 	number   uint64     // 0: this host does not lead
-	proposed bool       // the first command is under way
-	begun    bool       // the command was applied,
-	zero     time.Time  // at this time
+	proposed bool       // the first command is in progress
+	begun    bool       // the command was applied
+	zero     time.Time  // when it was applied
 }
 
-// changed notes the leader.
+// changed records the leader.
 func (t *metaTerm) changed(l shard.Leadership, me shard.HostID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,7 +33,7 @@ func (t *metaTerm) changed(l shard.Leadership, me shard.HostID) {
 	}
 }
 
-// begin returns the term whose first command is to be proposed; ok is false without a term to begin.
+// begin returns the term whose first command must be proposed. ok is false if there is none.
 func (t *metaTerm) begin() (number uint64, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,7 +44,7 @@ func (t *metaTerm) begin() (number uint64, ok bool) {
 	return t.number, true
 }
 
-// lost is called when the first command of a term was not applied, as far as is known.
+// lost is called when a term's first command was not applied, as far as known.
 func (t *metaTerm) lost(number uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,7 +53,7 @@ func (t *metaTerm) lost(number uint64) {
 	}
 }
 
-// applied is called when the first command of a term was applied. The first call begins the time of the term.
+// applied is called when a term's first command was applied. The first call begins the term's time.
 func (t *metaTerm) applied(number uint64, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,8 +62,8 @@ func (t *metaTerm) applied(number uint64, now time.Time) {
 	}
 }
 
-// stamp returns the stamp of a batch that is proposed now. The stamp has no term if this host does not lead, or has not
-// proposed the first command of its term.
+// stamp returns the stamp for a batch that is proposed now. The stamp has no term if this host does not lead, or has
+// not proposed its term's first command.
 func (t *metaTerm) stamp(now time.Time) (s clock.Stamp) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,7 +76,7 @@ func (t *metaTerm) stamp(now time.Time) (s clock.Stamp) {
 	return s
 }
 
-// beginTerm proposes the first command of a term of this host.
+// beginTerm proposes the first command in a term led by this host.
 func (m *Meta) beginTerm() {
 	if number, ok := m.term.begin(); ok {
 		m.propose(func(e *meta.Effect, _ protocol.Status) {

@@ -6,24 +6,24 @@ import (
 	"sync/atomic"
 )
 
-// watchRef is where the notice of a one-shot watch goes.
+// watchRef is the destination for a one-shot watch's notification.
 type watchRef struct {
 	conn    Conn
 	request uint64
-	of      shard.ObjectName // the bytes of the name count in the host's budget of watches
+	of      shard.ObjectName // the name's bytes count in the host's watch budget
 }
 
-// OneShotWatches are the watches of a shard that end with their first change.
+// OneShotWatches are a shard's watches that end with their first change.
 type OneShotWatches struct {
 	r        *Replica
-	watching atomic.Int64              // the number of watches
+	watching atomic.Int64              // number of watches
 	watches  *shard.WatchSet[watchRef] // guarded by Replica.mu
-	fired    []Conn                    // to be flushed when the lock is free; guarded by Replica.mu
-	one      [1]shard.Effect           // used where batches are applied
+	fired    []Conn                    // to be flushed after the lock is released; guarded by Replica.mu
+	one      [1]shard.Effect           // used while batches are applied
 }
 
-// With calls fn, which may add a watch. No change is lost between the reads of fn and the watch: the watch is
-// counted before fn, and a change that finds a watch counted waits for the lock.
+// With calls fn, which may add a watch. No change between fn's reads and the watch is missed: the watch is counted
+// before fn, and a change that finds a watch counted waits for the lock.
 func (osw *OneShotWatches) With(fn func()) {
 	osw.r.mu.Lock()
 	defer osw.unlockFired()
@@ -31,7 +31,7 @@ func (osw *OneShotWatches) With(fn func()) {
 	fn()
 }
 
-// Add adds a one-shot watch. A replaced watch ends with nothing known. The replica's lock is held.
+// Add adds a one-shot watch. A replaced watch ends without any news. The replica's lock is held.
 func (osw *OneShotWatches) Add(c Conn, request uint64, m *protocol.SemaphoreDescribe) {
 	of := shard.ObjectName{Node: shard.NodeID(m.NodeID), Name: string(m.Name)}
 	replaced, was := osw.watches.Add(shard.SessionID(m.SessionID), of.Node, of.Name, m.WatchData, m.WatchOwners,
@@ -44,15 +44,15 @@ func (osw *OneShotWatches) Add(c Conn, request uint64, m *protocol.SemaphoreDesc
 // count publishes the number of one-shot watches. The lock is held.
 func (osw *OneShotWatches) count() { osw.watching.Store(int64(osw.watches.Len())) }
 
-// fire appends the one notification of a watch. The lock is held; the caller releases it by unlockFired.
+// fire appends a watch's only notification. The lock is held; the caller releases it with unlockFired.
 func (osw *OneShotWatches) fire(ref watchRef, data, owners bool) {
 	osw.end(ref)
 	ref.conn.Push(ref.request, &protocol.WatchChanged{Data: data, Owners: owners})
 	osw.fired = append(osw.fired, ref.conn)
 }
 
-// unlockFired releases the lock, and then flushes the connections of fired watches. A flush may cut off a client that
-// reads too slowly, and logs the cut; nothing that could wait is done under the lock.
+// unlockFired releases the lock, and then flushes the connections of fired watches. A flush may disconnect a slow
+// client and log the disconnect; the lock must not be held during anything that could block.
 func (osw *OneShotWatches) unlockFired() {
 	fired := osw.fired
 	osw.fired = nil
@@ -63,7 +63,7 @@ func (osw *OneShotWatches) unlockFired() {
 	}
 }
 
-// notify notifies the one-shot watches of a change, or drops the watches of an ended session.
+// notify notifies one-shot watches about a change, or drops an ended session's watches.
 func (osw *OneShotWatches) notify(e *shard.Effect) {
 	osw.r.mu.Lock()
 	defer osw.unlockFired()
@@ -75,8 +75,8 @@ func (osw *OneShotWatches) notify(e *shard.Effect) {
 	osw.watches.Apply(osw.one[:], osw.fire)
 }
 
-// drop drops the watches of a session over one connection, or over all connections if c is nil, without a
-// notification. The lock is held.
+// drop drops a session's watches over one connection, or over all connections if c is nil, without a notification.
+// The lock is held.
 func (osw *OneShotWatches) drop(id shard.SessionID, c Conn) {
 	osw.watches.DropWhere(id, func(ref watchRef) bool {
 		if c != nil && ref.conn != c {
@@ -105,7 +105,7 @@ func (osw *OneShotWatches) forget() {
 	osw.watches.DropAll(func(ref watchRef) { osw.fire(ref, false, false) })
 }
 
-// end counts off a one-shot watch.
+// end decrements the count of one-shot watches.
 func (osw *OneShotWatches) end(ref watchRef) {
 	osw.r.set.config.Watches.Give(len(ref.of.Name))
 	ref.conn.Ended(ref.request)

@@ -6,22 +6,22 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// periodsStep is how many nodes one upkeep confirms.
+// periodsStep is the number of nodes confirmed per upkeep.
 const periodsStep = 1000
 
-// confirmPeriods advances changes of grace and self-check periods, and orders for new groups of shards, on their way
-// to all hosts: this host reports how far it has come, and the leader of the meta shard ends the changes that have
-// reached all hosts. Every upkeep calls confirmPeriods, because every report may be lost. DESIGN.md of shard/meta,
-// section 4, says why the procedure is safe.
+// confirmPeriods advances changes to grace and self-check periods, and orders for new shard groups, on their way to
+// all hosts: this host reports its progress, and the meta shard leader completes the changes that have reached all
+// hosts. Every upkeep calls confirmPeriods, because every report may be lost. Section 4 in shard/meta's DESIGN.md
+// explains why the procedure is safe.
 func (m *Meta) confirmPeriods() {
 	s := m.set
-	seen := m.appliedVersion.Load() // read first: everything relied on from now on is of this version or a later one
+	seen := m.appliedVersion.Load() // read first: everything relied on from now on is from this version or a later one
 	s.timing.narrow(m.Machine)
 	for _, r := range s.Replicas {
 		r.RelyOnGrace()
 	}
 	newest, heard := uint64(0), true
-	// read later than seen: what this host has seen it acts on
+	// read after seen: the host acts on everything that it has seen
 	if t, bootstrapped := m.Machine.Topology(); bootstrapped {
 		newest, heard = s.hearGroups(t.Records)
 	}
@@ -46,8 +46,8 @@ func (m *Meta) confirmPeriods() {
 	}
 }
 
-// seenByAll returns a version that every host of the cluster has reported as seen. A host without a record has
-// reported nothing; a host that was expelled leads nothing. Once the hosts are bootstrapped, all hosts have records.
+// seenByAll returns a version that every host in the cluster has reported as seen. A host without a record has
+// reported nothing; an expelled host leads nothing. After the hosts are bootstrapped, all hosts have records.
 func (m *Meta) seenByAll() uint64 {
 	least := ^uint64(0)
 	have := make(map[shard.HostID]bool)

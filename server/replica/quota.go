@@ -12,25 +12,25 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// The quotas of nodes are in the meta shard, the quotas of shards are settings of the hosts. A data shard goes by its
-// own log: the leader of each shard compares the quotas of its machine with the wanted quotas, and proposes the
-// differences. The leader does so when it begins to lead, when a node changes, when the level of the shard rises, and
-// now and then. A lost command leaves a difference behind, and is proposed again.
+// Node quotas are stored in the meta shard, shard quotas are host settings. A data shard uses the quotas in its own
+// log: each shard's leader compares its machine's quotas with the wanted quotas, and proposes the differences. It
+// does so when it begins to lead, when a node changes, when the shard's level rises, and periodically. A lost command
+// leaves a difference, and is proposed again.
 
-// quotaStep is how many changes of quotas one pass proposes.
+// quotaStep is the maximum number of quota changes proposed per pass.
 const quotaStep = 500
 
-// quotas are the quotas of the nodes with quotas of their own, as far as this host's copy of the meta shard knows.
+// quotas maps nodes to their own quotas, as far as this host's meta shard replica knows.
 type quotas struct {
 	mu    sync.Mutex
 	nodes map[shard.NodeID]shard.Limits
 }
 
-// set notes the quotas of a node, and returns whether the node has any.
+// set records a node's quotas, and returns whether the node has any.
 func (q *quotas) set(n *meta.Node) bool {
 	limits := shard.Limits{Objects: n.Config.QuotaObjects, Bytes: n.Config.QuotaBytes}
 	if limits == (shard.Limits{}) {
-		return false // a quota that was set once is never unset
+		return false // a quota that was set is never unset
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -38,14 +38,14 @@ func (q *quotas) set(n *meta.Node) bool {
 	return true
 }
 
-// forget removes a node that was dropped.
+// forget removes a dropped node.
 func (q *quotas) forget(id shard.NodeID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.nodes, id)
 }
 
-// of returns the quotas of a node.
+// of returns a node's quotas.
 func (q *quotas) of(id shard.NodeID) shard.Limits {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,7 +68,7 @@ func (q *quotas) differing(have []shard.NodeLimits) (list []shard.NodeID) {
 	return list
 }
 
-// reload reads the quotas of all nodes, after the copy of the meta shard was replaced.
+// reload reads all nodes' quotas, after the meta shard replica was replaced.
 func (q *quotas) reload(m *meta.Machine) {
 	q.mu.Lock()
 	clear(q.nodes)
@@ -83,7 +83,7 @@ func (q *quotas) reload(m *meta.Machine) {
 	}
 }
 
-// quotaChanged has the leaders on this host give their shards the quotas of a node.
+// quotaChanged makes the leaders on this host propose a node's quotas to their shards.
 func (s *Set) quotaChanged(n *meta.Node) {
 	if !s.quotas.set(n) {
 		return
@@ -93,8 +93,8 @@ func (s *Set) quotaChanged(n *meta.Node) {
 	}
 }
 
-// Quotas returns the quotas for the data shards that this host leads. Zeros stand for the defaults, even if the
-// config names the defaults.
+// Quotas returns the quotas for the data shards that this host leads. Zeros mean the defaults, even if the config
+// contains the default values.
 func (s *Set) Quotas() shard.Limits {
 	l := s.config.Quotas
 	if l.Objects == shard.DefaultShardObjects {
@@ -106,15 +106,15 @@ func (s *Set) Quotas() shard.Limits {
 	return l
 }
 
-// allowance is the memory for the shard on the other hosts with replicas.
+// allowance is the memory that the other hosts with replicas have for the shard.
 type allowance struct {
-	bytes uint64 // the least, 0 for no bound
+	bytes uint64 // the smallest value, 0 for no limit
 	all   bool   // all hosts have reported
 }
 
-// wantedLimits returns the quotas for a node in the shard. Node 0 stands for the shard itself: every host with a
-// replica needs the memory, so the least quota of bytes counts. The quota does not rise before all hosts have reported
-// to this leader: a host that is away may have the least memory.
+// wantedLimits returns a node's quotas in the shard. Node 0 is the shard itself: every host with a replica needs the
+// memory, so the smallest byte quota counts. The quota does not rise before all hosts have reported to this leader,
+// because an absent host may have the least memory.
 func (r *Replica) wantedLimits(id shard.NodeID, others allowance) shard.Limits {
 	if id != 0 {
 		return r.set.quotas.of(id)
@@ -133,7 +133,7 @@ func (r *Replica) wantedLimits(id shard.NodeID, others allowance) shard.Limits {
 	return want
 }
 
-// othersAllow returns the present allowance, and names the shard for a comparison of quotas after a change.
+// othersAllow returns the current allowance, and marks the shard for a quota comparison after a change.
 func (t *leaderTasks) othersAllow() (now allowance) {
 	now.bytes, now.all = t.r.end.allowance()
 	t.mu.Lock()
@@ -144,8 +144,8 @@ func (t *leaderTasks) othersAllow() (now allowance) {
 	return now
 }
 
-// checkQuota names a node for a comparison of quotas. It does nothing on a host that does not lead the shard: a
-// leader that begins compares all nodes.
+// checkQuota marks a node for a quota comparison. It does nothing if this host does not lead the shard: a leader
+// compares all nodes when it begins.
 func (t *leaderTasks) checkQuota(id shard.NodeID) {
 	t.mu.Lock()
 	leads := t.term != 0
@@ -158,7 +158,7 @@ func (t *leaderTasks) checkQuota(id shard.NodeID) {
 	}
 }
 
-// checkQuotas names all nodes whose quotas differ, and the shard itself.
+// checkQuotas marks all nodes whose quotas differ, and the shard itself.
 func (t *leaderTasks) checkQuotas() {
 	differing := t.r.set.quotas.differing(t.r.Machine.LimitedNodes(nil))
 	t.mu.Lock()
@@ -166,7 +166,7 @@ func (t *leaderTasks) checkQuotas() {
 	t.mu.Unlock()
 }
 
-// proposeQuotas proposes the quotas of the named nodes if they differ.
+// proposeQuotas proposes the marked nodes' quotas if they differ.
 func (t *leaderTasks) proposeQuotas() {
 	r, others := t.r, t.othersAllow()
 	named, more := t.nextQuotas()
@@ -192,7 +192,7 @@ func (t *leaderTasks) proposeQuotas() {
 	}
 }
 
-// nextQuotas takes some of the named nodes, and returns whether there are more.
+// nextQuotas takes some of the marked nodes, and returns whether there are more.
 func (t *leaderTasks) nextQuotas() (named []shard.NodeID, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -204,7 +204,7 @@ func (t *leaderTasks) nextQuotas() (named []shard.NodeID, more bool) {
 	return named, t.quotas != nil
 }
 
-// returnQuotas names nodes again whose commands were lost.
+// returnQuotas marks nodes again whose commands were lost.
 func (t *leaderTasks) returnQuotas(ids ...shard.NodeID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -216,7 +216,7 @@ func (t *leaderTasks) returnQuotas(ids ...shard.NodeID) {
 // Exceeded returns the answer to a command that would exceed a quota.
 func (r *Replica) Exceeded(c *shard.Command, q shard.Quota) *protocol.Result {
 	node, path := c.Node, "PATH"
-	if s, known := r.Machine.Session(c.Session); node == 0 && known { // a change of a session
+	if s, known := r.Machine.Session(c.Session); node == 0 && known { // a change to a session
 		node = s.Node
 	}
 	whole := q == shard.QuotaShardObjects || q == shard.QuotaShardBytes
@@ -243,7 +243,7 @@ func (r *Replica) Exceeded(c *shard.Command, q shard.Quota) *protocol.Result {
 	}
 }
 
-// grouped returns a number with commas, for people.
+// grouped formats a number with commas.
 func grouped(n uint64) string {
 	text := strconv.FormatUint(n, 10)
 	for i := len(text) - 3; i > 0; i -= 3 {

@@ -7,15 +7,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// sweep is a walk over all remote sessions. The walk goes one step in each round of the loop, so that the loop is never
-// away from its other work for long: to clients the host would seem to stand still.
+// sweep is a walk over all remote sessions. The walk advances one step per loop round, so that the loop is never busy
+// for long: otherwise clients would see the host as stalled.
 type sweep struct {
 	at      shard.Cursor
 	running bool
-	again   bool // something appeared, and the walk may be past it
+	again   bool // something appeared that the walk may have passed
 }
 
-// start has the walk begin, after the present walk if a walk is under way.
+// start starts a walk, after the current walk if one is in progress.
 func (s *sweep) start() {
 	if s.running {
 		s.again = true
@@ -24,8 +24,8 @@ func (s *sweep) start() {
 	*s = sweep{running: true}
 }
 
-// reconcile releases what dead sessions of other shards, and dropped nodes, have left here. The leader asks about the
-// suspects, about all remote sessions when a session is first seen here, and about all remote sessions now and then.
+// reconcile releases what dead sessions from other shards, and dropped nodes, have left here. The leader asks about
+// the suspects. It asks about all remote sessions when a session is first seen here, and periodically.
 func (t *leaderTasks) reconcile(now time.Time) {
 	r := t.r
 	t.mu.Lock()
@@ -56,8 +56,8 @@ func (t *leaderTasks) reconcile(now time.Time) {
 	t.reportCleared(now)
 }
 
-// SweepAge returns how long ago this host, as the leader of the shard, began to ask about all remote sessions. It is
-// false for other hosts, and before the first time.
+// SweepAge returns the time since this host, as the shard's leader, last started to ask about all remote sessions. ok
+// is false on other hosts, and before the first time.
 func (r *Replica) SweepAge(now time.Time) (age time.Duration, ok bool) {
 	t := &r.leader
 	t.mu.Lock()
@@ -65,8 +65,7 @@ func (r *Replica) SweepAge(now time.Time) (age time.Duration, ok bool) {
 	return now.Sub(t.sweptAt), t.term != 0 && !t.sweptAt.IsZero()
 }
 
-// sweepStep asks about the next remote sessions of the walk, and has the loop come back at once if there are more
-// remote sessions.
+// sweepStep asks about the walk's next remote sessions, and makes the loop continue at once if there are more.
 func (t *leaderTasks) sweepStep() {
 	s, over := &t.sweep, false
 	for page := 0; page < sweepPages && !over; page++ {
@@ -84,7 +83,7 @@ func (t *leaderTasks) sweepStep() {
 	}
 }
 
-// forgetDead proposes the release of everything that dead sessions have here.
+// forgetDead proposes to release everything that dead sessions have here.
 func (t *leaderTasks) forgetDead(dead []shard.SessionID) {
 	for len(dead) > 0 {
 		batch := dead[:min(len(dead), expireBatch)]
@@ -103,7 +102,7 @@ func (t *leaderTasks) forgetDead(dead []shard.SessionID) {
 	}
 }
 
-// known returns the sessions that are still remote sessions here.
+// known returns those of the sessions that are still remote sessions here.
 func (t *leaderTasks) known(ids []shard.SessionID) (known []shard.SessionID) {
 	for _, id := range ids {
 		if _, there := t.r.Machine.Session(id); there {

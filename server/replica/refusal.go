@@ -25,8 +25,8 @@ func (res *results) refused(c *shard.Command, e *shard.Effect) *protocol.Result 
 	return &result
 }
 
-// refusal says for people why a shard's machine refused a command, and what to do, if the machine does not; "" if the
-// status says everything.
+// refusal explains why a shard's machine refused a command, and what to do, unless the machine does so itself; "" if
+// the status is sufficient.
 func (res *results) refusal(c *shard.Command, s protocol.Status) string {
 	switch s {
 	case protocol.StatusNotFound:
@@ -67,7 +67,7 @@ func (res *results) refusal(c *shard.Command, s protocol.Status) string {
 	return ""
 }
 
-// unmet says which condition of a command the state does not meet.
+// unmet names the condition in a command that the state does not meet.
 func unmet(c *shard.Command) string {
 	switch c.Kind {
 	case shard.CmdSemaphoreCreate:

@@ -8,16 +8,16 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// When a semaphore is deleted by force, its owners are notified over their home. The notice may be lost together with
-// the leader of the semaphore's shard. So a remote session counts its losses in the log of that shard, the count goes
-// to the leader of the home with every sweep, and the home has a client look at what it holds if the home has not
-// counted as many notices.
+// When a semaphore is deleted by force, its owners are notified through their home shards. The notification may be
+// lost together with the leader of the semaphore's shard. So a remote session's losses are counted in that shard's
+// log, the count is sent to the home shard's leader with every sweep, and if the home shard has counted fewer
+// notifications, it asks the client to check its holdings.
 
-// lostHolding is the loss of a holding on its way to the home of the session.
+// lostHolding is a holding's loss on its way to the session's home shard.
 type lostHolding struct {
 	protocol.HoldingLost
-	// Shard is the shard of the holding, and Losses the number of the loss among those of the session there. Both are 0
-	// if the shard counts none.
+	// Shard is the holding's shard. Losses is the loss's number among the session's losses there. Both are 0 if the
+	// shard does not count losses.
 	Shard  uint64 `json:",omitempty"`
 	Losses uint64 `json:",omitempty"`
 }
@@ -28,7 +28,7 @@ type sessionLosses struct {
 	Sessions []shard.Loss `json:"sessions"`
 }
 
-// countLoss counts a notice about a loss in a shard, and returns whether notices before were missed.
+// countLoss counts a loss notification for a shard, and returns whether earlier notifications were missed.
 func (rs *remoteSessions) countLoss(id shard.SessionID, in, n uint64) (missed bool) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -43,22 +43,22 @@ func (rs *remoteSessions) countLoss(id shard.SessionID, in, n uint64) (missed bo
 	return n > before+1
 }
 
-// lossesOf returns how many losses of a session in a shard its client has been notified of.
+// lossesOf returns the number of a session's losses in a shard about which its client was notified.
 func (rs *remoteSessions) lossesOf(id shard.SessionID, in uint64) uint64 {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	return rs.losses[id][in]
 }
 
-// forgetLosses is called when a leadership begins: what an earlier leader has sent is not known.
+// forgetLosses is called when a leadership begins, because the notifications from an earlier leader are unknown.
 func (rs *remoteSessions) forgetLosses() {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	rs.losses = nil
 }
 
-// notifyLoss sends the loss of a holding over the connections of a session of this home. If earlier losses were
-// missed, the client is to look at what it holds.
+// notifyLoss sends a holding's loss over the connections of a session with this home shard. If earlier losses were
+// missed, the client is asked to check its holdings.
 func (se *Sessions) notifyLoss(lost *lostHolding, flush func(Conn)) {
 	id := shard.SessionID(lost.SessionID)
 	if sent := se.pushLoss(&lost.HoldingLost, flush); !sent || lost.Losses == 0 || !se.r.Leads() {
@@ -69,20 +69,20 @@ func (se *Sessions) notifyLoss(lost *lostHolding, flush func(Conn)) {
 	}
 }
 
-// pushLook has the client of a session look at what the session holds, and returns whether the client can be reached.
+// pushLook asks a session's client to check the session's holdings, and returns whether the client is reachable.
 func (se *Sessions) pushLook(id shard.SessionID, flush func(Conn)) bool {
 	return se.pushLoss(&protocol.HoldingLost{SessionID: uint64(id)}, flush)
 }
 
-// hearLosses compares the number of a session's losses in a shard with the notices. A session without a connection is
-// left for a later sweep.
+// hearLosses compares the number of a session's losses in a shard with the notifications. A session without a
+// connection is left for a later sweep.
 func (se *Sessions) hearLosses(in uint64, l shard.Loss) {
 	if l.Count > se.remoteSessions.lossesOf(l.Session, in) && se.pushLook(l.Session, func(c Conn) { c.Flush(false) }) {
 		se.remoteSessions.countLoss(l.Session, in, l.Count)
 	}
 }
 
-// sweptSessions is the directory of a sweep, and keeps the remote sessions that were asked about.
+// sweptSessions is a sweep's directory, and collects the remote sessions that were asked about.
 type sweptSessions struct {
 	set *Set
 	ids []shard.SessionID
@@ -94,8 +94,8 @@ func (ss *sweptSessions) Liveness(id shard.SessionID) shard.Liveness {
 	return ss.set.Liveness(id)
 }
 
-// sweepLosses has the homes of the remote sessions of a page hear of their losses: those of this host at once, the
-// others with the next call.
+// sweepLosses reports the losses of a page's remote sessions to their home shards: immediately on this host, with the
+// next call to other hosts.
 func (t *leaderTasks) sweepLosses(remotes []shard.SessionID) {
 	for _, l := range t.r.Machine.Losses(remotes, nil) {
 		if home := t.r.set.Of(l.Session.Slot()); home.Leads() {
@@ -119,11 +119,11 @@ func (h *HomeShards) lossesOf(ids []shard.SessionID) (list []sessionLosses) {
 	return list
 }
 
-// hearsLosses reports whether the leader of a home applies the losses in a shard itself.
+// hearsLosses reports whether a home shard's leader applies a shard's losses itself.
 func (h *HomeShards) hearsLosses(home, in *Replica) bool {
 	if home.Leads() {
 		return true
 	}
-	list := h.set.Meta.Machine.HostsOf(meta.ShardID(in.ID)) // none is known before the hosts are bootstrapped
+	list := h.set.Meta.Machine.HostsOf(meta.ShardID(in.ID)) // unknown before the hosts are bootstrapped
 	return home.reports() && (list == nil || slices.Contains(list, home.Known().Leader))
 }

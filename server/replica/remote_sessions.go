@@ -9,23 +9,23 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Holds reports whether this host has a copy of the shard.
+// Holds reports whether this host has a replica of the shard.
 func (r *Replica) Holds() bool { return r.end.on.Load() != nil }
 
-// Filled reports whether the latest read barrier of this host's replica succeeded. A replica that was just started or
+// Filled reports whether the latest read barrier on this host's replica succeeded. A replica that was just started or
 // added is not filled, nor is a partitioned replica.
 func (r *Replica) Filled() bool { return r.Holds() && r.fresh.isFilled() }
 
-// Here reports whether this host's replica of the shard answers questions about the shard's sessions.
+// Here reports whether this host's replica answers questions about the shard's sessions.
 func (r *Replica) Here() bool { return r.reports() && r.Filled() }
 
-// reports reports whether the host goes by the session ends that the host's replica of the shard has applied. Applied
-// ends are final, so the replica need not be filled.
+// reports reports whether the host relies on session ends that its replica of the shard has applied. Applied ends are
+// final, so the replica need not be filled.
 func (r *Replica) reports() bool { return r.Holds() && (!r.set.config.Apart || r.Leads()) }
 
-// Liveness implements shard.Directory. The replica of the session's home at this host answers: a replica that lags may
-// call the session unknown, but never calls a living session dead. If the replica does not know the session, is not
-// filled, or does not exist, the host asks another host too: see Set.over.
+// Liveness implements shard.Directory. This host's replica of the session's home shard answers: a replica that lags
+// may report the session as unknown, but never reports a living session as dead. If the replica does not know the
+// session, is not filled, or does not exist, the host also asks another host: see Set.over.
 func (s *Set) Liveness(id shard.SessionID) (is shard.Liveness) {
 	home := s.Of(id.Slot())
 	if home.reports() {
@@ -37,14 +37,14 @@ func (s *Set) Liveness(id shard.SessionID) (is shard.Liveness) {
 	return is
 }
 
-// remoteSessions are the sessions of a home that other hosts have asked about, by host.
+// remoteSessions are the sessions with a given home shard that other hosts have asked about, by host.
 type remoteSessions struct {
 	mu     sync.Mutex
 	byHost map[shard.HostID]map[shard.SessionID]struct{}
-	losses map[shard.SessionID]map[uint64]uint64 // the losses in each shard that clients were notified of
+	losses map[shard.SessionID]map[uint64]uint64 // losses per shard about which clients were notified
 }
 
-// note notes that a host is to be notified of the end of a session.
+// note records that a host must be notified when a session ends.
 func (rs *remoteSessions) note(id shard.SessionID, host shard.HostID) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -57,14 +57,14 @@ func (rs *remoteSessions) note(id shard.SessionID, host shard.HostID) {
 	rs.byHost[host][id] = struct{}{}
 }
 
-// forget notes that a host knows of the end of a session. The other hosts that have asked are still to be notified.
+// forget records that a host knows about a session's end. Other hosts that have asked must still be notified.
 func (rs *remoteSessions) forget(id shard.SessionID, host shard.HostID) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	delete(rs.byHost[host], id)
 }
 
-// take returns the hosts to notify of the end of a session, and forgets the session.
+// take returns the hosts to notify about a session's end, and removes the session.
 func (rs *remoteSessions) take(id shard.SessionID) (told []shard.HostID) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -78,7 +78,7 @@ func (rs *remoteSessions) take(id shard.SessionID) (told []shard.HostID) {
 	return told
 }
 
-// all returns the noted sessions.
+// all returns the recorded sessions.
 func (rs *remoteSessions) all() map[shard.SessionID]struct{} {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -89,8 +89,9 @@ func (rs *remoteSessions) all() map[shard.SessionID]struct{} {
 	return list
 }
 
-// over is called when another host has said that a session is over. That is true for ever, so it counts also if this
-// host has got a copy of the session's home meanwhile: the copy may be behind, or have got the end with a snapshot.
+// over is called when another host has reported that a session is over. An end is permanent, so it counts even if
+// this host has received a replica of the session's home shard meanwhile: that replica may lag, or may have received
+// the end in a snapshot.
 func (h *HomeShards) over(id shard.SessionID, why protocol.EndReason) {
 	home := h.set.Of(id.Slot())
 	h.set.HomeShards.mu.Lock()
@@ -107,14 +108,14 @@ func (h *HomeShards) over(id shard.SessionID, why protocol.EndReason) {
 	}
 }
 
-// boundSessions returns the sessions of this home that are bound to connections of this host.
+// boundSessions returns the sessions with this home shard that are bound to connections on this host.
 func (se *Sessions) boundSessions() []shard.SessionID {
 	se.r.mu.Lock()
 	defer se.r.mu.Unlock()
 	return slices.Collect(maps.Keys(se.bound))
 }
 
-// endBound reports the ends of bound sessions that came while another host spoke for the shard.
+// endBound reports ends of bound sessions that happened while another host was responsible for the shard.
 func (se *Sessions) endBound() {
 	for _, id := range se.boundSessions() {
 		if se.r.Machine.Liveness(id) == shard.Dead {
@@ -123,7 +124,7 @@ func (se *Sessions) endBound() {
 	}
 }
 
-// unbindAll ends the bindings of a session, and notifies their clients of the reason.
+// unbindAll ends a session's bindings, and notifies their clients of the reason.
 func (se *Sessions) unbindAll(id shard.SessionID, why protocol.EndReason) {
 	se.r.mu.Lock()
 	bound := se.bound[id]
@@ -138,7 +139,7 @@ func (se *Sessions) unbindAll(id shard.SessionID, why protocol.EndReason) {
 	}
 }
 
-// askBound asks about the sessions that are bound to connections of this host.
+// askBound asks about the sessions that are bound to connections on this host.
 func (se *Sessions) askBound() {
 	for _, id := range se.boundSessions() {
 		se.r.set.HomeShards.ask(se.r, id)

@@ -14,14 +14,14 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// A shard that has lost its majority goes on as a new group of replicas. When the records of a host have the order for
-// the group, the host closes its replica of the group before, lets the clients of sessions know what the sessions have
-// lost, and then reports that the host goes by the order. Once all hosts have reported, the leader of the group begins
-// the wait. DESIGN.md of package lease, section 7, has the argument.
+// A shard that has lost its quorum continues as a new replica group. When the records contain the order for the
+// group, a host closes its replica in the previous group, notifies the clients of sessions what the sessions have
+// lost, and then reports that it follows the order. After all hosts have reported, the group's leader begins the
+// wait. Section 7 in package lease's DESIGN.md has the argument.
 
-// Renew implements executor.Replicas. Whatever the host's replica has of the shard is applied to a machine of its own,
-// with the entries that no majority may have agreed to. The renewed state becomes the beginning of the new group; a
-// crash at any place before leaves the replica as it was, to be renewed again.
+// Renew implements executor.Replicas. Everything that the host's replica has is applied to a separate machine,
+// including entries that may never have reached a quorum. The resulting state becomes the start of the new group. A
+// crash at any earlier point leaves the replica unchanged, to be renewed again.
 func (s *Set) Renew(ctx context.Context, e *protocol.StepExecute) error {
 	ctx, cancel := s.untilClosed(ctx)
 	defer cancel()
@@ -48,7 +48,7 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepExecute) error {
 	err = s.config.Gained.Renew(ctx, at.id, e.ReplicaID, e.Rebuild.Group, &machine.Follower{Machine: old},
 		func() (shard.Saver, error) { return old.Renew(renewalOf(&e.Rebuild)) })
 	if err == nil {
-		at.data.left.Store(0) // the new group begins with a snapshot, which takes the place of what reads may rely on
+		at.data.left.Store(0) // the new group begins with a snapshot, which replaces what reads may rely on
 		err = s.open(at)
 	}
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepExecute) error {
 	return nil
 }
 
-// renewalOf returns how the machine of a shard is renewed. Counters jump over all that the shard may have given since
-// they were counted last.
+// renewalOf returns the parameters for rebuilding a shard's machine. Counters skip everything that the shard may have
+// assigned since they were last counted.
 func renewalOf(r *protocol.Rebuild) machine.Renewal {
 	return machine.Renewal{
 		Group: r.Group, Jump: machine.JumpOver(millis(r.CountedMillis)),
@@ -72,7 +72,7 @@ func renewalOf(r *protocol.Rebuild) machine.Renewal {
 	}
 }
 
-// untilClosed returns a context that ends when the host closes, and not with the context of a call.
+// untilClosed returns a context that ends when the host closes, instead of with a call's context.
 func (s *Set) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
@@ -85,8 +85,8 @@ func (s *Set) untilClosed(ctx context.Context) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
-// stop closes the replica of a seat. The state is kept for a moment, and the data until the replica is discarded. The
-// caller has the token of changing.
+// stop closes a seat's replica. The state is kept for leftFor, and the data until the replica is discarded. The
+// caller holds the token in changing.
 func (s *seat) stop() error {
 	if err := s.end.Close(); err != nil {
 		return fmt.Errorf("server: shard %d: %w", s.id, err)
@@ -95,7 +95,7 @@ func (s *seat) stop() error {
 	return nil
 }
 
-// retire closes this host's replica of a shard, beside the loop, if the replica is of an earlier group.
+// retire closes this host's replica of a shard, outside the loop, if the replica is from an earlier group.
 func (s *Set) retire(id hosts.ShardID, earlier func(replica uint64) bool) {
 	s.retiring.Go(func() {
 		defer s.change()()
@@ -113,7 +113,7 @@ func (s *Set) retire(id hosts.ShardID, earlier func(replica uint64) bool) {
 	})
 }
 
-// retireAnnounced closes the replica if a leader of a later group has announced itself. The records may come later.
+// retireAnnounced closes the replica if a leader in a later group has announced itself. The records may arrive later.
 func (r *Replica) retireAnnounced() {
 	earlier := func(uint64) bool {
 		own, known := r.Leader(), r.announced.leadership.Load()
@@ -124,8 +124,8 @@ func (r *Replica) retireAnnounced() {
 	}
 }
 
-// hearGroups acts on the groups of shards that the records know. hearGroups returns the version of the last order for a
-// group that waits, and whether this host has acted on all orders. Called on the host's loop.
+// hearGroups acts on the shard groups in the records. It returns the version of the last order for a waiting group,
+// and whether this host has acted on all orders. Called on the host's loop.
 func (s *Set) hearGroups(records *hosts.Records) (ordered uint64, heard bool) {
 	heard = true
 	groups := make(map[hosts.ShardID]uint64)
@@ -143,7 +143,7 @@ func (s *Set) hearGroups(records *hosts.Records) (ordered uint64, heard bool) {
 			s.retire(on.ID, func(replica uint64) bool { return replica < on.First })
 		}
 	}
-	s.lost.Store(&lost) // before the sessions are listed: an attach that comes later reads it
+	s.lost.Store(&lost) // before the sessions are listed: a later attach reads it
 	s.groups = groups
 	for _, fence := range begun {
 		for _, r := range s.Replicas {
@@ -153,7 +153,7 @@ func (s *Set) hearGroups(records *hosts.Records) (ordered uint64, heard bool) {
 	return ordered, heard
 }
 
-// holding returns the running replica of a data shard, or nil.
+// holding returns a data shard's running replica, or nil.
 func (s *Set) holding(id hosts.ShardID) *running {
 	if id == hosts.Meta || uint64(id) > uint64(len(s.Replicas)) {
 		return nil
@@ -161,8 +161,8 @@ func (s *Set) holding(id hosts.ShardID) *running {
 	return s.Replicas[id-1].end.on.Load()
 }
 
-// Lost returns an order id of each shard that was made anew and waits: what a session held there under a lower one is
-// lost.
+// Lost returns one order id per rebuilt shard that waits: a session has lost everything that it held there under a
+// lower order id.
 func (s *Set) Lost() []uint64 {
 	if lost := s.lost.Load(); lost != nil {
 		return *lost
@@ -170,8 +170,8 @@ func (s *Set) Lost() []uint64 {
 	return nil
 }
 
-// pushLost lets the clients of this home's sessions know that the sessions hold nothing more below an order id. The
-// push stands before every later answer to a ping.
+// pushLost notifies the clients of sessions with this home shard that the sessions no longer hold anything below an
+// order id. The push precedes every later answer to a ping.
 func (r *Replica) pushLost(fence uint64) {
 	reachable := make(map[shard.SessionID]struct{})
 	for _, id := range append(r.Sessions.boundSessions(), r.Leases.Attached()...) {
@@ -183,8 +183,8 @@ func (r *Replica) pushLost(fence uint64) {
 	}
 }
 
-// beginWait begins the wait of a shard that was made anew, once all hosts go by the order for the group, and reports
-// the end of the wait. An operator may end the wait before.
+// beginWait begins a rebuilt shard's wait after all hosts follow the order for the group, and reports the end of the
+// wait. An operator may end the wait earlier.
 func (t *leaderTasks) beginWait(term uint64, now time.Time) {
 	r, m := t.r, t.r.set.Meta
 	g := r.Machine.Group()
@@ -213,10 +213,10 @@ func (t *leaderTasks) beginWait(term uint64, now time.Time) {
 	r.propose(&c, nil, func(*shard.Effect, protocol.Status) {})
 }
 
-// waitEvery is the time between two tries to begin or to end a wait.
+// waitEvery is the time between attempts to begin or end a wait.
 const waitEvery = 200 * time.Millisecond
 
-// endWait is called where batches are applied. When the wait after a renewal is over, the sessions of before have
+// endWait is called when batches are applied. When the rebuild wait is over, sessions from before the rebuild have
 // ended without an event.
 func (r *Replica) endWait() {
 	if r.rebuilding = r.groupWaits(); r.rebuilding {
@@ -233,8 +233,8 @@ func (r *Replica) groupWaits() bool {
 	return g.Waits(r.Machine.Time())
 }
 
-// WaitsFor returns why a shard that was made anew grants nothing yet, and for how much longer at the least. The
-// reason is empty if the shard grants.
+// WaitsFor returns why a rebuilt shard grants nothing yet, and the minimum remaining time. The reason is empty if the
+// shard grants.
 func (r *Replica) WaitsFor() (why string, left time.Duration) {
 	g, now := r.Machine.Group(), r.EstimatedTime()
 	if !g.Waits(now) {
@@ -251,7 +251,7 @@ func (r *Replica) WaitsFor() (why string, left time.Duration) {
 	return why, left
 }
 
-// unheardOf names the hosts that do not go by the order for the present group of a shard.
+// unheardOf names the hosts that do not follow the order for a shard's current group.
 func (m *Meta) unheardOf(id hosts.ShardID) (names string) {
 	on := m.Machine.ShardRecord(id)
 	for _, h := range m.Machine.Hosts() {

@@ -21,15 +21,15 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// Replica is this host's copy of one data shard, and the work of the host for the shard, whether the host leads or
-// follows.
+// Replica is this host's replica of one data shard, with all work that the host does for the shard as leader or
+// follower.
 type Replica struct {
 	set      *Set
 	ID       uint64
 	slots    shard.SlotSet
 	Machine  *machine.Machine
 	end      end
-	log      shard.Log // the field end, unless a test puts another log before it
+	log      shard.Log // the field end, unless a test puts another log in front
 	Pipeline *pipeline.Pipeline
 	Leases   *lease.Table
 	fresh    *freshness
@@ -38,8 +38,8 @@ type Replica struct {
 	leader   leaderTasks
 	digests  digests
 	timeouts timeouts
-	left     atomic.Int64  // when the replica here has gone, by Set.Since; 0 if its state is not kept
-	asking   chan struct{} // has a place for each question about a session with its home here
+	left     atomic.Int64  // when the replica here left, by Set.Since; 0 if its state is not kept
+	asking   chan struct{} // has a slot for each question about a session with its home shard here
 
 	Sessions Sessions
 	Lookup   Lookup
@@ -48,22 +48,22 @@ type Replica struct {
 
 	leadership atomic.Pointer[shard.Leadership]
 	announced  announced
-	applied    atomic.Uint64 // the index of the last entry
-	beats      atomic.Uint64 // how many beats were proposed
-	served     atomic.Bool   // this host could serve the shard once since the start of the host
+	applied    atomic.Uint64 // index of the last applied entry
+	beats      atomic.Uint64 // number of proposed beats
+	served     atomic.Bool   // this host has been able to serve the shard once since host start
 
-	// Used where batches are applied, by one goroutine at a time.
+	// Used while batches are applied, by one goroutine at a time.
 	batch      shard.Batch
 	effects    shard.Effects
 	dirty      []Conn
-	awake      uint64 // the last alarm that the loop was woken for
-	rebuilding bool   // the wait after a rebuild was not over
-	// nextAlarm returns the time of the shard at which the next alarm is due: of the machine, unless a test says it.
+	awake      uint64 // the last alarm for which the loop was woken
+	rebuilding bool   // the rebuild wait was not over
+	// nextAlarm returns the shard time at which the next alarm is due: from the machine, unless a test replaces it.
 	nextAlarm func() (at uint64, ok bool)
 	results   results
 	pushes
 
-	mu sync.Mutex // guards fields of Sessions, OneShots and waits, as they say
+	mu sync.Mutex // guards fields in Sessions, OneShots and waits, as documented there
 }
 
 // pushes are reused for every push, because an encoder takes pointers.
@@ -114,7 +114,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	return r
 }
 
-// empty makes the copy like a replica that has applied nothing, unless reads may still rely on the copy.
+// empty resets the replica to the state before any entry was applied, unless reads may still rely on its state.
 func (r *Replica) empty() error {
 	if r.left.Load() != 0 {
 		return errLeft
@@ -126,7 +126,7 @@ func (r *Replica) empty() error {
 	return r.Restore(saved)
 }
 
-// gone is called when the replica has gone. Its clients are better off at other hosts.
+// gone is called when the replica has left. Its clients are better served by other hosts.
 func (r *Replica) gone() {
 	r.fresh.forget()
 	r.left.Store(r.set.Clock())
@@ -137,10 +137,10 @@ func (r *Replica) gone() {
 	r.Inboxes.End(replicaGone)
 }
 
-// Leads reports whether this host takes itself for the leader of the shard.
+// Leads reports whether this host believes that it leads the shard.
 func (r *Replica) Leads() bool { return r.leadership.Load().Leader == r.set.config.Self.ID }
 
-// noteLevel sets the level of the pipeline to the level of the shard, as far as this replica has applied its log.
+// noteLevel sets the pipeline's level to the shard's level, as far as this replica has applied its log.
 func (r *Replica) noteLevel() { r.Pipeline.SetLevel(r.Machine.Level()) }
 
 // Apply implements shard.StateMachine.
@@ -168,7 +168,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 		if err := r.complete(ops); err != nil {
 			return r.set.Halt(err)
 		}
-		r.effects.Reset() // at once: the memory of a burst is not kept until the next batch
+		r.effects.Reset() // at once: a burst's memory is not kept until the next batch
 		if ops != nil {
 			r.Pipeline.Completed(ops)
 		}
@@ -183,8 +183,8 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-// complete sends the clients of this host the effects of the batch, in order. An error says that this replica must
-// not go on.
+// complete sends the batch's effects to this host's clients, in order. An error means that this replica must not
+// continue.
 func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 	results := 0
 	for i := range r.effects.List {
@@ -201,8 +201,8 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLead:
 				r.Leases.Seen(command.Term)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionUpdate:
-				// No matter which host proposed the command, and even if no client waits for the result: the client
-				// may rely on the timeout from its next attach on.
+				// This is independent of which host proposed the command, and of whether a client waits for the
+				// result: the client may rely on the timeout from its next attach on.
 				r.Leases.SetTimeout(command.Session, millis(command.Timeout), r.set.Now())
 				r.timeouts.applied(command.Timeout, command.Session)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionCreate:
@@ -211,7 +211,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				}
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
 				r.noteLevel()
-				r.leader.recheck() // the leader gives the shard everything new in the level
+				r.leader.recheck() // the leader proposes the shard everything that is new in the level
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
 				r.takeDigest(command.Count)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestCompare:
@@ -240,7 +240,8 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				r.Sessions.ended(e)
 			}
 		case shard.EffectSessionSeen:
-			// The session may have ended at its home before it came here. The home reports a later end.
+			// The session may have ended in its home shard before it arrived here. The home shard reports a later
+			// end.
 			if r.Leads() {
 				r.leader.suspect(e.Session)
 			}
@@ -264,14 +265,14 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 	return differs
 }
 
-// broken adds the shard to an error that keeps the replica from going on.
+// broken adds the shard to an error that keeps the replica from continuing.
 func (r *Replica) broken(err error) error { return fmt.Errorf("server: shard %d: %w", r.ID, err) }
 
-// errBrokenBatch is wrapped by the error about results that do not belong to the commands of their batch.
+// errBrokenBatch is wrapped by the error for results that do not belong to their batch's commands.
 var errBrokenBatch = errors.New("server: the results of a batch are not those of its commands")
 
-// abortReason is why an owner or a waiter lost its place: if the machine says that the semaphore was deleted, the
-// whole node may have been dropped.
+// abortReason returns why an owner or waiter lost its position. If the machine reports a deleted semaphore, the whole
+// node may have been dropped.
 func (r *Replica) abortReason(e *shard.Effect, by protocol.AbortReason) protocol.AbortReason {
 	if by != protocol.AbortDeleted {
 		return by
@@ -279,7 +280,7 @@ func (r *Replica) abortReason(e *shard.Effect, by protocol.AbortReason) protocol
 	switch r.batch.Commands[e.Op].Kind {
 	case shard.CmdNodeDrop:
 		return protocol.AbortNodeDropped
-	case shard.CmdContinue: // of work that a deletion or a drop has begun
+	case shard.CmdContinue: // work that a deletion or a drop has begun
 		if r.set.Meta.Machine.NodeAlive(e.Node) == meta.NodeIsDead {
 			return protocol.AbortNodeDropped
 		}
@@ -287,8 +288,8 @@ func (r *Replica) abortReason(e *shard.Effect, by protocol.AbortReason) protocol
 	return by
 }
 
-// propose queues a command of the host itself, or of the source of a connection, and flushes the pipeline. done gets
-// the result, or the reason why the result is unknown; done may be nil. If the queue is full done gets OVERLOADED,
+// propose queues a command from the host itself or from a connection's source, and flushes the pipeline. done gets
+// the result, or the reason why the result is unknown; done may be nil. If the queue is full, done gets OVERLOADED,
 // and propose returns false.
 func (r *Replica) propose(c *shard.Command, from *pipeline.Source,
 	done func(e *shard.Effect, failed protocol.Status)) bool {
@@ -303,19 +304,19 @@ func (r *Replica) propose(c *shard.Command, from *pipeline.Source,
 	return true
 }
 
-// Mark notes that the connection is to be flushed at the end of the batch.
+// Mark records that the connection must be flushed at the end of the batch.
 func (r *Replica) Mark(c Conn) {
 	if c.Mark() {
 		r.dirty = append(r.dirty, c)
 	}
 }
 
-// flushesHere is for how many connections the goroutine that applies batches makes the system calls itself. Waking an
-// event loop takes longer than two or three calls, but many calls would keep the next batch waiting.
+// flushesHere is the number of connections for which the goroutine that applies batches makes the system calls
+// itself. Waking an event loop takes longer than two or three calls, but many calls would delay the next batch.
 const flushesHere = 4
 
-// flushDirty sends the appended bytes of connections. If another shard marked a connection meanwhile, the flush of
-// the other shard sends everything that was appended before the mark was lifted.
+// flushDirty sends the appended bytes to their connections. If another shard has marked a connection meanwhile, that
+// shard's flush sends everything appended before the mark was removed.
 func (r *Replica) flushDirty() {
 	few := len(r.dirty) <= flushesHere
 	for i, c := range r.dirty {
@@ -329,11 +330,11 @@ func (r *Replica) flushDirty() {
 // PrepareSnapshot implements shard.StateMachine.
 func (r *Replica) PrepareSnapshot() (shard.Snapshot, error) { return r.Machine.PrepareSnapshot() }
 
-// Restore implements shard.StateMachine. Watches and waiters of this host missed some changes.
+// Restore implements shard.StateMachine. Watches and waiters on this host missed some changes.
 func (r *Replica) Restore(from io.Reader) error {
 	restore := r.Machine.Restore
 	if r.set.config.Fits != nil && r.set.config.Fits(r.Machine.Usage(0).Bytes) != nil {
-		r.fresh.forget() // relaxed reads go to other hosts
+		r.fresh.forget() // relaxed reads use other hosts
 		restore = r.Machine.RestoreInPlace
 	}
 	if err := restore(from); err != nil {
@@ -352,7 +353,7 @@ func (r *Replica) Restore(from io.Reader) error {
 	r.rebuilding = r.groupWaits()
 	r.Hub.Restored(time.Now())
 	for _, x := range r.set.Replicas {
-		x.leader.recheck() // remote sessions there may have ended with the snapshot
+		x.leader.recheck() // the snapshot may have ended remote sessions there
 	}
 	return nil
 }
@@ -361,7 +362,7 @@ func (r *Replica) Restore(from io.Reader) error {
 func (r *Replica) LeadershipChanged(l shard.Leadership) {
 	me := r.set.config.Self.ID
 	if l.Leader == me {
-		r.Pipeline.Elect(l.Term) // before clients find that this host leads
+		r.Pipeline.Elect(l.Term) // before clients learn that this host leads
 	}
 	before := r.leadership.Swap(&l)
 	if l.Leader != before.Leader {
@@ -381,18 +382,18 @@ func (r *Replica) LeadershipChanged(l shard.Leadership) {
 // Serving reports whether this host leads the shard, with the sessions restored: sessions may attach.
 func (r *Replica) Serving() bool { return r.leader.ready() }
 
-// Confirm makes a read barrier. ok says whether the replica is up to date with the moment of the call, led whether
-// this host may speak as the leader.
+// Confirm makes a read barrier. ok means that the replica is up to date as of the call; led means that this host may
+// act as the leader.
 func (r *Replica) Confirm(done func(ok, led bool)) { r.fresh.confirm(done) }
 
-// ProofAge is how long ago the latest successful barrier began; a very long time if there was no barrier.
+// ProofAge returns the time since the latest successful barrier began, or a very long time if there was no barrier.
 func (r *Replica) ProofAge(now time.Time) time.Duration { return r.fresh.age(now) }
 
 // Len returns the number of one-shot watches.
 func (osw *OneShotWatches) Len() int64 { return osw.watching.Load() }
 
-// AppliedIndex is the index of the last entry that was applied.
+// AppliedIndex returns the index of the last applied entry.
 func (r *Replica) AppliedIndex() uint64 { return r.applied.Load() }
 
-// Leader returns the leadership of the shard, as far as this host knows.
+// Leader returns the shard's leadership, as far as this host knows.
 func (r *Replica) Leader() shard.Leadership { return *r.leadership.Load() }

@@ -10,12 +10,12 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// A host reports to the meta shard which of its changes the host goes by, and what the data shards need that the host
-// leads. The leader of the meta shard proposes the commands of a report, with the stamp of its term. A report may be
-// lost, or take effect late or twice; DESIGN.md of shard/meta, section 3, says for each command why that does no harm.
+// A host reports to the meta shard which of its changes the host follows, and what the data shards led by the host
+// need. The meta shard leader proposes a report's commands, stamped with its term. A report may be lost, or take
+// effect late or twice; section 3 in shard/meta's DESIGN.md explains for each command why this is harmless.
 
-// request gives the meta shard commands that may be lost: the caller checks whether the commands took effect. A host
-// that does not lead the meta shard reports the commands to the leader.
+// request proposes meta shard commands that may be lost: the caller checks whether they took effect. A host that does
+// not lead the meta shard reports the commands to the leader.
 func (m *Meta) request(commands ...meta.Command) {
 	if m.leads() {
 		m.propose(func(e *meta.Effect, _ protocol.Status) {
@@ -34,8 +34,8 @@ func (m *Meta) request(commands ...meta.Command) {
 	}
 }
 
-// Reported returns the commands of another host's report. An expelled host, a replaced data directory, and a command
-// that the host may not report are refused.
+// Reported returns the commands in another host's report. It refuses an expelled host, a replaced data directory, and
+// commands that the host may not report.
 func (m *Meta) Reported(from shard.HostID, i hosts.Incarnation, report []byte) ([]meta.Command, error) {
 	h := m.Machine.HostRecord(from)
 	if m.Machine.Bootstrapped() && (h == nil || h.Refused() || h.Incarnation != i) {
@@ -56,8 +56,8 @@ func (m *Meta) Reported(from shard.HostID, i hosts.Incarnation, report []byte) (
 	return b.Commands, nil
 }
 
-// mayReport reports whether a host may report a command: the command is about the host, or about a data shard, whose
-// leader may be any host.
+// mayReport reports whether a host may report a command: the command is about the host itself, or about a data shard,
+// whose leader may be any host.
 func mayReport(from shard.HostID, c *meta.Command) bool {
 	switch r := c.Request.(type) {
 	case *meta.ShardBound:

@@ -8,15 +8,15 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// results answer requests whose commands were applied, by one goroutine at a time.
+// results answers requests whose commands were applied. Used by one goroutine at a time.
 type results struct {
 	r *Replica
 	// answer is reused for every answer, because an encoder takes pointers.
 	answer  protocol.Answer
-	answers [protocol.MaxRequestKind + 1]protocol.AnswerMessage // the places in answer, by the kind of request
+	answers [protocol.MaxRequestKind + 1]protocol.AnswerMessage // pointers into answer, by request kind
 }
 
-// init finds the places of answers to mutations in the one answer that is used again.
+// init sets the pointers to mutation answers within the reusable answer.
 func (res *results) init() {
 	for k := range res.answers {
 		res.answer.Kind = protocol.Kind(k).Answer()
@@ -24,8 +24,8 @@ func (res *results) init() {
 	}
 }
 
-// waitsElsewhere is the answer to an acquire that waits, when its session has been detached from the connection:
-// after the earlier notification the client would wait for an outcome in vain.
+// waitsElsewhere is the answer to a queued acquire whose session has been detached from the connection. After the
+// earlier notification, the client would wait for an outcome in vain.
 var waitsElsewhere = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "the session does not act over this connection any more; its place " +
 		"in the queue stays",
@@ -50,7 +50,7 @@ func (res *results) complete(o *pipeline.Op, command *shard.Command, e *shard.Ef
 	if e.Flags&shard.FlagQueued == 0 {
 		c.Answer(o.Ticket, answer)
 	} else if c.AnswerBound(command.Session, o.Ticket, answer) {
-		// After the answer: from here on other goroutines may push the outcome.
+		// After the answer: from here on, other goroutines may push the outcome.
 		res.r.waits.add(command.Session, waiting{number: command.Number, conn: c, request: o.Request, since: o.Started})
 		res.r.waits.withdraw(&shard.WaiterRef{Node: command.Node, Name: command.Name, Session: command.Session,
 			Order: e.Order, Number: command.Number}, c) // the right may have been revoked meanwhile
@@ -60,8 +60,8 @@ func (res *results) complete(o *pipeline.Op, command *shard.Command, e *shard.Ef
 	res.r.Mark(c)
 }
 
-// WillWait reports whether a command, once applied, would only wait for other commands, and none is proposed at once.
-// Then the command can be delayed.
+// WillWait reports whether a command, once applied, would only wait for other commands, while none is about to be
+// proposed. Such a command can be delayed.
 func (r *Replica) WillWait(k protocol.Kind, c *shard.Command) bool {
 	waits := mutation.All[k].Waits
 	return waits != mutation.NeverWaits && !r.Pipeline.Urgent() && waits.WillWait(r.Machine, c, r.Pipeline.Delayed())
@@ -79,7 +79,7 @@ func (r *Replica) Unchanged(c *shard.Command) protocol.AnswerMessage {
 	case !same:
 		return nil
 	case c.Kind == shard.CmdRolloutReport:
-		return &r.results.answer.RolloutReport // without content, and never written to
+		return &r.results.answer.RolloutReport // without content, and never modified
 	}
 	return &protocol.RolloutPollAnswer{
 		Target: protocol.RolloutTarget{

@@ -12,22 +12,22 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// Sessions are the sessions of a home shard over connections of this host, and the hosts that asked about sessions.
+// Sessions tracks a home shard's sessions over this host's connections, and the hosts that asked about sessions.
 type Sessions struct {
 	r *Replica
-	// guarded by Replica.mu; may have the connection that the session is attached over
+	// guarded by Replica.mu; may include the connection over which the session is attached
 	bound          map[shard.SessionID][]Conn
 	remoteSessions remoteSessions
 }
 
-// EndSession proposes the end of a session at once, for the commands of a connection or, if from is nil, for the host
+// EndSession proposes to end a session immediately, on behalf of a connection's source or, if from is nil, the host
 // itself.
 func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags shard.CommandFlags,
 	done func(e *shard.Effect, failed protocol.Status)) {
 	r.propose(&shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}, from, done)
 }
 
-// ended notifies the connections of a session that the session is over.
+// ended notifies a session's connections that the session is over.
 func (se *Sessions) ended(e *shard.Effect) {
 	se.r.waits.forgetSession(e.Session)
 	se.r.Inboxes.NoteSession(e.Session)
@@ -66,7 +66,7 @@ func (se *Sessions) reportEnd(id shard.SessionID, c Conn) {
 	se.r.Mark(c)
 }
 
-// ForgetSession drops the waits and watches of a session through one connection, in all shards.
+// ForgetSession drops a session's waits and watches through one connection, in all shards.
 func (s *Set) ForgetSession(id shard.SessionID, c Conn) {
 	for _, r := range s.Replicas {
 		r.waits.forget(id, c)
@@ -87,15 +87,15 @@ func (se *Sessions) reportLoss(e *shard.Effect, why protocol.AbortReason) {
 	}
 	switch {
 	case !se.r.reports():
-		return // the hosts whose copies count say so
+		return // reported by the hosts whose replicas count
 	case se.r.Leads() && !se.r.set.HomeShards.hearsLosses(home, se.r):
 		se.r.set.HomeShards.sendLoss(home, se.r.lost)
 	}
 	home.Sessions.notifyLoss(&se.r.lost, se.r.Mark)
 }
 
-// pushLoss sends the loss of a holding over the connections of a session of this home, and flushes the connections.
-// pushLoss returns whether there is a connection.
+// pushLoss sends a holding's loss over the connections of a session with this home shard, and flushes the
+// connections. pushLoss returns whether there is a connection.
 func (se *Sessions) pushLoss(lost *protocol.HoldingLost, flush func(Conn)) (sent bool) {
 	id, over := shard.SessionID(lost.SessionID), Conn(nil)
 	push := func(c Conn) {
@@ -120,8 +120,8 @@ func (se *Sessions) pushLoss(lost *protocol.HoldingLost, flush func(Conn)) (sent
 	return sent
 }
 
-// detachSilent notifies a client that was silent for too long that its session is detached. The connection stays on
-// the list for notification of the session's end.
+// detachSilent notifies a client that was silent for too long that its session is detached. The connection stays
+// listed, to be notified when the session ends.
 func (se *Sessions) detachSilent(id shard.SessionID, holder *lease.Holder) {
 	if c, ok := holder.Owner.(Conn); ok {
 		node, bound := c.Unbind(id)
@@ -137,8 +137,8 @@ func (se *Sessions) detachSilent(id shard.SessionID, holder *lease.Holder) {
 	holder.Reported(1)
 }
 
-// ReportLost notifies a client that its session is detached from the connection, and notifies the holder of the
-// report.
+// ReportLost notifies a client that its session is detached from the connection, and reports the notification to the
+// holder.
 func (se *Sessions) ReportLost(id shard.SessionID, holder *lease.Holder, why protocol.Result) {
 	if c, ok := holder.Owner.(Conn); ok {
 		se.Detach(id, c, why)
@@ -147,8 +147,8 @@ func (se *Sessions) ReportLost(id shard.SessionID, holder *lease.Holder, why pro
 	holder.Reported(1)
 }
 
-// Detach detaches a session from a connection and sends the reason, unless the session came back over the connection
-// meanwhile; the caller flushes.
+// Detach detaches a session from a connection and sends the reason, unless the session has reattached over the
+// connection meanwhile; the caller flushes.
 func (se *Sessions) Detach(id shard.SessionID, c Conn, why protocol.Result) {
 	if c.Detach(id, se.r, why) {
 		se.RemoveBound(id, c)
@@ -156,7 +156,7 @@ func (se *Sessions) Detach(id shard.SessionID, c Conn, why protocol.Result) {
 	}
 }
 
-// endLeases ends the leases of a leader, and notifies the clients of the sessions.
+// endLeases ends a leader's leases, and notifies the sessions' clients.
 func (se *Sessions) endLeases(why protocol.Result) {
 	for _, lost := range se.r.Leases.Unlead() {
 		if c, ok := lost.Holder.Owner.(Conn); ok {
@@ -169,8 +169,8 @@ func (se *Sessions) endLeases(why protocol.Result) {
 	}
 }
 
-// reportMissedEnds notifies the connections of bound sessions, and the hosts that have asked, if the end of a session
-// came with a snapshot.
+// reportMissedEnds notifies bound sessions' connections, and the hosts that have asked, about session ends that
+// arrived in a snapshot.
 func (se *Sessions) reportMissedEnds() {
 	var over []shard.SessionID
 	watched := se.remoteSessions.all()
@@ -190,8 +190,8 @@ func (se *Sessions) reportMissedEnds() {
 	se.r.flushDirty()
 }
 
-// Bind lets a session act over a connection without an attach, or only get the session's end if the
-// binding is silent. False: the session has just ended, or the connection is gone.
+// Bind lets a session act over a connection without an attach, or only receive the session's end if the binding is
+// silent. It returns false if the session has just ended, or the connection is closed.
 func (se *Sessions) Bind(id shard.SessionID, node shard.NodeID, silent bool, c Conn) bool {
 	if c.Acts(id) {
 		return true
@@ -205,8 +205,8 @@ func (se *Sessions) Bind(id shard.SessionID, node shard.NodeID, silent bool, c C
 	if se.r.set.AfterBind != nil {
 		se.r.set.AfterBind()
 	}
-	// The end of a session reads the list after the machine has removed the session. So either the end finds this
-	// connection in the list, or the check below finds the session gone.
+	// A session end reads the list after the machine has removed the session. So either the end finds this connection
+	// in the list, or the check below finds that the session has ended.
 	if !bound || !se.stillThere(id) {
 		c.Unbind(id)
 		se.RemoveBound(id, c)
@@ -217,7 +217,7 @@ func (se *Sessions) Bind(id shard.SessionID, node shard.NodeID, silent bool, c C
 	return true
 }
 
-// RemoveBound removes a connection from the list of connections that a session is bound to.
+// RemoveBound removes a connection from the list of connections to which a session is bound.
 func (se *Sessions) RemoveBound(id shard.SessionID, c Conn) {
 	se.r.mu.Lock()
 	defer se.r.mu.Unlock()
@@ -232,7 +232,7 @@ func (se *Sessions) RemoveBound(id shard.SessionID, c Conn) {
 // HasSlot reports whether a slot is in the shard.
 func (r *Replica) HasSlot(slot shard.Slot) bool { return r.slots.Has(slot) }
 
-// SomeSlot returns one of the shard's slots, and false if the shard has no slot.
+// SomeSlot returns one of the shard's slots. ok is false if the shard has no slot.
 func (r *Replica) SomeSlot() (slot shard.Slot, ok bool) {
 	n := r.slots.Len()
 	if n == 0 {
@@ -241,9 +241,9 @@ func (r *Replica) SomeSlot() (slot shard.Slot, ok bool) {
 	return r.slots.At(rand.IntN(n)), true
 }
 
-// OpenInbox has the inbox of a member pushed over a connection, and answers; the caller flushes. It returns false, and
-// answers nothing, if the session is not such a member as far as this copy of the shard has come, unless sure says that
-// the copy is up to date.
+// OpenInbox starts inbox pushes to a member over a connection, and answers; the caller flushes. If this replica does
+// not know the session as such a member, OpenInbox returns false without answering, unless sure reports that the
+// replica is up to date.
 func (r *Replica) OpenInbox(c Conn, t pipeline.Ticket, m *protocol.InboxOpen, sure bool) (
 	answered bool, refused error,
 ) {
@@ -260,10 +260,10 @@ func (r *Replica) OpenInbox(c Conn, t pipeline.Ticket, m *protocol.InboxOpen, su
 	case result.Status != protocol.StatusSuccess:
 		return false, &result
 	case !c.May(protocol.KindInboxOpen, shard.ObjectName{Node: of.Node, Name: of.Name}):
-		r.Withdraw(of.Session, c) // the right was revoked while the inbox was opened
+		r.Withdraw(of.Session, c) // the right was revoked while the inbox was being opened
 	case !r.Leads():
-		// The end of a leadership is noted before all inboxes are ended: so either the end finds this inbox, or this
-		// check finds the end.
+		// The end of a leadership is recorded before all inboxes are ended. So either the end finds this inbox, or
+		// this check finds the end.
 		r.Inboxes.End(r.set.Moved(r))
 	}
 	return true, nil

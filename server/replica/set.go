@@ -19,63 +19,64 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Config is the configuration of the replicas of a host.
+// Config configures a host's replicas.
 type Config struct {
-	Self    meta.Host // the host's own record, for registration; its level is the highest that the host can follow
+	Self    meta.Host // the host's own record, for registration; its level is the highest that the host supports
 	Cluster string
-	Hosts   []shard.HostID // all hosts of the cluster, until they are bootstrapped
-	// Incarnations are the incarnations of the hosts that the cluster began with, as far as known.
+	Hosts   []shard.HostID // all hosts in the cluster, until they are bootstrapped
+	// Incarnations are the incarnations of the cluster's initial hosts, as far as known.
 	Incarnations map[shard.HostID]hosts.Incarnation
 	Shards       int          // data shards
-	Quotas       shard.Limits // of each data shard that this host leads
+	Quotas       shard.Limits // for each data shard that this host leads
 	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard. It fails with ErrNotMember if the host
 	// has no replica.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
-	// Gained has the logs of replicas that come later. Nil: no replicas come.
+	// Gained provides the logs for replicas that are added later. nil means that none are added.
 	Gained Replicas
-	// Calls reaches other hosts, whose Set.AnswerHome answers about sessions. Nil: no host is reached.
+	// Calls makes calls to other hosts, whose Set.AnswerHome answers about sessions. nil means that no host can be
+	// called.
 	Calls executor.Calls
-	// Report has the leader of the meta shard carry out commands that this host reports, by Meta.Reported. A report may
-	// be lost. Report does not block. Nil: all reports are lost.
+	// Report makes the meta shard leader execute commands that this host reports, with Meta.Reported. A report may be
+	// lost. Report does not block. nil means that all reports are lost.
 	Report func(commands []byte)
-	// Rejoin is called after the host stood still, and returns when other hosts have had a moment to refuse the host.
-	// Nil: no host refuses another.
+	// Rejoin is called after the host was stalled, and returns after other hosts have had time to refuse the host.
+	// nil means that no host refuses another.
 	Rejoin func()
-	// Show returns a session for people, with what the session holds in the shards that this host has of the listed
-	// ones, or in all if none is listed.
+	// Show returns a session's description with its holdings in this host's shards among the listed ones, or in all
+	// of the host's shards if none is listed.
 	Show func(id shard.SessionID, parts []uint64) protocol.Session
-	// Apart, for tests: a copy of a shard that this host does not lead says nothing about the shard's sessions, as if
-	// the copy were not there.
+	// Apart is for tests: a shard replica that this host does not lead is ignored in session lookups, as if it did
+	// not exist.
 	Apart bool
 	// Delay is how long an acquire that will be queued may wait for other commands; see pipeline.Options.
 	Delay          time.Duration
 	QueuedBytes    int                  // see pipeline.Options
 	SyncTime       func() time.Duration // see pipeline.Options
 	DigestInterval time.Duration
-	// Halt is called when the host cannot go on; may be nil.
+	// Halt is called if the host cannot continue; may be nil.
 	Halt  func(error)
-	Clock func() time.Time // the host's time, monotonic
-	// NextAlarm, if a test sets it, says instead of the machine when an alarm is due in a data shard.
+	Clock func() time.Time // the host's monotonic time
+	// NextAlarm, if set by a test, replaces the machine's answer to when an alarm is due in a data shard.
 	NextAlarm func(id uint64, m *machine.Machine) (at uint64, ok bool)
 	Log       *slog.Logger
 	Metrics   *metrics.Metrics
-	Watches   *watch.Budget // of streaming and one-shot watches
-	// Fits returns why the memory of the host does not hold another state of so many bytes, in the measure of
-	// quotas, nil if it does. May be nil.
+	Watches   *watch.Budget // for streaming and one-shot watches
+	// Fits returns an error if the host's memory cannot hold another state with the given number of quota bytes. May
+	// be nil.
 	Fits func(bytes uint64) error
-	// Maintenance is called in each round of the loop, after the due work of the replicas; changed says that the
-	// routing may have changed. Maintenance returns whether the next round has work.
+	// Maintenance is called in each loop round, after the replicas' due work. changed means that the routing may have
+	// changed. busy means that the next round has work.
 	Maintenance func(now time.Time, changed bool) (busy bool)
 }
 
-// Set is this host's replicas of all shards, their shared state, and the loop for their work with deadlines.
+// Set contains this host's replicas of all shards, their shared state, and the loop for their work with deadlines.
 type Set struct {
 	config   Config
 	log      *slog.Logger
 	metrics  *metrics.Metrics
 	proposer uint64
-	// Now returns the host's time for judging leases and proofs. It is monotonic; a simulation may give each host a
-	// clock of its own.
+	// Now returns the host's time for judging leases and proofs. It is monotonic; a simulation may give each host its
+	// own clock.
 	Now        func() time.Time
 	Started    time.Time
 	Meta       *Meta
@@ -91,21 +92,20 @@ type Set struct {
 	stirred   atomic.Bool // something has appeared since the loop's last round
 	stop      chan struct{}
 	loop      sync.WaitGroup
-	digesting sync.WaitGroup // goroutines that take digests
-	retiring  sync.WaitGroup // goroutines that close replicas of earlier groups, or rejoin
-	foreign   atomic.Bool    // the cluster is not the cluster in this host's configuration
-	// changing has a token while a replica comes or goes. A mutex would not do because a change may take long: the
-	// virtual time of a test stands still while a goroutine waits for a mutex.
+	digesting sync.WaitGroup // goroutines that compute digests
+	retiring  sync.WaitGroup // goroutines that close replicas from earlier groups, or rejoin
+	foreign   atomic.Bool    // the cluster differs from this host's configuration
+	// changing has a token while a replica arrives or leaves. A mutex is unsuitable because a change may take long: a
+	// test's virtual time stops while a goroutine waits for a mutex.
 	changing chan struct{}
 	closed   bool // guarded by changing
-	// round is when the loop began its latest round, by Since; rejoining is set while Rejoin is called.
+	// round is when the loop began its latest round, by Since. rejoining is set while Rejoin is called.
 	round     atomic.Int64
 	rejoining atomic.Bool
-	// groups are the groups of shards as the loop has seen them last; lost is what Lost returns.
+	// groups are the shard groups last seen by the loop. lost is what Lost returns.
 	groups map[hosts.ShardID]uint64
 	lost   atomic.Pointer[[]uint64]
-	// AfterBind, if a test sets it, is called between the binding of a session and the check that the session still
-	// exists.
+	// AfterBind, if set by a test, is called between binding a session and checking that the session still exists.
 	AfterBind func()
 }
 
@@ -130,7 +130,7 @@ func New(config Config) *Set {
 	return s
 }
 
-// dataShards returns the ids of the data shards of a cluster with n data shards.
+// dataShards returns the data shard ids in a cluster with n data shards.
 func dataShards(n int) []meta.ShardID {
 	ids := make([]meta.ShardID, n)
 	for i := range ids {
@@ -139,7 +139,7 @@ func dataShards(n int) []meta.ShardID {
 	return ids
 }
 
-// Open restores the replicas and starts the loop. When Open returns the replicas take part in their shards.
+// Open restores the replicas and starts the loop. When Open returns, the replicas participate in their shards.
 func (s *Set) Open() error {
 	for _, at := range s.seats() {
 		if err := s.open(at); err != nil {
@@ -152,8 +152,7 @@ func (s *Set) Open() error {
 	return nil
 }
 
-// change begins a change of the running replicas. Changes come one after the other; the returned function ends the
-// change.
+// change begins a change to the running replicas. Changes are serialized; the returned function ends the change.
 func (s *Set) change() (end func()) {
 	s.changing <- struct{}{}
 	return func() { <-s.changing }
@@ -189,7 +188,7 @@ func (s *Set) Holds(id uint64) bool {
 	return id < uint64(len(all)) && all[id].end.on.Load() != nil
 }
 
-// missing lists the shards of which the host should have a replica, and has none.
+// missing lists the shards of which the host should have a replica, but has none.
 func (s *Set) missing() string {
 	var list []string
 	t, bootstrapped := s.Meta.Machine.Topology()
@@ -201,7 +200,7 @@ func (s *Set) missing() string {
 	return strings.Join(list, ", ")
 }
 
-// elsewhere reports whether the replicas of a shard are on other hosts.
+// elsewhere reports whether all replicas of a shard are on other hosts.
 func (s *Set) elsewhere(r *hosts.Records, id hosts.ShardID) bool {
 	if !r.Spread() || id == hosts.Meta {
 		return false
@@ -210,10 +209,10 @@ func (s *Set) elsewhere(r *hosts.Records, id hosts.ShardID) bool {
 	return p == nil || !p.Member()
 }
 
-// Since returns a time in nanoseconds since the host began.
+// Since returns a time in nanoseconds since host start.
 func (s *Set) Since(t time.Time) int64 { return int64(t.Sub(s.Started)) }
 
-// Clock returns Since now.
+// Clock returns Since for the current time.
 func (s *Set) Clock() int64 { return int64(s.Now().Sub(s.Started)) }
 
 // Of returns the replica of the shard that serves a slot.
@@ -221,7 +220,7 @@ func (s *Set) Of(slot shard.Slot) *Replica {
 	return s.Replicas[s.slots[slot%shard.Slots]]
 }
 
-// SomeLed returns a shard with slots that this host leads, or nil if there is no such shard.
+// SomeLed returns a shard with slots that this host leads, or nil if there is none.
 func (s *Set) SomeLed() *Replica {
 	n := len(s.Replicas)
 	from := rand.IntN(n)
@@ -233,10 +232,10 @@ func (s *Set) SomeLed() *Replica {
 	return nil
 }
 
-// Moved is for messages to clients: the leader of the shard, as far as this host knows.
+// Moved returns the redirect for clients: the shard's leader, as far as this host knows.
 func (s *Set) Moved(r *Replica) protocol.Result { return s.MovedTo(r.ID, r.Known().Leader) }
 
-// MovedTo is Moved for any shard, with the leader that the message is about.
+// MovedTo is Moved for any shard and a given leader.
 func (s *Set) MovedTo(id uint64, leader shard.HostID) protocol.Result {
 	if leader == 0 || leader == s.config.Self.ID {
 		message := "the shard has no leader at the moment"
@@ -251,7 +250,7 @@ func (s *Set) MovedTo(id uint64, leader shard.HostID) protocol.Result {
 	}}
 }
 
-// Halt stops a host that cannot go on with a shard: its replica would differ from the rest.
+// Halt stops a host that cannot continue with a shard, because its replica would differ from the others.
 func (s *Set) Halt(err error) error {
 	s.log.Error("this host cannot go on", "error", err)
 	if s.config.Halt != nil {
@@ -263,16 +262,16 @@ func (s *Set) Halt(err error) error {
 // Foreign reports whether the cluster differs from this host's configuration.
 func (s *Set) Foreign() bool { return s.foreign.Load() }
 
-// ChangingTiming returns the nodes with a change of grace or self-check period, as far as this host knows.
+// ChangingTiming returns the nodes whose grace or self-check period is changing, as far as this host knows.
 func (s *Set) ChangingTiming() []shard.NodeID { return s.timing.changing() }
 
-// NoSuchNode is for people: why a request about a node is refused.
+// NoSuchNode explains why a request about a node is refused.
 const NoSuchNode = "no node of this id"
 
-// NodeGone is the answer about a node that was dropped.
+// NodeGone is the answer about a dropped node.
 var NodeGone = protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"}
 
-// nodeDropped ends the watches in a dropped node, and has the shards clear the node.
+// nodeDropped ends the watches in a dropped node, and makes the shards clear the node.
 func (s *Set) nodeDropped(id shard.NodeID) {
 	s.timing.forget(id)
 	s.quotas.forget(id)

@@ -11,23 +11,23 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// timeouts are the session timeouts that this host may grant as the leader of a home. A shard that is made anew grants
-// nothing for as long as a client may believe in a session of before. So the leader starts and attaches a session with
-// a timeout above shard.UnnotedTimeout only after its term has put a bound on record in the meta shard, and lowers the
-// bound only when no session of the home is above the new bound. DESIGN.md of package lease, section 7, has the
+// timeouts are the session timeouts that this host may grant as a home shard's leader. A rebuilt shard grants nothing
+// as long as a client may still believe in an earlier session. So the leader starts and attaches a session with a
+// timeout above shard.UnnotedTimeout only after its term has recorded a bound in the meta shard. It lowers the bound
+// only if no session in the home shard exceeds the new bound. Section 7 in package lease's DESIGN.md has the
 // argument.
 type timeouts struct {
 	r     *Replica
-	bound atomic.Uint64 // the longest timeout that may be granted, in milliseconds; set under the lock
+	bound atomic.Uint64 // maximum timeout that may be granted, in milliseconds; set under the lock
 
 	mu   sync.Mutex // guards the fields below
 	term uint64     // 0: this host does not lead
-	// highest is the session with the longest timeout of the home, or one with a longer timeout that has ended. since
-	// is the longest of those that came after the latest look at all sessions had begun.
+	// highest is the session with the longest timeout in the home shard, or an ended one with an even longer timeout.
+	// since is the longest among those that arrived after the latest scan of all sessions had begun.
 	highest, since shard.Longest
 	waiting        []grant
-	proposed       hosts.TimeoutBound // the last bound of the term
-	proposedAt     time.Time          // when it was last handed to the meta shard
+	proposed       hosts.TimeoutBound // the term's last bound
+	proposedAt     time.Time          // when it was last proposed to the meta shard
 	lookedAt       time.Time
 }
 
@@ -39,13 +39,14 @@ type grant struct {
 }
 
 const (
-	// lookEvery is how often a leader looks for the longest timeout of its sessions while a bound is on record.
+	// lookEvery is the interval at which a leader looks for the longest timeout among its sessions while a bound is
+	// recorded.
 	lookEvery = 10 * time.Second
-	// lowerAfter is how long a bound stays at the least.
+	// lowerAfter is the minimum lifetime of a bound.
 	lowerAfter = time.Minute
 	// grantWithin is how long a timeout waits for a bound. The meta shard may be electing a leader.
 	grantWithin = 2500 * time.Millisecond
-	// proposeAgain is the time until a bound is proposed again that is not on record.
+	// proposeAgain is the time after which an unrecorded bound is proposed again.
 	proposeAgain = 200 * time.Millisecond
 )
 
@@ -54,12 +55,12 @@ func (t *timeouts) init(r *Replica) {
 	t.bound.Store(shard.UnnotedTimeout)
 }
 
-// Grants reports whether this host, as the leader of the home, may start or attach a session with a timeout, in
+// Grants reports whether this host, as the home shard's leader, may start or attach a session with a timeout in
 // milliseconds.
 func (r *Replica) Grants(timeout uint64) bool { return timeout <= r.timeouts.bound.Load() }
 
-// OnceGranted calls done once this host may start or attach a session with a timeout, which may be at once, or when the
-// meta shard has not answered in time, or this host leads no more. It returns false, and does not call done, if this
+// OnceGranted calls done when this host may start or attach a session with a timeout, possibly at once, when the meta
+// shard has not answered in time, or when this host no longer leads. It returns false, without calling done, if this
 // host does not lead, or too many wait.
 func (r *Replica) OnceGranted(timeout uint64, done func(granted bool)) bool {
 	t := &r.timeouts
@@ -79,7 +80,7 @@ func (r *Replica) OnceGranted(timeout uint64, done func(granted bool)) bool {
 	return true
 }
 
-// begin is called when this host begins to lead in a term, or, with term 0, leads no more.
+// begin is called when this host begins to lead in a term or, with term 0, no longer leads.
 func (t *timeouts) begin(term uint64) {
 	t.mu.Lock()
 	t.bound.Store(shard.UnnotedTimeout)
@@ -93,7 +94,7 @@ func (t *timeouts) begin(term uint64) {
 	}
 }
 
-// applied notes a session that was started or altered, before anyone is answered about it.
+// applied records a session that was started or changed, before any answer about it.
 func (t *timeouts) applied(timeout uint64, id shard.SessionID) {
 	if timeout <= shard.UnnotedTimeout {
 		return
@@ -104,8 +105,8 @@ func (t *timeouts) applied(timeout uint64, id shard.SessionID) {
 	t.highest, t.since = t.highest.Over(l), t.since.Over(l)
 }
 
-// found notes the session with the longest timeout among those that the leader has found at the beginning of its term.
-// Sessions that came meanwhile are known.
+// found records the session with the longest timeout among those that the leader found at the beginning of its term.
+// Sessions that arrived meanwhile are already known.
 func (t *timeouts) found(term uint64, l shard.Longest, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,10 +115,10 @@ func (t *timeouts) found(term uint64, l shard.Longest, now time.Time) {
 	}
 }
 
-// check puts the bound on record that sessions and waiting grants need. Called on the loop of a leader that serves.
+// check records the bound that sessions and waiting grants need. Called on a serving leader's loop.
 func (t *timeouts) check(term uint64, now time.Time) {
 	on := t.r.set.Meta.Machine.ShardRecord(hosts.ShardID(t.r.ID))
-	if on == nil { // without records no shard is made anew, and nothing is granted above what needs no bound
+	if on == nil { // without records no shard is rebuilt, and only timeouts that need no bound are granted
 		on = &hosts.Shard{}
 	}
 	looked := t.look(on, now)
@@ -144,7 +145,7 @@ func (t *timeouts) check(term uint64, now time.Time) {
 	}
 }
 
-// look finds the longest timeout of the sessions if a bound is on record and the latest look was a while ago.
+// look finds the sessions' longest timeout, if a bound is recorded and the latest scan was a while ago.
 func (t *timeouts) look(on *hosts.Shard, now time.Time) bool {
 	t.mu.Lock()
 	due := on.Bound.Longest.Timeout > shard.UnnotedTimeout && now.Sub(t.lookedAt) >= lookEvery
@@ -162,7 +163,7 @@ func (t *timeouts) look(on *hosts.Shard, now time.Time) bool {
 	return true
 }
 
-// takeEnded takes the grants that wait no longer.
+// takeEnded takes the grants that no longer wait.
 func (t *timeouts) takeEnded(now time.Time) (ended []grant) {
 	t.waiting = slices.DeleteFunc(t.waiting, func(g grant) bool {
 		is := t.r.Grants(g.timeout) || !now.Before(g.until)
@@ -174,8 +175,8 @@ func (t *timeouts) takeEnded(now time.Time) (ended []grant) {
 	return ended
 }
 
-// needed is what the bound has to cover: the sessions of the home, the waiting grants, and during the wait after a
-// renewal the sessions of before.
+// needed returns what the bound must cover: the home shard's sessions, the waiting grants and, during the rebuild
+// wait, the sessions from before the rebuild.
 func (t *timeouts) needed() (l shard.Longest) {
 	l = t.highest
 	for _, g := range t.waiting {
@@ -192,7 +193,7 @@ func (t *timeouts) needed() (l shard.Longest) {
 	return l
 }
 
-// next returns whether a bound is to be proposed now: a higher one at once, a lower one rarely.
+// next returns whether a bound should be proposed now: a higher one immediately, a lower one rarely.
 func (t *timeouts) next(on *hosts.Shard, recorded, looked bool, now time.Time) bool {
 	l, waited := t.needed(), now.Sub(t.proposedAt)
 	lower := l.Timeout < on.Bound.Longest.Timeout
@@ -209,6 +210,6 @@ func (t *timeouts) next(on *hosts.Shard, recorded, looked bool, now time.Time) b
 	}
 	t.proposed = hosts.TimeoutBound{Term: t.term, Number: t.proposed.Number + 1, Longest: l}
 	t.proposedAt = now
-	t.bound.Store(min(t.bound.Load(), max(l.Timeout, shard.UnnotedTimeout))) // lower at once, higher once recorded
+	t.bound.Store(min(t.bound.Load(), max(l.Timeout, shard.UnnotedTimeout))) // lower immediately, raise after it is recorded
 	return true
 }

@@ -10,26 +10,27 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// timing is the bounds for this host while grace and self-check periods change. Two hosts may know different configs
-// of a node. So the end of a session goes by the longest grace in force at any host, and the trust in a barrier by
-// the shortest grace of all nodes. The machine of the meta shard keeps both bounds until a change has reached all
+// timing contains this host's bounds while grace and self-check periods change. Two hosts may know different configs
+// for a node. So session ends use the longest grace period in effect on any host, and barriers are trusted only for
+// the shortest grace period of all nodes. The meta shard's machine keeps both bounds until a change has reached all
 // hosts (its Timing).
 //
-// Bounds widen at once, when the change is applied. They narrow on the host's loop, and only while no goroutine
-// restores a session: the grace of a session must not fall between the reading of its time and the call.
+// Bounds widen as soon as a change is applied. They narrow on the host's loop, and only while no goroutine restores a
+// session: a session's grace period must not shrink between the reading of its time and the call.
 type timing struct {
-	// restoring is read-held while sessions are restored away from the loop. Taken before mu and the locks of tables.
+	// restoring is read-locked while sessions are restored outside the loop. It is taken before mu and the table
+	// locks.
 	restoring sync.RWMutex
 
 	mu       sync.RWMutex // guards the fields below; taken within a table's lock
 	nodes    map[shard.NodeID]bounds
-	narrower map[shard.NodeID]bounds // bounds that the loop is to take over
-	gone     map[shard.NodeID]bounds // of dropped nodes, until no shard has remains of them
+	narrower map[shard.NodeID]bounds // bounds that the loop must adopt
+	gone     map[shard.NodeID]bounds // dropped nodes, until no shard has remains of them
 	changes  map[shard.NodeID]struct{}
-	shortest bounds // the shortest grace and the shortest self-check period of all nodes
+	shortest bounds // shortest grace period and shortest self-check period of all nodes
 }
 
-// bounds are the durations of a meta.Timing.
+// bounds are the durations in a meta.Timing.
 type bounds struct{ floor, ceiling, selfCheck time.Duration }
 
 func boundsOf(t meta.Timing) bounds {
@@ -45,7 +46,7 @@ func (b bounds) over(o bounds) bounds {
 		selfCheck: min(b.selfCheck, o.selfCheck)}
 }
 
-// defaultBounds hold if there is no node.
+// defaultBounds apply if there is no node.
 var defaultBounds = bounds{
 	floor:     meta.DefaultSessionGracePeriodMillis * time.Millisecond,
 	ceiling:   meta.DefaultSessionGracePeriodMillis * time.Millisecond,
@@ -60,7 +61,7 @@ func newTiming() *timing {
 	}
 }
 
-// changed notes a node as of now.
+// changed records a node's current state.
 func (t *timing) changed(n meta.Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +84,7 @@ func (t *timing) changed(n meta.Node) {
 	}
 }
 
-// reload notes all nodes, after the copy of the meta shard was replaced, and forgets the nodes that the copy lacks.
+// reload records all nodes after the meta shard replica was replaced, and forgets nodes that the replica lacks.
 func (t *timing) reload(m *meta.Machine) {
 	there := make(map[shard.NodeID]struct{})
 	for after, more := "", true; more; {
@@ -102,15 +103,15 @@ func (t *timing) reload(m *meta.Machine) {
 	}
 }
 
-// known returns the nodes that this host goes by.
+// known returns the nodes known to this host.
 func (t *timing) known() []shard.NodeID {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return slices.Collect(maps.Keys(t.nodes))
 }
 
-// forget removes a node that was dropped. Another host may not know of the drop yet and end the node's sessions after
-// its grace. So barriers go by the node until no shard has remains of the node.
+// forget removes a dropped node. Another host may not know about the drop yet, and may end the node's sessions after
+// its grace period. So barriers respect the node until no shard has remains of it.
 func (t *timing) forget(id shard.NodeID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +123,7 @@ func (t *timing) forget(id shard.NodeID) {
 	delete(t.changes, id)
 }
 
-// narrow takes over bounds that have become narrower. It is called on the host's loop.
+// narrow adopts bounds that have become narrower. It is called on the host's loop.
 func (t *timing) narrow(m *meta.Machine) {
 	t.restoring.Lock()
 	defer t.restoring.Unlock()
@@ -155,7 +156,7 @@ func (t *timing) changing() []shard.NodeID {
 	return slices.Collect(maps.Keys(t.changes))
 }
 
-// grace is how long the sessions of the node may stay silent on top of their timeout when a leader changes.
+// grace returns how long the node's sessions may stay silent in addition to their timeout when a leader changes.
 func (t *timing) grace(id shard.NodeID) time.Duration {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -165,7 +166,7 @@ func (t *timing) grace(id shard.NodeID) time.Duration {
 	return meta.MaxSessionGracePeriodMillis * time.Millisecond
 }
 
-// LongestGrace is the longest grace period in force of all nodes, in milliseconds.
+// LongestGrace returns the longest grace period in effect among all nodes, in milliseconds.
 func (s *Set) LongestGrace() uint64 {
 	t := s.timing
 	t.mu.RLock()
@@ -180,14 +181,15 @@ func (s *Set) LongestGrace() uint64 {
 	return uint64(longest.Milliseconds())
 }
 
-// window is how long a barrier proves that a copy is up to date, period how often a leader makes a barrier.
+// window returns how long a barrier proves that a replica is up to date. period is the interval at which a leader
+// makes barriers.
 func (t *timing) window() (window, period time.Duration) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.shortest.ceiling, t.shortest.selfCheck
 }
 
-// Adopt gives a session of this home its time, without a client that is attached.
+// Adopt starts the timeout of a session with this home shard, without an attached client.
 func (r *Replica) Adopt(id shard.SessionID, node shard.NodeID, timeout time.Duration) {
 	t := r.set.timing
 	t.restoring.RLock()
@@ -195,9 +197,9 @@ func (r *Replica) Adopt(id shard.SessionID, node shard.NodeID, timeout time.Dura
 	r.Leases.Restore(id, node, timeout, r.set.Now())
 }
 
-// RelyOnGrace has the leases go by the shortest grace period that is known now, including the grace of a node that
-// came a moment ago: the leases must know it before the first session of the node is attached. The lock makes sure
-// that the period is not shortened meanwhile.
+// RelyOnGrace makes the leases use the shortest grace period known now, including that of a newly created node: the
+// leases must know it before the node's first session is attached. The lock ensures that the period is not shortened
+// meanwhile.
 func (r *Replica) RelyOnGrace() {
 	t := r.set.timing
 	t.mu.RLock()

@@ -2,7 +2,7 @@ package replica
 
 import "github.com/signalbox/signalbox/shard"
 
-// waiting is a queued acquire, with the receiver of its outcome.
+// waiting is a queued acquire with the receiver of its outcome.
 type waiting struct {
 	number  uint64
 	conn    Conn
@@ -12,8 +12,8 @@ type waiting struct {
 	withdrawn bool
 }
 
-// waiters are the queued acquires of clients at this host. A session may have many acquires, so each acquire is found
-// by its number, and the acquires of one session are chained.
+// waiters are the queued acquires of this host's clients. A session may have many, so each acquire is found by its
+// number, and one session's acquires are chained.
 type waiters struct {
 	byNumber map[waitKey]*waiter
 	first    map[shard.SessionID]*waiter
@@ -34,7 +34,7 @@ func (wa *waiters) init() {
 	wa.first = make(map[shard.SessionID]*waiter)
 }
 
-// add adds a waiting acquire, in place of an earlier entry with its number.
+// add adds a waiting acquire, replacing an earlier entry with its number.
 func (wa *waiters) add(id shard.SessionID, w waiting) {
 	key := waitKey{id, w.number}
 	if old := wa.byNumber[key]; old != nil {
@@ -73,8 +73,8 @@ func (wa *waiters) remove(id shard.SessionID, x *waiter) {
 	}
 }
 
-// withdraw marks an acquire as withdrawn if the acquire waits over the connection and was not withdrawn earlier, and
-// reports whether it did.
+// withdraw marks an acquire as withdrawn if it waits over the connection and was not withdrawn before, and reports
+// whether it did.
 func (wa *waiters) withdraw(id shard.SessionID, number uint64, c Conn) bool {
 	x := wa.byNumber[waitKey{id, number}]
 	if x == nil || x.conn != c || x.withdrawn {
@@ -84,7 +84,7 @@ func (wa *waiters) withdraw(id shard.SessionID, number uint64, c Conn) bool {
 	return true
 }
 
-// drop removes the acquires of a session over one connection, or all of the session's acquires if c is nil.
+// drop removes a session's acquires over one connection, or all of them if c is nil.
 func (wa *waiters) drop(id shard.SessionID, c Conn) {
 	for x := wa.first[id]; x != nil; x = x.next {
 		if c == nil || x.conn == c {

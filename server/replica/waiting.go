@@ -7,15 +7,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// waits are the acquires of clients of this host that wait in queues of the shard.
+// waits are the acquires of this host's clients that wait in the shard's queues.
 type waits struct {
 	r       *Replica
 	waiters waiters // guarded by Replica.mu
 }
 
-// add adds the waiter of a queued acquire, or notifies the waiter at once that the outcome will come from
-// another host. The end of a leadership is noted before it goes through the waiters. So either the end finds the new
-// waiter, or the check here finds the end.
+// add adds a queued acquire's waiter, or notifies the waiter at once that the outcome will come from another host.
+// The end of a leadership is recorded before it visits the waiters. So either the end finds the new waiter, or the
+// check here finds the end.
 func (wa *waits) add(id shard.SessionID, w waiting) {
 	wa.put(id, w)
 	if wa.r.Leads() {
@@ -31,7 +31,7 @@ func (wa *waits) put(id shard.SessionID, w waiting) {
 	wa.r.mu.Lock()
 	defer wa.r.mu.Unlock()
 	if !w.conn.Acts(id) {
-		return // its connection or its session has gone, and its waits as well
+		return // its connection or session has gone, and its waits too
 	}
 	wa.waiters.add(id, w)
 }
@@ -43,7 +43,7 @@ func (wa *waits) take(id shard.SessionID, number uint64) (w waiting, ok bool) {
 	return wa.waiters.take(id, number)
 }
 
-// complete sends the outcome of a queued acquire.
+// complete sends a queued acquire's outcome.
 func (wa *waits) complete(e *shard.Effect) {
 	w, ok := wa.take(e.Session, e.Number)
 	if !ok {
@@ -69,14 +69,14 @@ func (wa *waits) complete(e *shard.Effect) {
 	wa.r.Mark(w.conn)
 }
 
-// redirect notifies all waiters of this host that the outcome will come from another host.
+// redirect notifies all waiters on this host that the outcome will come from another host.
 func (wa *waits) redirect(result protocol.Result) {
 	wa.r.mu.Lock()
 	all := wa.waiters
 	wa.waiters.init()
 	wa.r.mu.Unlock()
 	push := protocol.Aborted{Result: result}
-	answered := make(map[Conn]struct{}) // a connection is flushed once, however many waits it has
+	answered := make(map[Conn]struct{}) // flush each connection once, however many waits it has
 	for _, w := range all.byNumber {
 		w.conn.Push(w.request, &push)
 		answered[w.conn] = struct{}{}
@@ -86,14 +86,14 @@ func (wa *waits) redirect(result protocol.Result) {
 	}
 }
 
-// forget drops the waits of a session through one connection, or all of its waits if c is nil.
+// forget drops a session's waits through one connection, or all of them if c is nil.
 func (wa *waits) forget(id shard.SessionID, c Conn) {
 	wa.r.mu.Lock()
 	defer wa.r.mu.Unlock()
 	wa.waiters.drop(id, c)
 }
 
-// forgetSession drops all waits of a session that has ended.
+// forgetSession drops all waits of an ended session.
 func (wa *waits) forgetSession(id shard.SessionID) { wa.forget(id, nil) }
 
 func millis(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }

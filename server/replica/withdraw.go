@@ -12,15 +12,15 @@ var Withdrawn = protocol.Result{
 }
 
 // Withdraw ends everything in the shard that a session has open over a connection whose client has lost the right:
-// inboxes, one-shot watches, and waiting acquires. The session keeps the semaphores that it owns, and may release
-// them. The caller flushes.
+// inboxes, one-shot watches, and waiting acquires. The session keeps its semaphores, and may release them. The caller
+// flushes.
 func (r *Replica) Withdraw(id shard.SessionID, c Conn) {
 	r.Inboxes.EndUnless(id, c, func(of shard.ObjectName) bool { return c.May(protocol.KindInboxOpen, of) }, Withdrawn)
 	r.OneShots.withdraw(id, c)
 	r.waits.withdrawAll(id, c)
 }
 
-// withdraw ends one-shot watches: the notified client looks at the object, and is refused.
+// withdraw ends one-shot watches: the notified client reads the object, and is refused.
 func (osw *OneShotWatches) withdraw(id shard.SessionID, c Conn) {
 	if osw.watching.Load() == 0 {
 		return
@@ -36,7 +36,7 @@ func (osw *OneShotWatches) withdraw(id shard.SessionID, c Conn) {
 	})
 }
 
-// withdrawAll removes acquires that wait from their queues, as if their time were up.
+// withdrawAll removes waiting acquires from their queues, as if their wait time had passed.
 func (wa *waits) withdrawAll(id shard.SessionID, c Conn) {
 	if !wa.r.Leads() {
 		return
@@ -51,7 +51,7 @@ func (wa *waits) withdrawAll(id shard.SessionID, c Conn) {
 }
 
 // withdraw removes a waiting acquire from its queue, unless the client has the right to wait. The client gets the
-// outcome once the outcome is certain: the acquire may have been granted meanwhile.
+// outcome when the outcome is certain, because the acquire may have been granted meanwhile.
 func (wa *waits) withdraw(ref *shard.WaiterRef, c Conn) {
 	if c.May(protocol.KindAcquire, shard.ObjectName{Node: ref.Node, Name: protocol.Text(ref.Name)}) {
 		return
