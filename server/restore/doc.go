@@ -1,9 +1,9 @@
-// Package restore creates a new cluster from the states of an old one: from a backup, or from the data of surviving
-// hosts after quorum loss.
+// Package restore creates a new cluster from an old cluster's states: from a backup, or from surviving hosts' data
+// after quorum loss.
 //
 //	left, err := restore.Read(ctx, dir, scratch, version) // of a stopped host, in the form of a backup
 //	made, err := restore.Make(ctx, options, states)       // the first host of the new cluster
 //
-// The new cluster has a new generation. The new cluster refuses hosts of the old cluster, has ended the old sessions,
-// and gives no number that the old cluster can have given: package shard says why.
+// The new cluster has a new generation. It refuses the old cluster's hosts, has ended the old sessions, and assigns
+// no number that the old cluster may have assigned: package shard explains why.
 package restore

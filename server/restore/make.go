@@ -20,20 +20,20 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// Options describe the cluster to make.
+// Options describes the cluster to create.
 type Options struct {
-	// Dir is an empty or missing directory: the data directory of the first host. HostName is the host's name, and
-	// Raft its address for other hosts, empty for none.
+	// Dir is an empty or missing directory: the first host's data directory. HostName is the host's name, and Raft
+	// its address for other hosts, empty for none.
 	Dir, HostName, Raft string
-	// Cluster is the name for the new cluster, empty for none. With KeepID the new cluster has the id and the name of
-	// the old cluster, so programs that go by the id find the new cluster.
+	// Cluster is the new cluster's name, empty for none. With KeepID, the new cluster has the old cluster's id and
+	// name, so that programs which rely on the id accept the new cluster.
 	Cluster string
 	KeepID  bool
 	// Shards is the number of data shards, 0 for the old number.
 	Shards int
-	// DropRights leaves the tokens and grants of the state out: see meta.Regeneration.
+	// DropRights omits the state's tokens and grants: see meta.Regeneration.
 	DropRights bool
-	// Version is the version of the program. By and Why are for the audit history.
+	// Version is the program version. By and Why are for the audit log.
 	Version, By, Why string
 }
 
@@ -41,17 +41,17 @@ type Options struct {
 type Made struct {
 	Identity identity.Identity
 	// Nodes and Objects are the numbers of nodes and objects. Left counts objects that are not taken over: ephemeral
-	// objects, objects in the middle of a deletion, and objects without a node.
+	// objects, objects with a deletion in progress, and objects without a node.
 	Nodes, Objects, Left int
 	// Age is the age of the states.
 	Age time.Duration
 }
 
-// unknownAddress stands in the record of the first host until its first start.
+// unknownAddress is recorded for the first host until its first start.
 const unknownAddress = "unknown"
 
-// Make makes the first host of a new cluster. A directory with an unfinished Make can be used again, and no host
-// starts on the directory.
+// Make creates the first host in a new cluster. A directory with an unfinished Make can be used again, but no host
+// starts with it.
 func Make(ctx context.Context, o Options, from *backup.States) (*Made, error) {
 	directory, err := identity.Claim(o.Dir)
 	if err != nil {
@@ -77,7 +77,7 @@ func Make(ctx context.Context, o Options, from *backup.States) (*Made, error) {
 	return n.made, nil
 }
 
-// maker makes a cluster.
+// maker creates a cluster.
 type maker struct {
 	Options
 	directory *identity.Directory
@@ -94,8 +94,8 @@ func (m *maker) make(ctx context.Context) error {
 	if err := m.regenerate(); err != nil {
 		return err
 	}
-	// An existing log is left over from an unfinished attempt: the host is in no cluster. The log is made in its
-	// final place, because the engine keeps the paths of its snapshots.
+	// An existing log is left over from an unfinished attempt, because the host is in no cluster. The log is created
+	// at its final path, because the engine stores its snapshot paths.
 	if err := os.RemoveAll(m.directory.LogPath()); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (m *maker) make(ctx context.Context) error {
 	return nil
 }
 
-// regenerate makes the machines of the new cluster.
+// regenerate creates the new cluster's machines.
 func (m *maker) regenerate() error {
 	number, err := m.nextGeneration()
 	if err != nil {
@@ -138,7 +138,7 @@ func (m *maker) regenerate() error {
 	return nil
 }
 
-// nextGeneration returns the number of the new generation, above the numbers of the file and of the state.
+// nextGeneration returns the new generation's number, above the numbers in the file and in the state.
 func (m *maker) nextGeneration() (uint32, error) {
 	number := uint64(identity.Generation(m.from.Header.Generation).Number())
 	if t, bootstrapped := m.from.Meta.Topology(); bootstrapped {
@@ -150,7 +150,7 @@ func (m *maker) nextGeneration() (uint32, error) {
 	return uint32(number + 1), nil
 }
 
-// importLog fills the directory of the log.
+// importLog fills the log directory.
 func (m *maker) importLog(ctx context.Context, dir string) error {
 	made := m.machines
 	t, bootstrapped := made.Meta.Topology()

@@ -18,8 +18,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// Read reads everything a stopped host has of its cluster, including entries not known to be committed. Read works on
-// a copy in a scratch directory, and changes nothing in the host's directory.
+// Read reads everything that a stopped host has from its cluster, including entries not known to be committed. Read
+// works on a copy in a scratch directory, and does not change the host's directory.
 func Read(ctx context.Context, dir, scratch, version string) (*backup.States, error) {
 	directory, err := identity.Claim(dir)
 	if err != nil {
@@ -56,8 +56,8 @@ func Read(ctx context.Context, dir, scratch, version string) (*backup.States, er
 	return states, nil
 }
 
-// lastWritten returns when a file of a log was written last: the state is as old as the file. A time in the future,
-// from a machine with a wrong clock, counts as now.
+// lastWritten returns when a log file was last written, which is the state's age. A time in the future, from a
+// machine with a wrong clock, counts as now.
 func lastWritten(dir string) (last time.Time, err error) {
 	err = filepath.WalkDir(dir, func(_ string, at fs.DirEntry, err error) error {
 		if err != nil || !at.Type().IsRegular() {
@@ -75,10 +75,10 @@ func lastWritten(dir string) (last time.Time, err error) {
 	return last.UTC(), err
 }
 
-// quiet drops the lines of the engine.
+// quiet discards the engine's log lines.
 var quiet = slog.New(slog.DiscardHandler)
 
-// reading returns a state machine that applies the log of a shard to the shard's machine.
+// reading returns a state machine that applies a shard's log to the shard's machine.
 func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
 	if id == 0 {
 		s.Meta = meta.New()
@@ -88,7 +88,7 @@ func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
 	return &machine.Follower{Machine: s.Data[id]}
 }
 
-// initialSlots are the slots of a data shard since the bootstrap of its cluster.
+// initialSlots returns a data shard's slots at the cluster's bootstrap.
 func initialSlots(id meta.ShardID, shards int) (slots shard.SlotSet) {
 	var ids []meta.ShardID
 	for i := range shards {
@@ -102,7 +102,7 @@ func initialSlots(id meta.ShardID, shards int) (slots shard.SlotSet) {
 	return slots
 }
 
-// metaFollower applies the log of the meta shard to a machine.
+// metaFollower applies the meta shard's log to a machine.
 type metaFollower struct {
 	*meta.Machine
 	batch   meta.Batch

@@ -1,11 +1,11 @@
-// Package settings is the configuration of a host. Each setting can be a flag, an environment variable or a line of a
-// YAML file, under one name.
+// Package settings defines a host's configuration. Each setting can be a flag, an environment variable or a line in a
+// YAML file, with the same name.
 //
-// Every setting is a row of one table (table.go): its name, its group, its purpose, and its field of Settings. The
-// flag, the variable, the line in the file and docs/settings.md all come from the row, so they cannot differ. All
-// sources hand over text, and the text of all of them goes through one parser and one set of checks.
+// Every setting is a row in one table (table.go): its name, group, help text, and field in Settings. The flag, the
+// variable, the line in the file and docs/settings.md all come from the row, so they cannot differ. All sources
+// provide text, and all text goes through one parser and one set of checks.
 //
-// Load gathers mistakes into one error, Mistakes: all settings to change, the place of each, and the right way.
+// Load collects mistakes in one error, Mistakes: all settings to change, where each was set, and the remedy.
 //
 // Where to start reading: Settings in settings.go, then table.go and Load in load.go. The checks are in hosts.go,
 // listener.go, protection.go and limits.go.

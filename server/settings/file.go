@@ -11,13 +11,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// given is the text of one setting in a source, with its place.
+// given is the text for one setting in a source, with its position.
 type given struct {
 	texts []string
 	where string
 }
 
-// readFile reads a file of settings. Parts not understood are noted as mistakes.
+// readFile reads a settings file. Unknown or invalid parts are recorded as mistakes.
 func (c *checker) readFile(path, where string) map[string]given {
 	note := func(line int, setting, problem, remedy string) {
 		at := where
@@ -60,7 +60,7 @@ func (c *checker) readFile(path, where string) map[string]given {
 	return found
 }
 
-// parseFile returns the top of the file's tree, nil for a file without content.
+// parseFile returns the file's root node, nil for a file without content.
 func parseFile(path string) (*yaml.Node, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -92,7 +92,8 @@ func parseFile(path string) (*yaml.Node, error) {
 	return root, nil
 }
 
-// textsOf returns a setting's value as the texts of a flag, nil if the file has the key without a value.
+// textsOf converts a setting's value to the texts that a flag would have, nil if the file has the key without a
+// value.
 func textsOf(name string, content *yaml.Node) (texts []string, problem string) {
 	switch content.Kind {
 	case yaml.ScalarNode:

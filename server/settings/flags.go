@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags are the command line's flags for settings. Flags keep the given text: Load parses the text, and reports
-// mistakes in it together with all other mistakes.
+// Flags are the command line flags for settings. Flags keep the given text: Load parses the text, and reports its
+// mistakes together with all other mistakes.
 type Flags struct {
 	texts  map[string]*flagText
 	config flagText
@@ -28,10 +28,10 @@ func (f *flagText) Set(text string) error {
 
 func (f *flagText) String() string { return strings.Join(f.texts, ",") }
 
-// Type is the word for the value in the help.
+// Type returns the placeholder for the value in the help.
 func (f *flagText) Type() string { return f.kind }
 
-// AddFlags adds a flag for every setting, and --config for the file, to a set of flags.
+// AddFlags adds a flag for every setting, and --config for the file, to a flag set.
 func AddFlags(set *pflag.FlagSet) *Flags {
 	f := &Flags{texts: make(map[string]*flagText, len(table))}
 	for i := range table {
@@ -48,7 +48,7 @@ func AddFlags(set *pflag.FlagSet) *Flags {
 	return f
 }
 
-// bare is the value of a flag given without a value, empty if the flag needs a value.
+// bare returns the value for a flag given without a value, empty if the flag requires one.
 func (r *row) bare() string {
 	var s Settings
 	switch r.field(&s).(type) {
@@ -60,7 +60,7 @@ func (r *row) bare() string {
 	return ""
 }
 
-// textsOf returns the texts of a setting's flag, nil if the flag was not given.
+// textsOf returns the texts given for a setting's flag, nil if the flag was not given.
 func (f *Flags) textsOf(name string) []string {
 	if f == nil {
 		return nil
@@ -68,7 +68,7 @@ func (f *Flags) textsOf(name string) []string {
 	return f.texts[name].texts
 }
 
-// WriteUsage writes all flags under their headings, for the help of a command.
+// WriteUsage writes all flags under their headings, for a command's help.
 func WriteUsage(w io.Writer) {
 	fmt.Fprintf(w, "%s:\n", "Settings from a file")
 	writeFlag(w, fileSetting+" FILE", "YAML file with settings. Flags and the environment override it", "")
@@ -82,7 +82,7 @@ func WriteUsage(w io.Writer) {
 	}
 }
 
-// Names lists the flags under their headings, without their purposes.
+// Names lists the flags under their headings, without help texts.
 func Names() string {
 	var b strings.Builder
 	for _, g := range groups {
@@ -97,7 +97,7 @@ func Names() string {
 	return b.String()
 }
 
-// usage is the flag with the hint of its value.
+// usage returns the flag with its value placeholder.
 func (r *row) usage() string {
 	switch {
 	case r.hint == "":
@@ -120,7 +120,7 @@ func writeFlag(w io.Writer, usage, help, fallback string) {
 	}
 }
 
-// wrap breaks a text into lines of at most width bytes, between words.
+// wrap breaks a text between words into lines with at most width bytes.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

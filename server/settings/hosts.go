@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// InitialHost is a host at the bootstrap of the cluster.
+// InitialHost is a host at the cluster's bootstrap.
 type InitialHost = bootstrap.InitialHost
 
-// ParseHosts reads NAME=ADDRESS, with commas between them, and returns the hosts sorted by name.
+// ParseHosts parses a comma-separated list of NAME=ADDRESS, and returns the hosts sorted by name.
 func ParseHosts(text string) ([]InitialHost, error) {
 	var hosts []InitialHost
 	for _, item := range items([]string{text}) {
@@ -33,12 +33,12 @@ func ParseHosts(text string) ([]InitialHost, error) {
 // FormatHosts is the reverse of ParseHosts.
 func FormatHosts(hosts []InitialHost) string { return bootstrap.FormatInitialHosts(hosts) }
 
-// HostID is the id of this host: the place of its name among the sorted names, from 1 on; zero for an unlisted name.
+// HostID returns this host's id: the index of its name among the sorted names, starting at 1; 0 for an unlisted name.
 func (s *Settings) HostID() shard.HostID {
 	return shard.HostID(1 + slices.IndexFunc(s.InitialHosts, func(h InitialHost) bool { return h.Name == s.Name }))
 }
 
-// addressOf returns the address of a host in the list, empty for an unlisted host.
+// addressOf returns a host's address in the list, empty for an unlisted host.
 func addressOf(hosts []InitialHost, name string) string {
 	for _, h := range hosts {
 		if h.Name == name {
@@ -91,7 +91,7 @@ func (c *checker) checkHosts() {
 	}
 }
 
-// checkFirstHost checks a host of the list by itself and against the hosts before.
+// checkFirstHost checks a listed host individually and against the preceding hosts.
 func (c *checker) checkFirstHost(h InitialHost, before []InitialHost) {
 	if !isName(h.Name, MaxHostName) {
 		c.reject("initial-hosts", strconv.Quote(h.Name)+" is not a name for a host", nameRule(MaxHostName))
@@ -113,7 +113,7 @@ func (c *checker) checkFirstHost(h InitialHost, before []InitialHost) {
 	}
 }
 
-// checkLoopback rejects a list with both loopback and other addresses: a loopback address always means the own
+// checkLoopback rejects a list with both loopback and other addresses: a loopback address always means the local
 // machine, so every host would look for the listed host on its own machine.
 func (c *checker) checkLoopback() {
 	var inside, outside string
@@ -140,7 +140,7 @@ func names(hosts []InitialHost) string {
 	return strings.Join(list, ", ")
 }
 
-// isName reports whether a text can name a host or a cluster. Names stand in lists, addresses and labels of metrics,
+// isName reports whether a text is a valid host or cluster name. Names appear in lists, addresses and metric labels,
 // so characters with a meaning there are not allowed.
 func isName(s string, most int) bool {
 	return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/server/identity"
 )
 
-// checkJoin checks the settings of a joining host.
+// checkJoin checks a joining host's settings.
 func (c *checker) checkJoin() {
 	s := c.settings
 	if _, err := host.ParseDomain(s.FailureDomain); err != nil {
@@ -40,7 +40,7 @@ func (c *checker) checkJoin() {
 	}
 }
 
-// checkJoinReachable rejects a joining host that the hosts of the cluster could not reach.
+// checkJoinReachable rejects a joining host that the cluster's hosts could not reach.
 func (c *checker) checkJoinReachable() {
 	s := c.settings
 	if c.rejected("join", "raft-listen", "raft-advertise") {
@@ -66,7 +66,7 @@ func hostOf(address string) string {
 	return host
 }
 
-// keptSecret is the file of the secret given to the host at its join, empty without a given secret.
+// keptSecret returns the file with the secret that the host received at its join, empty if it received none.
 func (s *Settings) keptSecret() string {
 	path := filepath.Join(s.DataDir, identity.SecretName)
 	if s.DataDir == "" || unreadable(path) != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// check notes all mistakes in complete settings.
+// check records all mistakes in complete settings.
 func (c *checker) check() {
 	c.checkHost()
 	c.checkHosts()
@@ -21,19 +21,19 @@ func (c *checker) check() {
 	c.checkExposure()
 }
 
-// The bounds of the settings.
+// Limits for settings.
 const (
-	// MaxShards is the largest number of data shards of a cluster.
+	// MaxShards is the maximum number of data shards in a cluster.
 	MaxShards = 64
-	// MaxHosts is the largest number of hosts of a cluster, at the bootstrap and later.
+	// MaxHosts is the maximum number of hosts in a cluster, at the bootstrap and later.
 	MaxHosts = hosts.MaxHosts
-	// MaxClusterName is the longest name of a cluster, in bytes: the id of the cluster begins with it.
+	// MaxClusterName is the maximum length of a cluster name in bytes, because the cluster id begins with the name.
 	MaxClusterName = 32
-	// MaxHostName is the longest name of a host, in bytes.
+	// MaxHostName is the maximum length of a host name in bytes.
 	MaxHostName = protocol.MaxHostNameBytes
-	// MaxAddress is the longest address, in bytes.
+	// MaxAddress is the maximum length of an address in bytes.
 	MaxAddress = protocol.MaxAddressBytes
-	// MaxFile is the largest file of settings, in bytes.
+	// MaxFile is the maximum size of a settings file in bytes.
 	MaxFile = 1 << 20
 )
 
@@ -48,19 +48,19 @@ func (c *checker) checkLimits() {
 	c.checkMemory()
 	inRange(c, "shard-quota-objects", s.ShardQuotaObjects, 1, 1_000_000_000)
 	inRange(c, "ping-interval", s.PingInterval, time.Second, 10*time.Minute)
-	// With a longer tick an election takes longer than sessions last.
+	// With a longer tick, an election takes longer than session timeouts.
 	inRange(c, "raft-heartbeat-interval", s.RaftHeartbeatInterval, time.Millisecond, 250*time.Millisecond)
 	if s.RaftHeartbeatInterval%time.Millisecond != 0 && !c.rejected("raft-heartbeat-interval") {
 		c.reject("raft-heartbeat-interval", "it is not a whole number of milliseconds", "round it, such as 20ms")
 	}
-	// Below the least value a shard does little else than saving. Above the largest value the log fills the disk, and
-	// a restart has all of the log to apply.
+	// Below the minimum, a shard does little else than save snapshots. Above the maximum, the log fills the disk, and
+	// a restart must apply the whole log.
 	if s.RaftSnapshotBytes != 0 {
 		inRange(c, "raft-snapshot-bytes", s.RaftSnapshotBytes, 64<<10, 64<<30)
 	}
 }
 
-// inRange rejects a value out of its bounds.
+// inRange rejects a value outside its limits.
 func inRange[T int | Size | time.Duration](c *checker, setting string, v, least, most T) {
 	if !c.rejected(setting) && (v < least || v > most) {
 		c.reject(setting, c.subject(setting, fmt.Sprint(v))+" is out of bounds",

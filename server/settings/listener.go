@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// checkListeners checks the addresses of the listeners, and the advertised addresses.
+// checkListeners checks the listener addresses and the advertised addresses.
 func (c *checker) checkListeners() {
 	s := c.settings
 	type listener struct{ setting, address string }
@@ -15,7 +15,7 @@ func (c *checker) checkListeners() {
 		{"listen", s.Listen}, {"tls-listen", s.TLSListen}, {"raft-listen", s.RaftListen},
 		{"admin-listen", s.AdminListen}, {"http-listen", s.HTTPListen},
 	} {
-		listed := l.setting == "raft-listen" && s.raftFromList() // checked as a part of the list
+		listed := l.setting == "raft-listen" && s.raftFromList() // checked with the list
 		switch {
 		case c.rejected(l.setting):
 			continue
@@ -82,7 +82,7 @@ func (c *checker) checkRaftAdvertise() {
 	}
 }
 
-// checkAdvertised rejects an advertised address that is wrong, or useless on other machines.
+// checkAdvertised rejects an advertised address that is invalid or useless on other machines.
 func (c *checker) checkAdvertised(setting, address, purpose string, anyPort bool) {
 	host, port, _ := net.SplitHostPort(address)
 	if problem, remedy := checkAddress(address, anyPort); problem != "" {
@@ -94,13 +94,13 @@ func (c *checker) checkAdvertised(setting, address, purpose string, anyPort bool
 	}
 }
 
-// raftFromList reports whether this host listens for other hosts at its address in the list.
+// raftFromList reports whether this host listens for other hosts on its address in the list.
 func (s *Settings) raftFromList() bool {
 	return !s.alone && s.RaftListen == wildcard(addressOf(s.InitialHosts, s.Name))
 }
 
 // checkAddress returns the mistake in HOST:PORT, as the rest of a sentence after the address, or two empty texts.
-// Port 0 is a mistake unless anyPort allows port 0.
+// Port 0 is a mistake unless anyPort is true.
 func checkAddress(address string, anyPort bool) (problem, remedy string) {
 	const form = "write HOST:PORT, such as 127.0.0.1:7420"
 	host, port, err := net.SplitHostPort(address)
@@ -127,19 +127,19 @@ func checkAddress(address string, anyPort bool) (problem, remedy string) {
 	return "", ""
 }
 
-// isWildcard reports whether the host part of an address stands for all addresses of a machine.
+// isWildcard reports whether an address's host part means all addresses on a machine.
 func isWildcard(host string) bool {
 	return host == "" || net.ParseIP(host).IsUnspecified()
 }
 
-// isLoopback reports whether an address can be reached from this machine only. A name other than localhost does not
-// count, because the name would have to be resolved first.
+// isLoopback reports whether an address is reachable from this machine only. A name other than localhost does not
+// count, because it would have to be resolved first.
 func isLoopback(address string) bool {
 	host := hostOf(address)
 	return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") || net.ParseIP(host).IsLoopback()
 }
 
-// clash reports whether two listeners cannot both have their addresses.
+// clash reports whether two listeners cannot both use their addresses.
 func clash(a, b string) bool {
 	hostA, portA, errA := net.SplitHostPort(a)
 	hostB, portB, errB := net.SplitHostPort(b)
@@ -152,5 +152,5 @@ func clash(a, b string) bool {
 	return isLoopback(a) && isLoopback(b) && (isHostname(hostA) || isHostname(hostB))
 }
 
-// isHostname reports whether a host is given by name and not by number.
+// isHostname reports whether a host is given by name instead of IP address.
 func isHostname(host string) bool { return net.ParseIP(host) == nil }

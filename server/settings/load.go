@@ -10,19 +10,20 @@ import (
 	"strings"
 )
 
-// Sources are where settings may be given. A flag goes before the environment, the environment before the file, and the
-// file before the defaults.
+// Sources are the places where settings may be given. A flag overrides the environment, the environment overrides the
+// file, and the file overrides the defaults.
 type Sources struct {
-	// Flags is the result of AddFlags, after the command line was parsed. Nil means no flags.
+	// Flags is the result of AddFlags, after the command line was parsed. nil means no flags.
 	Flags *Flags
-	// Environment has lines of the form NAME=TEXT, as os.Environ returns them. An empty variable counts as not given.
+	// Environment has NAME=TEXT entries, as returned by os.Environ. An empty variable counts as unset.
 	Environment []string
-	// File is the path of a YAML file. If File is empty, --config or SIGNALBOX_CONFIG may name the file.
+	// File is the path of a YAML file. If empty, --config or SIGNALBOX_CONFIG may specify the file.
 	File string
 }
 
-// Load returns the settings of the sources, complete and checked. The error is Mistakes: all of them. With an error,
-// Load returns the settings as far as they were parsed, so the caller can log the error in the requested format.
+// Load returns the complete, checked settings from the sources. The error is Mistakes, with all of them. With an
+// error, Load returns the settings as far as they were parsed, so that the caller can log the error in the requested
+// format.
 func Load(from Sources) (Settings, error) {
 	s := Defaults()
 	s.origins = make(map[string]string)
@@ -54,8 +55,8 @@ func Load(from Sources) (Settings, error) {
 	return s, c.err()
 }
 
-// Complete fills empty fields from other settings, and returns the settings with all mistakes: an error of type
-// Mistakes, or nil. The result of Load is complete; after a change and a second Complete, fields filled before keep
+// Complete fills empty fields from other settings, and returns the settings with all mistakes: an error with type
+// Mistakes, or nil. Load's result is complete; after a change and a second Complete, previously filled fields keep
 // their values.
 func (s Settings) Complete() (Settings, error) {
 	s.warnings = nil
@@ -68,7 +69,7 @@ func (s Settings) Complete() (Settings, error) {
 	return s, c.err()
 }
 
-// apply puts the text of a source into the settings.
+// apply copies a source's text into the settings.
 func (c *checker) apply(r *row, from given) {
 	c.settings.origins[r.name] = from.where
 	err := r.field(c.settings).parse(from.texts)
@@ -82,7 +83,7 @@ func (c *checker) apply(r *row, from given) {
 	c.reject(r.name, wrong.problem, wrong.remedy)
 }
 
-// file returns the path of the file of settings, and the place of the path among the sources.
+// file returns the settings file's path, and which source specified it.
 func (s *Sources) file(environment map[string]string) (path, where string) {
 	variable := variableOf(fileSetting)
 	switch {
@@ -98,7 +99,7 @@ func (s *Sources) file(environment map[string]string) (path, where string) {
 	return "", ""
 }
 
-// variables returns the variables of the environment with this program's prefix.
+// variables returns the environment variables with this program's prefix.
 func variables(environment []string) map[string]string {
 	found := make(map[string]string)
 	for _, line := range environment {
@@ -109,8 +110,8 @@ func variables(environment []string) map[string]string {
 	return found
 }
 
-// warnMisspelt warns of variables that look like misspelt settings. Other variables with the prefix are no mistake:
-// Kubernetes makes SIGNALBOX_PORT and more variables for a service with the name signalbox.
+// warnMisspelt warns about variables that look like misspelt settings. Other variables with the prefix are valid:
+// Kubernetes sets SIGNALBOX_PORT and other variables for a service with the name signalbox.
 func (s *Settings) warnMisspelt(environment map[string]string) {
 	known := map[string]bool{variableOf(fileSetting): true, joinTokenVariable: true}
 	for i := range table {
@@ -127,7 +128,7 @@ func (s *Settings) warnMisspelt(environment map[string]string) {
 	}
 }
 
-// asFlag shows a flag in the notation of the command line.
+// asFlag formats a flag in command line notation.
 func asFlag(r *row, texts []string) string {
 	flag := "--" + r.name
 	if r.bare() != "" {
@@ -136,8 +137,8 @@ func asFlag(r *row, texts []string) string {
 	return flag + " " + strings.Join(texts, " "+flag+" ")
 }
 
-// complete fills fields that follow from other settings. Fields that would follow from wrong settings stay empty:
-// check reports the wrong settings.
+// complete fills fields that are derived from other settings. Fields derived from invalid settings stay empty: check
+// reports the invalid settings.
 func (s *Settings) complete(c *checker) {
 	s.InitialHosts = slices.Clone(s.InitialHosts)
 	slices.SortStableFunc(s.InitialHosts, func(a, b InitialHost) int { return strings.Compare(a.Name, b.Name) })
@@ -152,7 +153,7 @@ func (s *Settings) complete(c *checker) {
 	listed := addressOf(s.InitialHosts, s.Name)
 	otherwise := Off
 	if len(s.InitialHosts) > 0 || c.rejected("initial-hosts") {
-		otherwise = DefaultRaftListen // the own place in the list is unknown: check says so
+		otherwise = DefaultRaftListen // this host is not in the list: check reports the mistake
 	}
 	s.RaftListen = wildcard(cmp.Or(s.RaftListen, listed, otherwise))
 	if listens(s.RaftListen) {
@@ -176,7 +177,7 @@ func (s *Settings) complete(c *checker) {
 	if s.HTTPListen == "" {
 		s.httpByDefault, s.HTTPListen = true, DefaultHTTPListen
 		if s.TLSClientCA != "" {
-			s.HTTPListen = Off // a gateway cannot pass on the certificates of clients
+			s.HTTPListen = Off // a gateway cannot forward client certificates
 		}
 	}
 	if s.Advertise == "" {
@@ -187,8 +188,8 @@ func (s *Settings) complete(c *checker) {
 	}
 }
 
-// wildcard completes an address without a host: the log wants a name or a number before the port, so the address of
-// all interfaces is filled in.
+// wildcard completes an address without a host: the log requires a name or IP address before the port, so the address
+// for all interfaces is used.
 func wildcard(address string) string {
 	if strings.HasPrefix(address, ":") {
 		return "0.0.0.0" + address
@@ -196,8 +197,8 @@ func wildcard(address string) string {
 	return address
 }
 
-// AdminAdvertise is the address of the admin listener for other machines, empty without an admin listener. A listener
-// on all addresses is reached at the host of ClientAdvertise.
+// AdminAdvertise returns the admin listener's address for other machines, empty without an admin listener. A listener
+// on all addresses is advertised with ClientAdvertise's host.
 func (s *Settings) AdminAdvertise() string {
 	if !s.ServesAdmin() {
 		return ""
@@ -210,8 +211,8 @@ func (s *Settings) AdminAdvertise() string {
 	return net.JoinHostPort(client, port)
 }
 
-// NamesOverHTTP returns the names by which HTTP requests may address this host: HTTPNames, the name of the host, and
-// the host parts of the addresses at which the host listens or which the host advertises.
+// NamesOverHTTP returns the names by which HTTP requests may address this host: HTTPNames, the host name, and the
+// host parts of its listen and advertised addresses.
 func (s *Settings) NamesOverHTTP() []string {
 	names := append(slices.Clone(s.HTTPAllowedHosts), s.Name)
 	for _, address := range []string{s.AdminListen, s.HTTPListen, s.Advertise, s.RaftAdvertise} {

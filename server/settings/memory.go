@@ -8,24 +8,25 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// available is how much memory this process may use, 0 for unknown.
+// available returns the memory that this process may use, 0 if unknown.
 var available = memguard.Available
 
-// Memory is the memory of the host, divided among what it holds.
+// Memory returns the host's memory budget.
 func (s *Settings) Memory() memguard.Budget { return memguard.Budget(s.MemoryLimit) }
 
-// ShardQuota is the quota of bytes of each of so many shards.
+// ShardQuota returns the byte quota per shard for the given number of shards.
 func (s *Settings) ShardQuota(shards int) uint64 {
 	return cmp.Or(uint64(s.ShardQuotaBytes), s.Memory().ShardBytes(shards, shard.DefaultShardBytes))
 }
 
-// ConnectionLimit is the largest number of client connections, given how many files allow.
+// ConnectionLimit returns the maximum number of client connections, given the number that the file descriptor limit
+// allows.
 func (s *Settings) ConnectionLimit(files int) int {
 	return cmp.Or(s.MaxConnections, min(files, s.Memory().Connections()))
 }
 
-// completeMemory fills the limits that follow the memory, except the quota of shards: the data directory knows how many
-// shards there are.
+// completeMemory fills the limits that are derived from the memory, except the shard quota: only the data directory
+// knows the number of shards.
 func (s *Settings) completeMemory() {
 	s.MemoryLimit = cmp.Or(s.MemoryLimit, Size(available()))
 	of := s.Memory()
@@ -34,7 +35,7 @@ func (s *Settings) completeMemory() {
 	s.MaxWatchMemory = cmp.Or(s.MaxWatchMemory, Size(of.WatchBytes()))
 }
 
-// checkMemory refuses limits of memory that are out of bounds, and such as promise more than the host has.
+// checkMemory rejects memory limits that are out of range, or that promise more memory than the host has.
 func (c *checker) checkMemory() {
 	s := c.settings
 	has := available()
@@ -58,7 +59,7 @@ func (c *checker) checkMemory() {
 		{"shard-quota-bytes", s.ShardQuotaBytes, 1 << 20},
 	} {
 		if limit.value == 0 {
-			continue // it follows the memory
+			continue // derived from the memory
 		}
 		inRange(c, limit.setting, limit.value, limit.least, 1<<40)
 		if s.MemoryLimit != 0 && limit.value > s.MemoryLimit && !c.rejected(limit.setting, "memory-limit") {
@@ -68,7 +69,7 @@ func (c *checker) checkMemory() {
 	}
 }
 
-// WarnMemory returns a warning if the limits promise more memory than the host has, with the figures; empty otherwise.
+// WarnMemory returns a warning, with figures, if the limits promise more memory than the host has; empty otherwise.
 func (s *Settings) WarnMemory(shards int) string {
 	promised := memguard.Promised(shards, s.ShardQuota(shards), uint64(s.MaxOutputBuffer), uint64(s.MaxInputBuffer),
 		uint64(s.MaxWatchMemory))
@@ -84,5 +85,5 @@ func (s *Settings) WarnMemory(shards int) string {
 	return ""
 }
 
-// mebibytes shows bytes to people.
+// mebibytes formats bytes for messages.
 func mebibytes(bytes uint64) string { return fmt.Sprintf("%d MiB", bytes>>20) }

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Mistake is a setting to change before a host can start.
+// Mistake is a setting that must be changed before the host can start.
 type Mistake struct {
-	// Setting is the name of the setting, or a text taken for a name.
+	// Setting is the setting's name, or a text mistaken for a name.
 	Setting string
-	// Where is the given text with its place: a flag, a variable, a line of the file.
+	// Where is the given text with its position: a flag, a variable, or a line in the file.
 	Where string
-	// Problem is the fault, Remedy the way out.
+	// Problem is the fault, Remedy the solution.
 	Problem, Remedy string
 }
 
@@ -20,10 +20,10 @@ func (m Mistake) String() string {
 	return fmt.Sprintf("%s: %s; %s", m.Where, m.Problem, m.Remedy)
 }
 
-// Mistakes are all mistakes in the settings, in the order of the table.
+// Mistakes are all mistakes in the settings, in table order.
 type Mistakes []Mistake
 
-// Error lists all mistakes, every mistake on its own line.
+// Error lists all mistakes, one per line.
 func (m Mistakes) Error() string {
 	text := "one setting must be changed:"
 	if len(m) != 1 {
@@ -35,7 +35,7 @@ func (m Mistakes) Error() string {
 	return text
 }
 
-// checker gathers mistakes while settings are read and checked.
+// checker collects mistakes while settings are read and checked.
 type checker struct {
 	settings *Settings
 	mistakes Mistakes
@@ -50,10 +50,10 @@ func (c *checker) reject(setting, problem, remedy string) {
 	c.mistakes = append(c.mistakes, Mistake{Setting: setting, Where: where, Problem: problem, Remedy: remedy})
 }
 
-// text is a setting in the form for the docs, empty for an unset setting.
+// text returns a setting in documentation form, empty if unset.
 func (c *checker) text(setting string) string { return rowOf(setting).field(c.settings).text() }
 
-// subject stands for the value of a setting in a sentence: the message shows a given value already.
+// subject returns a sentence's subject for a setting's value. The message already shows a given value.
 func (c *checker) subject(setting, value string) string {
 	if _, known := c.settings.origins[setting]; known {
 		return "it"
@@ -61,18 +61,18 @@ func (c *checker) subject(setting, value string) string {
 	return value
 }
 
-// rejected reports whether a setting has a known mistake: then its value is not the intended value, and no other
-// check uses the value.
+// rejected reports whether a setting has a known mistake. If so, its value is not the intended one, and no other
+// check uses it.
 func (c *checker) rejected(settings ...string) bool {
 	return slices.ContainsFunc(c.mistakes, func(m Mistake) bool { return slices.Contains(settings, m.Setting) })
 }
 
-// err returns the gathered mistakes, in the order of the table; nil without mistakes.
+// err returns the collected mistakes in table order; nil if there are none.
 func (c *checker) err() error {
 	if len(c.mistakes) == 0 {
 		return nil
 	}
-	// Mistakes about no setting stay in front.
+	// Mistakes without a setting stay first.
 	slices.SortStableFunc(c.mistakes, func(a, b Mistake) int { return placeOf(a.Setting) - placeOf(b.Setting) })
 	return c.mistakes
 }

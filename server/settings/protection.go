@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Parts are sides of a host that can be reached over a network.
+// Parts are parts of a host that are reachable over a network.
 type Parts uint8
 
-// The parts that may be unprotected.
+// Parts that may be unprotected.
 const (
 	PartClients Parts = 1 << iota
 	PartRaft
@@ -26,7 +26,7 @@ var partNames = []struct {
 	part Parts
 }{{"clients", PartClients}, {"raft", PartRaft}, {"admin", PartAdmin}, {"http", PartHTTP}}
 
-// ParseParts reads names with commas between them. A plain true means all parts; false and an empty text mean none.
+// ParseParts parses a comma-separated list of names. "true" means all parts; "false" and an empty text mean none.
 func ParseParts(text string) (Parts, error) {
 	var parts Parts
 	for name := range strings.SplitSeq(text, ",") {
@@ -54,10 +54,10 @@ func parsePart(name string) (Parts, error) {
 	return 0, fmt.Errorf("%q is no listener of a host", name)
 }
 
-// Has reports whether the parts include all the given parts.
+// Has reports whether p includes all the given parts.
 func (p Parts) Has(all Parts) bool { return p&all == all }
 
-// String returns the names with commas between them, empty for no parts.
+// String returns a comma-separated list of names, empty for no parts.
 func (p Parts) String() string {
 	if p == PartsAll {
 		return "all"
@@ -99,12 +99,12 @@ func (c *checker) checkRaftTLS() {
 	}
 }
 
-// protectsRaft reports whether TLS between hosts is wanted.
+// protectsRaft reports whether TLS between hosts is configured.
 func (s *Settings) protectsRaft() bool {
 	return s.RaftTLSCert != "" || s.RaftTLSKey != "" || s.RaftTLSCA != ""
 }
 
-// checkExposure rejects unprotected listeners open to a network.
+// checkExposure rejects unprotected listeners that are open to a network.
 func (c *checker) checkExposure() {
 	s := c.settings
 	if c.rejected("insecure") {
@@ -132,7 +132,7 @@ func (c *checker) checkExposure() {
 			raft = "initial-hosts"
 		}
 		switch {
-		case s.RaftSecretFile == "" && (s.JoinToken != "" || s.JoinTokenFile != ""): // the secret comes with the answer
+		case s.RaftSecretFile == "" && (s.JoinToken != "" || s.JoinTokenFile != ""): // the join's answer contains the secret
 		case s.RaftSecretFile == "":
 			expose(raft, s.RaftListen, PartRaft, "whoever reaches it can write to the log of the cluster",
 				"give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at least --raft-secret-file")
@@ -155,8 +155,8 @@ func (c *checker) checkExposure() {
 	}
 }
 
-// checkFiles checks that the named files can be read, so all missing files are reported together. The content of a
-// file is checked by the package that reads the file.
+// checkFiles checks that the specified files are readable, so that all missing files are reported together. Each
+// file's content is checked by the package that reads the file.
 func (c *checker) checkFiles() {
 	for _, setting := range []string{
 		"tls-cert", "tls-key", "tls-client-ca", "access-file", "token-file", "http-peer-ca", "raft-tls-cert",
@@ -171,7 +171,7 @@ func (c *checker) checkFiles() {
 	}
 }
 
-// withoutPath is the text of an error without the path of the file, which the message shows already.
+// withoutPath returns an error's text without the file path, which the message already shows.
 func withoutPath(err error) string {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
@@ -179,7 +179,7 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-// unreadable returns why a file cannot be read, empty for a readable file.
+// unreadable returns why a file cannot be read, empty if it can.
 func unreadable(path string) string {
 	file, err := os.Open(path)
 	if err != nil {

@@ -6,24 +6,25 @@ import (
 	"strings"
 )
 
-// row is a setting: its name in all sources, and its purpose. The setting fills the field of Settings with the name.
+// row is a setting: its name in all sources, and its purpose. The setting fills the Settings field with the name as
+// its tag.
 type row struct {
-	// name is the key in the file and the name of the flag. The variable is made of it.
+	// name is the key in the file and the flag name. The variable name is derived from it.
 	name  string
 	group group
-	// hint stands for the value in the help.
+	// hint is the value placeholder in the help.
 	hint string
-	// help describes the setting, beginning with a capital letter and without a full stop at the end.
+	// help describes the setting, beginning with a capital letter and without a final full stop.
 	help string
 	// otherwise describes a default that depends on other settings or on the machine.
 	otherwise string
-	// clusterWide: equal on all hosts of a cluster.
+	// clusterWide settings must be equal on all hosts in a cluster.
 	clusterWide bool
-	// own makes the value of a setting with a form of its own; nil where the type of the field decides.
+	// own returns the value for a setting with a special form; nil if the field type determines the form.
 	own func(*Settings) value
 }
 
-// field is the value of the setting in some settings: of the field that has the name of the setting as its tag.
+// field returns the setting's value in s: the field that has the setting's name as its tag.
 func (r *row) field(s *Settings) value {
 	if r.own != nil {
 		return r.own(s)
@@ -36,7 +37,7 @@ func (r *row) field(s *Settings) value {
 	panic("settings: no field is named " + r.name)
 }
 
-// group is a heading under which settings stand together in the help and in the docs.
+// group is a heading for related settings in the help and docs.
 type group string
 
 const (
@@ -51,7 +52,7 @@ const (
 
 var groups = []group{groupHost, groupClients, groupRaft, groupAdmin, groupLimits, groupLog, groupSafety}
 
-// variable is the name in the environment.
+// variable returns the environment variable name.
 func (r *row) variable() string { return variableOf(r.name) }
 
 func variableOf(name string) string {
@@ -60,13 +61,13 @@ func variableOf(name string) string {
 
 const (
 	variablePrefix = "SIGNALBOX_"
-	// fileSetting names the file. fileSetting is no row, because the file cannot name itself.
+	// fileSetting names the settings file. It is not a row, because the file cannot name itself.
 	fileSetting = "config"
-	// joinTokenVariable has the join token itself: a secret stands in no flag and in no file of settings.
+	// joinTokenVariable contains the join token itself: a secret belongs neither in a flag nor in a settings file.
 	joinTokenVariable = variablePrefix + "JOIN_TOKEN"
 )
 
-// fallback is the default, in the form for the help and the docs.
+// fallback returns the default, in the form for the help and docs.
 func (r *row) fallback() string {
 	if r.otherwise != "" {
 		return r.otherwise
@@ -75,12 +76,12 @@ func (r *row) fallback() string {
 	return r.field(&s).text()
 }
 
-// placeOf is the place of a setting in the table, -1 for an unknown setting.
+// placeOf returns a setting's index in the table, -1 for an unknown setting.
 func placeOf(name string) int {
 	return slices.IndexFunc(table, func(r row) bool { return r.name == name })
 }
 
-// rowOf returns the row of a setting. The row must exist.
+// rowOf returns a setting's row. The row must exist.
 func rowOf(name string) *row { return &table[placeOf(name)] }
 
 func hasRow(name string) bool { return placeOf(name) >= 0 }
@@ -93,8 +94,8 @@ func suggest(name string) string {
 	return "docs/settings.md and signalbox serve --help list all of them"
 }
 
-// nearest returns the setting whose name is at most two letters away, or a single letter for a short name; empty if
-// no name is near.
+// nearest returns the setting whose name differs by at most two letters, or one letter for a short name; empty if no
+// name is that close.
 func nearest(name string) string {
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	best, least := "", 3
@@ -110,7 +111,7 @@ func nearest(name string) string {
 	return best
 }
 
-// distance is the number of letters to put in, take out or replace to make b of a.
+// distance returns the number of letters to insert, delete or replace to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -10,148 +10,148 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Settings are the configuration of a host. Defaults returns the defaults, Load fills the settings from flags,
-// environment and file, and Complete checks settings made by a program.
+// Settings are a host's configuration. Defaults returns the defaults, Load fills the settings from flags, environment
+// and file, and Complete checks settings made by a program.
 //
-// An unwanted listener has the address Off.
+// A disabled listener has the address Off.
 type Settings struct {
-	// Name is the name of this host among InitialHosts. The name never changes for a data directory.
+	// Name is this host's name in InitialHosts. It never changes for a data directory.
 	Name string `yaml:"name"`
-	// DataDir holds everything the host must not forget. The directory belongs to this host alone.
+	// DataDir is the data directory. It must not be shared between hosts.
 	DataDir string `yaml:"data-dir"`
-	// InitialHosts are the initial members of the cluster, equal on all of them, with their addresses for each other.
-	// Empty means this host alone.
+	// InitialHosts are the cluster's initial members with their addresses for each other, identical on all of them.
+	// Empty means only this host.
 	InitialHosts []InitialHost `yaml:"initial-hosts"`
-	// ClusterName is the cluster name. It distinguishes two clusters made of one set of hosts, one after the other.
-	// Equal on all hosts, and never changed.
+	// ClusterName is the cluster name. It distinguishes two clusters created successively with the same hosts.
+	// Identical on all hosts, and never changed.
 	ClusterName string `yaml:"cluster-name"`
-	// Join are Raft addresses of hosts in the cluster to join. Join counts only while the data directory belongs to no
+	// Join lists Raft addresses of hosts in the cluster to join. Used only while the data directory belongs to no
 	// cluster.
 	Join []string `yaml:"join"`
-	// Replace names the lost host replaced by this host when joining, empty for none.
+	// Replace names the lost host that this host replaces when joining, empty for none.
 	Replace string `yaml:"replace"`
-	// JoinTokenFile is the file of the join token that shows this host's right to join.
+	// JoinTokenFile is the file with the join token that proves this host's right to join.
 	JoinTokenFile string `yaml:"join-token-file"`
-	// JoinToken is the token itself, instead of JoinTokenFile. Only the environment and programs set JoinToken.
+	// JoinToken is the token itself, as an alternative to JoinTokenFile. It can only be set by the environment and by
+	// programs.
 	JoinToken string `yaml:"-"`
-	// FailureDomain is the failure domain of the host, as KEY=VALUE with commas between them: hosts that fail together
-	// share a
-	// value.
+	// FailureDomain is the host's failure domain, as comma-separated KEY=VALUE pairs: hosts that fail together share
+	// a value.
 	FailureDomain string `yaml:"failure-domain"`
-	// Shards is the number of data shards, fixed at the bootstrap of the cluster. Zero means the number of the data
-	// directory, and DefaultShards for a new directory.
+	// Shards is the number of data shards, fixed at the cluster's bootstrap. 0 means the data directory's number, or
+	// DefaultShards for a new directory.
 	Shards int `yaml:"shards"`
 
 	// Listen is the address for clients without TLS.
 	Listen string `yaml:"listen"`
 	// TLSListen is the address for clients with TLS.
 	TLSListen string `yaml:"tls-listen"`
-	// Advertise is the address of this host for clients.
+	// Advertise is this host's address for clients.
 	Advertise string `yaml:"advertise"`
-	// TLSCert and TLSKey are the certificate of TLSListen with its key, PEM. The host reads both again after a
-	// change.
+	// TLSCert and TLSKey are TLSListen's certificate and key, in PEM files. The host rereads both after a change.
 	TLSCert string `yaml:"tls-cert"`
 	TLSKey  string `yaml:"tls-key"`
-	// TLSClientCA makes clients of TLSListen show a certificate signed by an authority in the file.
+	// TLSClientCA requires TLSListen's clients to present a certificate signed by an authority in the file.
 	TLSClientCA string `yaml:"tls-client-ca"`
-	// AccessFile has the access rules that a cluster without any imports. Before the import a host with an AccessFile
-	// lets in no client without a token.
+	// AccessFile contains the access rules that a cluster without rules imports. Before the import, a host with an
+	// AccessFile admits no client without a token.
 	AccessFile string `yaml:"access-file"`
-	// TokenFile has hashes of root tokens, which may do everything on this host, whatever rules the cluster keeps.
-	// While the cluster has no rules a host with a TokenFile lets in no client without a token.
+	// TokenFile contains hashes of root tokens, which may do everything on this host, whatever access rules the
+	// cluster stores. While the cluster has no rules, a host with a TokenFile admits no client without a token.
 	TokenFile string `yaml:"token-file"`
 
-	// RaftListen is the address for other hosts. Without RaftListen and without a list of hosts, no other host can
+	// RaftListen is the address for other hosts. Without RaftListen and without a host list, no other host can
 	// connect.
 	RaftListen string `yaml:"raft-listen"`
-	// RaftAdvertise is the address of this host for other hosts. With a list of hosts, RaftAdvertise must be the
-	// listed address. If RaftListen is Off, RaftAdvertise is empty.
+	// RaftAdvertise is this host's address for other hosts. With a host list, it must be the listed address. It is
+	// empty if RaftListen is Off.
 	RaftAdvertise string `yaml:"raft-advertise"`
 	// RaftTLSCert, RaftTLSKey and RaftTLSCA make hosts authenticate to each other, in both directions.
 	RaftTLSCert string `yaml:"raft-tls-cert"`
 	RaftTLSKey  string `yaml:"raft-tls-key"`
 	RaftTLSCA   string `yaml:"raft-tls-ca"`
-	// RaftSecretFile holds a secret that only the hosts of the cluster know. Without TLS the secret keeps strangers
+	// RaftSecretFile contains a secret that only the cluster's hosts know. Without TLS, the secret keeps strangers
 	// from writing to the log.
 	RaftSecretFile string `yaml:"raft-secret-file"`
-	// RaftHeartbeatInterval is the interval of leader heartbeats to other hosts. Another host starts an election after
-	// 6 to 12 intervals without a heartbeat, and at least 300 ms. Equal on all hosts.
+	// RaftHeartbeatInterval is the interval at which leaders send heartbeats to other hosts. A host starts an
+	// election after 6 to 12 intervals without a heartbeat, and at least 300 ms. Identical on all hosts.
 	RaftHeartbeatInterval time.Duration `yaml:"raft-heartbeat-interval"`
-	// RaftSnapshotBytes is the length of the log after which a shard saves a snapshot and drops the log before the
-	// snapshot, except a quarter of RaftSnapshotBytes. Zero derives the length from the last snapshot.
+	// RaftSnapshotBytes is the log length after which a shard saves a snapshot and drops the preceding log, except a
+	// quarter of RaftSnapshotBytes. 0 derives the length from the last snapshot.
 	RaftSnapshotBytes Size `yaml:"raft-snapshot-bytes"`
-	// RaftMetrics adds the series of the Raft engine to the metrics.
+	// RaftMetrics adds the Raft engine's series to the metrics.
 	RaftMetrics bool `yaml:"raft-metrics"`
 
-	// AdminListen is the address of health, metrics and status over HTTP.
+	// AdminListen is the address for health, metrics and status over HTTP.
 	AdminListen string `yaml:"admin-listen"`
-	// HTTPListen is the address of the HTTP API, for programs that compose a host with a gateway, as signalbox serve
-	// does: a host by itself does not serve the HTTP API.
+	// HTTPListen is the HTTP API's address, for programs that combine a host with a gateway, as signalbox serve does:
+	// a host alone does not serve the HTTP API.
 	HTTPListen string `yaml:"http-listen"`
-	// HTTPPeerCA has the authorities by which a gateway knows other hosts over TLS; empty for the authorities of the
-	// system.
+	// HTTPPeerCA contains the authorities with which a gateway verifies other hosts over TLS; empty for the system's
+	// authorities.
 	HTTPPeerCA string `yaml:"http-peer-ca"`
 	// ConsoleAnonymousWrites lets browsers without a token make changes at HTTPListen.
 	ConsoleAnonymousWrites bool `yaml:"console-anonymous-writes"`
-	// HTTPAllowedHosts are names of the host in HTTP requests, besides the names in its own addresses.
+	// HTTPAllowedHosts are names for the host in HTTP requests, in addition to those in its own addresses.
 	HTTPAllowedHosts []string `yaml:"http-allowed-hosts"`
-	// HTTPTrustedProxies are the proxies at HTTPListen that may name the addresses of their clients.
+	// HTTPTrustedProxies are the proxies at HTTPListen that may report their clients' addresses.
 	HTTPTrustedProxies []netip.Prefix `yaml:"http-trusted-proxies"`
-	// Pprof serves the Go profiler at AdminListen as well.
+	// Pprof also serves the Go profiler at AdminListen.
 	Pprof bool `yaml:"pprof"`
 
-	// MemoryLimit is how much memory the host may use. Zero stands for what its container and its machine allow.
-	// MaxOutputBuffer, MaxWatchMemory, MaxInputBuffer, ShardQuotaBytes and MaxConnections follow it if they are zero.
+	// MemoryLimit is the memory that the host may use. 0 means what its container and machine allow. MaxOutputBuffer,
+	// MaxWatchMemory, MaxInputBuffer, ShardQuotaBytes and MaxConnections are derived from MemoryLimit if they are 0.
 	MemoryLimit Size `yaml:"memory-limit"`
-	// MaxDataSize is the most bytes that the data of a semaphore, an owner or a waiter may have.
+	// MaxDataSize is the maximum number of data bytes for a semaphore, an owner or a waiter.
 	MaxDataSize Size `yaml:"max-data-size"`
-	// MaxConnections is the largest number of client connections. Zero derives the number from the limit of open files
+	// MaxConnections is the maximum number of client connections. 0 derives the number from the file descriptor limit
 	// and the memory.
 	MaxConnections int `yaml:"max-connections"`
-	// MaxRequestsInFlight is the largest number of unanswered requests of one connection.
+	// MaxRequestsInFlight is the maximum number of unanswered requests per connection.
 	MaxRequestsInFlight int `yaml:"max-requests-in-flight"`
-	// MaxWatches is the largest number of open watches of one connection.
+	// MaxWatches is the maximum number of open watches per connection.
 	MaxWatches int `yaml:"max-watches"`
-	// MaxOutputBuffer is how much may wait to be sent over all connections together.
+	// MaxOutputBuffer is the maximum number of unsent bytes over all connections.
 	MaxOutputBuffer Size `yaml:"max-output-buffer"`
-	// MaxWatchMemory is how much memory the open watches of all connections may hold.
+	// MaxWatchMemory is the maximum memory for open watches over all connections.
 	MaxWatchMemory Size `yaml:"max-watch-memory"`
-	// MaxInputBuffer is how much may be held of requests that have arrived in part, over all connections together.
+	// MaxInputBuffer is the maximum number of bytes in partially received requests over all connections.
 	MaxInputBuffer Size `yaml:"max-input-buffer"`
-	// ShardQuotaObjects and ShardQuotaBytes are the quotas of a data shard, over all nodes. The objects of the shard's
-	// leader apply, and the least bytes of the hosts with a replica. Zero bytes follow the memory and the number of
-	// shards.
+	// ShardQuotaObjects and ShardQuotaBytes are a data shard's quotas, over all nodes. The object quota on the
+	// shard's leader applies, and the smallest byte quota among the hosts with a replica. 0 bytes means derived from
+	// the memory and the number of shards.
 	ShardQuotaObjects int  `yaml:"shard-quota-objects"`
 	ShardQuotaBytes   Size `yaml:"shard-quota-bytes"`
-	// PingInterval is how often an idle client must ping. A client silent for three intervals is disconnected.
+	// PingInterval is the heartbeat interval for idle clients. A client that is silent for three intervals is
+	// disconnected.
 	PingInterval time.Duration `yaml:"ping-interval"`
-	// MinFreeDisk is how many bytes of the data directory's file system must be free for the host to accept changes.
-	// Zero derives the number from the size of the file system.
+	// MinFreeDisk is the free space in the data directory's file system below which the host rejects changes. 0
+	// derives the value from the file system size.
 	MinFreeDisk Size `yaml:"min-free-disk"`
 
 	// LogFormat is FormatText or FormatJSON.
 	LogFormat string `yaml:"log-format"`
-	// LogLevel is the least level in the log.
+	// LogLevel is the minimum level in the log.
 	LogLevel slog.Level `yaml:"log-level"`
 
-	// Insecure names parts open to a network without protection.
+	// Insecure lists parts that may be open to a network without protection.
 	Insecure Parts `yaml:"insecure"`
 
-	// AnyPort allows port 0, meaning a free port, for the listeners of clients and of the admin pages. AnyPort is for
-	// programs that embed a host and ask the host for its addresses; no flag and no line of a file sets AnyPort.
+	// AnyPort allows port 0, meaning a free port, for the client and admin listeners. It is for programs that embed a
+	// host and ask the host for its addresses; no flag or file line sets AnyPort.
 	AnyPort bool `yaml:"-"`
 
-	// alone: no list of hosts was given, so this host makes the cluster.
+	// alone: no host list was given, so this host creates the cluster.
 	alone bool
 	// httpByDefault: HTTPListen was not given.
 	httpByDefault bool
-	// origins are the places of given settings, by name.
+	// origins are the positions of given settings, by name.
 	origins map[string]string
-	// warnings are about allowed settings with a probably unwanted effect, from the sources and from the checks.
+	// warnings are about allowed settings with a probably unintended effect, found in the sources and by the checks.
 	sourceWarnings, warnings []string
 }
 
-// The defaults.
+// Defaults.
 const (
 	DefaultName        = "signalbox"
 	DefaultDataDir     = "signalbox-data"
@@ -160,11 +160,11 @@ const (
 	DefaultAdminListen = "127.0.0.1:7422"
 	DefaultHTTPListen  = "127.0.0.1:7424"
 
-	// DefaultShards is the number of data shards of a new cluster. Every further shard costs a small
-	// cluster speed, because fewer operations share an fsync and a message between hosts. Measured on two
-	// processors with 512 callers, client included: one host does 79,000 lock cycles a second with one
-	// shard, and 30,000 to 75,000 with four. With processors to spare, and several hosts to share the
-	// work, give more at the bootstrap of a cluster.
+	// DefaultShards is the number of data shards in a new cluster. In a small cluster, every additional shard reduces
+	// throughput, because fewer operations share an fsync and a message between hosts. Measured on two processors
+	// with 512 callers, client included: one host does 79,000 lock cycles per second with one shard, and 30,000 to
+	// 75,000 with four. With spare processors, and several hosts to share the work, specify more shards at the
+	// cluster's bootstrap.
 	DefaultShards = 1
 
 	DefaultMaxRequestsInFlight   = 16_384
@@ -173,13 +173,13 @@ const (
 	DefaultRaftHeartbeatInterval = 50 * time.Millisecond
 )
 
-// Off is the address of an unwanted listener.
+// Off is the address of a disabled listener.
 const Off = "off"
 
 const (
-	// FormatText is a log of lines for people.
+	// FormatText logs human-readable lines.
 	FormatText = "text"
-	// FormatJSON is a log of lines for programs.
+	// FormatJSON logs machine-readable lines.
 	FormatJSON = "json"
 )
 
@@ -204,21 +204,21 @@ func Defaults() Settings {
 // closed: see identity.Bootstrap.
 func (s *Settings) HasAccessControl() bool { return s.AccessFile != "" || s.TokenFile != "" }
 
-// HasPeers reports whether the list has other hosts.
+// HasPeers reports whether the list contains other hosts.
 func (s *Settings) HasPeers() bool { return len(s.InitialHosts) > 1 }
 
-// HasList reports whether a list of hosts was given.
+// HasList reports whether a host list was given.
 func (s *Settings) HasList() bool { return !s.alone }
 
-// Joins reports whether the host is to join an existing cluster.
+// Joins reports whether the host should join an existing cluster.
 func (s *Settings) Joins() bool { return len(s.Join) > 0 }
 
 // ServesHosts reports whether other hosts may connect.
 func (s *Settings) ServesHosts() bool { return listens(s.RaftListen) }
 
-// IsLocal reports whether the host is alone on its machine: no other host can reach the host, and clients only from
-// the machine. Only then an empty directory is made into a cluster by itself, because no other cluster can be
-// mistaken for the new cluster.
+// IsLocal reports whether the host is isolated on its machine: no other host can reach it, and clients only from the
+// machine. Only then is a cluster created automatically in an empty directory, because no other cluster can be
+// confused with it.
 func (s *Settings) IsLocal() bool {
 	for _, address := range []string{s.Listen, s.TLSListen, s.AdminListen, s.HTTPListen} {
 		if listens(address) && !isLoopback(address) {
@@ -228,8 +228,7 @@ func (s *Settings) IsLocal() bool {
 	return s.alone && !s.ServesHosts()
 }
 
-// Warnings are about allowed settings with a probably unwanted effect. The warnings are known after Load and
-// Complete.
+// Warnings are about allowed settings with a probably unintended effect. They are available after Load and Complete.
 func (s *Settings) Warnings() []string { return slices.Concat(s.sourceWarnings, s.warnings) }
 
 // ServesPlain reports whether clients may connect without TLS.
@@ -244,8 +243,8 @@ func (s *Settings) ServesAdmin() bool { return listens(s.AdminListen) }
 // ServesHTTP reports whether the host has a listener for the HTTP API.
 func (s *Settings) ServesHTTP() bool { return listens(s.HTTPListen) }
 
-// WantsHTTP reports whether a listener for the HTTP API was requested: a host without the listener must not go on
-// then.
+// WantsHTTP reports whether a listener for the HTTP API was explicitly requested. If so, the host must not continue
+// without the listener.
 func (s *Settings) WantsHTTP() bool { return s.ServesHTTP() && !s.httpByDefault }
 
 func listens(address string) bool { return address != "" && address != Off }

@@ -1,6 +1,6 @@
 package settings
 
-// table has every setting, in a good order for readers.
+// table contains every setting, in reading order.
 var table = []row{
 	{
 		name: "name", group: groupHost, hint: "NAME",

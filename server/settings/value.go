@@ -13,15 +13,15 @@ import (
 	"github.com/signalbox/signalbox/internal/bytesize"
 )
 
-// value is a field of Settings as text. All sources of settings hand over text, so equal rules hold for all of them.
+// value is a Settings field as text. All sources provide text, so the same rules apply to all of them.
 type value interface {
-	// parse replaces the field by the texts of a source: a single text, or any number for a list.
+	// parse sets the field from a source's texts: one text, or any number for a list.
 	parse(texts []string) error
-	// text is the field in the form for the docs, empty for an unset field.
+	// text returns the field in documentation form, empty if unset.
 	text() string
 }
 
-// form is a value of one type: the field, and how its text is read and shown.
+// form is a value with one type: the field, and functions that parse and format its text.
 type form[T any] struct {
 	field *T
 	read  func(texts []string) (T, error)
@@ -38,7 +38,7 @@ func (f form[T]) parse(texts []string) error {
 
 func (f form[T]) text() string { return f.show(*f.field) }
 
-// valueOf is the value of a field, by the type of the field. Rows whose type has several forms make their own value.
+// valueOf returns a field's value, by the field's type. Rows whose type has several forms create their own value.
 func valueOf(field any) value {
 	switch f := field.(type) {
 	case *string:
@@ -69,17 +69,17 @@ func valueOf(field any) value {
 	panic(fmt.Sprintf("settings: no value is a %T", field))
 }
 
-// badValue is an error of parse: the fault, and the way out.
+// badValue is an error from parse: the problem and the remedy.
 type badValue struct{ problem, remedy string }
 
 func (b *badValue) Error() string { return b.problem + "; " + b.remedy }
 
 func bad(problem, remedy string) error { return &badValue{problem, remedy} }
 
-// last is the text that counts, if a setting other than a list was given more than once.
+// last returns the text that applies, if a setting other than a list was given more than once.
 func last(texts []string) string { return strings.TrimSpace(texts[len(texts)-1]) }
 
-// single reads the text that counts by a function whose errors are not for operators.
+// single parses the text that applies with a function whose errors are not meant for operators.
 func single[T any](read func(string) (T, error), problem, remedy string) func([]string) (T, error) {
 	return func(texts []string) (T, error) {
 		v, err := read(last(texts))
@@ -92,7 +92,7 @@ func single[T any](read func(string) (T, error), problem, remedy string) func([]
 
 func readText(texts []string) (string, error) { return last(texts), nil }
 
-// shown is a value in the form for the docs, empty for zero.
+// shown formats a value for the docs, empty for zero.
 func shown[T comparable](v T) string {
 	if v == *new(T) {
 		return ""
@@ -102,7 +102,7 @@ func shown[T comparable](v T) string {
 
 func joined(texts []string) string { return strings.Join(texts, ",") }
 
-// items are the elements of a list, which commas separate in every text.
+// items returns a list's elements, which are comma-separated in every text.
 func items(texts []string) (list []string) {
 	for item := range strings.SplitSeq(joined(texts), ",") {
 		if item = strings.TrimSpace(item); item != "" {
@@ -112,7 +112,7 @@ func items(texts []string) (list []string) {
 	return list
 }
 
-// readListener reads an address to listen at. An empty given address says that no listener is wanted.
+// readListener parses a listen address. An empty address disables the listener.
 func readListener(texts []string) (string, error) { return cmp.Or(last(texts), Off), nil }
 
 func readLogFormat(texts []string) (string, error) {
@@ -142,7 +142,7 @@ func readParts(texts []string) (Parts, error) {
 	return parts, err
 }
 
-// readNames reads a list of host names, without ports.
+// readNames parses a list of host names, without ports.
 func readNames(texts []string) ([]string, error) {
 	names := items([]string{strings.ToLower(joined(texts))})
 	for _, name := range names {
@@ -154,7 +154,7 @@ func readNames(texts []string) ([]string, error) {
 	return names, nil
 }
 
-// readNetworks reads a list of networks. A single address is the smallest network.
+// readNetworks parses a list of networks. A single address is the smallest network.
 func readNetworks(texts []string) (networks []netip.Prefix, _ error) {
 	for _, text := range items(texts) {
 		network, err := netip.ParsePrefix(text)
@@ -170,7 +170,7 @@ func readNetworks(texts []string) (networks []netip.Prefix, _ error) {
 	return networks, nil
 }
 
-// readAddresses reads a list of addresses, each address once.
+// readAddresses parses a list of addresses, and removes duplicates.
 func readAddresses(texts []string) (addresses []string, _ error) {
 	for _, address := range items(texts) {
 		if !slices.Contains(addresses, address) {
@@ -180,5 +180,5 @@ func readAddresses(texts []string) (addresses []string, _ error) {
 	return addresses, nil
 }
 
-// Size is a number of bytes. As text it is a number with or without a unit: 65536, 64KiB, 2GiB.
+// Size is a number of bytes. As text it is a number with an optional unit: 65536, 64KiB, 2GiB.
 type Size = bytesize.Size

@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// acceptor accepts TCP connections and keeps their number below a limit. An acceptor outlives all errors of the
-// operating system except the closing of its socket.
+// acceptor accepts TCP connections up to a limit. It survives all operating system errors except the closing of its
+// socket.
 type acceptor struct {
 	socket net.Listener
 	limit  int64
 	stats  *Stats
 	logger *slog.Logger
 
-	// closing ends when the acceptor is to end.
+	// closing ends when the acceptor should end.
 	closing context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	// complained is when a refusal or an error was logged last, in nanoseconds since 1970.
+	// complained is when a refusal or an error was last logged, in nanoseconds since 1970.
 	complained atomic.Int64
 }
 
-// newAcceptor opens addr. A zero value stands for the default: a limit derived from the limit of file descriptors, a
-// new Stats, the default logger.
+// newAcceptor opens addr. Zero values mean the defaults: a limit derived from the file descriptor limit, a new Stats,
+// the default logger.
 func newAcceptor(addr string, limit int, stats *Stats, logger *slog.Logger) (*acceptor, error) {
 	socket, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -48,8 +48,8 @@ func newAcceptor(addr string, limit int, stats *Stats, logger *slog.Logger) (*ac
 	return a, nil
 }
 
-// start hands all connections to take, and several goroutines may call take at once. Every connection must be given
-// up with release when the connection has gone, because the limit counts open connections.
+// start passes all connections to take, possibly from several goroutines at once. Every closed connection must be
+// released with release, because the limit counts open connections.
 func (a *acceptor) start(take func(*net.TCPConn)) {
 	for range acceptors {
 		a.running.Go(func() { a.run(take) })
@@ -87,12 +87,12 @@ func (a *acceptor) run(take func(*net.TCPConn)) {
 	}
 }
 
-// release counts one connection less.
+// release decrements the connection count.
 func (a *acceptor) release() {
 	a.stats.Open.Add(-1)
 }
 
-// complain logs a refusal or an error, once a second at most.
+// complain logs a refusal or an error, at most once per second.
 func (a *acceptor) complain(message string, details ...any) {
 	now, last := time.Now().UnixNano(), a.complained.Load()
 	if now-last >= int64(time.Second) && a.complained.CompareAndSwap(last, now) {
@@ -100,7 +100,7 @@ func (a *acceptor) complain(message string, details ...any) {
 	}
 }
 
-// close closes the socket; when it returns, take is not under way and will not be called.
+// close closes the socket. When close returns, no call of take is in progress, and none will follow.
 func (a *acceptor) close() error {
 	a.cancel()
 	err := a.socket.Close()
@@ -108,21 +108,20 @@ func (a *acceptor) close() error {
 	return err
 }
 
-// Stats counts the connections of one or more listeners. Listeners with a common Stats share a count, and so a limit.
-// All goroutines may read a Stats at all times.
+// Stats counts the connections of one or more listeners. Listeners that share a Stats share a count, and so a limit.
+// Safe for concurrent reads.
 type Stats struct {
-	// Open is the number of open connections, including connections in a TLS handshake.
+	// Open is the number of open connections, including those in a TLS handshake.
 	Open atomic.Int64
-	// Accepted is the number of connections taken so far.
+	// Accepted is the total number of accepted connections.
 	Accepted atomic.Int64
-	// Refused is the number of connections closed at once because Open was at the limit.
+	// Refused is the number of connections closed immediately because Open was at the limit.
 	Refused atomic.Int64
-	// AcceptErrors is the number of times the operating system did not hand over a connection, as when the process
-	// has no file descriptor left.
+	// AcceptErrors is the number of failed accepts, for example because the process has no file descriptor left.
 	AcceptErrors atomic.Int64
 	// FailedHandshakes is the number of connections whose TLS handshake failed.
 	FailedHandshakes atomic.Int64
 	// EvictedHandshakes is the number of failed handshakes closed by the listener: the peer was silent, and a new
-	// connection needed the room.
+	// connection needed the slot.
 	EvictedHandshakes atomic.Int64
 }

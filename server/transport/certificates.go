@@ -8,12 +8,12 @@ import (
 	"github.com/signalbox/signalbox/internal/certfile"
 )
 
-// CertificateSource gives a server its certificate from files, and takes new ones when the files change.
+// CertificateSource provides a server's certificate from files, and reloads changed files.
 type CertificateSource = certfile.Source
 
-// LoadCertificates reads a certificate with its key, both PEM. With caFile, which may be empty, clients must show a
-// certificate signed by an authority in caFile. Files broken now are an error; files broken later are only logged,
-// with the default logger, and the earlier certificate stays in use.
+// LoadCertificates reads a certificate and its key, both PEM. With caFile, which may be empty, clients must present a
+// certificate signed by an authority in caFile. Files that are invalid now are an error; if files become invalid
+// later, this is only logged, with the default logger, and the previous certificate stays in use.
 func LoadCertificates(certFile, keyFile, caFile string) (*CertificateSource, error) {
 	files := certfile.Files{Certificate: certFile, Key: keyFile, Authorities: caFile}
 	source, err := certfile.Load(files, certificateConfig)
@@ -23,17 +23,18 @@ func LoadCertificates(certFile, keyFile, caFile string) (*CertificateSource, err
 	return source, nil
 }
 
-// certificateConfig is the configuration of a listener for clients.
+// certificateConfig returns the configuration for a client listener.
 func certificateConfig(certificate tls.Certificate, authorities *x509.CertPool) *tls.Config {
 	config := &tls.Config{
 		Certificates: []tls.Certificate{certificate},
 		MinVersion:   tls.VersionTLS12,
-		// Small first records help pages shown while they load; here each small record would be a write.
+		// Small first records help web pages to render while they load; here, each small record would be a separate
+		// write.
 		DynamicRecordSizingDisabled: true,
 	}
 	if authorities != nil {
 		config.ClientCAs, config.ClientAuth = authorities, tls.RequireAndVerifyClientCert
-		// A resumed session would stand on the authorities of the time of its beginning.
+		// A resumed session would use the authorities from the time when it began.
 		config.SessionTicketsDisabled = true
 	}
 	return config

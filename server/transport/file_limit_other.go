@@ -2,7 +2,7 @@
 
 package transport
 
-// RaiseFileLimit has nothing to raise on this operating system, and returns a safe number.
+// RaiseFileLimit does nothing on this operating system, and returns a safe number.
 func RaiseFileLimit() (int, error) {
 	return assumedFileLimit, nil
 }

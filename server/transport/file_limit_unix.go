@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// RaiseFileLimit raises the number of file descriptors of the process to the most the process may ask for, and
-// returns the number in force, also after an error. Call RaiseFileLimit once at the start of the process.
+// RaiseFileLimit raises the process's file descriptor limit to the allowed maximum. It returns the effective limit,
+// even with an error. Call it once at process start.
 func RaiseFileLimit() (int, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -27,7 +27,7 @@ func RaiseFileLimit() (int, error) {
 	return clampFileLimit(raised.Cur), nil
 }
 
-// fileLimit is the number of file descriptors the process may have open.
+// fileLimit returns the process's file descriptor limit.
 func fileLimit() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

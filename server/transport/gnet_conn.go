@@ -14,37 +14,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directBytes bounds the bytes written outside the loop; more bytes are for the loop.
+// directBytes is the maximum number of bytes written outside the loop; the loop writes larger outputs.
 const directBytes = 16 << 10
 
-// A direct write must be too little to make Drained due.
+// A direct write must be too small to make Drained due.
 const _ = uint(HighWater - LowWater - directBytes)
 
 // gnetConn is a connection on an event loop.
 //
-// All bytes to be sent go through the outbox and are written by its only sender: on the loop, at the latest at the
+// All outgoing bytes go through the outbox and are written by its single sender: on the loop, at the latest at the
 // end of the turn in which the bytes were queued, or by the caller of Flush. While Events.Data runs, gnet writes
-// nothing: a failed write would close the connection while Data uses the connection. The answers to requests that
-// arrived together leave together, except answers sent by FlushEarly, which leaves a failure to the end of the turn.
+// nothing, because a failed write would close the connection while Data uses it. The answers to requests that arrived
+// together are sent together, except answers sent by FlushEarly, which leaves failures to the end of the turn.
 type gnetConn struct {
 	out    outbox
 	remote net.Addr
 	loop   *gnetLoop // set before the Handler sees the connection, like fd
 	fd     int
 
-	// The next fields belong to the sender. unsent counts the bytes in the hands of gnet because the operating system
-	// did not take them, when last seen.
+	// The following fields belong to the sender. unsent is the number of bytes, when last checked, that gnet holds
+	// because the operating system did not accept them.
 	unsent int
-	rest   *bytebufferpool.ByteBuffer // the remainder of a direct write, for the loop; nil without a remainder
+	rest   *bytebufferpool.ByteBuffer // rest of a direct write, for the loop; nil if none
 
-	// The next fields are touched on the loop only.
+	// The following fields are used on the loop only.
 	raw     gnet.Conn
 	events  Events // nil for a connection refused by the Handler
 	in      inbound
 	watched bool
-	sending bool // Events.Data runs, and the loop is the sender
+	sending bool // Events.Data is running, and the loop is the sender
 
-	direct sync.Mutex // held while a goroutine beside the loop writes to fd, and when closed is set
+	direct sync.Mutex // held while a goroutine outside the loop writes to fd, and when closed is set
 	closed bool       // set on the loop; read on the loop, or with direct held
 }
 
@@ -56,10 +56,10 @@ func (c *gnetConn) Send(buf *bytebufferpool.ByteBuffer) {
 
 func (c *gnetConn) Queue(buf *bytebufferpool.ByteBuffer) (flush bool) { return c.out.put(buf) }
 
-// Flush writes the queued bytes on the calling goroutine, as far as the operating system takes the bytes at once: the
-// loop need not be woken. The loop writes the remainder, bytes queued meanwhile, and batches above directBytes.
+// Flush writes the queued bytes on the calling goroutine, as far as the operating system accepts them immediately:
+// the loop need not be woken. The loop writes the rest, bytes queued meanwhile, and batches above directBytes.
 func (c *gnetConn) Flush() {
-	done := false // nothing is left to do, and the caller is the sender no more
+	done := false // nothing is left to do, and the caller is no longer the sender
 	if c.unsent == 0 {
 		c.direct.Lock()
 		if c.closed {
@@ -75,15 +75,15 @@ func (c *gnetConn) Flush() {
 	}
 }
 
-// FlushEarly implements EarlyFlusher. While a second goroutine writes, and when the operating system does not take
-// the bytes, the end of the turn writes them.
+// FlushEarly implements EarlyFlusher. If another goroutine is writing, or the operating system does not accept the
+// bytes, they are written at the end of the turn.
 func (c *gnetConn) FlushEarly() {
 	if c.sending && !c.closed && c.unsent == 0 && c.rest == nil {
 		c.writeFew()
 	}
 }
 
-// writeFew is called by the sender, and reports whether the operating system has taken all queued bytes.
+// writeFew is called by the sender, and reports whether the operating system has accepted all queued bytes.
 func (c *gnetConn) writeFew() (all bool) {
 	var few [4]*bytebufferpool.ByteBuffer
 	batch, left, _ := c.out.take(few[:0], directBytes)
@@ -96,12 +96,12 @@ func (c *gnetConn) writeFew() (all bool) {
 		Buffers.Put(buf)
 	}
 	n, err := unix.Write(c.fd, one.B)
-	// Drained is never due here, and only the loop may call Drained: the batch is smaller than the distance between
+	// Drained, which only the loop may call, is never due here: the batch is smaller than the distance between
 	// HighWater and LowWater.
 	c.out.sent(max(n, 0))
 	if err != nil || n < len(one.B) {
 		one.B = append(one.B[:0], one.B[max(n, 0):]...)
-		c.rest = one // if the operating system refuses the bytes, the loop will find out why
+		c.rest = one // if the operating system refuses the bytes, the loop will detect the reason
 		return false
 	}
 	Buffers.Put(one)
@@ -118,12 +118,12 @@ func (c *gnetConn) Close() {
 
 func (c *gnetConn) RemoteAddr() net.Addr { return c.remote }
 
-// Rounds is about the event loop of the connection.
+// Rounds returns the rounds of the connection's event loop.
 func (c *gnetConn) Rounds() *Rounds { return &c.loop.rounds }
 
 func (c *gnetConn) TLS() *tls.ConnectionState { return nil }
 
-// OnOpen, OnTraffic and OnClose are called by gnet on the event loop of the connection.
+// gnet calls OnOpen, OnTraffic and OnClose on the connection's event loop.
 
 func (l *gnetListener) OnOpen(raw gnet.Conn) ([]byte, gnet.Action) {
 	c := raw.Context().(*gnetConn)
@@ -137,7 +137,7 @@ func (l *gnetListener) OnOpen(raw gnet.Conn) ([]byte, gnet.Action) {
 	return nil, c.endTurn(entered)
 }
 
-// OnTraffic delivers the bytes read by the loop.
+// OnTraffic delivers the bytes that the loop has read.
 func (l *gnetListener) OnTraffic(raw gnet.Conn) gnet.Action {
 	c := raw.Context().(*gnetConn)
 	fresh, err := raw.Next(-1)
@@ -153,9 +153,9 @@ func (l *gnetListener) OnTraffic(raw gnet.Conn) gnet.Action {
 	return c.endTurn(entered)
 }
 
-// endTurn hands the bytes queued while this connection had the loop to gnet, and leaves the outbox, if the turn entered
-// the outbox. gnet writes at once unless it holds older bytes. If the turn did not enter, the outbox is up to its
-// sender: a caller of Flush, or a later turn of the loop, with the connection among the ready connections.
+// endTurn passes the bytes queued during this connection's turn to gnet, and leaves the outbox, if the turn had
+// entered it. gnet writes immediately unless it holds older bytes. If the turn had not entered, another sender
+// handles the outbox: a caller of Flush, or a later turn on the loop, with the connection among the ready ones.
 func (c *gnetConn) endTurn(entered bool) gnet.Action {
 	if entered && !c.closed {
 		loop := c.loop
@@ -165,8 +165,8 @@ func (c *gnetConn) endTurn(entered bool) gnet.Action {
 		}
 		loop.batch, _, _ = c.out.take(loop.batch, everything)
 		given, err := writeTogether(c.raw, loop.room, loop.batch)
-		if err == nil && !c.closed { // else gnet has closed the connection
-			// Sent were the bytes that gnet held before or was given, and does not hold now.
+		if err == nil && !c.closed { // otherwise gnet has closed the connection
+			// The bytes that gnet held before or was given, and no longer holds, were sent.
 			held := c.raw.OutboundBuffered()
 			sent := c.unsent + given - held
 			c.unsent = held
@@ -190,28 +190,28 @@ func (c *gnetConn) endTurn(entered bool) gnet.Action {
 	return gnet.None
 }
 
-// flush is the turn of a connection among the ready ones. flush closes the connection itself: gnet looks at the results
-// of the methods called by gnet only.
+// flush is a ready connection's turn. flush closes the connection itself, because gnet only uses results from methods
+// that gnet called.
 func (c *gnetConn) flush() {
 	if !c.closed && c.endTurn(true) == gnet.Close {
-		// An error could only come from closing the descriptor; the connection is gone all the same.
+		// An error could only come from closing the descriptor; the connection is closed anyway.
 		_ = c.raw.EventLoop().Close(c.raw)
 	}
 }
 
-// recheck is called from time to time while gnet holds unsent bytes.
+// recheck is called periodically while gnet holds unsent bytes.
 func (c *gnetConn) recheck() {
 	switch {
 	case c.closed:
 	case c.out.enter():
 		c.flush()
-	default: // the sender will leave the bytes to the loop, and the loop accounts for them
+	default: // the sender will leave the bytes to the loop, which accounts for them
 		c.loop.watchUnsent(c)
 	}
 }
 
-// OnClose ends the connection; gnet calls OnClose in every way of closing. err is nil if the loop closed the connection
-// itself.
+// OnClose ends the connection; gnet calls OnClose however the connection is closed. err is nil if the loop closed the
+// connection itself.
 func (l *gnetListener) OnClose(raw gnet.Conn, err error) gnet.Action {
 	c := raw.Context().(*gnetConn)
 	if c.closed {
@@ -220,11 +220,11 @@ func (l *gnetListener) OnClose(raw gnet.Conn, err error) gnet.Action {
 	if errors.Is(err, io.EOF) {
 		err = io.EOF
 	}
-	c.direct.Lock() // gnet closes the descriptor next; the number may then be the number of a new connection
+	c.direct.Lock() // gnet closes the descriptor next; its number may then be reused by a new connection
 	c.closed = true
 	c.direct.Unlock()
 	if first, _ := c.out.close(); !first {
-		err = nil // this side closed the connection, whatever the operating system said then
+		err = nil // closed by this side, whatever error the operating system reported
 	}
 	var batch []*bytebufferpool.ByteBuffer
 	if c.rest != nil {
@@ -232,7 +232,7 @@ func (l *gnetListener) OnClose(raw gnet.Conn, err error) gnet.Action {
 	}
 	batch, _, _ = c.out.take(batch, everything)
 	if peerReads := err == nil || errors.Is(err, io.EOF); peerReads && len(batch) > 0 {
-		// A single attempt; gnet does not wait for the peer.
+		// One attempt; gnet does not wait for the peer.
 		_, _ = writeTogether(raw, make([]byte, 0, streamWrite), batch)
 	} else {
 		putBack(batch)

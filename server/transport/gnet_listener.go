@@ -13,7 +13,7 @@ import (
 )
 
 // gnetListener runs connections on gnet's event loops. The listener accepts connections itself, because gnet's own
-// accept loop brings the engine down on the first unknown error, such as EMFILE.
+// accept loop stops the engine on the first unknown error, such as EMFILE.
 type gnetListener struct {
 	gnet.BuiltinEventEngine
 
@@ -40,7 +40,7 @@ func ListenGnet(addr string, handler Handler, options NetOptions) (Listener, err
 	l.engine, err = gnet.NewClient(l,
 		gnet.WithNumEventLoop(positive(options.Loops, halfOfProcessors())),
 		gnet.WithLogger(gnetLogger{a.logger}),
-		// The net package has switched Nagle's algorithm off already.
+		// The net package has already disabled Nagle's algorithm.
 		gnet.WithTCPNoDelay(gnet.TCPDelay),
 	)
 	if err == nil {
@@ -56,9 +56,9 @@ func ListenGnet(addr string, handler Handler, options NetOptions) (Listener, err
 
 func (l *gnetListener) Addr() net.Addr { return l.acceptor.socket.Addr() }
 
-// Close stops taking connections, forbids all goroutines to wake an event loop, and then ends the loops; ending loops
-// close their connections. The order matters: gnet closes the descriptor for waking a loop without looking whether a
-// goroutine is about to write to the descriptor, and the number may mean a different file by then.
+// Close stops accepting connections, forbids all goroutines to wake an event loop, and then ends the loops, which
+// close their connections. The order matters: gnet closes the descriptor for waking a loop without checking whether a
+// goroutine is about to write to it, and by then its number may refer to a different file.
 func (l *gnetListener) Close() error {
 	l.closeOnce.Do(func() {
 		l.closeErr = l.acceptor.close()
@@ -73,7 +73,7 @@ func (l *gnetListener) Close() error {
 	return l.closeErr
 }
 
-// take moves an accepted connection to an event loop and waits until the loop has opened the connection.
+// take moves an accepted connection to an event loop and waits until the loop has opened it.
 func (l *gnetListener) take(socket *net.TCPConn) {
 	c := &gnetConn{remote: socket.RemoteAddr()}
 	_, err := l.engine.EnrollContext(socket, c)
@@ -85,7 +85,7 @@ func (l *gnetListener) take(socket *net.TCPConn) {
 	}
 }
 
-// loopOf returns the gnetLoop of an event loop of gnet.
+// loopOf returns the gnetLoop for one of gnet's event loops.
 func (l *gnetListener) loopOf(events gnet.EventLoop) *gnetLoop {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 )
 
-// gnetLogger is gnet's view of a slog logger. Information of gnet about itself is a detail here, and a fatal line of
-// gnet is logged as an error, without an exit.
+// gnetLogger adapts a slog logger to gnet. gnet's informational lines become debug lines, and a fatal line is logged
+// as an error, without an exit.
 type gnetLogger struct {
 	logger *slog.Logger
 }

@@ -12,30 +12,29 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// gnetLoop has the common state of the connections of one event loop. Connections with bytes queued by foreign
-// goroutines come to the loop's attention through the gnetLoop: by a single task in gnet's queue for all connections
-// together, in place of a task for every write.
+// gnetLoop is the state shared by an event loop's connections. If other goroutines queue bytes, the gnetLoop notifies
+// the loop: with a single task in gnet's queue for all connections, instead of a task per write.
 type gnetLoop struct {
 	events gnet.EventLoop
 	rounds Rounds
 
 	mu       sync.Mutex
-	ready    []*gnetConn // connections with something to flush, every connection at most once
-	check    bool        // the time has come to look at the connections with unsent bytes
-	round    bool        // the time for a round has come
-	awaken   bool        // the loop will run a turn, or is running a turn and will look here again
-	sealed   bool        // gnet's loop may be gone: never wake the loop again
+	ready    []*gnetConn // connections with something to flush, each at most once
+	check    bool        // it is time to check the connections with unsent bytes
+	round    bool        // it is time for a round
+	awaken   bool        // the loop will run a turn, or is running one and will check here again
+	sealed   bool        // gnet's loop may have ended: never wake it again
 	awakers  sync.WaitGroup
 	interval *time.Timer
 	rounder  *time.Timer
 
-	// The next fields are touched on the loop only.
-	turn     []*gnetConn // the connections of the turn under way
-	unsent   []*gnetConn // connections with bytes still held by gnet
+	// The following fields are used on the loop only.
+	turn     []*gnetConn // connections in the current turn
+	unsent   []*gnetConn // connections for which gnet still holds bytes
 	batch    []*bytebufferpool.ByteBuffer
 	room     []byte
-	checking bool // interval runs
-	conns    int  // open connections; without connections the loop need not come round
+	checking bool // interval is running
+	conns    int  // open connections; without any, no rounds are needed
 }
 
 func newGnetLoop(events gnet.EventLoop) *gnetLoop {
@@ -47,7 +46,7 @@ func newGnetLoop(events gnet.EventLoop) *gnetLoop {
 	return l
 }
 
-// flush has c flushed on the loop. All goroutines may call flush, when c's outbox has asked for a sender.
+// flush makes the loop flush c. Safe for concurrent use, after c's outbox has asked for a sender.
 func (l *gnetLoop) flush(c *gnetConn) {
 	l.mu.Lock()
 	l.ready = append(l.ready, c)
@@ -66,7 +65,7 @@ func (l *gnetLoop) roundDue() {
 	l.wakeAndUnlock()
 }
 
-// enter is called for a connection before the Handler sees it, and leave when it has closed.
+// enter is called for a connection before the Handler sees it; leave is called after it has closed.
 func (l *gnetLoop) enter() {
 	if l.conns++; l.conns == 1 {
 		l.rounds.begin(time.Now())
@@ -76,8 +75,8 @@ func (l *gnetLoop) enter() {
 
 func (l *gnetLoop) leave() { l.conns-- }
 
-// comeRound records that the loop runs, and arms the next round from now on: rounds do not pile up before a loop at a
-// standstill.
+// comeRound records that the loop is running, and schedules the next round from now on, so that rounds do not
+// accumulate on a stalled loop.
 func (l *gnetLoop) comeRound() {
 	if l.conns > 0 {
 		l.rounds.came(time.Now())
@@ -93,7 +92,7 @@ func (l *gnetLoop) armRound() {
 	l.mu.Unlock()
 }
 
-// wakeAndUnlock is called with mu held. mu is released before the loop is woken, because waking is a system call.
+// wakeAndUnlock is called with mu held. It releases mu before it wakes the loop, because waking is a system call.
 func (l *gnetLoop) wakeAndUnlock() {
 	if l.awaken || l.sealed {
 		l.mu.Unlock()
@@ -105,14 +104,14 @@ func (l *gnetLoop) wakeAndUnlock() {
 	l.wake()
 }
 
-// wake queues a turn with gnet, and gnet wakes the loop. The caller has counted awakers up before.
+// wake queues a turn with gnet, which wakes the loop. The caller has already incremented awakers.
 func (l *gnetLoop) wake() {
 	defer l.awakers.Done()
-	// The only error is a shut-down engine, and the engine is not shut down before seal.
+	// The only error is a stopped engine, and the engine is not stopped before seal.
 	_ = l.events.Execute(context.Background(), l)
 }
 
-// seal makes sure no goroutine is waking the loop, now or later.
+// seal ensures that no goroutine wakes the loop, now or later.
 func (l *gnetLoop) seal() {
 	l.mu.Lock()
 	l.sealed = true
@@ -122,9 +121,9 @@ func (l *gnetLoop) seal() {
 	l.awakers.Wait()
 }
 
-// Run is one turn on the loop: a turn flushes ready connections. gnet runs all queued tasks, including tasks queued
-// meanwhile, before gnet polls for arrived bytes. So a turn ends after flushesPerTurn flushes, and the next turn is
-// queued from outside of the loop.
+// Run is one turn on the loop, which flushes ready connections. gnet runs all queued tasks, including those queued
+// meanwhile, before it polls for arrived bytes. So a turn ends after flushesPerTurn flushes, and the next turn is
+// queued from outside the loop.
 func (l *gnetLoop) Run(context.Context) error {
 	for room := flushesPerTurn; ; room -= max(len(l.turn), 1) {
 		l.mu.Lock()
@@ -161,7 +160,7 @@ func (l *gnetLoop) Run(context.Context) error {
 	}
 }
 
-// watchUnsent has c looked at until gnet has sent all bytes, because gnet does not report the end of sending.
+// watchUnsent makes the loop check c until gnet has sent all bytes, because gnet does not report when sending ends.
 func (l *gnetLoop) watchUnsent(c *gnetConn) {
 	if !c.watched {
 		c.watched = true
@@ -182,7 +181,7 @@ func (l *gnetLoop) armCheck() {
 	l.mu.Unlock()
 }
 
-// checkUnsent looks at the connections with the longest wait for a look.
+// checkUnsent checks the connections that have waited longest for a check.
 func (l *gnetLoop) checkUnsent() {
 	l.checking = false
 	due := l.unsent[:min(len(l.unsent), drainChecks)]

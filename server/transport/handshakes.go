@@ -11,42 +11,41 @@ import (
 	"time"
 )
 
-// handshakes holds the half-open connections of a TLS listener: accepted connections before the end of their
-// handshake. Most of a handshake is waiting for the peer. Waiting costs memory only, so many handshakes may wait.
-// Computing costs processor time, so few handshakes compute at once.
+// handshakes contains a TLS listener's half-open connections: accepted connections whose handshake has not ended. A
+// handshake mostly waits for the peer. Waiting costs only memory, so many handshakes may wait. Computing costs
+// processor time, so few handshakes compute at once.
 //
-// A listener accepts connections as long as handshakes has room. Without room, the listener closes the connection
-// accepted first among the connections silent for halfOpenSilence: a connection of the new peer's address if the
-// address has used up its share, else a connection of an arbitrary address. Connections in the middle of computing,
-// or waiting to compute, are never closed to make room, so all clients of a crowd that connects at once are served in
-// turn.
+// A listener accepts connections as long as handshakes has a free slot. Otherwise, among the connections silent for
+// halfOpenSilence, the listener closes the one accepted first: a connection from the new peer's address if the
+// address has used up its share, else from any address. Connections that compute, or wait to compute, are never
+// closed to free a slot, so all clients in a crowd that connects at once are served in turn.
 type handshakes struct {
 	options  TLSOptions
 	closing  context.Context
-	computes chan struct{} // a place for every computing handshake
+	computes chan struct{} // one slot per computing handshake
 
 	mu        sync.Mutex
-	order     list.List // of *handshake, first accepted first
+	order     list.List // *handshake elements, in accept order
 	addresses map[netip.Addr]*list.List
 
-	// room has a value when a refused connection may be admitted at a new attempt.
+	// room has a value if a refused connection may be admitted at a new attempt.
 	room chan struct{}
 }
 
-// handshake is a half-open connection. handshake is also the net.Conn under the TLS connection, to see when the TLS
+// handshake is a half-open connection. It is also the net.Conn under the TLS connection, to detect when the TLS
 // handshake waits for the peer and when it computes.
 type handshake struct {
 	net.Conn
 	table    *handshakes
 	address  netip.Addr
 	deadline time.Time
-	done     bool // the handshake is over; set before the TLS connection has a user besides the handshake
+	done     bool // the handshake is over; set before anything else uses the TLS connection
 
 	// Guarded by handshakes.mu.
-	silent  time.Time // since when the peer is waited for; zero without a wait
+	silent  time.Time // since when the peer is awaited; zero if it is not
 	evicted bool
 	place   *list.Element // in handshakes.order
-	own     *list.Element // in the list of the peer's address
+	own     *list.Element // in the list for the peer's address
 }
 
 func newHandshakes(closing context.Context, options TLSOptions) *handshakes {
@@ -56,7 +55,7 @@ func newHandshakes(closing context.Context, options TLSOptions) *handshakes {
 	}
 }
 
-// admit takes in an accepted connection, and waits for room: until a handshake ends, or a connection has been silent
+// admit adds an accepted connection, and waits for a slot: until a handshake ends, or a connection has been silent
 // for long enough to be closed. admit returns nil when the listener closes.
 func (ha *handshakes) admit(socket *net.TCPConn) *handshake {
 	address := addressOf(socket.RemoteAddr())
@@ -77,13 +76,13 @@ func (ha *handshakes) admit(socket *net.TCPConn) *handshake {
 	}
 }
 
-// tryAdmit is a single attempt. Without room tryAdmit returns the wait before the next attempt.
+// tryAdmit makes one attempt. Without a free slot, tryAdmit returns the wait before the next attempt.
 func (ha *handshakes) tryAdmit(socket *net.TCPConn, address netip.Addr, now time.Time) (*handshake, time.Duration) {
 	ha.mu.Lock()
 	defer ha.mu.Unlock()
 	own := ha.addresses[address]
-	// An address with a full share, and without a silent connection, is admitted as long as the table has room at
-	// all.
+	// An address whose share is used up, and that has no silent connection, is admitted as long as the table has a
+	// free slot.
 	if own == nil || own.Len() < ha.options.HalfOpenPerAddress || !ha.evictFrom(own, now) {
 		if ha.order.Len() >= ha.options.HalfOpen && !ha.evictFrom(&ha.order, now) {
 			return nil, ha.options.silence / 4
@@ -105,8 +104,8 @@ func (ha *handshakes) tryAdmit(socket *net.TCPConn, address netip.Addr, now time
 	return h, 0
 }
 
-// evictFrom closes the first connection of a list silent for long enough, and reports whether the list had a
-// connection to close. mu is held.
+// evictFrom closes the first connection in a list that was silent for long enough, and reports whether there was one.
+// mu is held.
 func (ha *handshakes) evictFrom(connections *list.List, now time.Time) bool {
 	for e := connections.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*handshake)
@@ -121,7 +120,7 @@ func (ha *handshakes) evictFrom(connections *list.List, now time.Time) bool {
 	return false
 }
 
-// remove takes a connection out. mu is held.
+// remove removes a connection. mu is held.
 func (ha *handshakes) remove(h *handshake) {
 	if h.place == nil {
 		return
@@ -152,7 +151,7 @@ func (ha *handshakes) close() {
 	}
 }
 
-// run does the handshake. After a failure run reports whether the connection was closed to make room.
+// run does the handshake. After a failure, run reports whether the connection was closed to free a slot.
 func (h *handshake) run() (conn *tls.Conn, evicted bool, err error) {
 	t := h.table
 	conn = tls.Server(h, t.options.Config)
@@ -171,8 +170,8 @@ func (h *handshake) run() (conn *tls.Conn, evicted bool, err error) {
 	return conn, false, h.SetDeadline(time.Time{})
 }
 
-// compute waits for a place among the computing handshakes. The caller gives the place back at the end, and a wait
-// for the peer does so meanwhile. A handshake after its deadline does not begin.
+// compute waits for a compute slot. The caller returns the slot at the end, and temporarily while waiting for the
+// peer. After its deadline, a handshake does not begin.
 func (h *handshake) compute() error {
 	h.setSilent(time.Time{})
 	h.table.computes <- struct{}{}
@@ -189,12 +188,12 @@ func (h *handshake) setSilent(since time.Time) {
 	h.table.mu.Unlock()
 }
 
-// Read lends the place among the computing handshakes to waiting handshakes while Read waits for the peer.
+// Read returns the compute slot to waiting handshakes while Read waits for the peer.
 func (h *handshake) Read(b []byte) (int, error) {
 	return h.wait(h.Conn.Read, b)
 }
 
-// Write lends the place too: a peer that does not read must not occupy a place.
+// Write returns the slot too: a peer that does not read must not occupy a slot.
 func (h *handshake) Write(b []byte) (int, error) {
 	return h.wait(h.Conn.Write, b)
 }
@@ -206,7 +205,7 @@ func (h *handshake) wait(operation func([]byte) (int, error), b []byte) (int, er
 	<-h.table.computes
 	h.setSilent(time.Now())
 	n, err := operation(b)
-	// The caller gives the place back, whatever became of the operation.
+	// The caller returns the slot, whatever the operation's result.
 	h.setSilent(time.Time{})
 	h.table.computes <- struct{}{}
 	if err == nil && !time.Now().Before(h.deadline) {
@@ -215,8 +214,8 @@ func (h *handshake) wait(operation func([]byte) (int, error), b []byte) (int, er
 	return n, err
 }
 
-// addressOf returns the address by which half-open connections are counted: an address of version 4, or the network
-// of 64 bits, because a peer of version 6 can choose among all addresses of its network.
+// addressOf returns the address under which half-open connections are counted: an IPv4 address, or a 64-bit network
+// for IPv6, because an IPv6 peer can choose among all addresses in its network.
 func addressOf(remote net.Addr) netip.Addr {
 	tcp, ok := remote.(*net.TCPAddr)
 	if !ok {

@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// inbound holds the arrived bytes of one connection before the consumer has taken them. The bytes lie in one piece
-// and are never copied again for the sake of a few new bytes, so a peer that sends a long frame byte by byte costs no
-// more than a peer that sends the frame at once. The consumer sees the beginning of the bytes and says how long they
-// may get. inbound belongs to the caller of Events.Data.
+// inbound holds one connection's received bytes until the consumer takes them. The bytes are contiguous and are not
+// copied again for every few new bytes, so a peer that sends a long frame byte by byte costs no more than one that
+// sends the frame at once. The consumer sees the beginning of the bytes and says how long they may get. inbound
+// belongs to the caller of Events.Data.
 type inbound struct {
 	rest *[]byte
 }
 
-// inboundRooms holds room for unconsumed bytes. Only small room is kept: the few bytes of many connections must not
-// occupy the room of old long frames.
+// inboundRooms pools buffers for unconsumed bytes. Only small buffers are kept: the few bytes of many connections
+// must not occupy buffers that once held long frames.
 var inboundRooms = sync.Pool{New: func() any {
 	room := make([]byte, 0, smallInbound)
 	return &room
 }}
 
-// deliver gives the held bytes, and fresh after them, to events. deliver reports false when the consumer wants the
-// connection closed.
+// deliver passes the held bytes, followed by fresh, to events. deliver returns false if the consumer wants to close
+// the connection.
 func (in *inbound) deliver(fresh []byte, events Events) bool {
 	view := fresh
 	if in.rest != nil {
@@ -40,7 +40,7 @@ func (in *inbound) deliver(fresh []byte, events Events) bool {
 		}
 	case in.rest != nil && cap(*in.rest) <= max(keptInbound, 4*(len(view)-consumed)):
 		*in.rest = append((*in.rest)[:0], view[consumed:]...)
-	default: // the room of a long frame is not kept for little
+	default: // a long frame's buffer is not kept for a few bytes
 		before := in.rest
 		in.rest = inboundRooms.Get().(*[]byte)
 		*in.rest = append((*in.rest)[:0], view[consumed:]...)
@@ -49,7 +49,7 @@ func (in *inbound) deliver(fresh []byte, events Events) bool {
 	return true
 }
 
-// discard forgets the unconsumed bytes.
+// discard drops the unconsumed bytes.
 func (in *inbound) discard() {
 	keepInbound(in.rest)
 	in.rest = nil

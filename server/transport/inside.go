@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Inside is a listener inside the process: the connections need no network. A connection belongs to the bubble of its
-// Dial, so connections work inside the bubbles of testing/synctest.
+// Inside is a listener inside the process: its connections need no network. A connection belongs to the bubble in
+// which it was dialled, so connections work inside testing/synctest bubbles.
 type Inside struct {
 	streams *streams
 	pair    Pair
@@ -19,15 +19,15 @@ type Inside struct {
 	served  sync.WaitGroup
 }
 
-// Pair makes both ends of the connection of the given number, for an Inside; the first connection is number 1.
+// Pair creates both ends of the connection with the given number, for an Inside. The first connection is number 1.
 type Pair func(number int) (server, client net.Conn)
 
-// NewInside makes a listener, ready for use.
+// NewInside creates a listener that is ready for use.
 func NewInside(handler Handler, pair Pair) *Inside {
 	return &Inside{streams: newStreams(handler), pair: pair}
 }
 
-// Dial connects. The result is the client's end of the pair.
+// Dial connects, and returns the client's end.
 func (i *Inside) Dial() (net.Conn, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -55,8 +55,8 @@ func (i *Inside) Close() error {
 	return nil
 }
 
-// Pipes are pairs of net.Pipe: a write waits until the far end has read all of it. The clients have the name, with the
-// number of the connection, as their address.
+// Pipes creates net.Pipe pairs: a write waits until the far end has read all bytes. A client's address is the given
+// name with the connection number.
 func Pipes(clients string) Pair {
 	return func(number int) (net.Conn, net.Conn) {
 		server, client := net.Pipe()
@@ -64,7 +64,7 @@ func Pipes(clients string) Pair {
 	}
 }
 
-// pipeEnd is the server's end of a pipe.
+// pipeEnd is a pipe's server end.
 type pipeEnd struct {
 	net.Conn
 	client pipeAddr
@@ -72,7 +72,7 @@ type pipeEnd struct {
 
 func (p pipeEnd) RemoteAddr() net.Addr { return p.client }
 
-// pipeAddr names an end of a connection inside the process.
+// pipeAddr names one end of a connection inside the process.
 type pipeAddr string
 
 func (pipeAddr) Network() string  { return "memory" }

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// NetOptions sets a listener of ListenNet or ListenGnet up. The zero value is good.
+// NetOptions configures ListenNet and ListenGnet. The zero value is usable.
 type NetOptions struct {
-	// Loops is the number of event loops of ListenGnet; 0 means a loop for every two processors. A loop is a goroutine
+	// Loops is the number of event loops for ListenGnet; 0 means one loop per two processors. A loop is a goroutine
 	// that reads, calls Events and writes for its share of the connections.
 	Loops int
-	// MaxConnections is the limit of open connections; a connection above the limit is closed at once, without a call
-	// of the Handler. 0 derives the limit from the process's limit of file descriptors (see RaiseFileLimit).
+	// MaxConnections is the maximum number of open connections. A connection above the limit is closed immediately,
+	// without calling the Handler. 0 derives the limit from the process's file descriptor limit (see RaiseFileLimit).
 	MaxConnections int
-	// Stats counts the connections; nil: the connections are not counted.
+	// Stats counts the connections; nil disables counting.
 	Stats *Stats
 	// Logger logs refused connections and errors; nil is the default logger.
 	Logger *slog.Logger
@@ -25,12 +25,12 @@ type streamListener struct {
 	acceptor   *acceptor
 	streams    *streams
 	handshakes *handshakes    // nil without TLS
-	starting   sync.WaitGroup // goroutines of connections
+	starting   sync.WaitGroup // connection goroutines
 	closeOnce  sync.Once
 	closeErr   error
 }
 
-// ListenNet listens on addr, "host:port", for plain TCP connections and serves every connection with its own
+// ListenNet listens on addr, "host:port", for plain TCP connections and serves each connection with its own
 // goroutines, for operating systems without good event loops. When ListenNet returns, the listener works and Addr has
 // the actual port.
 func ListenNet(addr string, handler Handler, options NetOptions) (Listener, error) {

@@ -9,27 +9,26 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// outbox holds the unsent buffers of one connection, in the order of their queueing, and decides which goroutine
-// sends.
+// outbox contains one connection's unsent buffers, in queueing order, and decides which goroutine sends.
 //
-// At most one sender is under way at a time: an event loop's turn, or a writing goroutine. busy says that a sender is
-// under way. A caller of put, close or leave may learn that the caller is now the sender, and must then make sure a
-// sender runs. The sender takes the queued buffers, writes them, and leaves; leave finds buffers queued meanwhile, so
-// no buffer is ever forgotten.
+// At most one sender is active at a time: an event loop's turn, or a writing goroutine. busy reports an active
+// sender. A caller of put, close or leave may learn that it has become the sender, and must then ensure that a sender
+// runs. The sender takes the queued buffers, writes them, and leaves; leave finds buffers queued meanwhile, so no
+// buffer is ever forgotten.
 type outbox struct {
-	// pending counts the bytes in queue, and the bytes taken by the sender but not yet by the operating system.
-	// pending grows under mu only.
+	// pending counts the bytes in queue, and the bytes taken by the sender but not yet accepted by the operating
+	// system. pending increases under mu only.
 	pending atomic.Int64
 
 	mu     sync.Mutex
 	queue  []*bytebufferpool.ByteBuffer
 	busy   bool
-	closed bool // nothing comes in from now on
-	slow   bool // pending was above HighWater and has not been down at LowWater since
+	closed bool // no further buffers are accepted
+	slow   bool // pending was above HighWater and has not fallen to LowWater since
 }
 
-// put queues buf, or drops buf if the outbox is closed; the caller gives buf up in both cases. start: the caller has
-// to start a sender.
+// put queues buf, or drops it if the outbox is closed; the caller gives up buf in both cases. start means that the
+// caller must start a sender.
 func (o *outbox) put(buf *bytebufferpool.ByteBuffer) (start bool) {
 	size := int64(len(buf.B))
 	o.mu.Lock()
@@ -48,8 +47,8 @@ func (o *outbox) put(buf *bytebufferpool.ByteBuffer) (start bool) {
 	return start
 }
 
-// enter makes the caller the sender without a buffer to send, unless a sender is under way: buffers put before the
-// caller leaves wait for the caller. An entered caller must leave.
+// enter makes the caller the sender without a buffer to send, unless a sender is active: buffers put before the
+// caller leaves wait for the caller. A caller that has entered must leave.
 func (o *outbox) enter() (entered bool) {
 	o.mu.Lock()
 	entered = !o.busy
@@ -58,11 +57,12 @@ func (o *outbox) enter() (entered bool) {
 	return entered
 }
 
-// everything is no bound for take.
+// everything means no limit for take.
 const everything = math.MaxInt64
 
-// take appends all queued buffers to batch. left: more than most bytes are pending, and take has taken nothing. closed:
-// the outbox is closed. Only the sender may call take; of an event loop connection, all functions on the loop may.
+// take appends all queued buffers to batch. left means that more than most bytes are pending, and take has taken
+// nothing. closed means that the outbox is closed. Only the sender may call take; for a connection on an event loop,
+// any function on the loop may.
 func (o *outbox) take(batch []*bytebufferpool.ByteBuffer, most int64) (
 	_ []*bytebufferpool.ByteBuffer, left, closed bool) {
 	o.mu.Lock()
@@ -79,8 +79,9 @@ func (o *outbox) take(batch []*bytebufferpool.ByteBuffer, most int64) (
 	return batch, false, o.closed
 }
 
-// leave ends an entered sender, if no buffer was queued since the last take and the outbox is open. If not, the
-// caller stays the sender, and the results say so. A caller without enter only learns whether the outbox is closed.
+// leave ends an entered sender, if no buffer was queued since the last take and the outbox is open. Otherwise the
+// caller stays the sender, and the results say so. A caller that has not entered only learns whether the outbox is
+// closed.
 func (o *outbox) leave(entered bool) (more, closed bool) {
 	o.mu.Lock()
 	closed = o.closed
@@ -92,8 +93,8 @@ func (o *outbox) leave(entered bool) (more, closed bool) {
 	return more, closed
 }
 
-// sent counts n bytes as taken by the operating system. drained: these bytes brought Pending down to LowWater after
-// Pending had been above HighWater.
+// sent counts n bytes as accepted by the operating system. drained means that these bytes brought Pending down to
+// LowWater after it had been above HighWater.
 func (o *outbox) sent(n int) (drained bool) {
 	if n == 0 {
 		return false
@@ -107,8 +108,8 @@ func (o *outbox) sent(n int) (drained bool) {
 	return drained
 }
 
-// close shuts the outbox for new buffers. first: the outbox was open before. start: the caller has to start a sender,
-// and the sender finds the outbox closed.
+// close closes the outbox for new buffers. first means that the outbox was open before. start means that the caller
+// must start a sender, which will find the outbox closed.
 func (o *outbox) close() (first, start bool) {
 	o.mu.Lock()
 	first, start = !o.closed, !o.closed && !o.busy
@@ -117,7 +118,7 @@ func (o *outbox) close() (first, start bool) {
 	return first, start
 }
 
-// discard drops the queued buffers for good: the connection is gone.
+// discard drops the queued buffers permanently, because the connection is closed.
 func (o *outbox) discard() {
 	o.mu.Lock()
 	queue := o.queue
@@ -127,8 +128,8 @@ func (o *outbox) discard() {
 	putBack(queue)
 }
 
-// writeTogether writes the buffers of batch to w in order, small buffers put together in room, and returns all of
-// them to their pool. given is the number of bytes given to w, up to the first failure.
+// writeTogether writes batch's buffers to w in order, combining small buffers in room, and returns all of them to
+// their pool. given is the number of bytes passed to w, up to the first failure.
 func writeTogether(w io.Writer, room []byte, batch []*bytebufferpool.ByteBuffer) (given int, err error) {
 	room = room[:0]
 	write := func(b []byte) {
@@ -156,7 +157,7 @@ func writeTogether(w io.Writer, room []byte, batch []*bytebufferpool.ByteBuffer)
 	return given, err
 }
 
-// putBack returns buffers to the pool of the senders, and forgets them.
+// putBack returns buffers to the senders' pool, and forgets them.
 func putBack(batch []*bytebufferpool.ByteBuffer) {
 	for i, buf := range batch {
 		Buffers.Put(buf)

@@ -6,20 +6,21 @@ import (
 )
 
 const (
-	// roundEvery is how often an event loop is asked to come round.
+	// roundEvery is the interval at which an event loop is asked to run a round.
 	roundEvery = 200 * time.Millisecond
-	// roundMissed is the least distance between two rounds that counts as a standstill of the event loop.
+	// roundMissed is the minimum time between two rounds that counts as an event loop stall.
 	roundMissed = 3 * roundEvery
 )
 
-// Rounds says when an event loop last came round: the loop was not stuck then, and had read the bytes sent by its
-// connections before. A connection on an event loop has a method Rounds. All goroutines may ask.
+// Rounds records when an event loop last ran a round: at that time the loop was not stuck, and had read all bytes
+// that its connections had received before. A connection on an event loop has a method Rounds. Safe for concurrent
+// use.
 type Rounds struct {
 	last  atomic.Int64 // nanoseconds since epoch
-	stood atomic.Int64 // nanoseconds, all standstills together
+	stood atomic.Int64 // total stall time in nanoseconds
 }
 
-// epoch is the time from which rounds are counted, by the monotonic clock.
+// epoch is the zero time for rounds, on the monotonic clock.
 var epoch = time.Now()
 
 // came records that the loop is running, on the loop.
@@ -31,14 +32,13 @@ func (r *Rounds) came(now time.Time) {
 	r.last.Store(at)
 }
 
-// begin records that the loop is running, on the loop, for the first connection after a time without connections: the
-// gap before is no standstill.
+// begin records, on the loop, that the loop is running, for the first connection after a time without connections:
+// the preceding gap is not a stall.
 func (r *Rounds) begin(now time.Time) { r.last.Store(int64(now.Sub(epoch))) }
 
-// Latest returns when the loop last came round, and for how long it had stood still by then, all standstills
-// together.
+// Latest returns when the loop last ran a round, and its total stall time by then.
 func (r *Rounds) Latest() (last time.Time, stood time.Duration) {
-	// The order matters: a caller that sees the round after a standstill sees the standstill too.
+	// The order matters: a caller that sees the round after a stall also sees the stall.
 	at := r.last.Load()
 	return epoch.Add(time.Duration(at)), time.Duration(r.stood.Load())
 }

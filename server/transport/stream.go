@@ -10,16 +10,16 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// stream is a connection on goroutines: a reader calls Events, and, while bytes are queued, a writer writes. A stream
-// runs over every net.Conn.
+// stream is a connection on goroutines: a reader calls Events, and a writer writes while bytes are queued. A stream
+// works over any net.Conn.
 //
-// A stream ends in a single way. A goroutine with a reason closes the outbox. The writer finds the outbox closed,
-// makes the last attempt to send, and hangs up. The reader wakes from the hang-up, waits for the writer, and calls
-// Events.Closed.
+// A stream always ends in the same way. A goroutine with a reason closes the outbox. The writer finds the outbox
+// closed, makes a last attempt to send, and hangs up. The reader wakes up because of the hang-up, waits for the
+// writer, and calls Events.Closed.
 type stream struct {
 	out    outbox
 	conn   net.Conn
-	wire   net.Conn // under conn: closed where conn would want to say goodbye first
+	wire   net.Conn // under conn: closed directly if conn would first send a goodbye
 	remote net.Addr
 	secure *tls.ConnectionState
 
@@ -72,7 +72,7 @@ func (s *stream) end(cause error) {
 	}
 }
 
-// serve is the reader. serve returns when the connection is gone and Closed of its Events has returned.
+// serve is the reader. It returns after the connection is closed and Events.Closed has returned.
 func (s *stream) serve(handler Handler) {
 	entered := s.out.enter()
 	s.events = handler.Opened(s)
@@ -125,11 +125,11 @@ func (s *stream) read() error {
 	}
 }
 
-// busyRooms holds the read buffers of connections with more to read than fits in readRoom.
+// busyRooms pools read buffers for connections with more to read than fits in readRoom.
 var busyRooms = sync.Pool{New: func() any { return new([busyReadRoom]byte) }}
 
-// busyRoomsHeld is how many busy rooms connections hold. If connections hold many, a connection gives its own room
-// back before the connection waits for more bytes: thousands of peers may have sent much once and then nothing.
+// busyRoomsHeld is the number of busy buffers that connections hold. If many are held, a connection returns its
+// buffer before it waits for more bytes: thousands of peers may have sent much once and then nothing.
 var busyRoomsHeld atomic.Int64
 
 func getBusyRoom() *[busyReadRoom]byte {
@@ -142,7 +142,7 @@ func putBusyRoom(room *[busyReadRoom]byte) {
 	busyRoomsHeld.Add(-1)
 }
 
-// deliver calls Data. A result of false means that the connection is to be closed.
+// deliver calls Data. It returns false if the connection must be closed.
 func (s *stream) deliver(in *inbound, fresh []byte) bool {
 	entered := s.out.enter()
 	s.turn.Lock()
@@ -154,7 +154,7 @@ func (s *stream) deliver(in *inbound, fresh []byte) bool {
 	return s.endTurn(entered)
 }
 
-// endTurn leaves the outbox if the turn entered the outbox, and starts a writer for buffers put meanwhile.
+// endTurn leaves the outbox if the turn had entered it, and starts a writer for buffers put meanwhile.
 func (s *stream) endTurn(entered bool) (open bool) {
 	more, closed := s.out.leave(entered)
 	if entered && (more || closed) {

@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// streamWriter holds the buffers of a stream's writer while the writer runs.
+// streamWriter contains the buffers that a stream's writer is writing.
 type streamWriter struct {
 	stream *stream
 	batch  []*bytebufferpool.ByteBuffer
@@ -16,8 +16,8 @@ type streamWriter struct {
 
 var streamWriters = sync.Pool{New: func() any { return new(streamWriter) }}
 
-// write is the writer: write empties the queue, and hangs up if the outbox is closed then. A stream has one writer at
-// a time; the outbox sees to the rule.
+// write is the writer: it empties the queue, and hangs up if the outbox is then closed. A stream has one writer at a
+// time, which the outbox ensures.
 func (s *stream) write() {
 	w := streamWriters.Get().(*streamWriter)
 	w.stream = s
@@ -73,8 +73,8 @@ func (s *stream) sent(n int) {
 	}
 }
 
-// hangUp closes the connection. If all bytes were sent, TLS says goodbye to the peer first, and the goodbye must not
-// take long either.
+// hangUp closes the connection. If all bytes were sent, TLS first sends the peer a goodbye, which must not take long
+// either.
 func (s *stream) hangUp(politely bool) {
 	if politely && s.conn != s.wire {
 		impatient := time.AfterFunc(lastWriteTimeout, func() { _ = s.wire.Close() })

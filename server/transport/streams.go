@@ -7,7 +7,7 @@ import (
 	"crypto/tls"
 )
 
-// streams holds the streams of one listener, to close them together.
+// streams contains one listener's streams, to close them together.
 type streams struct {
 	handler Handler
 
@@ -21,7 +21,7 @@ func newStreams(handler Handler) *streams {
 	return &streams{handler: handler, open: make(map[*stream]struct{})}
 }
 
-// serve runs a stream over conn until the stream is gone. After close, serve only closes conn.
+// serve runs a stream over conn until the stream ends. After close, serve only closes conn.
 func (s *streams) serve(conn, wire net.Conn, secure *tls.ConnectionState) {
 	c := newStream(conn, wire, secure)
 	s.mu.Lock()
@@ -41,7 +41,7 @@ func (s *streams) serve(conn, wire net.Conn, secure *tls.ConnectionState) {
 	s.mu.Unlock()
 }
 
-// close closes all streams; when close returns, all streams are gone, and none will come.
+// close closes all streams. When close returns, all streams have ended, and none will follow.
 func (s *streams) close() {
 	s.mu.Lock()
 	s.closed = true

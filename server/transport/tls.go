@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// TLSOptions sets a listener of ListenTLS up. Config is required, of the rest the zero value is good.
+// TLSOptions configures ListenTLS. Config is required; all other zero values are usable.
 type TLSOptions struct {
-	// Config is used as given; CertificateSource.ServerConfig makes a Config.
+	// Config is used as given; CertificateSource.ServerConfig returns a suitable Config.
 	Config *tls.Config
-	// HandshakeTimeout is how long a handshake may take; 0 means the constant HandshakeTimeout.
+	// HandshakeTimeout is the time limit for a handshake; 0 means the constant HandshakeTimeout.
 	HandshakeTimeout time.Duration
-	// Handshakes is how many handshakes compute at once, each for about a millisecond of a processor; 0 means half
-	// the number of processors. Handshakes that wait for their peers do not count.
+	// Handshakes is the number of handshakes that compute at once, each for about a millisecond of processor time; 0
+	// means half the number of processors. Handshakes that wait for their peers do not count.
 	Handshakes int
-	// HalfOpen is how many connections may be in their handshake, HalfOpenPerAddress how many of a single address.
-	// Beyond the limits the longest silent connections make room. 0 means the constants HalfOpen and
+	// HalfOpen is the maximum number of connections in their handshake, HalfOpenPerAddress the maximum per address.
+	// Above the limits, the longest silent connections are closed. 0 means the constants HalfOpen and
 	// HalfOpenPerAddress.
 	HalfOpen           int
 	HalfOpenPerAddress int
-	// MaxConnections is the limit of open connections; a connection above the limit is closed at once, without a call
-	// of the Handler. 0 derives the limit from the process's limit of file descriptors (see RaiseFileLimit).
+	// MaxConnections is the maximum number of open connections. A connection above the limit is closed immediately,
+	// without calling the Handler. 0 derives the limit from the process's file descriptor limit (see RaiseFileLimit).
 	MaxConnections int
-	// Stats counts the connections; nil: the connections are not counted.
+	// Stats counts the connections; nil disables counting.
 	Stats *Stats
 	// Logger logs refused connections and errors; nil is the default logger.
 	Logger *slog.Logger
 
-	silence time.Duration // how long a half-open connection may be silent before it makes room; 0 means halfOpenSilence
+	silence time.Duration // how long a half-open connection may be silent before eviction; 0 means halfOpenSilence
 }
 
 // ErrNoTLSConfig: ListenTLS was called without a configuration.
 var ErrNoTLSConfig = errors.New("no TLS configuration")
 
-// ListenTLS listens on addr, "host:port", for TLS connections and serves every connection with its own goroutines.
-// The Handler sees a connection at the end of the handshake. When ListenTLS returns, the listener works and Addr has
-// the actual port.
+// ListenTLS listens on addr, "host:port", for TLS connections and serves each connection with its own goroutines. The
+// Handler sees a connection after its handshake. When ListenTLS returns, the listener works and Addr has the actual
+// port.
 func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, error) {
 	if options.Config == nil {
 		return nil, fmt.Errorf("listen on %s: %w: set TLSOptions.Config, for example to that of "+
@@ -79,7 +79,7 @@ func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, erro
 	return l, nil
 }
 
-// withDefaults replaces zero values, for a listener of the given number of connections.
+// withDefaults replaces zero values, for a listener with the given maximum number of connections.
 func (o TLSOptions) withDefaults(connections int) TLSOptions {
 	o.HandshakeTimeout = positive(o.HandshakeTimeout, HandshakeTimeout)
 	o.Handshakes = positive(o.Handshakes, halfOfProcessors())

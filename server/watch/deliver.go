@@ -8,11 +8,11 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// fewSubscribers is how many connections a round may reach and yet send their frames by itself. With more
+// fewSubscribers is the maximum number of connections for which a round sends the frames itself. With more
 // connections, event loops share the work.
 const fewSubscribers = 16
 
-// deliver appends the planned frames, all frames of a connection in one go, and flushes each connection once.
+// deliver appends the planned frames, all of a connection's frames together, and flushes each connection once.
 func (wo *worker) deliver() {
 	few := len(wo.reached) <= fewSubscribers
 	for _, sub := range wo.reached {
@@ -21,7 +21,7 @@ func (wo *worker) deliver() {
 			wo.deliverTo(sub, few)
 		}
 		if sub.late.Len() > 0 && !sub.lost && sub.sink.Pending() <= wo.hub.options.SlowBytes {
-			// The plan was full, but the connection took everything, and so will report no drain later.
+			// The plan was full, but the connection accepted everything, and so will not report a drain later.
 			wo.resume = append(wo.resume, sub)
 		}
 	}
@@ -34,7 +34,7 @@ func (wo *worker) deliver() {
 	wo.spent = 0
 }
 
-// deliverTo delivers the plan of one connection.
+// deliverTo delivers one connection's plan.
 func (wo *worker) deliverTo(sub *subscriber, few bool) {
 	wo.writing = sub
 	ended := len(wo.ended)
@@ -54,8 +54,8 @@ func (wo *worker) deliverTo(sub *subscriber, few bool) {
 	sub.plan, sub.planned = emptied(sub.plan, keptFrames), 0
 }
 
-// writePlan appends the plan of the connection in wo.writing. The sink calls it with the stream locked, and the lock
-// of the subscriber is held as well: a watch that was stopped earlier gets no further frame.
+// writePlan appends the plan for the connection in wo.writing. The sink calls it with the stream locked, and the
+// subscriber's lock is held as well: a watch that was stopped before gets no further frame.
 func (wo *worker) writePlan(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer) {
 	sub := wo.writing
 	buf.B = slices.Grow(buf.B, sub.planned)
@@ -76,7 +76,7 @@ func (wo *worker) writePlan(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer)
 	wo.hub.counters.bytes.Add(uint64(len(buf.B) - before))
 }
 
-// finishRound ends a round: it removes the watches that the deliveries ended, and the connections that are gone.
+// finishRound ends a round: it removes the watches that the deliveries ended, and closed connections.
 func (wo *worker) finishRound() {
 	for _, w := range wo.ended {
 		wo.remove(w)

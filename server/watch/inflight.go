@@ -2,32 +2,30 @@ package watch
 
 import "time"
 
-// Snapshots are copied into the stream of each connection that gets them. When thousands of connections open a watch
-// at the same moment, after a restart of a host, all the copies would be in memory at once. So only
-// Options.InflightBytes of snapshots are under way at a time, and further watches wait until the connections have
-// sent theirs.
+// Snapshots are copied into the stream of each receiving connection. If thousands of connections open a watch at
+// once, after a host restart, all copies would be in memory at the same time. So only Options.InflightBytes of
+// snapshots are in flight at a time, and further watches wait until the connections have sent their bytes.
 
 const (
-	// inflightTime is how long a connection may hold bytes of snapshots without a new page before the bytes count no
-	// more, so that slow clients do not make other clients wait. Options.SlowBytes bounds the bytes of such a
-	// connection.
+	// inflightTime is how long a connection may hold snapshot bytes without a new page before the bytes no longer
+	// count, so that slow clients do not delay other clients. Options.SlowBytes limits such a connection's bytes.
 	inflightTime = time.Second
-	// smallPages is how many pages make one of Options.PageBytes when each page is too small to count.
+	// smallPages is the number of pages that count as one Options.PageBytes if each page is too small to count.
 	smallPages = 16
-	// burstBytes is how many bytes of snapshots are planned from one check to the next. The event loops write the
-	// bytes, and requests to the same loops wait meanwhile: for 100 ms if all of InflightBytes is planned at once.
+	// burstBytes is the maximum number of snapshot bytes planned between two checks. The event loops write the bytes,
+	// and requests on the same loops wait meanwhile: for 100 ms if all InflightBytes were planned at once.
 	burstBytes = 1 << 20
-	// checkEvery is how often the worker checks, while watches wait, how much has been sent.
+	// checkEvery is the interval at which the worker checks, while watches wait, how much has been sent.
 	checkEvery = 5 * time.Millisecond
 )
 
-// mayPlanPage reports whether the next page of the snapshot that the watch reads may be planned now.
+// mayPlanPage reports whether the next page of the watch's snapshot may be planned now.
 func (wo *worker) mayPlanPage(w *watch) bool {
 	s := w.reading
 	return wo.mayPlanSnapshots() || s.dropped || wo.isSmall(s.at(w.page, w.wants).Size())
 }
 
-// mayPlanSnapshots reports whether further pages of snapshots may be planned now.
+// mayPlanSnapshots reports whether further snapshot pages may be planned now.
 func (wo *worker) mayPlanSnapshots() bool {
 	if wo.now.Sub(wo.burstSince) >= checkEvery {
 		wo.burst, wo.burstSince = 0, wo.now
@@ -37,7 +35,7 @@ func (wo *worker) mayPlanSnapshots() bool {
 
 func (wo *worker) isSmall(bytes int) bool { return bytes <= wo.hub.options.PageBytes/smallPages }
 
-// addInflight counts a page that was planned.
+// addInflight counts a planned page.
 func (wo *worker) addInflight(sub *subscriber, bytes int) {
 	if wo.isSmall(bytes) {
 		return
@@ -53,13 +51,13 @@ func (wo *worker) addInflight(sub *subscriber, bytes int) {
 	wo.grew = true
 }
 
-// planWaiting checks how much of the snapshots has been sent, and plans as many waiting watches as there is room for.
+// planWaiting checks how many snapshot bytes have been sent, and plans as many waiting watches as the limit allows.
 func (wo *worker) planWaiting() {
 	wo.grew = false
 	if wo.waiting.Len() == 0 {
 		return
 	}
-	for i := len(wo.inflight) - 1; i >= 0; i-- { // removeInflight moves the last entry to place i
+	for i := len(wo.inflight) - 1; i >= 0; i-- { // removeInflight moves the last entry to index i
 		sub := wo.inflight[i]
 		left := min(sub.inflightBytes, sub.sink.Pending())
 		if left == 0 || wo.now.Sub(sub.inflightSince) >= inflightTime {
@@ -76,7 +74,7 @@ func (wo *worker) planWaiting() {
 	}
 }
 
-// removeInflight stops counting a connection that has taken all, takes too long, or is gone.
+// removeInflight stops counting a connection that has sent everything, takes too long, or is closed.
 func (wo *worker) removeInflight(sub *subscriber) {
 	if sub.inflightPlace == 0 {
 		return

@@ -8,30 +8,29 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Options adjust a hub. Zero fields have the defaults.
+// Options configures a hub. Zero fields have defaults.
 type Options struct {
-	// Window is how long changes of a semaphore are gathered at least after earlier changes were sent. Zero: only as
-	// long as sending asks for.
+	// Window is the minimum time for which a semaphore's changes are collected after earlier changes were sent. 0
+	// means only as long as sending requires.
 	Window time.Duration
-	// SlowBytes is how much may wait to be sent over a connection before the hub leaves out its watches. SlowBytes
-	// must not be below the amount from which the connection's transport reports a later drain.
+	// SlowBytes is the number of unsent bytes per connection above which the hub skips its watches. SlowBytes must
+	// not be below the number from which the connection's transport later reports a drain.
 	SlowBytes int
-	// PageBytes is the size at which a page of a snapshot ends, and above which changes are sent as a snapshot. A
-	// frame has at most PageBytes of owners, and the owner at the limit.
+	// PageBytes is the size at which a snapshot page ends, and above which changes are sent as a snapshot. A frame
+	// contains at most PageBytes of owners, plus the owner at the limit.
 	PageBytes int
-	// InflightBytes is how many bytes of snapshots may be under way to all connections together before further
-	// snapshots wait.
+	// InflightBytes is the number of snapshot bytes in flight to all connections above which further snapshots wait.
 	InflightBytes int
-	// Halt is called, with no lock held, when revisions do not grow: the replica must not go on. A nil Halt panics.
+	// Halt is called, without locks, if revisions do not increase: the replica must not continue. A nil Halt panics.
 	Halt func(error)
-	// Budget bounds the memory of the watches of all hubs that share the Budget; nil sets no bound.
+	// Budget limits the watch memory over all hubs that share the Budget; nil means no limit.
 	Budget *Budget
 }
 
 const (
 	// DefaultSlowBytes is transport.HighWater.
 	DefaultSlowBytes = 1 << 20
-	// DefaultInflightBytes is little memory for a host and more than any network takes in a moment.
+	// DefaultInflightBytes is little memory for a host, but more than any network accepts in a moment.
 	DefaultInflightBytes = 64 << 20
 )
 
@@ -46,26 +45,26 @@ func (o Options) withDefaults() Options {
 }
 
 const (
-	// restShare is how much longer a round takes than the objects of the round rest afterwards: sending takes four
-	// fifths of the worker's time at most, and the more there is to send, the more bursts merge.
+	// restShare is the ratio of a round's duration to the rest of its objects afterwards: sending takes at most four
+	// fifths of the worker's time, and the more there is to send, the more bursts merge.
 	restShare = 4
-	// minRest is the shortest rest that is worth a timer: timers are a millisecond late on a host with nothing else
-	// to do.
+	// minRest is the shortest rest for which a timer is worthwhile: timers are a millisecond late on an otherwise
+	// idle host.
 	minRest = 200 * time.Microsecond
 
-	// readTries is how often owners are read from the beginning when the semaphore has changed more than the
-	// machine's history holds. Afterwards the change itself brings the worker back.
+	// readTries is the number of attempts to read owners from the beginning if the semaphore has changed more than
+	// the machine's history holds. After that, the change itself triggers the worker again.
 	readTries = 3
-	// planBytes is how much may be read and encoded before the plans are delivered. This bounds the memory of a
-	// round, and the time that the watches wait whose frames are planned already.
+	// planBytes is how much may be read and encoded before the plans are delivered. The limit bounds a round's
+	// memory, and the wait for watches whose frames are already planned.
 	planBytes = 4 << 20
-	// readCost is how many bytes of planBytes a question to the machine counts as.
+	// readCost is the number of planBytes that a machine read counts as.
 	readCost = 1 << 10
-	// longDelta is how many owners a delta may list before the worker asks whether a snapshot is shorter.
+	// longDelta is the number of owners in a delta above which the worker checks whether a snapshot is shorter.
 	longDelta = 16
 )
 
-// rest is how long objects are left alone after a round that took so long.
+// rest returns how long objects rest after a round with the given duration.
 func (h *Hub) rest(round time.Duration) time.Duration {
 	rest := round / restShare
 	if rest < minRest {
@@ -74,16 +73,16 @@ func (h *Hub) rest(round time.Duration) time.Duration {
 	return max(rest, h.options.Window)
 }
 
-// Counters are the state and the work of a hub, for metrics.
+// Counters are a hub's state and work, for metrics.
 type Counters struct {
-	Topics  int // watched semaphores, and watched views of objects of other kinds
+	Topics  int // watched semaphores, and watched views of other objects
 	Watches int
-	Slow    int // watches that are left out because their connections take too little
+	Slow    int // watches skipped because their connections are slow
 	Ahead   int // watches that wait until this replica has reached their revision
 
-	// The fields below count since the hub was made.
-	Deltas    uint64 // frames of changes
-	Snapshots uint64 // snapshots, each counted once however many pages it has
+	// The fields below count since the hub was created.
+	Deltas    uint64 // frames with changes
+	Snapshots uint64 // snapshots, each counted once for all its pages
 	Resyncs   uint64
 	Bytes     uint64 // in all frames
 }
@@ -93,7 +92,7 @@ type counters struct {
 	deltas, snapshots, resyncs, bytes atomic.Uint64
 }
 
-// Counters returns the state and the work of the hub. Any goroutine may call it.
+// Counters returns the hub's state and work. Safe for concurrent use.
 func (h *Hub) Counters() Counters {
 	c := &h.counters
 	return Counters{
@@ -102,5 +101,5 @@ func (h *Hub) Counters() Counters {
 	}
 }
 
-// Len returns how many watches are open.
+// Len returns the number of open watches.
 func (h *Hub) Len() int { return int(h.open.Load()) }

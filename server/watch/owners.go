@@ -5,14 +5,14 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// owners is the form of semaphores: data, a limit, and owners by order id.
+// owners is the form for semaphores: data, a limit, and owners by order id.
 type owners struct {
 	worker  *worker
 	brief   shard.Description
 	reading reading[shard.LinkView, ownerItems]
 }
 
-// ownerItems says where owners are in descriptions and deltas.
+// ownerItems locates owners in descriptions and deltas.
 type ownerItems struct{}
 
 func (ownerItems) id(v *shard.LinkView) uint64                      { return uint64(v.Order) }
@@ -20,7 +20,7 @@ func (ownerItems) inPage(d *shard.Description) []shard.LinkView     { return d.L
 func (ownerItems) inDelta(d *shard.Delta) []shard.LinkView          { return d.Joined }
 func (ownerItems) add(m *protocol.WatchSnapshot, v *shard.LinkView) { m.Owners.Append(ownerOf(v)) }
 
-// keep copies nothing: the owners that the machine returned never change.
+// keep copies nothing, because the owners that the machine returned never change.
 func (ownerItems) keep(_ []shard.LinkView, room []byte) []byte { return room }
 
 func ownerOf(v *shard.LinkView) protocol.Owner {
@@ -75,7 +75,7 @@ func (o *owners) fewerThan(t *topic, count int) bool {
 	return o.worker.hub.machine.Describe(t.ref(), shard.DescribeOptions{}, &o.brief) && o.brief.Owners < count
 }
 
-// list fills the lists of the frame, and reports whether the owners fit into the frame.
+// list fills the frame's lists, and reports whether the owners fit.
 func (o *owners) list(m *protocol.WatchDelta, d *shard.Delta) bool {
 	listGone(m, d)
 	for i := range d.Joined {

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// planObject plans the watches of an object that changed.
+// planObject plans a changed object's watches.
 func (wo *worker) planObject(x *object) {
 	if x.semaphore.count > 0 {
 		wo.planTopic(&x.semaphore, x.taken)
@@ -26,9 +26,8 @@ func (wo *worker) planObject(x *object) {
 	}
 }
 
-// isUnchanged reports whether the watches of a view have nothing to get since the worker looked at them last. The
-// check takes one question to the machine, however many watches there are, and if there is something to send the
-// answer is used again.
+// isUnchanged reports whether a view's watches have nothing new since the worker last checked them. The check reads
+// the machine once, however many watches there are, and reuses the answer if there is something to send.
 func (wo *worker) isUnchanged(t *topic) bool {
 	w := t.watches[wantsData|wantsOwners][0]
 	if t.seen == 0 || !w.begun || w.revision > t.seen || wo.change(t, w.revision).kind != shard.DeltaNone {
@@ -38,7 +37,7 @@ func (wo *worker) isUnchanged(t *topic) bool {
 	return true
 }
 
-// planTopic plans the watches of a topic that changed.
+// planTopic plans a changed topic's watches.
 func (wo *worker) planTopic(t *topic, flags shard.EffectFlags) {
 	for w, list := range t.watches {
 		if flags&wants(w).flags() == 0 {
@@ -53,8 +52,8 @@ func (wo *worker) planTopic(t *topic, flags shard.EffectFlags) {
 	}
 }
 
-// planQueue plans watches one by one. If the queue is too much for one round, the rest stays for the next round,
-// behind the topics with changes from the meantime.
+// planQueue plans watches one by one. If the queue is too long for one round, the rest is planned in the next round,
+// after the topics that changed meanwhile.
 func (wo *worker) planQueue() {
 	for _, sub := range wo.resume {
 		if !sub.reached && !sub.lost {
@@ -75,7 +74,7 @@ func (wo *worker) planQueue() {
 	wo.queue = slices.Delete(wo.queue, 0, done)
 }
 
-// planWatch plans the frames that bring a watch to the present, as far as its connection has room.
+// planWatch plans the frames that bring a watch up to date, as far as its connection accepts frames.
 func (wo *worker) planWatch(w *watch) {
 	if w.over || w.last || w.subscriber.lost {
 		return
@@ -112,7 +111,7 @@ func (wo *worker) planWatch(w *watch) {
 	wo.hold(w, &sub.late)
 }
 
-// planUpdate plans an update of at most one frame.
+// planUpdate plans an update with at most one frame.
 func (wo *worker) planUpdate(w *watch, n *update) {
 	switch n.kind {
 	case updateAhead:
@@ -147,14 +146,14 @@ func (wo *worker) append(w *watch, push *protocol.SharedPush, last bool) {
 	sub.room -= size
 }
 
-// reach makes a connection part of this round. A connection with too much waiting to be sent gets no room.
+// reach adds a connection to this round. A connection with too many unsent bytes gets no frames.
 func (wo *worker) reach(sub *subscriber) {
 	sub.reached = true
 	sub.room = wo.hub.options.SlowBytes - sub.sink.Pending()
 	wo.reached = append(wo.reached, sub)
 }
 
-// planLate plans the watches that were held back, longest first, while there is room.
+// planLate plans the held watches, longest waiting first, while the connection accepts frames.
 func (wo *worker) planLate(sub *subscriber) {
 	for sub.room >= 0 && sub.late.Len() > 0 && wo.spent <= planBytes {
 		w := sub.late.Front().Value.(*watch)
@@ -163,7 +162,7 @@ func (wo *worker) planLate(sub *subscriber) {
 	}
 }
 
-// removeAhead takes a watch out of the list of watches with a revision above the replica's.
+// removeAhead removes a watch from the list of watches whose revision is above the replica's.
 func (wo *worker) removeAhead(w *watch) {
 	if w.waits > 0 {
 		wo.ahead.Remove(w.waits - 1)
@@ -172,8 +171,8 @@ func (wo *worker) removeAhead(w *watch) {
 	}
 }
 
-// hold makes a watch wait: in the list of its connection until the connection has drained, or in wo.waiting until
-// other snapshots have been sent.
+// hold makes a watch wait: in its connection's list until the connection has drained, or in wo.waiting until other
+// snapshots have been sent.
 func (wo *worker) hold(w *watch, in *list.List) {
 	w.held, w.heldIn = in.PushBack(w), in
 	w.missed = w.missed || w.begun
@@ -182,7 +181,7 @@ func (wo *worker) hold(w *watch, in *list.List) {
 	}
 }
 
-// release takes a waiting watch out of its list.
+// release removes a waiting watch from its list.
 func (wo *worker) release(w *watch) {
 	if w.held == nil {
 		return
@@ -194,7 +193,7 @@ func (wo *worker) release(w *watch) {
 	w.held, w.heldIn = nil, nil
 }
 
-// visit notes that the changes read for a topic are to be cleared after the delivery.
+// visit records that a topic's changes must be cleared after the delivery.
 func (wo *worker) visit(t *topic) {
 	if !t.visited {
 		t.visited = true

@@ -9,44 +9,44 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// item is an element of which an object has many: an owner of a semaphore, or a row of an object of another kind.
+// item is the type of an object's repeated elements: a semaphore's owners, or rows of other objects.
 type item interface{ shard.LinkView | shard.Row }
 
-// items says where items of a type are in the machine's answers, and in a snapshot.
+// items locates items in the machine's answers and in a snapshot.
 type items[T item] interface {
-	id(*T) uint64 // 0 of the zero item
+	id(*T) uint64 // 0 for the zero item
 	inPage(*shard.Description) []T
 	inDelta(*shard.Delta) []T
-	// keep makes items good for as long as the reading lasts: keep appends their bytes to room, and returns room.
+	// keep makes items valid for the whole reading: keep appends their bytes to room, and returns room.
 	keep(list []T, room []byte) []byte
 	add(*protocol.WatchSnapshot, *T)
 }
 
-// reading puts an object or a view together with all its items as of one moment, out of pages that are read one after
-// the other while the object changes.
+// reading assembles an object or a view with all its items at one revision, from pages that are read one after
+// another while the object changes.
 //
-// An item without a change since the first page is unchanged on the page that covers its id. All other items are in
-// the changes since the first page, as of now: the map changed holds them. So the pages, overlaid with the changes,
-// are the state at the revision to which the latest changes lead. The reading asks for changes after each page with
-// another revision, so the machine's history need reach back no further than one page.
+// An item without a change since the first page is correct on the page that covers its id. All other items are in the
+// changes since the first page, in their current state: the map changed holds them. So the pages, overlaid with the
+// changes, are the state at the revision to which the latest changes lead. After each page with another revision, the
+// reading asks for changes, so the machine's history needs to cover only one page.
 type reading[T item, I items[T]] struct {
-	revision  shard.Revision // of the pages so far, with changed over them
+	revision  shard.Revision // revision of the pages so far, overlaid with changed
 	data      string
 	limit     uint64
 	ephemeral bool
 	items     []T
 	pages     int
-	changed   map[uint64]T // items that are gone are the zero item
-	joined    []T          // of the latest changes
-	room      []byte       // for the bytes of kept items
+	changed   map[uint64]T // removed items are the zero item
+	joined    []T          // from the latest changes
+	room      []byte       // for kept items' bytes
 
 	page  shard.Description
 	delta shard.Delta
 	of    I
 }
 
-// read reads the object or view of a topic. It returns false if the object is gone, or changed more than the
-// machine's history holds.
+// read reads a topic's object or view. It returns false if the object is gone, or changed more than the machine's
+// history holds.
 func (r *reading[T, I]) read(m Machine, at shard.Ref) bool {
 	r.revision, r.data, r.limit, r.ephemeral, r.pages = 0, "", 0, false, 0
 	r.items, r.room = r.items[:0], r.room[:0]
@@ -57,7 +57,7 @@ func (r *reading[T, I]) read(m Machine, at shard.Ref) bool {
 			return false
 		}
 		r.pages++
-		runtime.Gosched() // a list of many pages would keep a processor from those who wait for it
+		runtime.Gosched() // a list with many pages would occupy a processor for too long
 		if first {
 			r.revision, r.data = r.page.Revision, r.page.Data
 			r.limit, r.ephemeral = r.page.Limit, r.page.Ephemeral
@@ -78,7 +78,7 @@ func (r *reading[T, I]) read(m Machine, at shard.Ref) bool {
 	return true
 }
 
-// overlay adds the changes since the revision of the reading.
+// overlay adds the changes since the reading's revision.
 func (r *reading[T, I]) overlay(m Machine, at shard.Ref) bool {
 	switch m.Changes(at, r.revision, &r.delta) {
 	case shard.DeltaNone:
@@ -109,7 +109,7 @@ func (r *reading[T, I]) overlay(m Machine, at shard.Ref) bool {
 	return true
 }
 
-// merge brings the items to the present.
+// merge brings the items up to date.
 func (r *reading[T, I]) merge() {
 	if len(r.changed) == 0 {
 		return
@@ -126,13 +126,14 @@ func (r *reading[T, I]) merge() {
 	slices.SortFunc(r.items, func(a, b T) int { return cmp.Compare(r.of.id(&a), r.of.id(&b)) })
 }
 
-// keptItemsOfReading is for how many items a reading keeps its memory, keptRoom for how many bytes of their bodies.
+// keptItemsOfReading is the number of items for which a reading keeps its memory; keptRoom is the number of bytes for
+// their bodies.
 const (
 	keptItemsOfReading = 4096
 	keptRoom           = 256 << 10
 )
 
-// forget drops the names and data that were read, and much memory as well.
+// forget drops the names and data that were read, and releases large memory.
 func (r *reading[T, I]) forget() {
 	if cap(r.items) > keptItemsOfReading || len(r.changed) > keptItemsOfReading || cap(r.room) > keptRoom {
 		*r = reading[T, I]{}
@@ -145,7 +146,7 @@ func (r *reading[T, I]) forget() {
 	clear(r.of.inDelta(&r.delta))
 }
 
-// snapshotOf reads and encodes a snapshot of a topic. It returns nil if a snapshot is impossible now.
+// snapshotOf reads and encodes a topic's snapshot. It returns nil if a snapshot is impossible now.
 func snapshotOf[T item, I items[T]](wo *worker, r *reading[T, I], t *topic) *snapshot {
 	defer r.forget()
 	for range readTries {
@@ -158,7 +159,7 @@ func snapshotOf[T item, I items[T]](wo *worker, r *reading[T, I], t *topic) *sna
 	return nil
 }
 
-// encode divides the items that were read into pages.
+// encode divides the read items into pages.
 func (r *reading[T, I]) encode(wo *worker) *snapshot {
 	s := &snapshot{revision: r.revision}
 	m := &wo.whole
@@ -198,7 +199,7 @@ func (wo *worker) encodePage(s *snapshot, data string) {
 	runtime.Gosched() // see read
 }
 
-// nextPage begins a page in wo.whole, in the memory of the previous page.
+// nextPage begins a page in wo.whole, in the previous page's memory.
 func (wo *worker) nextPage(page protocol.WatchSnapshot) {
 	m := &wo.whole
 	page.Owners, page.Rows = m.Owners, m.Rows

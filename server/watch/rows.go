@@ -5,14 +5,14 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// rows is the form of all kinds except semaphores: a head, and rows by id.
+// rows is the form for all kinds except semaphores: a head, and rows by id.
 type rows struct {
 	worker  *worker
 	brief   shard.Description
 	reading reading[shard.Row, rowItems]
 }
 
-// rowItems says where rows are in descriptions and deltas.
+// rowItems locates rows in descriptions and deltas.
 type rowItems struct{}
 
 func (rowItems) id(x *shard.Row) uint64                      { return x.ID }
@@ -20,8 +20,8 @@ func (rowItems) inPage(d *shard.Description) []shard.Row     { return d.Rows }
 func (rowItems) inDelta(d *shard.Delta) []shard.Row          { return d.Rows }
 func (rowItems) add(m *protocol.WatchSnapshot, x *shard.Row) { m.Rows.Append(rowOf(x)) }
 
-// keep copies the bodies, because they are good only until the page is used again. If room has to grow and moves,
-// earlier bodies stay in the old memory.
+// keep copies the bodies, because they are valid only until the page is reused. If room must grow and moves, earlier
+// bodies stay in the old memory.
 func (rowItems) keep(list []shard.Row, room []byte) []byte {
 	for i := range list {
 		from := len(room)
@@ -35,7 +35,7 @@ func rowOf(x *shard.Row) protocol.Row { return protocol.Row{ID: x.ID, Body: x.Bo
 
 func (r *rows) snapshot(t *topic) *snapshot { return snapshotOf(r.worker, &r.reading, t) }
 
-// encodeWhole leaves the whole to a snapshot: every watch of a view wants the rows.
+// encodeWhole leaves everything to a snapshot: every watch of a view wants the rows.
 func (r *rows) encodeWhole(_ *topic, n *update, _ wants) { n.kind = updateWhole }
 
 func (r *rows) encodeChanges(t *topic, c *change, n *update, _ wants) {
@@ -61,7 +61,7 @@ func (r *rows) fewerThan(t *topic, count int) bool {
 		!d.More && len(d.Rows) < count
 }
 
-// list fills the lists of the frame, and reports whether the rows fit into the frame.
+// list fills the frame's lists, and reports whether the rows fit.
 func (r *rows) list(m *protocol.WatchDelta, d *shard.Delta) bool {
 	listGone(m, d)
 	for i := range d.Rows {

@@ -8,7 +8,7 @@ import (
 
 // The functions below are called with Hub.mu held.
 
-// mark notes that an object changed, and brings the object to the worker: now, or at the end of its rest.
+// mark records that an object changed, and passes the object to the worker: now, or at the end of its rest.
 func (h *Hub) mark(x *object, flags shard.EffectFlags, now time.Time) {
 	x.flags |= flags
 	if x.stage != objectQuiet {
@@ -28,7 +28,7 @@ func (h *Hub) makeReady(x *object) {
 	h.ready = append(h.ready, x)
 }
 
-// arm sets the timer for the earliest of the rests and the check.
+// arm sets the timer for the earliest rest or check.
 func (h *Hub) arm() {
 	due := h.checkAt
 	if len(h.resting.Items) > 0 {
@@ -47,7 +47,7 @@ func (h *Hub) arm() {
 	h.timer.Reset(time.Until(due))
 }
 
-// onTimer is called by the timer. The call may come early or for nothing.
+// onTimer is called by the timer. The call may be early or unnecessary.
 func (h *Hub) onTimer() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +67,7 @@ func (h *Hub) onTimer() {
 	h.arm()
 }
 
-// wake starts the worker if the worker is not running.
+// wake starts the worker if it is not running.
 func (h *Hub) wake() {
 	if h.running || h.closed {
 		return

@@ -11,17 +11,17 @@ import (
 // snapshot is a semaphore with all its owners at one revision, encoded for all watches that want owners.
 type snapshot struct {
 	revision shard.Revision
-	// The first page exists with the data and without.
+	// The first page exists with and without the data.
 	bare, full *protocol.SharedPush
 	rest       []protocol.SharedPush
-	readers    int       // watches that have begun to read the snapshot and are not through
+	readers    int       // watches that are still reading the snapshot
 	used       time.Time // when a watch last began to read the snapshot
-	brief      bool      // the whole was a single page to read, and can as well be read again
+	brief      bool      // read in a single page, so reading it again is cheap
 	dropped    bool
 }
 
-// snapshotTime is how long a snapshot is kept after its last use, for watches that are opened a little later: after a
-// failover thousands of watches are opened within seconds.
+// snapshotTime is how long a snapshot is kept after its last use, for watches that are opened slightly later: after a
+// failover, thousands of watches are opened within seconds.
 const snapshotTime = time.Second
 
 func (s *snapshot) pages() int { return 1 + len(s.rest) }
@@ -36,15 +36,15 @@ func (s *snapshot) at(page int, w wants) *protocol.SharedPush {
 	return s.bare
 }
 
-// drop gives up the memory of a snapshot. A watch that reads the snapshot begins again with a newer snapshot. Pages
-// that are planned stay intact.
+// drop releases a snapshot's memory. A watch that reads the snapshot restarts with a newer one. Planned pages stay
+// intact.
 func (s *snapshot) drop() {
 	s.dropped = true
 	s.bare, s.full, s.rest = nil, nil, nil
 }
 
 // startReading gives the watch a snapshot to read. It returns false if no snapshot is possible now, because the
-// object changes too much: the changes themselves bring the worker back.
+// object changes too much: the changes themselves trigger the worker again.
 func (wo *worker) startReading(w *watch) bool {
 	s := wo.snapshot(w.topic, w.revision)
 	if s == nil {
@@ -56,7 +56,7 @@ func (wo *worker) startReading(w *watch) bool {
 	return true
 }
 
-// planPage plans the next page of the snapshot that the watch reads.
+// planPage plans the next page of the watch's snapshot.
 func (wo *worker) planPage(w *watch) {
 	s := w.reading
 	if s.dropped {
@@ -64,8 +64,8 @@ func (wo *worker) planPage(w *watch) {
 		return
 	}
 	if w.page == 0 && w.missed {
-		// Only here is it certain that a snapshot follows: a snapshot may be dropped for a newer one while it waits
-		// to be sent.
+		// Only here is it certain that a snapshot follows: while it waits to be sent, a snapshot may be dropped for a
+		// newer one.
 		wo.append(w, &wo.resync, false)
 		wo.hub.counters.resyncs.Add(1)
 		w.missed = false
@@ -83,7 +83,7 @@ func (wo *worker) planPage(w *watch) {
 	wo.hub.counters.snapshots.Add(1)
 }
 
-// releaseSnapshot ends the reading of a watch.
+// releaseSnapshot ends a watch's reading.
 func (wo *worker) releaseSnapshot(w *watch) {
 	s := w.reading
 	if s == nil {
@@ -96,7 +96,7 @@ func (wo *worker) releaseSnapshot(w *watch) {
 	}
 }
 
-// dropUnused removes the snapshots that no watch has used for a while.
+// dropUnused removes the snapshots that no watch has used recently.
 func (wo *worker) dropUnused() {
 	wo.cached = slices.DeleteFunc(wo.cached, func(t *topic) bool {
 		s := t.snapshot
@@ -108,8 +108,8 @@ func (wo *worker) dropUnused() {
 	})
 }
 
-// snapshot returns a snapshot of the topic that is newer than a revision. This is the snapshot that is being sent, if
-// the changes since then can be sent as a delta, or else a new snapshot.
+// snapshot returns a snapshot of the topic that is newer than a revision: the snapshot that is being sent, if the
+// changes since then fit in a delta, or else a new snapshot.
 func (wo *worker) snapshot(t *topic, than shard.Revision) *snapshot {
 	if s := t.snapshot; s != nil && s.revision > than && wo.continuesFrom(t, s) {
 		return s
@@ -130,7 +130,7 @@ func (wo *worker) snapshot(t *topic, than shard.Revision) *snapshot {
 	return s
 }
 
-// continuesFrom reports whether a delta leads from the snapshot to the present.
+// continuesFrom reports whether a delta leads from the snapshot to the current state.
 func (wo *worker) continuesFrom(t *topic, s *snapshot) bool {
 	c := wo.change(t, s.revision)
 	return c.kind == shard.DeltaNone || !s.brief &&

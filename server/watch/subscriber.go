@@ -14,22 +14,22 @@ import (
 type subscriber struct {
 	sink Sink
 
-	// mu guards the fields below and the closed flags of the watches. It is held while frames are appended, and only
-	// the sink's own lock is taken under it.
+	// mu guards the fields below and the watches' closed flags. It is held while frames are appended, and only the
+	// sink's own lock is taken under it.
 	mu      sync.Mutex
 	watches map[uint64]*watch
 	gone    bool
 
 	// Only the worker uses the fields below.
-	reached       bool // part of this round
+	reached       bool // in this round
 	lost          bool
 	room          int       // bytes that may still be planned in this round; below 0: none
-	plan          []frame   // the frames to append with the next delivery
-	planned       int       // the bytes of the plan, at most
+	plan          []frame   // frames to append with the next delivery
+	planned       int       // maximum size of the plan in bytes
 	late          list.List // watches that wait for the connection to drain
-	inflightBytes int       // bytes of snapshots that were planned and may still be unsent
-	inflightPlace int       // place in worker.inflight, counted from 1; 0: not in the list
-	inflightSince time.Time // when the latest page of a snapshot was planned
+	inflightBytes int       // planned snapshot bytes that may still be unsent
+	inflightPlace int       // index in worker.inflight, starting at 1; 0: not in the list
+	inflightSince time.Time // when the latest snapshot page was planned
 }
 
 // frame is one frame of a plan.
@@ -42,7 +42,7 @@ type frame struct {
 // semaphoreAnswer is the answer to watches that name no kind.
 var semaphoreAnswer = &protocol.WatchAnswer{}
 
-// open adds a watch and appends its answer, which names the kind of the watched object.
+// open adds a watch and appends its answer, which names the watched object's kind.
 func (s *subscriber) open(w *watch, kind protocol.ObjectKind) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *subscriber) stop(id uint64) *watch {
 	return w
 }
 
-// closeAll removes all watches, for good.
+// closeAll removes all watches permanently.
 func (s *subscriber) closeAll() map[uint64]*watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *subscriber) closeAll() map[uint64]*watch {
 	return all
 }
 
-// subscriberOf returns the subscriber of a connection, and makes one for a new connection.
+// subscriberOf returns a connection's subscriber, and creates one for a new connection.
 func (h *Hub) subscriberOf(sink Sink) (*subscriber, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -103,7 +103,7 @@ func (h *Hub) subscriberOf(sink Sink) (*subscriber, error) {
 	return sub, nil
 }
 
-// removeSubscriber removes a connection that is gone.
+// removeSubscriber removes a closed connection.
 func (h *Hub) removeSubscriber(sub *subscriber) {
 	h.mu.Lock()
 	if h.subscribers[sub.sink] == sub {
@@ -113,24 +113,24 @@ func (h *Hub) removeSubscriber(sub *subscriber) {
 	h.enqueue(task{kind: taskGone, subscriber: sub})
 }
 
-// Sink is a connection, as the hub sees it. A Sink must be comparable: a pointer.
+// Sink is a connection as seen by the hub. A Sink must be comparable: a pointer.
 //
-// The hub calls Append, and no other method, while it holds a lock of its own for this sink. So a caller of the hub's
+// The hub calls Append, and no other method, while it holds its own lock for this sink. So a caller of the hub's
 // methods must not hold a lock that Append takes.
 type Sink interface {
-	// Append calls write once, with the connection's stream locked, to append whole frames to the stream. It returns
-	// false, and does not call write, when the connection is gone.
+	// Append calls write once, with the connection's stream locked, to append whole frames. If the connection is
+	// closed, Append returns false without calling write.
 	Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer)) bool
 
-	// Flush hands the appended bytes over to be sent or, if few connections are flushed, sends them at once if
+	// Flush hands the appended bytes over for sending or, if few connections are flushed, sends them at once if
 	// possible. Flush must not block.
 	Flush(few bool)
 
-	// Pending returns how many bytes were flushed and are not sent yet. When Pending was above Options.SlowBytes and
-	// has fallen well below again, Hub.Drained must be called.
+	// Pending returns the number of flushed bytes that are not sent yet. After Pending was above Options.SlowBytes
+	// and has fallen well below, Hub.Drained must be called.
 	Pending() int
 
-	// Ended reports that the hub itself ended the watch of the id: the WatchEnd was appended, and the id is free.
-	// Ended is not called for a watch that was stopped, nor when the connection is gone.
+	// Ended reports that the hub itself ended the watch with the id: the WatchEnd was appended, and the id is free.
+	// Ended is not called for a stopped watch, nor if the connection is closed.
 	Ended(id uint64)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// taskKind says what the worker is asked to do.
+// taskKind is a kind of request to the worker.
 type taskKind uint8
 
 const (
-	taskOpen      taskKind = iota // watch, ref: bring the watch to the present, and keep it there
+	taskOpen      taskKind = iota // watch, ref: bring the watch up to date, and keep it so
 	taskStop                      // watch
 	taskGone                      // subscriber
 	taskDrain                     // subscriber
@@ -22,7 +22,7 @@ const (
 	taskEndUnless                 // subscriber, may, result
 )
 
-// task is a request to the worker. The worker does tasks in the order in which they were enqueued.
+// task is a request to the worker. The worker executes tasks in the order in which they were enqueued.
 type task struct {
 	kind       taskKind
 	watch      *watch
@@ -85,7 +85,7 @@ func (wo *worker) endObject(x *object, last *protocol.SharedPush) {
 	})
 }
 
-// endAhead ends the watches with a revision that never existed, and plans the others once more.
+// endAhead ends the watches with a revision that never existed, and plans the others again.
 func (wo *worker) endAhead(e *task) {
 	last := wo.watchEnd(e.result)
 	var all []*watch
@@ -103,8 +103,8 @@ func (wo *worker) endAhead(e *task) {
 	}
 }
 
-// endUnless ends the watches of a connection in nodes that the connection may not watch. A watch without a topic is
-// opened by a later task, and its opener checks whether the watch may stay.
+// endUnless ends a connection's watches in nodes that the connection may not watch. A watch without a topic is opened
+// by a later task, and its opener checks whether the watch may stay.
 func (wo *worker) endUnless(e *task) {
 	last := wo.watchEnd(e.result)
 	e.subscriber.mu.Lock()
@@ -117,7 +117,7 @@ func (wo *worker) endUnless(e *task) {
 	}
 }
 
-// end plans the end of a watch, however little room its connection has.
+// end plans a watch's end, even if its connection accepts no frames.
 func (wo *worker) end(w *watch, last *protocol.SharedPush) {
 	if w.over || w.last {
 		return

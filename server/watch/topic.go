@@ -7,49 +7,49 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// objectStage says where an object is on its way to the worker. An object has one way to the worker at a time.
+// objectStage is an object's position on its way to the worker. An object is in one stage at a time.
 type objectStage uint8
 
 const (
-	objectQuiet   objectStage = iota // nothing is to be sent
+	objectQuiet   objectStage = iota // nothing to send
 	objectResting                    // in Hub.resting
 	objectReady                      // in Hub.ready
-	objectPlanned                    // the worker plans the object
+	objectPlanned                    // the worker is planning the object
 )
 
-// object is a name that is watched, whether an object of the name exists or not. Changes are noted by object, and
-// read by topic: the semaphore of the name is a topic, and so is each view of another kind.
+// object is a watched name, whether or not an object with this name exists. Changes are recorded by object, and read
+// by topic: the semaphore with this name is a topic, and so is each view of another kind.
 type object struct {
 	name shard.ObjectName
 
 	// Hub.mu guards the fields below.
 	stage    objectStage
-	rests    int               // place in Hub.resting
-	next     time.Time         // the object is not sent again before this time
-	flags    shard.EffectFlags // of changes since the worker took the object last
-	interest shard.EffectFlags // of changes that its watches are to get
-	replaced bool              // the machine's state was replaced since the worker took the object last
+	rests    int               // index in Hub.resting
+	next     time.Time         // earliest time for the next send
+	flags    shard.EffectFlags // changes since the worker last took the object
+	interest shard.EffectFlags // changes that its watches should get
+	replaced bool              // the machine's state was replaced since the worker last took the object
 
 	// Only the worker uses the fields below.
 	taken     shard.EffectFlags
-	count     int // watches of all its topics
+	count     int // watches on all its topics
 	semaphore topic
 	views     map[part]*topic // of other kinds; nil if no view was watched
 }
 
-// restOrder orders objects by the ends of their rests.
+// restOrder orders objects by the end of their rest.
 type restOrder struct{}
 
 func (restOrder) Before(a, b *object) bool { return a.next.Before(b.next) }
 func (restOrder) Placed(x *object, at int) { x.rests = at }
 
-// part is how the topics of one name differ.
+// part distinguishes the topics that share one name.
 type part struct {
 	kind shard.ObjectKind
 	view string
 }
 
-// topic is the unit of reading and sending under one name: the semaphore, or a view of an object of another kind.
+// topic is the unit for reading and sending under one name: the semaphore, or a view of another kind's object.
 //
 // Only the worker uses a topic.
 type topic struct {
@@ -59,14 +59,14 @@ type topic struct {
 	watches [wantKinds][]*watch
 	count   int
 	visited bool
-	latest  *change // the change that was read last
+	latest  *change // the most recently read change
 	changes map[shard.Revision]*change
-	// The snapshots that are being sent: the newest, which is kept for a moment, and its predecessor. There are no
-	// more, however many watches read however slowly.
+	// The snapshots that are being sent: the newest, which is kept briefly, and its predecessor. There are no more,
+	// however many watches read however slowly.
 	snapshot, older *snapshot
-	// The fields below are for views. seen: at this revision of the shard every watch was at the present, or in a
-	// list of watches to be planned; 0: unknown. missed: a watch could not be brought to the present, and waits for
-	// the next change.
+	// The fields below are for views. seen is the shard revision at which every watch was up to date or in a list to
+	// be planned; 0: unknown. missed means that a watch could not be brought up to date, and waits for the next
+	// change.
 	seen   shard.Revision
 	missed bool
 }
@@ -75,7 +75,7 @@ func (t *topic) ref() shard.Ref {
 	return shard.Ref{Kind: t.part.kind, Node: t.object.name.Node, Name: t.object.name.Name, View: t.part.view}
 }
 
-// refOf returns the object and view that a request names. Nothing of the request is kept.
+// refOf returns the object and view that a request names. Nothing from the request is retained.
 func refOf(m *protocol.Watch) shard.Ref {
 	r := shard.Ref{
 		Kind: shard.ObjectKind(m.ObjectKind), Node: shard.NodeID(m.NodeID), Name: string(m.Name), View: string(m.View),
@@ -86,7 +86,7 @@ func refOf(m *protocol.Watch) shard.Ref {
 	return r
 }
 
-// topicOf returns the topic of a part, and makes a new topic if the part has none yet.
+// topicOf returns a part's topic, and creates one if there is none yet.
 func (o *object) topicOf(p part, wo *worker) *topic {
 	if p.kind == shard.KindSemaphore {
 		o.semaphore.object, o.semaphore.part, o.semaphore.form = o, p, &wo.owners
@@ -103,7 +103,7 @@ func (o *object) topicOf(p part, wo *worker) *topic {
 	return t
 }
 
-// all calls back for every topic that has watches.
+// all calls f for every topic that has watches.
 func (o *object) all(f func(*topic)) {
 	if o.semaphore.count > 0 {
 		f(&o.semaphore)
@@ -113,17 +113,17 @@ func (o *object) all(f func(*topic)) {
 	}
 }
 
-// forget makes unknown what earlier reads of the machine have shown.
+// forget discards what earlier machine reads have shown.
 func (o *object) forget() {
 	for _, t := range o.views {
 		t.seen = 0
 	}
 }
 
-// isView reports whether the topic is a view of an object of another kind than semaphores.
+// isView reports whether the topic is a view, not a semaphore.
 func (t *topic) isView() bool { return t.part.kind != shard.KindSemaphore }
 
-// add adds a watch and reports whether the object's interest may have grown.
+// add adds a watch and reports whether the object's interests may have grown.
 func (t *topic) add(w *watch) bool {
 	list := &t.watches[w.wants]
 	*list = append(*list, w)
@@ -133,7 +133,7 @@ func (t *topic) add(w *watch) bool {
 	return len(*list) == 1
 }
 
-// remove removes a watch and reports whether the object's interest may have shrunk.
+// remove removes a watch and reports whether the object's interests may have shrunk.
 func (t *topic) remove(w *watch) bool {
 	list := t.watches[w.wants]
 	last := len(list) - 1
@@ -150,8 +150,8 @@ func (t *topic) remove(w *watch) bool {
 	return last == 0
 }
 
-// interests returns the flags of all changes that the watches are to get. In an object of another kind than
-// semaphores a change may be in every view, so all changes count and the worker asks each topic.
+// interests returns the flags of all changes that the watches should get. In an object other than a semaphore, a
+// change may be in every view, so all changes count and the worker checks each topic.
 func (o *object) interests() shard.EffectFlags {
 	if len(o.views) > 0 {
 		return everything

@@ -8,38 +8,37 @@ import (
 // change is what happened in a topic since a revision. A change is read once, and encoded once for each combination
 // of wants, for all watches at that revision. It is kept until it is delivered.
 type change struct {
-	from    shard.Revision // 0: nothing is known, because the view is not begun
+	from    shard.Revision // 0: nothing is known, because the view has not begun
 	kind    shard.DeltaKind
 	delta   shard.Delta
 	updates [wantKinds]update
 }
 
-// form is how the state of a topic is read and encoded. There are two forms: owners for semaphores, and rows for all
-// other kinds. Everything else about watches is the same for every kind.
+// form reads and encodes a topic's state. There are two forms: owners for semaphores, and rows for all other kinds.
+// Everything else about watches is the same for every kind.
 type form interface {
-	// encodeChanges encodes the changes in one frame, or says that the whole is to be sent, because the whole is
-	// shorter or the changes are too long for a frame.
+	// encodeChanges encodes the changes in one frame, or decides to send the whole, because the whole is shorter or
+	// the changes do not fit in a frame.
 	encodeChanges(t *topic, c *change, n *update, w wants)
-	// encodeWhole encodes everything for watches with such wants, if one frame always suffices, or says that the
-	// pages of a snapshot are to be sent. If the object is gone by now nothing is sent: the deletion brings the
-	// worker back.
+	// encodeWhole encodes everything for watches with the given wants, if one frame always suffices, or decides to
+	// send a snapshot's pages. If the object is gone by now, nothing is sent: the deletion triggers the worker again.
 	encodeWhole(t *topic, n *update, w wants)
 	// snapshot reads and encodes a snapshot, or returns nil if a snapshot is impossible now.
 	snapshot(t *topic) *snapshot
 }
 
-// updateKind says how a change is sent.
+// updateKind is how a change is sent.
 type updateKind uint8
 
 const (
 	updateUnread updateKind = iota
-	updateNone              // there is nothing to send
+	updateNone              // nothing to send
 	updateFrame             // push is the whole update
 	updateWhole             // the pages of a snapshot are the update
 	updateAhead             // the replica has not reached the revision
 )
 
-// update is a change as watches with one combination of wants get it.
+// update is a change in the form for watches with one combination of wants.
 type update struct {
 	kind     updateKind
 	snapshot bool // push is a snapshot, not a delta
@@ -48,7 +47,7 @@ type update struct {
 	push     protocol.SharedPush
 }
 
-// updateOf returns the update that the watch is to get.
+// updateOf returns the update for the watch.
 func (wo *worker) updateOf(w *watch) *update {
 	from := w.revision
 	if !w.begun {
@@ -78,7 +77,7 @@ func (wo *worker) change(t *topic, from shard.Revision) *change {
 	return c
 }
 
-// encodeUpdate returns the change as watches with these wants get it.
+// encodeUpdate returns the change in the form for watches with these wants.
 func (wo *worker) encodeUpdate(t *topic, c *change, w wants) *update {
 	n := &c.updates[w]
 	if n.kind != updateUnread {
@@ -110,7 +109,7 @@ func (wo *worker) encodeAbsence(c *change, n *update) {
 		n.snapshot = true
 		n.push = wo.encoder.SharedPush(&protocol.WatchSnapshot{Revision: uint64(n.to), First: true, Last: true})
 	case n.to:
-		// The view is of this very revision, so it shows no object already.
+		// The view already has this revision, so it shows no object.
 		n.kind = updateNone
 	default:
 		n.push = wo.encoder.SharedPush(&protocol.WatchDelta{
@@ -119,7 +118,7 @@ func (wo *worker) encodeAbsence(c *change, n *update) {
 	}
 }
 
-// beginDelta begins a frame of changes, in the memory of the previous frame. So far the frame is not to be sent.
+// beginDelta begins a frame with changes, in the previous frame's memory. The frame is not sent yet.
 func (wo *worker) beginDelta(c *change, n *update) *protocol.WatchDelta {
 	m := &wo.delta
 	m.From, m.To = uint64(c.from), uint64(n.to)
@@ -131,7 +130,7 @@ func (wo *worker) beginDelta(c *change, n *update) *protocol.WatchDelta {
 	return m
 }
 
-// endDelta encodes the frame, if it is to be sent.
+// endDelta encodes the frame, if it should be sent.
 func (wo *worker) endDelta(n *update) {
 	if n.kind == updateFrame {
 		n.push = wo.encoder.SharedPush(&wo.delta)
@@ -145,8 +144,8 @@ func listGone(m *protocol.WatchDelta, d *shard.Delta) {
 	}
 }
 
-// keptChanges is how many changes are kept for further use, with the memory of their lists, and keptRowBytes is how
-// many bytes of rows a kept change may have.
+// keptChanges is the number of changes kept for reuse, with their lists' memory. keptRowBytes is the maximum row
+// bytes in a kept change.
 const (
 	keptChanges  = 16
 	keptRowBytes = 16 << 10
@@ -163,7 +162,7 @@ func (wo *worker) newChange() *change {
 	return c
 }
 
-// emptiedDelta returns a delta to be filled again, in the memory of d if that is not much.
+// emptiedDelta returns a delta to be filled again, in d's memory unless the memory is large.
 func emptiedDelta(d *shard.Delta) shard.Delta {
 	rows := 0
 	for i := range d.Rows {
@@ -178,7 +177,7 @@ func emptiedDelta(d *shard.Delta) shard.Delta {
 	return *d
 }
 
-// forgetChanges drops the changes of a topic after their delivery.
+// forgetChanges drops a topic's changes after their delivery.
 func (wo *worker) forgetChanges(t *topic) {
 	for _, c := range t.changes {
 		if len(wo.spare) < keptChanges {

@@ -8,32 +8,32 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// watch is one open watch: the state of the client's view, and the frames on the way to the client.
+// watch is one open watch: the state of the client's view, and the frames on their way to the client.
 type watch struct {
 	subscriber *subscriber
 	id         uint64
 	wants      wants
 	opened     time.Time
-	name       int  // bytes of the names of the object and its view, which the budget counts
+	name       int  // length of object and view name, counted in the budget
 	closed     bool // nothing more may be appended; guarded by subscriber.mu
 
-	// Only the worker uses the fields below. The worker plans the frames in order, and takes planned frames for sent:
-	// if a frame cannot be sent, the connection is gone.
+	// Only the worker uses the fields below. The worker plans the frames in order, and considers planned frames sent:
+	// if a frame cannot be sent, the connection is closed.
 	topic *topic
-	place int  // in the list of the topic, counted from 1; 0: not in the list
-	over  bool // removed for good
+	place int  // index in the topic's list, starting at 1; 0: not in the list
+	over  bool // removed permanently
 	last  bool // the WatchEnd is planned
 
-	revision shard.Revision // of the client's latest complete view
-	begun    bool           // the view is complete, of the revision
+	revision shard.Revision // the client's latest complete view
+	begun    bool           // the view is complete at this revision
 	absent   bool           // the view is known to show no object
-	missed   bool           // the watch was held back since it was last at the present
+	missed   bool           // the watch was held back since it was last up to date
 
 	reading *snapshot // the snapshot that is being sent
 	page    int       // the next page of the snapshot
 
-	waits  int           // place in worker.ahead, counted from 1; 0: not there
-	held   *list.Element // in the list where the watch waits for its connection, or for other snapshots
+	waits  int           // index in worker.ahead, starting at 1; 0: not there
+	held   *list.Element // in the list in which the watch waits for its connection, or for other snapshots
 	heldIn *list.List
 }
 
@@ -43,20 +43,20 @@ type aheadOrder struct{}
 func (aheadOrder) Before(a, b *watch) bool { return a.revision < b.revision }
 func (aheadOrder) Placed(w *watch, at int) { w.waits = at + 1 }
 
-// wants is what a watch asks for besides the existence of the object.
+// wants is what a watch asks for in addition to the object's existence.
 type wants uint8
 
 const (
 	wantsData   wants = 1 << 0 // or a head
 	wantsOwners wants = 1 << 1 // or rows
-	// wantKinds is how many combinations of wants there are.
+	// wantKinds is the number of combinations of wants.
 	wantKinds = 4
 )
 
-// everything is the flags of a change that may be of any kind.
+// everything contains all change flags.
 const everything = shard.FlagData | shard.FlagOwners | shard.FlagCreated | shard.FlagDeleted | shard.FlagLimit
 
-// wantsOf returns the wants of a request. For other kinds than semaphores the view decides, and the watch wants all.
+// wantsOf returns a request's wants. For kinds other than semaphores the view decides, and the watch wants all.
 func wantsOf(m *protocol.Watch) wants {
 	var w wants
 	if m.Data || !m.ObjectKind.IsSemaphore() {
@@ -68,7 +68,7 @@ func wantsOf(m *protocol.Watch) wants {
 	return w
 }
 
-// flags are the flags of the changes that the watch is to get.
+// flags returns the flags of changes that the watch should get.
 func (w wants) flags() shard.EffectFlags {
 	f := shard.FlagCreated | shard.FlagDeleted | shard.FlagLimit
 	if w&wantsData != 0 {

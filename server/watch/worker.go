@@ -11,43 +11,43 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// worker decides what becomes of the watches and appends their frames to their connections. One goroutine at a time
-// uses the worker, as Hub.running says, and so no field needs a lock.
+// worker decides what the watches get, and appends their frames to their connections. One goroutine at a time uses
+// the worker (see Hub.running), so no field needs a lock.
 //
-// The worker goes in rounds. In a round the worker takes the work there is, plans frames for connections, and
-// delivers the plans: all frames of a connection at once.
+// The worker runs in rounds. In a round, it takes the pending work, plans frames for connections, and delivers the
+// plans: all of a connection's frames together.
 type worker struct {
 	hub     *Hub
 	encoder *protocol.Encoder
 	now     time.Time      // when the round began
-	applied shard.Revision // the revision that was applied when the round began
+	applied shard.Revision // the revision applied when the round began
 
 	tasks    []task
 	ready    []*object
 	queue    []*watch                      // to be planned
-	resume   []*subscriber                 // connections whose held watches are to be planned
-	ahead    heap.Heap[*watch, aheadOrder] // watches with a revision above the replica's, lowest first
+	resume   []*subscriber                 // connections whose held watches must be planned
+	ahead    heap.Heap[*watch, aheadOrder] // watches whose revision is above the replica's, lowest first
 	waiting  list.List                     // watches whose snapshot waits until other snapshots have arrived
 	cached   []*topic                      // topics with a snapshot
 	checking bool
 
-	// Of the planning since the last delivery.
+	// From the planning since the last delivery.
 	reached []*subscriber
 	visited []*topic
-	spent   int // of planBytes
+	spent   int // used part of planBytes
 
-	// The watches and connections that deliveries ended. The end of the round removes them: the lists of watches must
-	// not change while the worker walks through them.
+	// The watches and connections that deliveries ended. They are removed at the end of the round: the watch lists
+	// must not change while the worker walks through them.
 	ended []*watch
 	lost  []*subscriber
 
-	inflight      []*subscriber // connections with bytes of snapshots that may not have arrived
-	inflightBytes int           // the sum over all connections
-	grew          bool          // such bytes were added in this round
-	burst         int           // such bytes since burstSince
+	inflight      []*subscriber // connections with snapshot bytes that may not have arrived
+	inflightBytes int           // sum over all connections
+	grew          bool          // snapshot bytes were added in this round
+	burst         int           // snapshot bytes since burstSince
 	burstSince    time.Time
 
-	// Kept to be used again.
+	// Kept for reuse.
 	writing *subscriber // the connection of the current write
 	write   func(*protocol.Encoder, *bytebufferpool.ByteBuffer)
 	spare   []*change
@@ -84,8 +84,8 @@ func (wo *worker) run() {
 	}
 }
 
-// beginRound begins a round: it lets the objects of the last round rest, and takes the work there is. If there is
-// none beginRound returns false, and the worker counts as stopped.
+// beginRound begins a round: it lets the last round's objects rest, and takes the pending work. If there is none,
+// beginRound returns false, and the worker counts as stopped.
 func (wo *worker) beginRound() bool {
 	h := wo.hub
 	h.mu.Lock()
@@ -118,7 +118,7 @@ func (wo *worker) beginRound() bool {
 	return true
 }
 
-// rearm lets the objects of the round rest. Hub.mu is held.
+// rearm lets the round's objects rest. Hub.mu is held.
 func (wo *worker) rearm() {
 	h := wo.hub
 	if len(wo.ready) > 0 {
@@ -161,7 +161,7 @@ func (wo *worker) takeReached() {
 	}
 }
 
-// add puts a watch that was opened into its topic, before the machine is read for the watch.
+// add adds an opened watch to its topic, before the machine is read for the watch.
 func (wo *worker) add(w *watch, r shard.Ref) {
 	if w.over {
 		return
@@ -224,14 +224,14 @@ func (wo *worker) removeSubscriber(sub *subscriber) {
 	sub.lost = true
 }
 
-// keptItems is up to how many items a list of the worker keeps its memory, keptFrames up to how many frames a plan
-// does.
+// keptItems is the maximum number of items for which the worker's lists keep their memory; keptFrames is the same for
+// frames in a plan.
 const (
 	keptItems  = 16 << 10
 	keptFrames = 256
 )
 
-// emptied empties a list, to be filled again.
+// emptied empties a list for reuse.
 func emptied[T any](list []T, kept int) []T {
 	if cap(list) > kept {
 		return nil
