@@ -14,25 +14,25 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// What a host knows and does of the hosts of its cluster. *Host is a join.Cluster.
+// The host's knowledge about the cluster's hosts, and actions on them. *Host implements join.Cluster.
 
-// ErrRefused is wrapped by the error that halts a host outside of the cluster.
+// ErrRefused is wrapped by the error that halts a host which is not in the cluster.
 var ErrRefused = membership.ErrRefused
 
 // Governor answers questions about changes among the hosts: see executor.Executor. Questions fail with
-// executor.ErrNotGoverning if a remote host governs.
+// executor.ErrNotGoverning if a remote host is the governor.
 func (h *Host) Governor() *executor.Executor { return h.member.Executor }
 
-// Answer carries out a call of another host: see membership.Membership.
+// Answer executes another host's call: see membership.Membership.
 func (h *Host) Answer(ctx context.Context, from shard.HostID, request []byte) ([]byte, error) {
 	return h.member.Answer(ctx, from, request)
 }
 
-// NoteAct adds a client's change through a gateway to the history of the cluster: see audit.History.
+// NoteAct adds a client's change through a gateway to the cluster's audit log: see audit.History.
 func (h *Host) NoteAct(ctx context.Context, a audit.Note) error { return h.history.Add(ctx, a) }
 
-// Do carries out a command on hosts, replicas or steps for an operator or a host, if the host leads the meta shard. An
-// error says that the command had no effect, or an unknown effect; a refusal is in the result.
+// Do executes a command about hosts, replicas or steps for an operator or a host, if the local host leads the meta
+// shard. On an error, the command had no effect, or an unknown one; a refusal is in the result.
 func (h *Host) Do(ctx context.Context, r meta.Request, by, why string) (meta.Effect, error) {
 	return h.meta.Do(ctx, r, h.set.Origin(by, why))
 }
@@ -41,11 +41,11 @@ func (h *Host) Do(ctx context.Context, r meta.Request, by, why string) (meta.Eff
 // was not bootstrapped closed, and the host has neither an access file nor root tokens.
 func (h *Host) Open() bool { return h.gate.Open(h.meta.Rights()) }
 
-// importAgain is how often a host looks whether it must import its access rules.
+// importAgain is the interval at which a host checks whether it must import its access rules.
 const importAgain = 50 * time.Millisecond
 
-// importRules imports the access rules of this host's file into a cluster without rules, once this host leads the meta
-// shard. It returns when the cluster has rules, and warns if the file has others.
+// importRules imports the access rules in the host's file into a cluster without rules, as soon as the host leads the
+// meta shard. It returns when the cluster has rules, and warns if they differ from the file.
 func (h *Host) importRules(ctx context.Context) {
 	first, logged := h.config.AccessRules, ""
 	for !h.meta.CaughtUp() || h.meta.Rights().Open() {
@@ -72,24 +72,24 @@ func (h *Host) importRules(ctx context.Context) {
 	}
 }
 
-// Topology returns the hosts of the cluster, their replicas and the steps, as far as this host knows; ok is false where
-// the hosts have no records yet.
+// Topology returns the cluster's hosts, their replicas and the steps, as far as this host knows. ok is false if the
+// hosts have no records yet.
 func (h *Host) Topology() (t meta.Topology, ok bool) { return h.meta.Machine.Topology() }
 
-// Leader returns the leader of the meta shard, as far as known here; zero: none.
+// Leader returns the meta shard leader, as far as known here; 0 means none.
 func (h *Host) Leader() shard.HostID { return h.meta.Leader().Leader }
 
-// Records returns the records of the hosts as applied here, with the shard time of a command proposed now. ok is
-// false if the cluster has no records yet.
+// Records returns the host records as applied here, with the shard time for a command proposed now. ok is false if
+// the cluster has no records yet.
 func (h *Host) Records() (records *hosts.Records, now uint64, ok bool) {
 	t, now, ok := h.meta.Topology()
 	return t.Records, now, ok
 }
 
-// Hears reports whether a host has answered the leader of the meta shard within the last two seconds.
+// Hears reports whether a host has answered the meta shard leader within the last two seconds.
 func (h *Host) Hears(id shard.HostID) bool { return h.meta.Hears(id) }
 
-// Join proposes that a host belongs to the cluster, and returns the answer once the command is applied here.
+// Join proposes a host for membership, and returns the answer after the command is applied here.
 func (h *Host) Join(ctx context.Context, j hosts.Join) (hosts.Answer, error) {
 	e, err := h.Do(ctx, &meta.HostJoin{Join: j}, "host "+j.Name, "")
 	return hosts.Answer{Status: e.Status, Text: e.Message, Host: e.Host, Existed: e.Flags&meta.FlagExisted != 0}, err

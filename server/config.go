@@ -21,125 +21,123 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Config is the configuration of a host. Logs opens the logs, so a host runs on dragonboat as well as on a log in
-// memory.
+// Config configures a host. Logs opens the logs, so a host runs with dragonboat or with a log in memory.
 type Config struct {
 	ID   shard.HostID // not zero
 	Name string
-	// Cluster is the id that distinguishes clusters. All hosts must have an equal id.
+	// Cluster is the id that distinguishes clusters. It must be equal on all hosts.
 	Cluster string
-	// ClientAddress is this host's address for clients, as shown by hosts and the routing.
+	// ClientAddress is the host's address for clients, as reported by hosts and the routing.
 	ClientAddress string
 	RaftAddress   string
 	AdminAddress  string
 	Version       string
-	// Level is the highest feature level that the host claims to follow. Zero means level.Newest, the highest level
-	// of this build.
+	// Level is the highest feature level that the host claims to support. 0 means level.Newest, the build's highest
+	// level.
 	Level level.Level
-	// Incarnation is the incarnation of the host's data directory, Start is this start on the directory. Both are not
+	// Incarnation identifies the host's data directory; Start is the current start with the directory. Neither is
 	// zero.
 	Incarnation hosts.Incarnation
 	Start       hosts.Start
-	// Domain is where the host stands. It counts if the host's record has no domain.
+	// Domain is the host's failure domain. It is used if the host's record has no domain.
 	Domain hosts.Domain
-	// Hosts are the ids of all hosts of the cluster, as far as known without their records.
+	// Hosts are the ids of all hosts in the cluster, as far as known without their records.
 	Hosts []shard.HostID
-	// InitialMembers are the incarnations of the hosts that the cluster began with, as far as known.
+	// InitialMembers are the incarnations of the cluster's initial hosts, as far as known.
 	InitialMembers map[shard.HostID]hosts.Incarnation
 	// Shards is the number of data shards. It never changes in a cluster.
 	Shards int
-	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard, data shards count from 1. It fails with
+	// Logs opens the host's end of a shard's log. Shard 0 is the meta shard; data shard ids start at 1. It fails with
 	// shard.ErrNotMember if the host has no replica of the shard.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
-	// Replicas has the logs of replicas that come while the host runs. Nil: no replicas come.
+	// Replicas provides the logs for replicas that are added while the host runs. nil means that none are added.
 	Replicas replica.Replicas
-	// Calls reaches other hosts, whose Host.Answer answers. Nil: no host is reached.
+	// Calls makes calls to other hosts, whose Host.Answer answers. nil means that no host can be called.
 	Calls executor.Calls
-	// Rejoin is called after the host stood still: it returns when other hosts have had a moment to refuse this one,
-	// which ends it then. Nil: no host refuses another.
+	// Rejoin is called after the host was stalled. It returns after other hosts have had time to refuse the host,
+	// which would then stop. nil means that no host refuses another.
 	Rejoin func()
-	// Leads is called when this host has begun to lead a shard, or leads a shard in a later term: Host.Led has the
+	// Leads is called when the host has begun to lead a shard, or leads a shard in a later term: Host.Led returns the
 	// shards. The function must not block. May be nil.
 	Leads func()
-	// HostsChanged gets the records of all hosts, once there are records and after every change: from then on hosts
-	// are reached, and let in, by their records. One goroutine calls HostsChanged, and may wait for the disk. May be
-	// nil.
+	// HostsChanged receives the records of all hosts as soon as there are any, and after every change: from then on,
+	// hosts are contacted and admitted according to their records. One goroutine calls HostsChanged, which may wait
+	// for the disk. May be nil.
 	HostsChanged func(*hosts.Records)
 
 	// Limits are the limits in WELCOME. Zero fields have defaults.
 	Limits protocol.Limits
-	// PendingBytes is how much may wait to be sent over all connections together. Zero stands for
-	// DefaultPendingBytes.
+	// PendingBytes is the maximum number of unsent bytes over all connections. 0 means DefaultPendingBytes.
 	PendingBytes uint64
-	// PartialBytes is how much may be held of frames that have arrived in part, over all connections together. Zero
-	// stands for DefaultPartialBytes.
+	// PartialBytes is the maximum number of bytes held for partially received frames over all connections. 0 means
+	// DefaultPartialBytes.
 	PartialBytes uint64
-	// WatchBytes is how much memory the open watches of all connections may hold. Zero stands for DefaultWatchBytes.
+	// WatchBytes is the maximum memory for open watches over all connections. 0 means DefaultWatchBytes.
 	WatchBytes uint64
-	// QueuedBytes is how much may wait for the next batches of one shard. Zero stands for pipeline.DefaultQueuedBytes.
+	// QueuedBytes is the maximum number of bytes that wait for one shard's next batches. 0 means
+	// pipeline.DefaultQueuedBytes.
 	QueuedBytes uint64
-	// ShardObjects and ShardBytes are the quotas of each data shard that this host leads: how many objects the shard
-	// may have, and how many bytes. Zero stands for shard.DefaultShardObjects and shard.DefaultShardBytes. The
-	// leader's quota of objects counts, and of the quotas of bytes the least of the hosts with a replica.
+	// ShardObjects and ShardBytes are the quotas for each data shard that the host leads: the maximum numbers of
+	// objects and bytes. 0 means shard.DefaultShardObjects and shard.DefaultShardBytes. The leader's object quota
+	// applies, and the smallest byte quota among the hosts with a replica.
 	ShardObjects uint64
 	ShardBytes   uint64
-	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
+	// PingInterval is the heartbeat interval for idle clients. 0 means 10 seconds.
 	PingInterval time.Duration
-	// AcquireDelay is how long an acquire that will be queued, or a command of a member of a process from which
-	// nothing follows without other members, may wait for further commands in the log. Zero means DefaultAcquireDelay;
-	// below zero the acquire does not wait, for tests of queues.
+	// AcquireDelay is how long further commands in the log are awaited before an acquire that will be queued, or
+	// before a process member's command that has no effect without other members. 0 means DefaultAcquireDelay; a
+	// negative value disables the delay, for queue tests.
 	AcquireDelay time.Duration
-	// Guard returns why this host must refuse writes at the moment, nil if it need not: its disk is nearly full. May
-	// be nil.
+	// Guard returns why the host must currently reject writes because its disk is nearly full, or nil. May be nil.
 	Guard func() error
-	// Memory returns why this host must refuse what grows at the moment, a shard.ErrMemoryFull, nil if it need not.
-	// May be nil.
+	// Memory returns why the host must currently reject growth, a shard.ErrMemoryFull, or nil. May be nil.
 	Memory func() error
-	// Fits returns why the memory of this host does not hold another state of so many bytes, in the measure of quotas,
-	// nil if it does. May be nil.
+	// Fits returns an error if the host's memory cannot hold another state with the given number of quota bytes. May
+	// be nil.
 	Fits func(bytes uint64) error
-	// Own returns the process's observations of the host for the list of health issues. May be nil.
+	// Own returns the process's observations about the host, for health issues. May be nil.
 	Own func() health.Own
-	// NotesNodes: the history of the cluster has the nodes created, altered and dropped through this host.
+	// NotesNodes: the audit log records nodes created, altered and dropped through the host.
 	NotesNodes bool
-	// DigestInterval is the time between two checks of a shard for replicas that differ. Zero means ten minutes.
+	// DigestInterval is the interval at which a shard's replicas are checked for differences. 0 means ten minutes.
 	DigestInterval time.Duration
-	// Halt is called when the host cannot go on: its replica of a shard differs from the others, or would. Halt
-	// should end the process with the error, since the log stops feeding the replica. May be nil.
+	// Halt is called if the host cannot continue: its replica of a shard differs from the others, or would. Halt
+	// should end the process with the error, because the log no longer feeds the replica. May be nil.
 	Halt func(error)
-	// Access has the root tokens of this host, which the rules of the cluster do not limit. May be nil.
+	// Access contains the host's root tokens, which the cluster's rules do not limit. May be nil.
 	Access caller.Access
 	// Closed: the cluster was bootstrapped closed.
 	Closed bool
-	// AccessRules are imported while the cluster has no access rules. The leader of the meta shard imports its own, so
-	// all initial members need the same rules. May be nil.
+	// AccessRules are imported while the cluster has no access rules. The meta shard leader imports its own, so all
+	// initial members need the same rules. May be nil.
 	AccessRules *meta.AccessImport
-	// Authority returns the SHA-256 of the certificate by which hosts recognise each other, or of the authority's
-	// certificate, nil for hosts without TLS. New hosts need the hash. May be nil.
+	// Authority returns the SHA-256 of the certificate by which hosts recognise each other, or of its authority's
+	// certificate; nil for hosts without TLS. New hosts need the hash. May be nil.
 	Authority func() []byte
 	// SyncTime returns how long a sync of the log to the disk takes; nil: not known.
 	SyncTime func() time.Duration
 	// LogSyncs are shown among the metrics. May be nil.
 	LogSyncs *metrics.Histogram
-	// LogSnapshots are shown there, too. May be nil.
+	// LogSnapshots is included in the metrics. May be nil.
 	LogSnapshots *SnapshotTransfers
-	// Log is written to with locks held, so the handler must not wait for anything that may block, such as a pipe
-	// without a reader. Nil means no log.
+	// Log is written with locks held, so its handler must not wait for anything that may block, such as a pipe
+	// without a reader. nil disables logging.
 	Log *slog.Logger
-	// Clock is the host's time for judging leases, in place of time.Now: in a simulation the hosts' clocks run at
-	// different speeds. It must have a monotonic reading. Nil otherwise.
+	// Clock replaces time.Now as the host's time for judging leases: in a simulation, the hosts' clocks run at
+	// different speeds. Its times must have a monotonic reading. Normally nil.
 	Clock func() time.Time
-	// Apart, for tests: a copy of a shard that this host does not lead says nothing about sessions, as if the host
-	// had no copy.
+	// Apart is for tests: a shard replica that the host does not lead is ignored in session lookups, as if it did not
+	// exist.
 	Apart bool
-	// NextAlarm, if a test sets it, says instead of the machine when an alarm is due in a data shard.
+	// NextAlarm, if set by a test, replaces the machine's answer to when an alarm is due in a data shard.
 	NextAlarm func(id uint64, m *machine.Machine) (at uint64, ok bool)
 }
 
 const (
 	// DefaultPingInterval is the ping interval if Config has none.
 	DefaultPingInterval = 10 * time.Second
-	// DefaultAcquireDelay is long enough for a client on the same network to learn of its ownership and to release.
+	// DefaultAcquireDelay is long enough for a client on the same network to learn about its ownership and to
+	// release.
 	DefaultAcquireDelay = time.Millisecond
 )
 
@@ -179,15 +177,15 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 const (
-	// MaxShards is the greatest number of data shards in a cluster.
+	// MaxShards is the maximum number of data shards in a cluster.
 	MaxShards = 64
-	// DefaultRequestsInFlight and DefaultWatches are the limits on one connection.
+	// DefaultRequestsInFlight and DefaultWatches are the limits per connection.
 	DefaultRequestsInFlight = 16_384
 	DefaultWatches          = 65_536 // see DefaultRequestsInFlight
-	// DefaultPendingBytes is the limit on the bytes that wait to be sent over all connections.
+	// DefaultPendingBytes is the limit for unsent bytes over all connections.
 	DefaultPendingBytes = 512 << 20
-	// DefaultPartialBytes is the limit on the bytes of frames that have arrived in part.
+	// DefaultPartialBytes is the limit for bytes in partially received frames.
 	DefaultPartialBytes = 64 << 20
-	// DefaultWatchBytes is the limit on the memory of all open watches: some 690,000 with short names.
+	// DefaultWatchBytes is the memory limit for all open watches: about 690,000 watches with short names.
 	DefaultWatchBytes = 512 << 20
 )

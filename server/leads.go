@@ -5,16 +5,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Led is a shard under the lead of a host.
+// Led is a shard that a host leads.
 type Led struct {
 	Shard uint64 `json:"shard"`
-	// Group numbers the groups of replicas of a shard; the first group is 0. Announcements of further groups are
-	// ignored.
+	// Group numbers a shard's replica groups; the first group is 0. Announcements about later groups are ignored.
 	Group uint64 `json:"group,omitempty"`
 	Term  uint64 `json:"term"`
 }
 
-// Led returns the shards under the lead of this host.
+// Led returns the shards that this host leads.
 func (h *Host) Led() (led []Led) {
 	leads := func(id uint64, l shard.Leadership) {
 		if l.Leader == h.config.ID {
@@ -28,8 +27,8 @@ func (h *Host) Led() (led []Led) {
 	return led
 }
 
-// NoteLed notes the shards of another host by the announcement of that host. Announcements are a second source beside
-// the replicas of this host, for messages to clients only: no safety rests on announcements.
+// NoteLed records the shards that another host leads, as announced by that host. Announcements complement the local
+// replicas, for messages to clients only: safety never depends on announcements.
 func (h *Host) NoteLed(from shard.HostID, led []Led) {
 	if from == 0 || from == h.config.ID {
 		return

@@ -11,16 +11,16 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The feature level of the cluster is in the meta shard. Its leader raises the level when every host of the cluster
-// has reported that it can follow. The leader of each data shard then raises the level of the shard by a command, so
-// the level rises at one place of the log on every replica. A host proposes nothing above the level of a shard.
+// The cluster's feature level is stored in the meta shard. Its leader raises the level when every host in the cluster
+// has reported that it supports the next one. Each data shard's leader then raises the shard's level with a command,
+// so the level rises at the same log position on every replica. A host proposes nothing above a shard's level.
 
-// Level is a host's knowledge of the feature levels.
+// Level is a host's knowledge about feature levels.
 type Level struct {
-	// Cluster is the level of the cluster, Newest the highest level that this host can follow.
+	// Cluster is the cluster's level, Newest the highest level that the host supports.
 	Cluster, Newest level.Level
-	// Next is the highest level that any host can follow: the cluster could rise to Next if the hosts of HeldBy could
-	// follow. Without such hosts Next is Cluster.
+	// Next is the highest level that any host supports: the cluster could rise to Next if the hosts in HeldBy
+	// supported it. Without such hosts, Next is Cluster.
 	Next   level.Level
 	HeldBy []LevelHolder
 }
@@ -28,12 +28,12 @@ type Level struct {
 // LevelHolder is a host that keeps the level from rising.
 type LevelHolder struct {
 	ID   shard.HostID
-	Name string // empty: the host has not registered since the bootstrap of the cluster
-	// Level is the highest level that the host can follow; 0: not reported.
+	Name string // empty: the host has not registered since the cluster's bootstrap
+	// Level is the highest level that the host supports; 0 if not reported.
 	Level level.Level
 }
 
-// String returns the level of the cluster, and why the level is not higher.
+// String returns the cluster's level, and why it is not higher.
 func (l Level) String() string {
 	text := fmt.Sprintf("level %d", l.Cluster)
 	if len(l.HeldBy) == 0 {
@@ -54,7 +54,7 @@ func (l Level) Holders() string {
 	return fmt.Sprintf("level %d waits for %s", l.Next, strings.Join(holders, ", "))
 }
 
-// String names the host and the level that it can follow.
+// String names the host and the level that it supports.
 func (h LevelHolder) String() string {
 	switch {
 	case h.Name == "":
@@ -65,8 +65,8 @@ func (h LevelHolder) String() string {
 	return fmt.Sprintf("host %s, which can follow up to level %d", h.Name, h.Level)
 }
 
-// DataLevel is the highest feature level of the host's data: of the meta shard, or of a data shard if the host has no
-// copy of the meta shard.
+// DataLevel returns the highest feature level in the host's data: the meta shard's, or a data shard's if the host has
+// no meta shard replica.
 func (h *Host) DataLevel() level.Level {
 	highest := h.meta.Machine.Level()
 	for _, r := range h.replicas {
@@ -75,7 +75,7 @@ func (h *Host) DataLevel() level.Level {
 	return highest
 }
 
-// Level returns the feature level of the cluster, and the hosts that keep the level from rising.
+// Level returns the cluster's feature level, and the hosts that keep the level from rising.
 func (h *Host) Level() Level {
 	l := Level{Cluster: h.meta.Machine.Level(), Newest: h.config.Level}
 	l.Next = l.Cluster
@@ -103,10 +103,9 @@ func (h *Host) Level() Level {
 	return l
 }
 
-// aboveLevel is the answer to a request that needs a higher level than the cluster, or a shard, has reached. Three
-// cases are only temporary. A host that has not caught up since its start does not know the cluster's level. A shard
-// follows the cluster within a moment. A cluster that was only just bootstrapped rises as soon as its hosts have
-// registered.
+// aboveLevel returns the answer to a request that needs a higher level than the cluster, or a shard, has reached.
+// Three cases are temporary. A host that has not caught up since its start does not know the cluster's level. A shard
+// follows the cluster after a short time. A newly bootstrapped cluster rises as soon as its hosts have registered.
 func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 	switch {
 	case !h.meta.CaughtUp():
@@ -119,7 +118,7 @@ func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 	result := &protocol.Result{Status: protocol.StatusUnsupported, Message: fmt.Sprintf(
 		"this needs feature level %d of the cluster, which is at %v", needs, l)}
 	held := slices.ContainsFunc(l.HeldBy, func(x LevelHolder) bool { return x.Name != "" })
-	if needs <= l.Newest && !held { // this host can follow the level, and no registered host is known to lag
+	if needs <= l.Newest && !held { // the level is supported here, and no registered host is known to lag
 		result.Status, result.WaitMillis = protocol.StatusUnavailable, 50
 	}
 	return result

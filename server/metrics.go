@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// WriteMetrics writes all counts of the host, in the text form that Prometheus reads.
+// WriteMetrics writes all host metrics in the Prometheus text format.
 func (h *Host) WriteMetrics(w io.Writer) {
 	h.metrics.Write(w, func(shardID uint64) {
 		if moved := h.config.LogSnapshots; moved != nil {
@@ -104,31 +104,30 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	(&processWriter{newObjectWriter(h, w)}).write()
 }
 
-// NewSyncTimes returns the counts of how long the log's syncs to the disk take, for Config.LogSyncs. Many goroutines
-// may use the counts, even before the host exists.
+// NewSyncTimes returns a histogram for the durations of log syncs, for Config.LogSyncs. Safe for concurrent use, even
+// before the host exists.
 func NewSyncTimes() *metrics.Histogram {
 	return metrics.NewHistogram("signalbox_wal_fsync_duration_seconds", "")
 }
 
-// SnapshotTransfers counts the snapshots between the logs of this host and the logs of other hosts, in both
-// directions, for the metrics of the host. Many goroutines may use it, even before the host exists.
+// SnapshotTransfers counts the snapshots transferred between the logs of this host and other hosts, in both
+// directions, for the host's metrics. Safe for concurrent use, even before the host exists.
 type SnapshotTransfers struct {
 	shards [MaxShards + 1]transfers
 }
 
 type transfers struct{ sent, unsent, received atomic.Uint64 }
 
-// SnapshotSent counts a snapshot that another host has.
+// SnapshotSent counts a snapshot that another host has received.
 func (t *SnapshotTransfers) SnapshotSent(shardID uint64) { t.of(shardID).sent.Add(1) }
 
-// SnapshotNotSent counts a snapshot that did not get to another host.
+// SnapshotNotSent counts a snapshot that did not reach another host.
 func (t *SnapshotTransfers) SnapshotNotSent(shardID uint64) { t.of(shardID).unsent.Add(1) }
 
-// SnapshotReceived counts a snapshot that has arrived whole.
+// SnapshotReceived counts a completely received snapshot.
 func (t *SnapshotTransfers) SnapshotReceived(shardID uint64) { t.of(shardID).received.Add(1) }
 
-// of returns the counts of a shard. The log passes on ids from other hosts: an impossible id gets counts outside of
-// the table.
+// of returns a shard's counts. The log passes on ids from other hosts: an invalid id gets counts outside the table.
 func (t *SnapshotTransfers) of(shardID uint64) *transfers {
 	if shardID >= uint64(len(t.shards)) {
 		return new(transfers)
@@ -144,9 +143,9 @@ func (t *SnapshotTransfers) write(w io.Writer, shardID uint64) {
 	fmt.Fprintf(w, "signalbox_snapshots_received_total%s %d\n", l, s.received.Load())
 }
 
-// label writes the value of a label as Prometheus reads it: UTF-8, with three escapes. A value with unprintable
-// characters is quoted, since clients choose values and a terminal may show them. A value that begins with a quote is
-// quoted as well, for two values must not become equal.
+// label formats a label value for Prometheus: UTF-8, with three escapes. A value with unprintable characters is
+// quoted, because clients choose values and a terminal may show them. A value that begins with a quote is quoted too,
+// so that different values stay different.
 func label(v string) string {
 	if strings.HasPrefix(v, `"`) || !utf8.ValidString(v) || strings.ContainsFunc(v,
 		func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {

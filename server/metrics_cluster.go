@@ -12,7 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// writeCluster writes the state of the cluster's hosts if this host governs; otherwise only that it does not.
+// writeCluster writes the state of the cluster's hosts if the local host is the governor; otherwise only that it is
+// not.
 func (h *Host) writeCluster(w io.Writer) {
 	v, err := h.view()
 	if err != nil {
@@ -52,8 +53,8 @@ func writeHostStates(w io.Writer, c *overview.Cluster) {
 	}
 }
 
-// writeHostReplicas counts the members of data shards on each living host: what the governor evens out, if shards are
-// on a part of the hosts.
+// writeHostReplicas counts the data shard members on each living host. The governor balances these numbers if shards
+// are on a subset of the hosts.
 func writeHostReplicas(w io.Writer, c *overview.Cluster) {
 	counts := make(map[shard.HostID]int)
 	for _, s := range c.Records.Shards() {
@@ -70,7 +71,7 @@ func writeHostReplicas(w io.Writer, c *overview.Cluster) {
 	}
 }
 
-// writeHealthIssues writes how many health issues of each kind this host has, including the kinds without one: an alert
+// writeHealthIssues writes the number of the host's health issues by kind, including kinds without an issue: an alert
 // ends when the series is 0.
 func (h *Host) writeHealthIssues(w io.Writer) {
 	counts := make(map[health.Kind]int)

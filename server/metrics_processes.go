@@ -8,11 +8,11 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// processStill is from how many milliseconds on a waiting round stands still: all rounds wait for a moment. A round
-// that is late, or that no present member can end, stands still at once.
+// processStill is the number of milliseconds after which a waiting round counts as stalled: all rounds wait briefly.
+// A round that is late, or that no present member can end, counts as stalled immediately.
 const processStill = 1000
 
-// processWriter writes the counts and states of processes, and the rounds that stand still.
+// processWriter writes process counts and states, and stalled rounds.
 type processWriter struct{ objectWriter }
 
 func (pw *processWriter) write() {
@@ -25,7 +25,7 @@ func (pw *processWriter) write() {
 	}
 }
 
-// counts writes the events of processes, as this host's copy of the shard has applied them.
+// counts writes process events, as applied by the host's replica of the shard.
 func (pw *processWriter) counts(r *replica.Replica) {
 	c := process.CountsOf(r.Machine)
 	fmt.Fprintf(pw.to, "signalbox_process_epochs_total{shard=\"%d\"} %d\n", r.ID, c.Epochs)
@@ -39,7 +39,7 @@ func (pw *processWriter) counts(r *replica.Replica) {
 		"signalbox_process_reply_timeouts_total{shard=\"%[1]d\"} %[3]d\n", r.ID, c.Kicked, c.Late)
 }
 
-// inboxes writes the pushes of this host.
+// inboxes writes the host's pushes.
 func (pw *processWriter) inboxes(r *replica.Replica) {
 	c := r.Inboxes.Counts()
 	fmt.Fprintf(pw.to, "signalbox_inboxes_open{shard=\"%[1]d\"} %[2]d\n"+
@@ -48,7 +48,7 @@ func (pw *processWriter) inboxes(r *replica.Replica) {
 		"signalbox_inbox_backpressure_total{shard=\"%[1]d\"} %[5]d\n", r.ID, r.Inboxes.Len(), c.Items, c.Bytes, c.Held)
 }
 
-// walk writes the states of a shard's processes, at the leader.
+// walk writes the states of a shard's processes, on the leader.
 func (pw *processWriter) walk(r *replica.Replica) {
 	var states [kind.Phases]int
 	var longest [kind.Phases]uint64
@@ -71,13 +71,13 @@ func (pw *processWriter) walk(r *replica.Replica) {
 		"signalbox_process_unacknowledged_requests{shard=\"%[1]d\"} %[3]d\n", r.ID, members, unread)
 }
 
-// still writes where a round stands still, for how long, and the first member that the round waits for.
+// still writes where a round is stalled, for how long, and the first member that the round waits for.
 func (pw *processWriter) still(v *process.Status) {
 	node, ok := pw.node(v.Node)
 	if !ok {
 		return
 	}
-	seen := make(map[string]bool) // several exchanges that wait for one member are one series, with the oldest time
+	seen := make(map[string]bool) // several exchanges that wait for one member are one series, with the longest time
 	for i := range v.Reasons {
 		re := &v.Reasons[i]
 		waited := v.Now - min(v.Now, re.Since)

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// maxQuotaNodes bounds how many nodes of all shards have series of their quotas, the fullest first.
+	// maxQuotaNodes is the maximum number of nodes over all shards with quota series, fullest first.
 	maxQuotaNodes = 25
-	// quotaShare is the share of a quota from which a node has series, leastShare the share from which a node counts
-	// among the fullest.
+	// quotaShare is the share of a quota above which a node has series. leastShare is the share above which a node is
+	// a candidate for the fullest nodes.
 	quotaShare = 0.5
 	leastShare = 0.01
 )
 
-// nodeQuota is how much a node takes in a shard.
+// nodeQuota is a node's usage in a shard.
 type nodeQuota struct {
 	shard uint64
 	shard.NodeUsage
 }
 
-// writeQuotas writes how much is taken of the quotas of shards, and of the quotas of nodes with little left. All
-// replicas have equal numbers, so only the leader of a shard shows its nodes.
+// writeQuotas writes the usage of shard quotas, and of node quotas with little left. All replicas have equal numbers,
+// so only a shard's leader shows its nodes.
 func (h *Host) writeQuotas(w io.Writer) {
 	gauge := func(name, labels string, v float64) { fmt.Fprintf(w, "%s%s %g\n", name, labels, v) }
 	given := h.set.Quotas()
@@ -67,8 +67,8 @@ func (h *Host) writeQuotas(w io.Writer) {
 	}
 }
 
-// Usage returns how much of its quotas a node has used in a data shard, as this host's copy of the shard has it, and
-// the limits in force. Node 0 stands for the shard itself. A missing shard has zeros.
+// Usage returns a node's quota usage in a data shard, according to the host's replica of the shard, and the limits in
+// effect. Node 0 means the shard itself. For a missing shard, all values are zero.
 func (h *Host) Usage(id uint64, node shard.NodeID) shard.Usage {
 	if id == 0 || id > uint64(len(h.replicas)) {
 		return shard.Usage{}

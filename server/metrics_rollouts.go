@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// rolloutWriter writes the counts and states of rollouts, and where a rollout stands still.
+// rolloutWriter writes rollout counts and states, and stalled rollouts.
 type rolloutWriter struct{ objectWriter }
 
 func (rw *rolloutWriter) write() {
@@ -21,7 +21,7 @@ func (rw *rolloutWriter) write() {
 	}
 }
 
-// counts writes the events of rollouts, as this host's copy of the shard has applied them.
+// counts writes rollout events, as applied by the host's replica of the shard.
 func (rw *rolloutWriter) counts(r *replica.Replica) {
 	c := rollout.CountsOf(r.Machine)
 	fmt.Fprintf(rw.to, "signalbox_rollout_versions_total{shard=\"%d\"} %d\n", r.ID, c.Versions)
@@ -39,7 +39,7 @@ func (rw *rolloutWriter) counts(r *replica.Replica) {
 	}
 }
 
-// walk writes the states of a shard's rollouts, at the leader.
+// walk writes the states of a shard's rollouts, on the leader.
 func (rw *rolloutWriter) walk(r *replica.Replica) {
 	var phases [kind.Halted + 1]int
 	var leaders, followers, sources int
@@ -58,13 +58,13 @@ func (rw *rolloutWriter) walk(r *replica.Replica) {
 		"signalbox_rollout_instances{shard=\"%[1]d\",role=\"source\"} %[4]d\n", r.ID, leaders, followers, sources)
 }
 
-// still writes where a rollout stands still, and for how long if known.
+// still writes where a rollout is stalled, and for how long if known.
 func (rw *rolloutWriter) still(v *rollout.Status) {
 	node, ok := rw.node(v.Node)
 	if !ok {
 		return
 	}
-	seen := make(map[string]bool) // several gates of a location are one series
+	seen := make(map[string]bool) // several gates at one location are one series
 	for i := range v.Still {
 		re := &v.Still[i]
 		millis := uint64(0)

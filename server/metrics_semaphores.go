@@ -10,18 +10,18 @@ import (
 	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
-// semaphorePage is how many semaphores are read in one go: changes wait meanwhile.
+// semaphorePage is the number of semaphores read together: changes wait meanwhile.
 const semaphorePage = 500
 
-// semaphoreWriter writes the series of single semaphores: how much of each semaphore is taken and how many acquires
-// wait, in DETAILED mode also how much each owner has.
+// semaphoreWriter writes series for single semaphores: the acquired amount and the number of waiting acquires, and in
+// DETAILED mode also each owner's amount.
 //
-// A node whose config does not say is AGGREGATED, as everywhere. But without a config that asks for counts ephemeral
-// semaphores are left out: their names come and go, and a time series database keeps every name for good.
+// As everywhere, a node without a setting is AGGREGATED. But without a config that requests counters, ephemeral
+// semaphores are omitted: their names come and go, and a time series database keeps every name permanently.
 type semaphoreWriter struct{ objectWriter }
 
-// write goes through all nodes. Nodes whose config asks for counts come first, so that the rest does not take their
-// place.
+// write visits all nodes. Nodes whose config requests counters come first, so that the others do not use up the
+// limit.
 func (sw *semaphoreWriter) write() {
 	for _, asked := range []bool{true, false} {
 		for after, more := "", true; more && !sw.full(); {
@@ -37,7 +37,7 @@ func (sw *semaphoreWriter) write() {
 	}
 }
 
-// asks reports whether the node's config says how to count.
+// asks reports whether the node's config sets the counter mode.
 func asks(n *meta.Node) bool { return n.Config.RateLimiterCountersMode != protocol.CountersUnset }
 
 func (sw *semaphoreWriter) full() bool { return sw.series <= 0 || sw.checks <= 0 }

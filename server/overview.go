@@ -14,7 +14,7 @@ import (
 // errNotBootstrapped is returned while the hosts have no records.
 var errNotBootstrapped = fmt.Errorf("server: %w", handle.ErrNotBootstrapped)
 
-// Overview returns this host's knowledge of the hosts of the cluster, with observations if the host governs.
+// Overview returns the host's knowledge about the cluster's hosts, with observations if the host is the governor.
 func (h *Host) Overview() (overview.Cluster, error) {
 	if v, err := h.view(); err == nil {
 		shown := overview.Observed(v)
@@ -29,7 +29,7 @@ func (h *Host) Overview() (overview.Cluster, error) {
 		Governor: h.meta.Leader().Leader, Leader: h.leaderOf}, nil
 }
 
-// leaderOf returns the leader of a shard as far as this host knows, 0 for none.
+// leaderOf returns a shard's leader as far as the host knows, 0 for none.
 func (h *Host) leaderOf(id hosts.ShardID) shard.HostID {
 	if id == hosts.Meta {
 		return h.meta.Leader().Leader
@@ -40,7 +40,7 @@ func (h *Host) leaderOf(id hosts.ShardID) shard.HostID {
 	return h.replicas[id-1].Known().Leader
 }
 
-// view returns the governor's view, if this host governs.
+// view returns the governor's view, if the host is the governor.
 func (h *Host) view() (governor.View, error) {
 	if h.governor != nil {
 		return h.governor.View()
@@ -51,12 +51,12 @@ func (h *Host) view() (governor.View, error) {
 // Governing answers questions about changes among the hosts; nil if this host has no governor.
 func (h *Host) Governing() overview.Governor { return h.governor }
 
-// Recovery returns the order to rebuild a shard, with the reason against it, if this host governs.
+// Recovery returns the order to rebuild a shard, with any objection, if the host is the governor.
 func (h *Host) Recovery(id hosts.ShardID, empty bool) (hosts.Recovery, error) {
 	return h.member.Executor.Recovery(h.member.Context(), id, empty)
 }
 
-// Authority is the hash of the certificate by which hosts recognise each other; nil without TLS.
+// Authority returns the hash of the certificate by which hosts recognise each other; nil without TLS.
 func (h *Host) Authority() []byte {
 	if h.config.Authority == nil {
 		return nil

@@ -10,15 +10,15 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// routes is the announcements of this host to clients about the places of hosts and leaders.
+// routes announces to clients where hosts and leaders are.
 type routes struct {
 	host      *Host
-	announced atomic.Uint64 // the version that was last announced to clients
-	// led is the term of the last announced leader of each shard. It is used on the host's loop only.
+	announced atomic.Uint64 // the version last announced to clients
+	// led is the term of each shard's last announced leader. Used on the host's loop only.
 	led map[uint64]uint64
 }
 
-// announce pushes a newer routing to all connections, once for each version.
+// announce pushes a newer routing to all connections, once per version.
 func (r *routes) announce() {
 	v := r.host.meta.RoutingVersion()
 	if r.announced.Swap(v) == v {
@@ -27,9 +27,9 @@ func (r *routes) announce() {
 	r.host.conns.Push(false, &protocol.RoutingChanged{Version: v})
 }
 
-// announceLeaders pushes new leaders to all connections, once for each term of a shard, so that clients in need of a
-// leader need not ask again and again. The pushes run on a goroutine of their own and do not hold up the host's loop,
-// which has a new leader's work to do.
+// announceLeaders pushes new leaders to all connections, once per shard term, so that clients that need a leader need
+// not ask repeatedly. The pushes run on a separate goroutine and do not delay the host's loop, which has a new
+// leader's work to do.
 func (r *routes) announceLeaders() {
 	h := r.host
 	news := r.heard(nil, replica.MetaShard, h.meta.Known())
@@ -45,7 +45,7 @@ func (r *routes) announceLeaders() {
 	}
 }
 
-// heard appends the leader of a shard, if the leader has not been announced.
+// heard appends a shard's leader, if the leader has not been announced.
 func (r *routes) heard(news []protocol.RoutingChanged, id uint64, l shard.Leadership) []protocol.RoutingChanged {
 	if l.Leader == 0 || l.Term <= r.led[id] {
 		return news

@@ -9,25 +9,25 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Status is the state of a host, for people and tools.
+// Status is a host's state, for operators and tools.
 type Status struct {
-	// Fresh: the host may speak for every shard with sessions that it leads.
+	// Fresh reports whether the host may vouch for every shard with sessions that it leads.
 	Fresh          bool
 	RoutingVersion uint64
-	// Generation counts how often the cluster was restored or recovered.
+	// Generation counts cluster restores and recoveries.
 	Generation uint64
 	Level      Level
 	Hosts      []meta.Host // by id
 	Shards     []ShardStatus
 }
 
-// ShardStatus is the state of a data shard on this host.
+// ShardStatus is a data shard's state on this host.
 type ShardStatus struct {
 	ID uint64
 	admin.ShardContent
 }
 
-// Status returns the state of the host now.
+// Status returns the host's current state.
 func (h *Host) Status() Status {
 	now := h.config.Clock()
 	s := Status{Fresh: true, RoutingVersion: h.meta.RoutingVersion(), Level: h.Level(),
@@ -52,7 +52,7 @@ func (h *Host) Status() Status {
 	return s
 }
 
-// ShardClock returns the time of a data shard by this host's replica, zero for an unknown shard.
+// ShardClock returns a data shard's time in the local replica, zero for an unknown shard.
 func (h *Host) ShardClock(id uint64) clock.Clock {
 	if id == 0 || id > uint64(len(h.replicas)) {
 		return clock.Clock{}
