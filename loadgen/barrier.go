@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client/barrier"
 )
 
-// parties is how many a barrier has.
+// parties is the number of parties per barrier.
 const parties = 3
 
 var barrierKind = &kind{
@@ -38,14 +38,14 @@ type barriers struct {
 	all []*meeting
 }
 
-// meeting is the parties of a barrier.
+// meeting contains a barrier's parties.
 type meeting struct {
 	number     int
 	parties    []*barrier.Barrier
 	generation uint64 // of the latest round
 }
 
-// prepare goes through a first round of all barriers, so the measurement does not include the creation of a barrier.
+// prepare runs a first round on all barriers, so that the measurement does not include barrier creation.
 func (b *barriers) prepare(ctx context.Context, r *run) error {
 	b.run, b.stages = r, newStages(r.config.Callers, "enter", "leave")
 	sessions, err := r.sessions(ctx, parties*r.config.Callers)
@@ -70,10 +70,11 @@ func (b *barriers) caller(i int) operation {
 	return func(ctx context.Context) error { return b.meet(ctx, b.all[i]) }
 }
 
-// roundCounts counts the parties that have come and gone in a round.
+// roundCounts counts the parties that have entered and left in a round.
 type roundCounts struct{ come, gone atomic.Int32 }
 
-// meet has all parties go through a round. If a party fails, the other parties are given up: they would wait in vain.
+// meet runs a round with all parties. If a party fails, the other parties are cancelled, because they would wait in
+// vain.
 func (b *barriers) meet(ctx context.Context, m *meeting) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -102,7 +103,7 @@ func (b *barriers) meet(ctx context.Context, m *meeting) error {
 	return nil
 }
 
-// pass has a party enter and leave.
+// pass lets a party enter and leave.
 func (b *barriers) pass(ctx context.Context, m *meeting, k int, counts *roundCounts) (generation uint64, err error) {
 	all, began := int32(len(m.parties)), time.Now()
 	counts.come.Add(1)

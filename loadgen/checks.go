@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// round follows a change of a caller until every watcher has seen the change. A caller has one change under way at a
-// time.
+// round tracks a caller's change until every watcher has seen it. A caller has one change in progress at a time.
 type round struct {
-	// change is the awaited change; 0 without a change. Watchers read the field.
+	// change is the awaited change, 0 for none. Watchers read the field.
 	change atomic.Uint64
 	left   atomic.Int64
 	all    chan struct{} // gets a token when the last watcher has seen the change
@@ -23,14 +22,14 @@ func newRound() *round { return &round{all: make(chan struct{}, 1)} }
 // begin is called before the change is made.
 func (r *round) begin(change uint64, watchers int) {
 	select {
-	case <-r.all: // of an abandoned change
+	case <-r.all: // left by an abandoned change
 	default:
 	}
 	r.left.Store(int64(watchers))
 	r.change.Store(change)
 }
 
-// saw is called by every watcher, once for every change.
+// saw is called by every watcher, once per change.
 func (r *round) saw() {
 	if r.left.Add(-1) == 0 {
 		select {
@@ -40,7 +39,7 @@ func (r *round) saw() {
 	}
 }
 
-// wait waits until all watchers have seen the change. The token in all may be from the change before, if its last
+// wait waits until all watchers have seen the change. The token in all may be from the previous change, if its last
 // watcher reported late.
 func (r *round) wait(ctx context.Context, alarm *time.Timer) error {
 	alarm.Reset(patience)
@@ -64,7 +63,7 @@ func newAlarm() *time.Timer {
 	return t
 }
 
-// mark writes a number into the data of a change: the data shows the number of the change.
+// mark writes a number into a change's data, to identify the change.
 func mark(data []byte, n uint64) { binary.BigEndian.PutUint64(data, n) }
 
 // markOf reads the number; 0 for data without a number.
@@ -75,28 +74,28 @@ func markOf(data []byte) uint64 {
 	return binary.BigEndian.Uint64(data)
 }
 
-// marked returns data of the given size with a number.
+// marked returns data with the given size and number.
 func marked(size int, n uint64) []byte {
 	data := make([]byte, max(size, minMark))
 	mark(data, n)
 	return data
 }
 
-// holders counts the callers that believe they own a part of a semaphore. All callers are goroutines of this process,
-// so holders sees a fault invisible to hosts: two callers with the belief at one moment.
+// holders counts the callers that believe they hold units of a semaphore. All callers are goroutines in this process,
+// so holders detects a fault that hosts cannot see: too many callers with this belief at once.
 type holders struct {
 	name    string
 	limit   int64
 	now     atomic.Int64
-	highest atomic.Uint64 // the fence of the latest
+	highest atomic.Uint64 // latest fence
 }
 
-// add is called by a caller at the grant of the semaphore, before the caller does anything else.
+// add is called by a caller when the semaphore is granted, before the caller does anything else.
 func (h *holders) add(fence uint64) error {
 	if n := h.now.Add(1); n > h.limit {
 		return fmt.Errorf("semaphore %q has a limit of %d, and %d believe to own it", h.name, h.limit, n)
 	}
-	// With several holders at once, the order of the grants is unknown.
+	// With several holders at once, the order in which they were granted is unknown.
 	if h.limit == 1 {
 		return after(h.name, h.highest.Swap(fence), fence)
 	}
@@ -106,7 +105,7 @@ func (h *holders) add(fence uint64) error {
 // remove is called by a caller about to release.
 func (h *holders) remove() { h.now.Add(-1) }
 
-// after checks that a fence is above the fence before.
+// after checks that a fence is above the previous fence.
 func after(name string, before, fence uint64) error {
 	if fence <= before {
 		return fmt.Errorf("semaphore %q was granted under the fence %d after %d: fences must grow", name, fence, before)
@@ -114,7 +113,7 @@ func after(name string, before, fence uint64) error {
 	return nil
 }
 
-// violations are broken promises.
+// violations are violated guarantees.
 type violations struct {
 	mu    sync.Mutex // guards the next fields
 	texts []string
@@ -133,7 +132,7 @@ func (v *violations) add(err error) {
 
 func (v *violations) addf(format string, args ...any) { v.add(fmt.Errorf(format, args...)) }
 
-// list returns the texts of the violations, and the number of further violations beyond maxViolations.
+// list returns the violations' texts, and the number of violations beyond maxViolations.
 func (v *violations) list() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

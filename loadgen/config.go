@@ -15,36 +15,36 @@ import (
 type Config struct {
 	// Command is the command line, for the report.
 	Command string
-	// Workload is the name of the work: one of Workloads.
+	// Workload is the workload's name: one of Workloads.
 	Workload string
-	// Callers is how many goroutines work at once, in separate sessions if the workload uses sessions.
+	// Callers is the number of concurrent goroutines, in separate sessions if the workload uses sessions.
 	Callers int
-	// Connections is over how many connections sessions and watches are spread, in turn. A connection is a separate
-	// Client with a single connection to every host it uses. The default is the usual number for the workload.
+	// Connections is the number of connections over which sessions and watches are distributed in turn. A connection
+	// is a separate Client with a single connection to every host that it uses. The default depends on the workload.
 	Connections int
-	// Duration is the time of the measurement, Warmup the time of equal work before, without measurement. Failures in
-	// the warm-up count nevertheless.
+	// Duration is the measurement time. Warmup is the time for which the same work is done before, without
+	// measurement. Failures during the warm-up count nevertheless.
 	Duration time.Duration
 	Warmup   time.Duration
-	// Rate is how many operations a second are begun, whether or not earlier operations are done. The latency of an
-	// operation then counts from the time at which the operation was due. With 0, a caller begins the next operation
-	// when the last is done.
+	// Rate is the number of operations begun per second, whether or not earlier operations are done. An operation's
+	// latency is then measured from the time at which it was due. With 0, a caller begins the next operation when the
+	// last is done.
 	Rate float64
 
-	// Endpoints are the addresses of a running cluster, separated by commas. Without Endpoints, hosts are started for
-	// the run and stopped afterwards.
+	// Endpoints are a running cluster's addresses, separated by commas. Without Endpoints, hosts are started for the
+	// run and stopped afterwards.
 	Endpoints string
-	// Admin are the addresses of the hosts' metrics, such as http://10.0.0.1:7422. Without Admin a report has no
-	// memory and no CPU of the hosts.
+	// Admin are the addresses of the hosts' metrics, such as http://10.0.0.1:7422. Without Admin, a report lacks the
+	// hosts' memory and CPU use.
 	Admin []string
-	// Hosts is how many hosts are started: 1 or 3. A running cluster reports its own number.
+	// Hosts is the number of hosts to start: 1 or 3. A running cluster reports its own number.
 	Hosts int
-	// Shards is the number of data shards; 0 leaves the number to the hosts.
+	// Shards is the number of data shards; 0 leaves the choice to the hosts.
 	Shards int
-	// Binary is the signalbox program to start. Without Binary the program is built, inside the module, or else found
-	// in the PATH.
+	// Binary is the signalbox program to start. Without Binary, the program is built, if inside the module, or else
+	// found in the PATH.
 	Binary string
-	// ServerFlags are given to every started host, besides the necessary flags.
+	// ServerFlags are passed to every started host, in addition to the necessary flags.
 	ServerFlags []string
 
 	// Dialer, TLS and Token are for client.WithDialer, client.WithTLS and client.WithToken.
@@ -55,54 +55,54 @@ type Config struct {
 	// Node is the path of the coordination node for the work. A missing node is created, and dropped after the run.
 	// Without a path, the run creates a new node.
 	Node string
-	// SessionTimeout is the timeout of all sessions.
+	// SessionTimeout is the timeout for all sessions.
 	SessionTimeout time.Duration
-	// Payload is the size of written data, in bytes.
+	// Payload is the size of written data in bytes.
 	Payload int
-	// Ephemeral lets the workload lock use ephemeral semaphores.
+	// Ephemeral makes the workload lock use ephemeral semaphores.
 	Ephemeral bool
-	// Limit is the limit of the semaphore of the workload counting.
+	// Limit is the semaphore limit in the workload counting.
 	Limit int
-	// Hold is how long a caller of handoff and counting keeps the semaphore.
+	// Hold is how long a caller in handoff and counting keeps the semaphore.
 	Hold time.Duration
-	// Sessions is how many the workload idle holds.
+	// Sessions is the number of sessions in the workload idle.
 	Sessions int
-	// Watchers is the number of watchers in watch, config and discovery, of instances in rollout-targets, and of
-	// members in process-broadcast and process-epoch.
+	// Watchers is the number of watchers in watch, config and discovery, instances in rollout-targets, and members in
+	// process-broadcast and process-epoch.
 	Watchers int
-	// Workers is how many are registered in discovery.
+	// Workers is the number of registered workers in discovery.
 	Workers int
-	// Free lets updates in watch follow each other at once, without waiting until all watchers have seen the update
-	// before.
+	// Free lets updates in watch follow each other immediately, without waiting until all watchers have seen the
+	// previous update.
 	Free bool
-	// SharedWatches lets the watchers of a connection share the messages of the host, as watchers of a Client do.
-	// Without SharedWatches every watcher of watch and discovery has a separate watch at a host.
+	// SharedWatches lets a connection's watchers share the host's messages, as a Client's watchers do. Without
+	// SharedWatches, every watcher in watch and discovery has a separate watch on a host.
 	SharedWatches bool
-	// Writes is how many updates a second are made beside the reads of the read workloads; negative for none.
+	// Writes is the number of updates per second during the reads in the read workloads; negative for none.
 	Writes float64
-	// Weights says how often mixed draws a workload.
+	// Weights is how often mixed draws each workload.
 	Weights map[string]int
 
-	// AllowErrors is how many operations may fail before the run counts as failed; negative for any number.
+	// AllowErrors is the number of operations that may fail before the run counts as failed; negative for any number.
 	AllowErrors int64
 
-	// Progress, if it is set, is called about once a second, and at the start of every step.
+	// Progress, if set, is called about once per second, and at the start of every step.
 	Progress func(Progress)
 }
 
-// Progress is how far a run is.
+// Progress is a run's progress.
 type Progress struct {
-	// Step is the present step, in words.
+	// Step is the current step, in words.
 	Step string
-	// Elapsed is the part of Duration that is over; both are 0 in steps without a fixed duration.
+	// Elapsed is the elapsed part of Duration; both are 0 in steps without a fixed duration.
 	Elapsed, Duration time.Duration
 	Operations        int64
 	Errors            int64
-	// PerSecond counts since the progress before.
+	// PerSecond counts since the previous progress.
 	PerSecond float64
 }
 
-// complete returns the config with its defaults, or a mistake in the config.
+// complete returns the config with its defaults, or an error in the config.
 func (c Config) complete() (Config, error) {
 	k, ok := kinds[c.Workload]
 	if !ok {
@@ -122,7 +122,8 @@ func (c Config) complete() (Config, error) {
 	return c, c.validate()
 }
 
-// watchedBy returns the usual values of a workload whose few callers have many watchers, each of the callers a share.
+// watchedBy returns default settings for a workload whose few callers have many watchers, with an equal share per
+// caller.
 func watchedBy(watchers int) func(*Config) {
 	return func(c *Config) {
 		orElse(&c.Callers, 1)
@@ -131,7 +132,7 @@ func watchedBy(watchers int) func(*Config) {
 	}
 }
 
-// share is how many of the watchers caller i has.
+// share returns caller i's number of watchers.
 func (c *Config) share(i int) int {
 	n := c.Watchers / c.Callers
 	if i < c.Watchers%c.Callers {
@@ -140,12 +141,12 @@ func (c *Config) share(i int) int {
 	return n
 }
 
-// orElse replaces a zero value by a default.
+// orElse replaces a zero value with a default.
 func orElse[T comparable](value *T, otherwise T) {
 	*value = cmp.Or(*value, otherwise)
 }
 
-// validate returns a mistake in a config with defaults. Mistakes are found before anything is started or opened.
+// validate returns an error in a config with defaults. Errors are found before anything is started or opened.
 func (c *Config) validate() error {
 	for _, n := range []struct {
 		name string
@@ -181,7 +182,7 @@ func (c *Config) validate() error {
 	return c.validateWeights()
 }
 
-// validateWeights returns a mistake in the weights: unknown workloads, workloads that cannot be mixed, and weights
+// validateWeights returns an error in the weights: unknown workloads, workloads that cannot be mixed, and weights
 // below 1.
 func (c *Config) validateWeights() error {
 	for name, weight := range c.Weights {
@@ -203,42 +204,42 @@ func mixable() []string {
 	return slices.DeleteFunc(names(), func(name string) bool { return !kinds[name].mixes })
 }
 
-// Validate returns a mistake in the config, nil without a mistake.
+// Validate returns an error in the config, nil if it is valid.
 func (c Config) Validate() error {
 	_, err := c.complete()
 	return err
 }
 
-// The defaults of a Config, and the bounds of a run.
+// Config defaults, and limits for a run.
 const (
-	// DefaultDuration is the time of the measurement.
+	// DefaultDuration is the measurement time.
 	DefaultDuration = 10 * time.Second
 	// DefaultCallers is the number of callers.
 	DefaultCallers = 64
-	// DefaultPayload is the size of the data written by a workload.
+	// DefaultPayload is the size of data written by a workload.
 	DefaultPayload = 32
-	// DefaultSessionTimeout is so long that a machine at its limits loses no session.
+	// DefaultSessionTimeout is long enough that an overloaded machine loses no session.
 	DefaultSessionTimeout = 30 * time.Second
 
-	// dialTime bounds the making of a connection; a host may have thousands to welcome.
+	// dialTime is the time limit for creating a connection; a host may have thousands to admit.
 	dialTime = 15 * time.Second
-	// opening is how many connections, sessions or watches are opened at once.
+	// opening is the number of connections, sessions or watches opened concurrently.
 	opening = 64
-	// patience is how long an event may take that must come: the last operations of a run, the last view of a watch,
-	// the start of a host.
+	// patience is the time limit for an event that must happen: a run's last operations, a watch's last view, a
+	// host's start.
 	patience = 60 * time.Second
-	// lateStarts is how long after the end of an open loop overdue operations are begun.
+	// lateStarts is how long overdue operations are still begun after the end of an open loop.
 	lateStarts = 2 * time.Second
-	// cleaning bounds the cleaning up after a run.
+	// cleaning is the time limit for cleaning up after a run.
 	cleaning = 30 * time.Second
-	// maxRecorders bounds the memory for histograms; further callers share recorders. If every caller had a recorder,
-	// the counters would be in no cache of the processor at the next record, and a miss costs the load more than a
-	// shared lock.
+	// maxRecorders limits the memory for histograms; further callers share recorders. If every caller had a recorder,
+	// its counters would no longer be in a processor cache at the next record, and a cache miss costs the load more
+	// than a shared lock.
 	maxRecorders = 16
-	// points is about how many points a chart over time has.
+	// points is the approximate number of points in a chart over time.
 	points = 60
-	// minMark is the least payload: data must have room for a number.
+	// minMark is the minimum payload: data must have space for a number.
 	minMark = 8
-	// maxViolations bounds how many violations are reported in full.
+	// maxViolations is the maximum number of violations that are reported in full.
 	maxViolations = 10
 )

@@ -9,16 +9,16 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// consumer follows the list of workers. A consumer keeps only the presence of workers, so that thousands of consumers
+// consumer follows the worker list. A consumer only stores which workers are present, so that thousands of consumers
 // leave the machine to the hosts.
 type consumer struct {
 	load    *discoveries
-	current chan<- struct{} // receives once, when the list is whole
+	current chan<- struct{} // receives once, when the list is complete
 
-	mu       sync.Mutex // guards the next fields, which check reads too
+	mu       sync.Mutex // guards the fields below, which check reads too
 	revision uint64
 	workers  map[uint64]int // by order id
-	draft    map[uint64]int // of a list still arriving
+	draft    map[uint64]int // a list that is still arriving
 	counted  []uint64       // by caller: the change for which the round has counted this consumer
 	whole    bool
 }
@@ -30,7 +30,7 @@ func newConsumer(w *discoveries, current chan<- struct{}) *consumer {
 	}
 }
 
-// snapshot takes in a page of a whole list. Pages before the last one go into the draft, and the last page makes the
+// snapshot adds a page of a whole list. Pages before the last one are added to the draft, and the last page makes the
 // draft the list.
 func (c *consumer) snapshot(p *protocol.WatchSnapshot) {
 	c.mu.Lock()
@@ -48,8 +48,7 @@ func (c *consumer) snapshot(p *protocol.WatchSnapshot) {
 	c.checkAll()
 }
 
-// delta takes in a change of the list. Changes the consumer has already seen are dropped, and a gap before a change
-// is a violation.
+// delta applies a change to the list. Changes already seen are dropped, and a gap before a change is a violation.
 func (c *consumer) delta(d *protocol.WatchDelta) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +75,7 @@ func (c *consumer) delta(d *protocol.WatchDelta) {
 	c.complete()
 }
 
-// set takes in a set of the recipe.
+// set applies a set from the recipe.
 func (c *consumer) set(s *discovery.Set) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +92,7 @@ func (c *consumer) set(s *discovery.Set) {
 	c.complete()
 }
 
-// complete announces the first moment with all workers.
+// complete announces the first time that all workers are present.
 func (c *consumer) complete() {
 	if !c.whole && len(c.workers) == len(c.load.workers) {
 		c.whole = true
@@ -101,7 +100,7 @@ func (c *consumer) complete() {
 	}
 }
 
-// saw is called for a worker that has come or gone. The lock is held, here and below.
+// saw is called for a worker that has joined or left. The lock is held, here and below.
 func (c *consumer) saw(worker int, came bool) {
 	if worker < 0 || worker >= len(c.load.workers) {
 		c.load.run.broken.addf("a consumer was shown an endpoint that no worker has registered")
@@ -117,7 +116,7 @@ func (c *consumer) saw(worker int, came bool) {
 	r.saw()
 }
 
-// checkAll checks a whole list for the changes under way.
+// checkAll checks a whole list for the changes in progress.
 func (co *consumer) checkAll() {
 	co.complete()
 	present := make(map[int]bool, len(co.workers))
@@ -133,7 +132,7 @@ func (co *consumer) checkAll() {
 	}
 }
 
-// compare compares the list with the list of the hosts.
+// compare compares the list with the hosts' list.
 func (c *consumer) compare(want map[uint64]int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

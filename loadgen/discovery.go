@@ -29,8 +29,8 @@ var discoveryKind = &kind{
 	},
 }
 
-// discoveries: every worker has an address of its own, so a consumer knows the worker of a registration. A caller has
-// one change under way at a time, so a consumer that sees a worker come or go also knows the change.
+// discoveries: every worker has its own address, so a consumer recognises a registration's worker. A caller has one
+// change in progress at a time, so a consumer that sees a worker join or leave also knows the change.
 type discoveries struct {
 	run          *run
 	name         string
@@ -38,9 +38,9 @@ type discoveries struct {
 	churners     []*churner
 	watcherConns watcherConns
 	consumers    []*consumer
-	views        atomic.Int64 // of consumers that share watches
+	views        atomic.Int64 // for consumers that share watches
 
-	// The counts of the measurement; during the measurement, the counts before.
+	// Counts for the measurement; during the measurement, the counts before it.
 	events, bytes, changes int64
 }
 
@@ -48,22 +48,22 @@ type discoveries struct {
 type worker struct {
 	session      *client.Session
 	endpoint     discovery.Endpoint
-	registration *discovery.Registration // nil while the worker is away
+	registration *discovery.Registration // nil while the worker is absent
 	doubtful     bool                    // a change has failed, so the registration is unknown
 }
 
-// churner is the share of a caller.
+// churner is a caller's share of the workers.
 type churner struct {
 	round    *round
 	sequence uint64
-	next     int // of the workers, in steps of the number of callers
+	next     int // next worker, in steps of the number of callers
 	done     atomic.Int64
 	converge histogram
 }
 
 func (c *churner) times() *histogram { return &c.converge }
 
-// A change in the form for rounds: a sequence number, the worker, and whether the worker came.
+// A change in the form for rounds: a sequence number, the worker, and whether the worker joined.
 const (
 	workerBits = 24
 	cameBit    = 1 << workerBits
@@ -77,12 +77,12 @@ func changeOf(sequence uint64, worker int, came bool) uint64 {
 	return change
 }
 
-// addressOf is the address of a worker, as long as addresses of services are; workerOf reads the address.
+// addressOf returns a worker's address, as long as real service addresses; workerOf parses it.
 func addressOf(worker int) string {
 	return fmt.Sprintf("10.%d.%d.%d:8080", worker>>16&255, worker>>8&255, worker&255)
 }
 
-// workerOf returns -1 for an address of no worker.
+// workerOf returns -1 for an address that belongs to no worker.
 func workerOf[T string | []byte](address T) int {
 	const start, end = "10.", ":8080"
 	if len(address) < len(start)+len(end) || string(address[:len(start)]) != start ||
@@ -103,7 +103,7 @@ func workerOf[T string | []byte](address T) int {
 	return n<<8 | part
 }
 
-// prepare registers all workers, deals the workers out to callers, and opens the watches of the consumers.
+// prepare registers all workers, distributes them among the callers, and opens the consumers' watches.
 func (d *discoveries) prepare(ctx context.Context, r *run) error {
 	d.run, d.name = r, r.name("endpoints", 0)
 	sessions, err := r.sessions(ctx, r.config.Workers)
@@ -163,7 +163,7 @@ func (d *discoveries) follow(ctx context.Context) error {
 	return nil
 }
 
-// share has consumers use the recipe.
+// share makes consumers use the recipe.
 func (d *discoveries) share() {
 	d.run.follow(len(d.consumers), func(ctx context.Context, i int) error {
 		for set, err := range discovery.Watch(ctx, d.run.fleet.client(i), d.run.node, d.name) {
@@ -182,7 +182,7 @@ func (d *discoveries) caller(i int) operation {
 	return func(ctx context.Context) error { return d.change(ctx, x, alarm) }
 }
 
-// change lets the next worker of a caller come or go, and waits until every consumer has seen the change.
+// change lets a caller's next worker join or leave, and waits until every consumer has seen the change.
 func (d *discoveries) change(ctx context.Context, x *churner, alarm *time.Timer) error {
 	i, err := d.nextWorker(x)
 	if err != nil {
@@ -211,7 +211,7 @@ func (d *discoveries) change(ctx context.Context, x *churner, alarm *time.Timer)
 	return nil
 }
 
-// nextWorker returns the worker for the next change. Doubtful workers are left out.
+// nextWorker returns the worker for the next change. Doubtful workers are skipped.
 func (d *discoveries) nextWorker(x *churner) (int, error) {
 	for range d.workers {
 		i := x.next
@@ -225,7 +225,7 @@ func (d *discoveries) nextWorker(x *churner) (int, error) {
 	return 0, fmt.Errorf("%w: every worker of this caller is in doubt", errNotSeen)
 }
 
-// counts returns the views, bytes and changes since the beginning of the run; begin and check take the difference.
+// counts returns the views, bytes and changes since the run began; begin and check compute the difference.
 func (d *discoveries) counts() (events, bytes, changes int64) {
 	events, bytes = d.watcherConns.pushed()
 	for _, x := range d.churners {
@@ -239,7 +239,7 @@ func (d *discoveries) begin() {
 	forget(d.churners)
 }
 
-// check compares the list of every consumer with a strict read from the hosts.
+// check compares every consumer's list with a strict read from the hosts.
 func (d *discoveries) check(ctx context.Context) error {
 	events, bytes, changes := d.counts()
 	d.events, d.bytes, d.changes = events-d.events, bytes-d.bytes, changes-d.changes

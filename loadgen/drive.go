@@ -10,17 +10,17 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// driver lets callers work for a while.
+// driver lets callers work for some time.
 type driver struct {
 	began    time.Time
 	until    time.Duration // since began: no operation begins later
 	rate     float64       // 0 for a closed loop
-	next     atomic.Int64  // of an open loop: the number of the next operation
+	next     atomic.Int64  // in an open loop: the next operation's number
 	records  recorders
 	timeline []report.Point
 }
 
-// load is the outcome of a drive.
+// load is a drive's result.
 type load struct {
 	began    time.Time
 	seconds  float64
@@ -29,8 +29,8 @@ type load struct {
 	timeline []report.Point
 }
 
-// drive runs the operations for a duration and waits until the last operation is done. When ctx ends, drive returns
-// the results so far at once, and does not count interrupted operations.
+// drive runs the operations for a duration and waits until the last operation is done. If ctx ends, drive immediately
+// returns the results so far, and does not count interrupted operations.
 func drive(ctx context.Context, d time.Duration, rate float64, operations []operation, progress func(Progress)) load {
 	x := &driver{began: time.Now(), until: d, rate: rate, records: newRecorders(len(operations))}
 	work, cancel := context.WithCancel(ctx)
@@ -65,8 +65,8 @@ func drive(ctx context.Context, d time.Duration, rate float64, operations []oper
 	return l
 }
 
-// closed does one operation after the other. The end of an operation is the beginning of the next, so the clock is
-// read once for every operation.
+// closed runs operations one after another. An operation's end is the next one's beginning, so the clock is read once
+// per operation.
 func (d *driver) closed(ctx, work context.Context, op operation, to *recorder) {
 	for began := time.Since(d.began); began < d.until; {
 		err := op(work)
@@ -79,8 +79,8 @@ func (d *driver) closed(ctx, work context.Context, op operation, to *recorder) {
 	}
 }
 
-// open takes, again and again, the next due operation of all callers, waits until the operation is due, and counts
-// its time from then: an operation begun late, because all callers are busy, has waited as well.
+// open repeatedly takes the next due operation among all callers, waits until it is due, and measures its time from
+// then: an operation begun late, because all callers are busy, has waited as well.
 func (d *driver) open(ctx, work context.Context, op operation, to *recorder) {
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
@@ -113,13 +113,13 @@ func (d *driver) open(ctx, work context.Context, op operation, to *recorder) {
 	}
 }
 
-// moment is the number of operations done at a time.
+// moment is the number of operations done by a given time.
 type moment struct {
 	at   time.Duration
 	done int64
 }
 
-// rate is the number of operations a second since an earlier moment.
+// rate returns the number of operations per second since an earlier moment.
 func (m moment) rate(since moment) float64 {
 	return report.PerSecond(m.done-since.done, (m.at - since.at).Seconds())
 }
@@ -164,7 +164,7 @@ func (dr *driver) observe(d time.Duration, progress func(Progress)) (stop func()
 	}
 }
 
-// sleep waits for a time, or for the end of the context.
+// sleep waits for a duration, or until the context ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// fleet is the Clients of a run. A single Client with many connections would do as well for the hosts, but would
-// share locks, watches and the view of the cluster among all callers; programs on many machines do not share them.
+// fleet contains a run's Clients. For the hosts, a single Client with many connections would be equivalent, but all
+// callers would share its locks, watches and cluster view, unlike programs on many machines.
 type fleet []*client.Client
 
 // grow opens the missing Clients.
@@ -36,7 +36,7 @@ func (f *fleet) grow(ctx context.Context, config *Config, n int) error {
 	})
 }
 
-// client returns the Client of a caller, a session or a watcher: they are dealt out in turn.
+// client returns the Client for a caller, session or watcher; Clients are assigned in turn.
 func (f fleet) client(i int) *client.Client { return f[i%len(f)] }
 
 // close closes all Clients. A Client gives its sessions a second to end; remaining sessions end by their timeouts.
@@ -49,7 +49,7 @@ func (f *fleet) close() {
 	})
 }
 
-// session starts the session of caller i.
+// session starts caller i's session.
 func (r *run) session(ctx context.Context, i int) (*client.Session, error) {
 	return r.fleet.client(i).Session(ctx, r.node, r.sessionOptions...)
 }
@@ -64,17 +64,17 @@ func (r *run) sessions(ctx context.Context, n int) ([]*client.Session, error) {
 	return all, err
 }
 
-// create makes persistent semaphores, named by a common name and a number.
+// create creates persistent semaphores, named with a common name and a number.
 func (r *run) create(ctx context.Context, name string, n int, limit uint64, data []byte) error {
 	return each(ctx, n, func(ctx context.Context, i int) error {
 		return r.fleet.client(i).Node(r.node).Create(ctx, r.name(name, i), limit, data)
 	})
 }
 
-// name is the name of a semaphore of the run.
+// name returns the name of one of the run's semaphores.
 func (r *run) name(kind string, i int) string { return fmt.Sprintf("%s%s-%d", r.prefix, kind, i) }
 
-// free checks that no session owns a semaphore of a kind, or waits for one.
+// free checks that no session owns or waits for a semaphore of a kind.
 func (r *run) free(ctx context.Context, kind string) error {
 	for x, err := range r.fleet.client(0).Node(r.node).Semaphores(ctx, client.Prefix(r.prefix+kind)) {
 		switch {
@@ -88,7 +88,7 @@ func (r *run) free(ctx context.Context, kind string) error {
 	return nil
 }
 
-// each calls a function for every number below n, many calls at a time. The first error ends the calls.
+// each calls a function for every number below n, many calls concurrently. The first error ends the calls.
 func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// The series of a host's metrics used here.
+// Host metric names used here.
 const (
 	seriesResident = "process_resident_memory_bytes"
 	seriesHeap     = "go_memstats_heap_alloc_bytes"
 	seriesCPU      = "process_cpu_seconds_total"
 )
 
-// collect is the page of a host's profiler that collects garbage first. The page exists if the host was started with
-// --pprof, as the hosts of this package are.
+// collect is the host profiler page that first collects garbage. The page exists if the host was started with
+// --pprof, like the hosts that this package starts.
 const collect = "/debug/pprof/heap?gc=1"
 
-// gauges read the metrics of hosts.
+// gauges read host metrics.
 type gauges []string
 
 func newGauges(addresses []string) gauges {
@@ -41,7 +41,7 @@ type usage struct {
 	resident, heap, cpu float64
 }
 
-// read asks all hosts. With collected, hosts with a profiler collect their garbage before.
+// read asks all hosts. With collected, hosts with a profiler collect their garbage first.
 func (g gauges) read(ctx context.Context, collected bool) (usage, error) {
 	var all usage
 	for _, host := range g {
@@ -56,12 +56,12 @@ func (g gauges) read(ctx context.Context, collected bool) (usage, error) {
 	return all, nil
 }
 
-// readHost reads the metrics of a host, after a collection of garbage if requested.
+// readHost reads a host's metrics, after a garbage collection if requested.
 func readHost(ctx context.Context, host string, collected bool) (u usage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if collected {
-		// Twice: objects with a finalizer, or in a pool, go with the second collection.
+		// Twice: objects with a finalizer, or in a pool, are freed by the second collection.
 		for range 2 {
 			if err := get(ctx, host+collect, discard); err != nil {
 				break // a host without a profiler: garbage counts
@@ -77,7 +77,7 @@ func discard(from io.Reader) error {
 	return err
 }
 
-// parse adds up the wanted series.
+// parse adds up the required series.
 func (u *usage) parse(from io.Reader) error {
 	found := make(map[string]float64)
 	lines := bufio.NewScanner(from)

@@ -32,11 +32,11 @@ var countingKind = &kind{
 	make: func() workload { return &contention{kind: "counting"} }, mixes: true,
 }
 
-// contention is many callers after a single semaphore.
+// contention is many callers that contend for a single semaphore.
 type contention struct {
 	*stages
 	kind     string
-	limit    int // 0 for the limit of the config
+	limit    int // 0 for the config's limit
 	run      *run
 	sessions []*client.Session
 	holders  holders
@@ -53,7 +53,7 @@ func (c *contention) prepare(ctx context.Context, r *run) (err error) {
 	return r.create(ctx, c.kind, 1, uint64(limit), nil)
 }
 
-// caller acquires, checks and releases the semaphore. Fences must grow both for the caller and among all holders.
+// caller acquires, checks and releases the semaphore. Fences must increase both for the caller and among all holders.
 func (c *contention) caller(i int) operation {
 	x := c.sessions[i].Semaphore(c.holders.name)
 	mine := uint64(0)
@@ -82,8 +82,8 @@ func (c *contention) caller(i int) operation {
 	}
 }
 
-// hold keeps the semaphore for as long as the config says, or until its loss. hold lasts at least until callers with
-// a faulty grant at the same time have had a chance to run and be noticed.
+// hold keeps the semaphore for the configured time, or until it is lost. hold lasts at least until callers with a
+// faulty simultaneous grant have had a chance to run and be detected.
 func (c *contention) hold(ctx context.Context, lease *client.Lease) {
 	d := c.run.config.Hold
 	if d == 0 {

@@ -18,7 +18,7 @@ import (
 
 var errEnded = errors.New("the host has ended")
 
-// stopTime is how long a host may take to stop in order before it is killed.
+// stopTime is how long a host may take to stop gracefully before it is killed.
 const stopTime = 8 * time.Second
 
 // hosts are the processes of a cluster started for a run.
@@ -29,15 +29,15 @@ type hosts struct {
 	ending atomic.Bool
 }
 
-// host is a host of the cluster.
+// host is a host in the cluster.
 type host struct {
 	name                string
 	client, raft, admin string
 	process             *subprocess.Process
 }
 
-// startHosts starts a cluster in a temporary directory, waits until the cluster is ready, and writes the addresses
-// into the config.
+// startHosts starts a cluster in a temporary directory, waits until the cluster is ready, and writes the addresses to
+// the config.
 func startHosts(ctx context.Context, config *Config) (_ *hosts, err error) {
 	x := &hosts{}
 	if x.dir, err = os.MkdirTemp("", "loadgen-"); err != nil {
@@ -85,7 +85,7 @@ func startHosts(ctx context.Context, config *Config) (_ *hosts, err error) {
 	return x, nil
 }
 
-// flags are the arguments of a host.
+// flags returns a host's arguments.
 func (ho *hosts) flags(h *host, config *Config) []string {
 	flags := []string{
 		"serve", "--name", h.name, "--data-dir", filepath.Join(ho.dir, h.name), "--listen", h.client,
@@ -131,7 +131,7 @@ func (h *hosts) stop() error {
 	_ = each(context.Background(), len(h.each), func(_ context.Context, i int) error {
 		if p := h.each[i].process; p != nil {
 			select {
-			case <-p.Gone(): // ended by itself, and reported
+			case <-p.Gone(): // already ended, and reported
 			default:
 				if p.Stop(stopTime) != nil {
 					errs[i] = fmt.Errorf("%s did not stop within %v, and was killed", p.Name, stopTime)
@@ -152,8 +152,8 @@ const (
 	program = "signalbox"
 )
 
-// findBinary returns the program of a host: the given program, a program built from the module of this process, or a
-// program from the PATH. The built program goes to dir.
+// findBinary returns the host program: the given program, a program built from this process's module, or a program
+// from the PATH. The built program is written to dir.
 func findBinary(ctx context.Context, given, dir string) (string, error) {
 	if given != "" {
 		return exec.LookPath(given)
@@ -178,7 +178,7 @@ func findBinary(ctx context.Context, given, dir string) (string, error) {
 	return built, nil
 }
 
-// moduleRoot returns the directory of the module, if the process runs inside the module and a Go toolchain is there.
+// moduleRoot returns the module's directory, if the process runs inside the module and a Go toolchain is available.
 func moduleRoot(ctx context.Context) (string, bool) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}}\t{{.Dir}}").Output()
 	if err != nil {

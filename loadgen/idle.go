@@ -26,7 +26,7 @@ var idleKind = &kind{
 	},
 }
 
-// idle is the workload idle: sessions without operations, whose memory and CPU at the hosts are measured.
+// idle is the workload idle: sessions without operations, for measuring their memory and CPU use on the hosts.
 type idle struct {
 	plain
 	run      *run
@@ -35,13 +35,13 @@ type idle struct {
 	after    usage
 }
 
-// prepare opens the connections and the sessions between two readings of the hosts' memory.
+// prepare opens the connections and sessions between two readings of the hosts' memory.
 func (i *idle) prepare(ctx context.Context, r *run) (err error) {
 	i.run = r
 	if i.before, err = r.gauges.read(ctx, true); err != nil {
 		return err
 	}
-	// The connections count as a part of the cost of sessions, so they are opened after the first look.
+	// The connections count towards the sessions' cost, so they are opened after the first reading.
 	r.step("opening %d connections", r.config.Connections)
 	if err := r.fleet.grow(ctx, &r.config, r.config.Connections); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (i *idle) prepare(ctx context.Context, r *run) (err error) {
 	if i.sessions, err = r.sessions(ctx, r.config.Sessions); err != nil {
 		return err
 	}
-	_, err = r.gauges.read(ctx, true) // to collect the garbage of the opening now
+	_, err = r.gauges.read(ctx, true) // collects the garbage from the opening now
 	return err
 }
 

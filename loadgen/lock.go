@@ -26,14 +26,14 @@ type locker interface {
 	Name() string
 }
 
-// lock is the workload lock: every caller has a session and a semaphore, so no caller waits for another caller.
+// lock is the workload lock: every caller has a session and a semaphore, so callers never wait for each other.
 type lock struct {
 	*stages
 	run      *run
 	sessions []*client.Session
 }
 
-// prepare starts the sessions, creates the semaphores unless they are ephemeral, and proves one cycle of every
+// prepare starts the sessions, creates the semaphores unless they are ephemeral, and verifies one cycle for every
 // caller.
 func (l *lock) prepare(ctx context.Context, r *run) (err error) {
 	l.run, l.stages = r, newStages(r.config.Callers, "acquire", "release")
@@ -56,7 +56,7 @@ func (l *lock) semaphore(i int) locker {
 	}
 }
 
-// prove goes through one cycle and asks the hosts whether the acquiring session is the owner.
+// prove runs one cycle and asks the hosts whether the acquiring session is the owner.
 func (l *lock) prove(ctx context.Context, i int) error {
 	x := l.semaphore(i)
 	lease, err := x.Acquire(ctx)
@@ -73,7 +73,7 @@ func (l *lock) prove(ctx context.Context, i int) error {
 	return lease.Release(ctx)
 }
 
-// owns checks that a session is the only owner of a semaphore.
+// owns checks that a session is a semaphore's only owner.
 func owns(d *client.SemaphoreDetails, session, fence uint64) error {
 	if len(d.Owners) != 1 || d.Owners[0].SessionID != session || d.Owners[0].OrderID != fence {
 		return fmt.Errorf("semaphore %q was granted to session %d under the fence %d, and its owners are %v",

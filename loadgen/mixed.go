@@ -28,7 +28,7 @@ var mixedKind = &kind{
 	},
 }
 
-// mixed is some workloads at once.
+// mixed runs several workloads at once.
 type mixed struct {
 	parts  []part
 	total  int
@@ -55,7 +55,7 @@ func (m *mixed) prepare(ctx context.Context, r *run) error {
 	return nil
 }
 
-// caller draws a part for every operation by the weights. The draws of a caller are the same in every run.
+// caller draws a part for every operation according to the weights. A caller's draws are the same in every run.
 func (m *mixed) caller(i int) operation {
 	operations := make([]operation, len(m.parts))
 	for n, p := range m.parts {

@@ -25,7 +25,7 @@ var configKind = &kind{
 	},
 }
 
-// configs is the workload config: callers put pieces of config, and followers watch the pieces by the recipe.
+// configs is the workload config: callers put config entries, and followers watch the entries with the recipe.
 type configs struct {
 	run    *run
 	puts   []*putter
@@ -33,7 +33,7 @@ type configs struct {
 	events int64
 }
 
-// putter changes a piece.
+// putter changes an entry.
 type putter struct {
 	series
 	confirmed uint64 // of the latest acknowledged value
@@ -47,11 +47,11 @@ func (c *configs) prepare(ctx context.Context, r *run) error {
 		c.puts = append(c.puts, p)
 	}
 	c.follow()
-	// Followers see the first value as a change, or begin with the first value.
+	// Followers see the first value as a change, or begin with it.
 	return each(ctx, len(c.puts), func(ctx context.Context, i int) error { return c.put(ctx, i, newAlarm()) })
 }
 
-// follow starts the followers, dealt out to the pieces in turn.
+// follow starts the followers, distributed over the entries in turn.
 func (c *configs) follow() {
 	c.run.follow(c.run.config.Watchers, func(ctx context.Context, i int) error {
 		x := follower{run: c.run, of: c.puts[i%len(c.puts)]}
@@ -66,14 +66,15 @@ func (c *configs) follow() {
 	})
 }
 
-// follower is a program that follows a piece.
+// follower is a program that follows an entry.
 type follower struct {
 	run  *run
 	of   *putter
 	last uint64
 }
 
-// see takes in a value. The next value is put when all followers have seen this value, so no value may be left out.
+// see processes a value. The next value is put after all followers have seen the current one, so no value may be
+// missed.
 func (f *follower) see(n uint64) {
 	if n < f.last || f.last >= first && n > f.last+1+f.of.doubts.Load() {
 		f.run.broken.addf("a follower of %q was shown value %d after %d", f.of.name, n, f.last)

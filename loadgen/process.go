@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// epochDelay is how long a process of a run waits for further changes before an epoch opens: as short as it can be.
+// epochDelay is how long a process in a run waits for further changes before an epoch opens: the minimum.
 const epochDelay = time.Millisecond
 
 // cast is a process with its members. The first member coordinates.
@@ -19,14 +19,13 @@ type cast struct {
 	run     *run
 	process *process.Process
 	members []*process.Member
-	// began is called on the coordinator when all members are prepared for an epoch. The result of began completes
-	// the round.
+	// began is called on the coordinator when all members are prepared for an epoch. Its result completes the round.
 	began func(ctx context.Context, r *process.Round) (any, error)
 	// prepared and completed are called on every member.
 	prepared, completed func(epoch uint64)
 }
 
-// newCast makes the process of a caller, and has the share of the caller join: one member at the least.
+// newCast creates a caller's process, and lets the caller's share of members join: at least one.
 func newCast(ctx context.Context, r *run, caller int, c *cast) error {
 	size := max(r.config.share(caller), 1)
 	c.run, c.members = r, make([]*process.Member, size)
@@ -55,8 +54,7 @@ func newCast(ctx context.Context, r *run, caller int, c *cast) error {
 	return each(ctx, size-1, func(ctx context.Context, i int) error { return join(ctx, i+1, process.Observer()) })
 }
 
-// handler passes the events of a member on to the functions of the cast, and answers a request with the mark of the
-// request.
+// handler passes a member's events to the cast's functions, and answers a request with the request's mark.
 func (c *cast) handler() process.Handler {
 	return process.Handler{
 		Prepare: func(_ context.Context, r *process.Round) error {
@@ -71,7 +69,7 @@ func (c *cast) handler() process.Handler {
 	}
 }
 
-// ignore is for events a workload does not look at.
+// ignore is for events that a workload does not use.
 func ignore(uint64) {}
 
 // broadcast sends a request to all members, and checks that every member has replied once, to this request.
@@ -88,7 +86,7 @@ func (c *cast) broadcast(ctx context.Context, r *process.Round, payload []byte) 
 	return nil
 }
 
-// said is a reply of a member, to the request with the mark.
+// said is a member's reply to the request with the mark.
 type said struct{ member, mark uint64 }
 
 // judge checks that every member has replied once, to the request with the mark.
@@ -118,14 +116,14 @@ var processBroadcastKind = &kind{
 	defaults: watchedBy(100),
 }
 
-// processBroadcast is exchanges in a single lasting round.
+// processBroadcast runs exchanges in a single long round.
 type processBroadcast struct {
 	plain
 	run   *run
 	casts []*cast
 }
 
-// prepare makes a process for every caller, with a round that lasts until the end of the run.
+// prepare creates a process for every caller, with a round that lasts until the run ends.
 func (pb *processBroadcast) prepare(ctx context.Context, r *run) error {
 	pb.run = r
 	for i := range r.config.Callers {
@@ -191,10 +189,10 @@ var processRoundsKind = &kind{
 	},
 }
 
-// roundMembers is how many members the processes of process-rounds have.
+// roundMembers is the number of members per process in process-rounds.
 const roundMembers = 3
 
-// processEpochs is epochs, or whole rounds.
+// processEpochs runs epochs, or whole rounds.
 type processEpochs struct {
 	plain
 	complete bool
@@ -202,7 +200,7 @@ type processEpochs struct {
 	callers  []*epochCaller
 }
 
-// epochCaller opens the epochs of a process.
+// epochCaller opens a process's epochs.
 type epochCaller struct {
 	cast
 	complete bool
@@ -213,7 +211,7 @@ type epochCaller struct {
 	payload  []byte
 }
 
-// prepare makes a process for every caller, and waits for the first epoch, or for the end of the first round.
+// prepare creates a process for every caller, and waits for the first epoch, or for the first round's end.
 func (pe *processEpochs) prepare(ctx context.Context, r *run) error {
 	pe.run = r
 	for i := range r.config.Callers {
@@ -277,7 +275,7 @@ func (pe *processEpochs) caller(i int) operation {
 	}
 }
 
-// check compares the callers' last epochs with the state of the processes.
+// check compares the callers' last epochs with the processes' state.
 func (pe *processEpochs) check(ctx context.Context) error {
 	for _, e := range pe.callers {
 		s, err := e.process.Describe(ctx, process.Consistency(client.Strict))

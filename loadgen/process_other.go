@@ -2,8 +2,8 @@
 
 package loadgen
 
-// enoughFiles knows of no limit: opening the connections reports a limit.
+// enoughFiles always succeeds, because opening the connections reports a limit.
 func enoughFiles(int) error { return nil }
 
-// cpuSeconds is 0: the use of CPU is not known.
+// cpuSeconds returns 0, because CPU use is unknown.
 func cpuSeconds() float64 { return 0 }

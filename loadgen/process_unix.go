@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// spareFiles are for everything but the connections of a run.
+// spareFiles is the number of file descriptors for everything except a run's connections.
 const spareFiles = 256
 
-// enoughFiles checks whether the given number of connections can be open. The Go runtime has raised the limit to the
-// most the process may have.
+// enoughFiles checks whether the given number of connections can be open. The Go runtime has already raised the
+// process's limit to its maximum.
 func enoughFiles(connections int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -25,7 +25,7 @@ func enoughFiles(connections int) error {
 	return nil
 }
 
-// cpuSeconds is how much CPU this process has used so far.
+// cpuSeconds returns the CPU time that this process has used.
 func cpuSeconds() float64 {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -35,7 +35,7 @@ var readStrictKind = &kind{
 
 func readDefaults(c *Config) { orElse(&c.Writes, 10) }
 
-// pieces is how many semaphores are read.
+// pieces is the number of semaphores to read.
 const pieces = 64
 
 // read is the workloads read-relaxed and read-strict: callers describe semaphores while a writer changes them.
@@ -45,12 +45,12 @@ type read struct {
 	run    *run
 	of     [pieces]piece
 	writer *client.Session
-	stop   context.CancelFunc // of the writer; nil without a writer
+	stop   context.CancelFunc // stops the writer; nil without a writer
 	work   sync.WaitGroup
-	failed error // of the writer; read after its end
+	failed error // the writer's error; read after its end
 }
 
-// piece is a semaphore for reading: the number in its data only grows.
+// piece is a semaphore for reading: the number in its data never decreases.
 type piece struct {
 	name                string
 	asked, acknowledged atomic.Uint64
@@ -85,8 +85,7 @@ func (re *read) prepare(ctx context.Context, r *run) (err error) {
 	return nil
 }
 
-// find waits until a Client is shown all pieces: a host that answers from memory may not have applied the creation of
-// the pieces yet.
+// find waits until a Client sees all pieces: a host that answers from memory may not have applied their creation yet.
 func (r *read) find(ctx context.Context, i int) error {
 	node := r.run.fleet.client(i).Node(r.run.node)
 	again := time.NewTicker(findAgain)
@@ -109,10 +108,10 @@ func (r *read) find(ctx context.Context, i int) error {
 	return nil
 }
 
-// findAgain is long in comparison with the time until a host applies a creation.
+// findAgain is long compared to the time until a host applies a creation.
 const findAgain = 5 * time.Millisecond
 
-// write changes one piece after the other, at the pace of the config.
+// write changes one piece after another, at the configured rate.
 func (r *read) write(ctx context.Context) {
 	pace := time.NewTicker(time.Duration(float64(time.Second) / r.run.config.Writes))
 	defer pace.Stop()

@@ -7,15 +7,15 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The histograms distinguish times from a microsecond to an hour to one part in a hundred. Longer times count as an
-// hour; the exact maximum is kept besides.
+// Histograms cover times from a microsecond to an hour with a resolution of one percent. Longer times count as an
+// hour; the exact maximum is stored separately.
 const (
 	shortest = int64(time.Microsecond)
 	longest  = int64(time.Hour)
 	digits   = 2
 )
 
-// histogram is a distribution of times, with the exact longest time. A histogram serves one goroutine at a time.
+// histogram is a distribution of durations, with the exact maximum. Used by one goroutine at a time.
 type histogram struct {
 	times *hdrhistogram.Histogram
 	most  time.Duration
@@ -37,12 +37,12 @@ func (h *histogram) merge(other *histogram) {
 
 func (h *histogram) count() int64 { return h.times.TotalCount() }
 
-// quantile returns the time not exceeded by the given percentage of times.
+// quantile returns the duration that the given percentage of durations does not exceed.
 func (h *histogram) quantile(percent float64) time.Duration {
 	return min(time.Duration(h.times.ValueAtPercentile(percent)), h.most)
 }
 
-// failures counts failed operations by status, with the first error of every status.
+// failures counts failed operations by status, with the first error for every status.
 type failures struct {
 	count map[string]int64
 	first map[string]string
@@ -76,7 +76,7 @@ func (f *failures) total() int64 {
 	return total
 }
 
-// recorder gathers the outcomes of a caller, or of a few: no recorder is shared by all callers. The lock is needed
+// recorder collects the results of one or a few callers: no recorder is shared by all callers. The lock is needed
 // because progress is read while the callers run.
 type recorder struct {
 	mu       sync.Mutex // guards the next fields
@@ -96,7 +96,7 @@ func (r *recorder) record(took time.Duration, err error) {
 	r.mu.Unlock()
 }
 
-// recorders are the recorders of all callers.
+// recorders are all callers' recorders.
 type recorders []*recorder
 
 func newRecorders(callers int) recorders {
@@ -107,10 +107,10 @@ func newRecorders(callers int) recorders {
 	return all
 }
 
-// of returns the recorder of a caller.
+// of returns a caller's recorder.
 func (r recorders) of(caller int) *recorder { return r[caller%len(r)] }
 
-// counts returns how many operations are done, and how many have failed, so far.
+// counts returns how many operations are done, and how many have failed.
 func (re recorders) counts() (done, failed int64) {
 	for _, r := range re {
 		r.mu.Lock()

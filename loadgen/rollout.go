@@ -25,34 +25,34 @@ var rolloutTargetsKind = &kind{
 	defaults: watchedBy(1000),
 }
 
-// onlyLocation is the single location of a rollout.
+// onlyLocation is a rollout's only location.
 const onlyLocation = "all"
 
-// rolloutTargets: a version has its number as payload, and instances report the number to the round of the publisher.
-// The next version is published when the leader has reached the version before: only then is there a new target.
+// rolloutTargets: a version has its number as payload, and instances report the number to the publisher's round. The
+// next version is published when the leader has reached the previous one, because only then is there a new target.
 type rolloutTargets struct {
 	run          *run
 	publishers   []*publisher
 	watcherConns watcherConns
 	stages       *stages
-	// The counts of the measurement; during the measurement, the counts before.
+	// Counts for the measurement; during the measurement, the counts before it.
 	events, bytes, versions int64
 }
 
-// The stages of a version. The stage of being sent has a time for every instance.
+// A version's stages. The stage for sending has a time for every instance.
 const (
 	stagePublish = iota
 	stageSent
 	stageReach
 )
 
-// publisher publishes the versions of a rollout, and is the leader of its location.
+// publisher publishes a rollout's versions, and is its location's leader.
 type publisher struct {
 	series
 	session *client.Session
 	leader  *rollout.Member
-	current uint64       // the seq reached by the leader
-	began   atomic.Int64 // when the latest version was sent to the hosts, by the wall clock
+	current uint64       // seq reached by the leader
+	began   atomic.Int64 // wall clock time at which the latest version was sent to the hosts
 }
 
 func (rt *rolloutTargets) prepare(ctx context.Context, r *run) error {
@@ -73,11 +73,11 @@ func (rt *rolloutTargets) prepare(ctx context.Context, r *run) error {
 	if err := rt.openWatches(ctx); err != nil {
 		return err
 	}
-	// All instances must have a target before measuring: the watches begin with the first version.
+	// All instances must have a target before the measurement: the watches begin with the first version.
 	return each(ctx, n, func(ctx context.Context, i int) error { return rt.roll(ctx, i, newAlarm()) })
 }
 
-// open makes the rollout of a publisher, with a leader.
+// open creates a publisher's rollout, with a leader.
 func (rt *rolloutTargets) open(ctx context.Context, i int) (err error) {
 	p := rt.publishers[i]
 	if p.leader, err = openRollout(ctx, p.session, p.name, "leader"); err != nil {
@@ -86,7 +86,7 @@ func (rt *rolloutTargets) open(ctx context.Context, i int) (err error) {
 	return p.leader.Lead(ctx)
 }
 
-// openRollout makes a rollout with a single location, unless it exists, and joins it.
+// openRollout creates a rollout with a single location, unless it exists, and joins it.
 func openRollout(ctx context.Context, s *client.Session, name, instance string) (*rollout.Member, error) {
 	spec := rollout.Spec{Locations: []rollout.Location{{Name: onlyLocation}}}
 	if _, err := rollout.NewInSession(s, name).Put(ctx, spec, rollout.ChangeInfo{Author: "loadgen"}); err != nil {
@@ -95,7 +95,7 @@ func openRollout(ctx context.Context, s *client.Session, name, instance string) 
 	return rollout.Join(ctx, s, name, rollout.Instance{Name: instance, Location: onlyLocation}, rollout.Manual())
 }
 
-// openWatches opens a watch of the location for every instance, dealt out to the publishers in turn.
+// openWatches opens a watch on the location for every instance, distributed over the publishers in turn.
 func (rt *rolloutTargets) openWatches(ctx context.Context) error {
 	if err := rt.watcherConns.open(ctx, rt.run); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (rt *rolloutTargets) openWatches(ctx context.Context) error {
 	})
 }
 
-// targetSink receives the targets of an instance.
+// targetSink receives an instance's targets.
 type targetSink struct {
 	load      *rolloutTargets
 	publisher *publisher
@@ -129,7 +129,7 @@ func (t *targetSink) delta(d *protocol.WatchDelta) {
 	}
 }
 
-// see takes in the head of the view.
+// see processes a view's head.
 func (t *targetSink) see(head []byte) {
 	var target protocol.RolloutTarget
 	if err := protocol.ReadRecord(head, &target, 0); err != nil {
@@ -138,7 +138,7 @@ func (t *targetSink) see(head []byte) {
 	}
 	n := markOf(target.Payload)
 	if n == t.last {
-		return // the head of the present target, after a snapshot
+		return // the current target's head, after a snapshot
 	}
 	if n < t.last || t.last >= first && n > t.last+1+t.publisher.doubts.Load() {
 		t.load.run.broken.addf("an instance of %q was sent version %d after %d", t.publisher.name, n, t.last)
@@ -150,7 +150,7 @@ func (t *targetSink) see(head []byte) {
 	}
 }
 
-// roll publishes the next version, waits until all instances were sent the version, and has the leader reach it.
+// roll publishes the next version, waits until it was sent to all instances, and lets the leader reach it.
 func (rt *rolloutTargets) roll(ctx context.Context, i int, alarm *time.Timer) error {
 	p, seq := rt.publishers[i], uint64(0)
 	err := p.next(ctx, alarm, func() (err error) {
@@ -172,7 +172,7 @@ func (rt *rolloutTargets) roll(ctx context.Context, i int, alarm *time.Timer) er
 	return nil
 }
 
-// reach has the leader get the target, and reach it.
+// reach lets the leader get the target, and reach it.
 func (p *publisher) reach(ctx context.Context, seq uint64) error {
 	t, _, err := p.leader.Ask(ctx, p.current)
 	switch {

@@ -18,8 +18,7 @@ var rolloutReportsKind = &kind{
 	make: func() workload { return &rolloutReports{} }, defaults: func(c *Config) { orElse(&c.Callers, 512) },
 }
 
-// rolloutReports is the workload rollout-reports: every caller is an instance that reports its status again and
-// again.
+// rolloutReports is the workload rollout-reports: every caller is an instance that repeatedly reports its status.
 type rolloutReports struct {
 	plain
 	run       *run
@@ -27,15 +26,15 @@ type rolloutReports struct {
 	instances []*reporter
 }
 
-// reporter is an instance, and a follower: reports of followers decide nothing.
+// reporter is an instance, and a follower: reports from followers decide nothing.
 type reporter struct {
 	member *rollout.Member
 	target *rollout.Target
 	last   rollout.Status
-	doubt  bool // the outcome of the last report is not known
+	doubt  bool // the last report's outcome is unknown
 }
 
-// prepare publishes a version, joins all instances, and waits until every instance has got the version as its target.
+// prepare publishes a version, joins all instances, and waits until every instance has the version as its target.
 func (rr *rolloutReports) prepare(ctx context.Context, r *run) error {
 	rr.run, rr.name = r, r.name("reports", 0)
 	sessions, err := r.sessions(ctx, r.config.Callers)
@@ -89,7 +88,7 @@ func (rr *rolloutReports) caller(i int) operation {
 	}
 }
 
-// check compares the rollout's knowledge of every instance with the instance's last report.
+// check compares the rollout's record for every instance with the instance's last report.
 func (rr *rolloutReports) check(ctx context.Context) error {
 	known := make(map[string]rollout.Status)
 	of := rollout.New(rr.run.fleet.client(0), rr.run.node, rr.name)

@@ -16,39 +16,39 @@ import (
 )
 
 var (
-	// ErrCheck: a promise of the cluster was broken.
+	// ErrCheck: a cluster guarantee was violated.
 	ErrCheck = errors.New("a check failed")
-	// ErrOperations: more operations failed than were allowed to.
+	// ErrOperations: more operations failed than allowed.
 	ErrOperations = errors.New("operations failed")
 )
 
-// run is a run of a workload, as seen by the workload.
+// run is a workload run, as seen by the workload.
 type run struct {
 	config Config
 	node   string
 	nodeID uint64
-	owned  bool   // the node was made for this run
-	prefix string // of all names, to keep runs in one node apart
+	owned  bool   // the node was created for this run
+	prefix string // for all names, to separate runs in one node
 	fleet  fleet
-	// gauges are of the hosts; nil without metrics of hosts.
+	// gauges read the hosts' metrics; nil if unavailable.
 	gauges gauges
-	// started: the hosts belong to this run, and end with the run.
+	// started: the hosts were started for this run, and end with it.
 	started bool
-	// abort ends a pointless measurement; nil outside of a measurement.
+	// abort ends a pointless measurement; nil outside a measurement.
 	abort context.CancelCauseFunc
-	// broken are the broken promises.
+	// broken are the violated guarantees.
 	broken violations
-	// addresses are the addresses of the hosts for clients.
+	// addresses are the hosts' client addresses.
 	addresses []string
-	// sessionOptions are the options of all sessions, made once.
+	// sessionOptions are the options for all sessions, created once.
 	sessionOptions []client.SessionOption
-	// endings are functions that stop parts of the run, called from the latest to the first.
+	// endings are functions that stop parts of the run, called from last to first.
 	endings []func()
 }
 
-// Run carries out a run. Everything begun for the run, hosts included, has ended when Run returns. Run returns a
-// report besides the error if a check has failed (ErrCheck), operations have failed (ErrOperations), or the context
-// has ended during the measurement.
+// Run executes a run. When Run returns, everything started for the run, including hosts, has ended. Run returns a
+// report in addition to the error if a check has failed (ErrCheck), operations have failed (ErrOperations), or the
+// context has ended during the measurement.
 func Run(ctx context.Context, config Config) (_ *report.Report, err error) {
 	config, err = config.complete()
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *run) fail(err error) {
 	}
 }
 
-// atEnd has a function called at the end of the run, however the run ends. Only prepare may call atEnd.
+// atEnd registers a function to be called at the end of the run, however the run ends. Only prepare may call atEnd.
 func (r *run) atEnd(f func()) { r.endings = append(r.endings, f) }
 
 func (r *run) end() {
@@ -107,14 +107,14 @@ func (r *run) end() {
 	}
 }
 
-// step reports the present step.
+// step reports the current step.
 func (r *run) step(format string, args ...any) {
 	if r.config.Progress != nil {
 		r.config.Progress(Progress{Step: fmt.Sprintf(format, args...)})
 	}
 }
 
-// open opens the connections, and sees to the node.
+// open opens the connections, and creates the node if necessary.
 func (r *run) open(ctx context.Context) error {
 	r.step("opening %d connection(s)", r.clients())
 	if err := r.fleet.grow(ctx, &r.config, r.clients()); err != nil {
@@ -146,8 +146,8 @@ func (r *run) open(ctx context.Context) error {
 	return nil
 }
 
-// clients is how many Clients are opened at first: a Client for every connection, unless the workload opens most of
-// the connections itself.
+// clients returns the number of Clients to open at first: one per connection, unless the workload opens most
+// connections itself.
 func (r *run) clients() int {
 	switch {
 	case kinds[r.config.Workload].idles:
@@ -158,7 +158,7 @@ func (r *run) clients() int {
 	return r.config.Connections
 }
 
-// tidy removes the objects of the run from a cluster that lives on. Objects left over do no harm.
+// tidy removes the run's objects from a cluster that continues to run. Remaining objects are harmless.
 func (r *run) tidy() {
 	if r.nodeID == 0 || r.started {
 		return
@@ -196,7 +196,7 @@ func unique() string {
 	return hex.EncodeToString(b)
 }
 
-// measure prepares the workload, lets the workload run, and looks at the outcome.
+// measure prepares the workload, runs it, and checks the result.
 func (r *run) measure(ctx context.Context) (*report.Report, error) {
 	k := kinds[r.config.Workload]
 	w := k.make()
@@ -251,7 +251,7 @@ func (r *run) measure(ctx context.Context) (*report.Report, error) {
 	return outcome, r.verdict(outcome, &l.failures, err)
 }
 
-// verdict says whether the run has succeeded.
+// verdict returns whether the run has succeeded.
 func (r *run) verdict(outcome *report.Report, f *failures, err error) error {
 	if err != nil {
 		r.broken.add(err)

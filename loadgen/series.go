@@ -10,32 +10,32 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// first is the number of the change that only brings all who follow an object up to date.
+// first is the number of the change that only brings all followers of an object up to date.
 const first = 1
 
-// series is the changes of one caller to one object. A change has its number as data, and begins when all who follow
-// the object have seen the change before.
+// series is one caller's changes to one object. A change has its number as data, and begins when all followers of the
+// object have seen the previous change.
 type series struct {
-	name      string // of the object
+	name      string // object name
 	round     *round
 	followers int
-	number    uint64 // of the latest change
+	number    uint64 // the latest change's number
 	data      []byte // reused for all changes
 	done      atomic.Int64
 	doubts    atomic.Uint64 // changes with an unknown outcome
 	converge  histogram
 }
 
-// start names the object of caller i, and begins the round of the first change. The watchers of the run are dealt out
-// to all callers.
+// start names caller i's object, and begins the first change's round. The run's watchers are distributed over all
+// callers.
 func (s *series) start(r *run, kind string, i int) {
 	s.name, s.round, s.data, s.converge = r.name(kind, i), newRound(), marked(r.config.Payload, 0), newHistogram()
 	s.followers = r.config.share(i)
 	s.round.begin(first, s.followers)
 }
 
-// next makes the next change by a function, and waits until all followers have seen the change. Without an alarm next
-// waits for no follower.
+// next makes the next change with a function, and waits until all followers have seen it. Without an alarm, next does
+// not wait.
 func (s *series) next(ctx context.Context, alarm *time.Timer, change func() error) error {
 	s.number++
 	mark(s.data, s.number)
@@ -60,17 +60,17 @@ func (s *series) next(ctx context.Context, alarm *time.Timer, change func() erro
 
 func (s *series) times() *histogram { return &s.converge }
 
-// timed is a caller that measures how long its changes take until all have seen them.
+// timed is a caller that measures how long it takes until all followers have seen its changes.
 type timed interface{ times() *histogram }
 
-// forget empties the times of all callers.
+// forget clears all callers' times.
 func forget[T timed](callers []T) {
 	for _, c := range callers {
 		*c.times() = newHistogram()
 	}
 }
 
-// converged is the times of all callers together.
+// converged returns all callers' times together.
 func converged[T timed](callers []T) *report.Quantiles {
 	all := newHistogram()
 	for _, c := range callers {
@@ -79,7 +79,7 @@ func converged[T timed](callers []T) *report.Quantiles {
 	return newMillis(&all)
 }
 
-// follow starts the goroutines of n followers, which end with the run. A follower whose watch breaks fails the run.
+// follow starts n followers' goroutines, which end with the run. A follower whose watch breaks fails the run.
 func (r *run) follow(n int, watch func(ctx context.Context, i int) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup

@@ -16,7 +16,7 @@ var sessionKind = &kind{
 	make: func() workload { return &session{} }, mixes: true,
 }
 
-// session is the workload session: every caller opens and closes sessions, one after the other.
+// session is the workload session: every caller opens and closes sessions, one after another.
 type session struct {
 	*stages
 	run *run

@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// stages are the parts of an operation of a workload, such as its acquire and its release, or the operations of a
-// mix. A stage has separate times, from the beginning of the stage to its end, whenever the whole operation was due.
+// stages are the parts of a workload's operation, such as its acquire and release, or the operations in a mix. A
+// stage's time is measured from its own beginning to its end, independently of when the whole operation was due.
 type stages struct {
 	callers int
 	names   []string
@@ -20,7 +20,7 @@ func newStages(callers int, names ...string) *stages {
 	return s
 }
 
-// begin forgets all records. No operation runs meanwhile.
+// begin clears all records. No operation runs meanwhile.
 func (s *stages) begin() {
 	s.records = make([]recorders, len(s.names))
 	for i := range s.records {
@@ -28,14 +28,15 @@ func (s *stages) begin() {
 	}
 }
 
-// since records that a caller has done a stage, and returns the present, as the beginning of the next stage.
+// since records that a caller has completed a stage, and returns the current time, as the beginning of the next
+// stage.
 func (s *stages) since(began time.Time, caller, stage int) time.Time {
 	now := time.Now()
 	s.records[stage].of(caller).record(now.Sub(began), nil)
 	return now
 }
 
-// count is how often a stage was done.
+// count returns how many times a stage was completed.
 func (s *stages) count(stage int) int64 {
 	done, _ := s.records[stage].counts()
 	return done

@@ -9,16 +9,16 @@ import (
 )
 
 var (
-	// errNotSeen: a change was made, and a watcher did not see the change.
+	// errNotSeen: a change was made, and a watcher did not see it.
 	errNotSeen = errors.New("not everybody who watches has seen the change in time")
-	// errBroke: a watch ended by itself.
+	// errBroke: a watch ended unexpectedly.
 	errBroke = errors.New("a watch broke off")
 )
 
-// notStarted counts operations of an open loop that were due and never begun.
+// notStarted counts operations in an open loop that were due but never begun.
 const notStarted = "NOT_STARTED"
 
-// localStatuses are the names of errors that do not come from a host.
+// localStatuses are the names for errors that do not come from a host.
 var localStatuses = []struct {
 	err  error
 	name string
@@ -35,7 +35,7 @@ var localStatuses = []struct {
 	{context.Canceled, "CANCELED"},
 }
 
-// statusOf names the outcome of a failed operation: the status answered by a host, or a name of a similar form.
+// statusOf names a failed operation's outcome: the status from a host, or a name in a similar form.
 func statusOf(err error) string {
 	if answered, ok := errors.AsType[*protocol.Error](err); ok {
 		return answered.Status.String()

@@ -16,44 +16,44 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// sink takes the host's messages for a watch. All calls come from the reading goroutine of the connection; the
+// sink receives the host's messages for a watch. All calls come from the connection's reading goroutine; the
 // arguments are valid until the call returns.
 type sink interface {
 	snapshot(page *protocol.WatchSnapshot)
 	delta(change *protocol.WatchDelta)
 }
 
-// streams is a connection with many watches, without a Client: the watches of a Client for one semaphore share the
-// messages of the host, and here the host has to send everything to every watcher.
+// streams is a connection with many watches, without a Client. A Client's watches on one semaphore share the host's
+// messages, but here the host has to send everything to every watcher.
 type streams struct {
 	conn    net.Conn
-	limit   int // the longest frame
+	limit   int // maximum frame length
 	ended   func(error)
 	closing atomic.Bool
 	pushed  atomic.Int64  // complete snapshots, and deltas
-	bytes   atomic.Int64  // of all frames for watches
-	room    chan struct{} // a token for every requested and unanswered watch
+	bytes   atomic.Int64  // in all frames for watches
+	room    chan struct{} // a token for every requested but unanswered watch
 	down    chan struct{} // closed when the reader has ended
 
-	mu     sync.Mutex // guards the next fields; never held during a wait for a connection
+	mu     sync.Mutex // guards the fields below; never held while waiting for a connection
 	sinks  []sink     // by request id
 	lastID uint64
 
-	writing sync.Mutex // guards the next fields, and writing
+	writing sync.Mutex // guards the fields below, and writing
 	encoder *protocol.Encoder
 	out     bytebufferpool.ByteBuffer
 }
 
 const (
-	// unanswered is how many watches of a connection are asked for before the first is answered.
+	// unanswered is the maximum number of unanswered watches per connection.
 	unanswered = 1024
-	// pingEvery is how often a connection sends a ping: hosts require a ping in ten seconds.
+	// pingEvery is the ping interval: hosts require a ping every ten seconds.
 	pingEvery = 5 * time.Second
-	// streamBuffer is the first size of a connection's read buffer.
+	// streamBuffer is the initial size of a connection's read buffer.
 	streamBuffer = 4 << 10
 )
 
-// openStreams connects to a host. ended is called when the connection or a watch of the connection breaks off.
+// openStreams connects to a host. ended is called when the connection or one of its watches breaks.
 func openStreams(ctx context.Context, config *Config, address string, ended func(error)) (*streams, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -66,7 +66,7 @@ func openStreams(ctx context.Context, config *Config, address string, ended func
 		limit: int(protocol.FrameLimits(protocol.MaxDataBytes).AnswerFrameBytes),
 		room:  make(chan struct{}, unanswered), down: make(chan struct{}),
 	}
-	// Every wait of the handshake ends with the context.
+	// Every wait in the handshake ends with the context.
 	release := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer release()
 	err = s.send(s.number(nil), &protocol.Hello{
@@ -85,7 +85,7 @@ func openStreams(ctx context.Context, config *Config, address string, ended func
 	return s, nil
 }
 
-// dial connects to a host, by the dialer and the TLS configuration of the config if they are set.
+// dial connects to a host, with the config's dialer and TLS configuration if they are set.
 func dial(ctx context.Context, config *Config, address string) (net.Conn, error) {
 	var d net.Dialer
 	open := func(ctx context.Context, address string) (net.Conn, error) { return d.DialContext(ctx, "tcp", address) }
@@ -142,7 +142,7 @@ func (s *streams) watch(to sink, m *protocol.Watch) error {
 	return s.send(s.number(to), m)
 }
 
-// number gives a request an id: messages with the id belong to the sink.
+// number assigns an id to a request: messages with this id belong to the sink.
 func (s *streams) number(to sink) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +166,7 @@ func (s *streams) sink(id uint64) sink {
 	return s.sinks[id]
 }
 
-// read passes the host's messages on, until the connection ends.
+// read passes on the host's messages until the connection ends.
 func (s *streams) read(frames *frameReader) {
 	defer close(s.down)
 	decoder := protocol.NewAnswerDecoder()
@@ -184,13 +184,13 @@ func (s *streams) read(frames *frameReader) {
 	}
 }
 
-// handle passes a frame on to the sink of its watch. The end of a watch or of the host is an error, because the run
-// would miss views from then on.
+// handle passes a frame to its watch's sink. The end of a watch or host is an error, because the run would miss views
+// from then on.
 func (s *streams) handle(decoder *protocol.AnswerDecoder, payload []byte) error {
 	a, err := decoder.Decode(payload)
 	if err != nil {
 		if bad, ok := errors.AsType[*protocol.DecodeError](err); ok && bad.UnknownKind {
-			return nil // of a later version of the protocol
+			return nil // from a later protocol version
 		}
 		return err
 	}
@@ -229,15 +229,15 @@ func (s *streams) close() {
 	<-s.down
 }
 
-// frameReader cuts the bytes of a connection into frames.
+// frameReader splits a connection's bytes into frames.
 type frameReader struct {
 	from       io.Reader
 	limit      int
 	buf        []byte
-	start, end int // of bytes read and not yet returned
+	start, end int // bytes read but not yet returned
 }
 
-// next returns the payload of the next frame, which is good until the next call.
+// next returns the next frame's payload, which is valid until the next call.
 func (f *frameReader) next() ([]byte, error) {
 	for {
 		payload, size, err := protocol.ScanFrame(f.buf[f.start:f.end], f.limit)

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// newReport is the report of a drive.
+// newReport returns a drive's report.
 func newReport(c *Config, l *load) *report.Report {
 	r := &report.Report{
 		Workload: c.Workload, Command: c.Command, Started: l.began.UTC().Truncate(time.Second), Hosts: c.Hosts,
@@ -37,8 +37,8 @@ func quantiles(h *histogram, unit time.Duration) *report.Quantiles {
 
 func newMillis(h *histogram) *report.Quantiles { return quantiles(h, time.Millisecond) }
 
-// spectrum takes points from the distribution, closer together towards the end: every step leaves three quarters of
-// the rest above.
+// spectrum takes points from the distribution, closer together towards the end: each step covers a quarter of the
+// remaining operations.
 func spectrum(h *histogram) []report.Spectral {
 	if h.count() == 0 {
 		return nil
@@ -67,7 +67,7 @@ func addUsage(r *report.Report, before, after usage) {
 	r.ServerCPUSeconds, r.ServerRSSBytes, r.ServerHeapBytes = &cpu, whole(after.resident), whole(after.heap)
 }
 
-// describe returns how often every status occurred, with an example.
+// describe returns how often each status occurred, with an example.
 func (f *failures) describe() string {
 	var texts []string
 	for _, status := range slices.Sorted(maps.Keys(f.count)) {

@@ -23,14 +23,14 @@ var watchKind = &kind{
 	defaults: watchedBy(1000),
 }
 
-// watch: an update has its number as data, and watchers report the number to the round of the updater. If an update
-// waits until all watchers have seen the update before, no updates can be merged, so every watcher is sent every
-// update. With free, hosts merge updates that come too fast, and updates not shown to a watcher are counted.
+// watch: an update has its number as data, and watchers report the number to the updater's round. If an update waits
+// until all watchers have seen the previous update, no updates can be merged, so every watcher is sent every update.
+// With free, hosts merge updates that arrive too fast, and updates not shown to a watcher are counted.
 type watch struct {
 	run          *run
 	updaters     []*updater
 	watcherConns watcherConns
-	// events and updates are the counts of the measurement; during the measurement, the counts before.
+	// Counts for the measurement; during the measurement, the counts before it.
 	events, updates, merged int64
 }
 
@@ -65,13 +65,13 @@ func (w *watch) prepare(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	// All watchers must have a view before measuring: the watches begin with the first update.
+	// All watchers must have a view before the measurement: the watches begin with the first update.
 	return each(ctx, n, func(ctx context.Context, i int) error {
 		return w.updaters[i].update(ctx, newAlarm())
 	})
 }
 
-// openOwn opens a watch at a host for every watcher, dealt out to the updaters in turn.
+// openOwn opens a watch on a host for every watcher, distributed over the updaters in turn.
 func (w *watch) openOwn(ctx context.Context) error {
 	if err := w.watcherConns.open(ctx, w.run); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (w *watch) openOwn(ctx context.Context) error {
 	})
 }
 
-// openShared starts a loop over the client's watch for every watcher, so watchers of one Client share a watch at a
+// openShared starts a loop over the client's watch for every watcher, so one Client's watchers share a watch on a
 // host.
 func (w *watch) openShared() {
 	w.run.follow(w.run.config.Watchers, func(ctx context.Context, i int) error {
@@ -99,7 +99,7 @@ func (w *watch) openShared() {
 	})
 }
 
-// watcher is a watcher of a semaphore.
+// watcher watches a semaphore.
 type watcher struct {
 	run     *run
 	updater *updater
@@ -119,7 +119,7 @@ func (w *watcher) delta(d *protocol.WatchDelta) {
 	}
 }
 
-// see takes in a view with the update of a number.
+// see processes a view with an update's number.
 func (w *watcher) see(n uint64) {
 	switch {
 	case n < w.last:
@@ -138,7 +138,7 @@ func (w *watcher) see(n uint64) {
 	}
 }
 
-// update makes the next update, and waits until all watchers have seen it; without an alarm it waits for none.
+// update makes the next update, and waits until all watchers have seen it; without an alarm it does not wait.
 func (u *updater) update(ctx context.Context, alarm *time.Timer) error {
 	return u.next(ctx, alarm, func() error { return u.session.Semaphore(u.name).Update(ctx, u.data) })
 }
@@ -168,7 +168,8 @@ func (w *watch) begin() {
 	}
 }
 
-// check makes a further update of each semaphore, for every watcher to see: then all watchers have the last update.
+// check makes a further update to each semaphore, for every watcher to see: afterwards all watchers have the last
+// update.
 func (w *watch) check(ctx context.Context) error {
 	events, updates := w.counts()
 	w.events, w.updates = events-w.events, updates-w.updates

@@ -8,11 +8,11 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// updaters is over how many connections changing callers are spread if watchers have separate connections.
+// updaters is the number of connections for changing callers if watchers have separate connections.
 const updaters = 8
 
-// ownStreams reports whether every watcher has a watch at a host, in place of a watch shared by the watchers of a
-// Client.
+// ownStreams reports whether every watcher has its own watch on a host, instead of sharing one with a Client's other
+// watchers.
 func (r *run) ownStreams() bool {
 	switch r.config.Workload {
 	case watchKind.Name, discoveryKind.Name:
@@ -23,7 +23,7 @@ func (r *run) ownStreams() bool {
 	return false
 }
 
-// watcherConns is the connections of watchers with separate watches.
+// watcherConns are the connections of watchers with separate watches.
 type watcherConns struct {
 	run     *run
 	streams []*streams
@@ -46,7 +46,7 @@ func (w *watcherConns) open(ctx context.Context, r *run) error {
 	return err
 }
 
-// keep pings over all connections, evenly spread over time.
+// keep sends pings over all connections, evenly distributed over time.
 func (w *watcherConns) keep() {
 	tick := time.NewTicker(max(pingEvery/time.Duration(len(w.streams)), time.Millisecond))
 	defer tick.Stop()
@@ -59,26 +59,26 @@ func (w *watcherConns) keep() {
 		}
 		due := int(int64(time.Since(last)) * int64(len(w.streams)) / int64(pingEvery))
 		for range min(due, len(w.streams)) {
-			_ = w.streams[i].ping() // the reader of the connection reports an error
+			_ = w.streams[i].ping() // the connection's reader reports an error
 			i = (i + 1) % len(w.streams)
 			last = time.Now()
 		}
 	}
 }
 
-// watch opens a watch of a semaphore.
+// watch opens a watch on a semaphore.
 func (w *watcherConns) watch(i int, to sink, name string, owners bool) error {
 	return w.watchAs(i, to, &protocol.Watch{
 		NodeID: w.run.nodeID, Name: []byte(name), Owners: owners, Data: !owners,
 	})
 }
 
-// watchAs opens a watch; watches are spread over the connections.
+// watchAs opens a watch; watches are distributed over the connections.
 func (w *watcherConns) watchAs(i int, to sink, m *protocol.Watch) error {
 	return w.streams[i%len(w.streams)].watch(to, m)
 }
 
-// pushed is how many views the hosts have sent, and in how many bytes.
+// pushed returns the number of views that the hosts have sent, and their bytes.
 func (w *watcherConns) pushed() (views, bytes int64) {
 	for _, s := range w.streams {
 		views += s.pushed.Load()

@@ -7,46 +7,47 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// operation is the repeated work of a caller. A single goroutine calls an operation.
+// operation is a caller's repeated work. A single goroutine calls an operation.
 type operation func(ctx context.Context) error
 
-// workload is a way to make load. A single goroutine calls the methods, in the order of the declaration; between
-// prepare and check the operations run, twice with a warm-up.
+// workload is a way to generate load. A single goroutine calls the methods, in declaration order; the operations run
+// between prepare and check, twice with a warm-up.
 type workload interface {
-	// prepare makes the objects for the callers.
+	// prepare creates the callers' objects.
 	prepare(ctx context.Context, r *run) error
-	// caller returns the operation of caller i, before any operation runs.
+	// caller returns caller i's operation, before any operation runs.
 	caller(i int) operation
 	// begin is called when the measurement begins. No operation runs.
 	begin()
-	// check looks for broken promises. No operation runs any more. The operations have reported their own findings to
-	// the run.
+	// check looks for violated guarantees. No operation runs any more. The operations have already reported their own
+	// findings to the run.
 	check(ctx context.Context) error
-	// report adds the figures of the workload.
+	// report adds the workload's figures.
 	report(to *report.Report)
 }
 
-// kind is a workload in the choice of users.
+// kind is a workload that users can choose.
 type kind struct {
 	Info
 	make     func() workload
-	defaults func(c *Config) // sets usual values; nil for none
-	mixes    bool            // can be a part of mixed
+	defaults func(c *Config) // sets defaults; nil for none
+	mixes    bool            // can be part of mixed
 	idles    bool            // has no callers
 }
 
 // Info describes a workload.
 type Info struct {
 	Name string
-	// Summary is a single line. Operation is the work counted as one operation. Checks are the checked promises.
+	// Summary is a single line. Operation describes the work counted as one operation. Checks are the checked
+	// guarantees.
 	Summary   string
 	Operation string
 	Checks    string
-	// Settings names settings used by some workloads only.
+	// Settings names settings that only some workloads use.
 	Settings []string
 }
 
-// kinds are filled by init, because the kind of mixed looks other kinds up.
+// kinds is filled by init, because mixed looks up other kinds.
 var kinds map[string]*kind
 
 func init() {
@@ -81,7 +82,7 @@ func names() []string {
 	return slices.Clip(all)
 }
 
-// plain is a workload with nothing to begin, to check or to report. Workloads embed plain.
+// plain is a workload with nothing to begin, check or report. Workloads embed plain.
 type plain struct{}
 
 func (plain) begin()                      {}
@@ -98,7 +99,7 @@ var echoKind = &kind{
 	make: func() workload { return &echo{} }, mixes: true,
 }
 
-// echo is the workload echo: pings, which show the capacity of the connections without the log and the disk.
+// echo is the workload echo: pings, which show the connections' capacity without the log and the disk.
 type echo struct {
 	plain
 	run *run

@@ -1,7 +1,7 @@
-// Loadgen puts a Signalbox cluster under load, measures it, and checks its promises.
+// Loadgen generates load on a Signalbox cluster, measures it, and checks the cluster's guarantees.
 //
 //	go run ./cmd/loadgen run --workload lock --concurrency 512 --connections 8 --duration 10s
 //	go run ./cmd/loadgen list
 //
-// The work is done by the package loadgen.
+// Package loadgen does the work.
 package main

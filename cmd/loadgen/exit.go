@@ -7,23 +7,23 @@ import (
 	"github.com/signalbox/signalbox/loadgen"
 )
 
-// The exit codes of this program.
+// Exit codes.
 const (
-	exitDone       = 0   // measured, and everything held
+	exitDone       = 0   // measured, and all checks passed
 	exitFailed     = 1   // the measurement failed
-	exitCheck      = 3   // a promise of the cluster was broken
-	exitOperations = 4   // more operations failed than may
+	exitCheck      = 3   // a cluster guarantee was violated
+	exitOperations = 4   // more operations failed than allowed
 	exitUsage      = 64  // the command line is wrong
-	exitSignal     = 130 // broken off
+	exitSignal     = 130 // interrupted
 )
 
-// usageError is a mistake in the command line.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
 
-// exitCode returns the exit code for an error. A broken promise of the cluster comes before failed operations, and an
-// interrupt comes last, because an interrupted run may have found a broken promise.
+// exitCode returns the exit code for an error. A violated guarantee has priority over failed operations, and an
+// interrupt comes last, because an interrupted run may have found a violation.
 func exitCode(ctx context.Context, err error) int {
 	if err == nil {
 		return exitDone

@@ -11,24 +11,24 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal everything is taken down in order. A second signal does not wait for the end: if the
-	// system supports it, hosts end with this process, and only a temporary directory is left.
+	// After the first signal, everything is stopped in order. A second signal ends the process immediately: if the
+	// system supports it, hosts end with this process, and only a temporary directory remains.
 	context.AfterFunc(ctx, stop)
 	os.Exit(execute(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr, live: isTerminal(os.Stderr)}))
 }
 
-// streams are the outputs of a command.
+// streams are a command's outputs.
 type streams struct {
 	args     []string
 	out, err io.Writer
-	live     bool // err is a terminal, for progress
+	live     bool // err is a terminal that can show progress
 }
 
-// execute carries out a command line and returns the code to exit with.
+// execute runs a command line and returns the exit code.
 func execute(ctx context.Context, args []string, s streams) int {
 	s.args = args
 	root := newRoot(s)
-	root.SetArgs(append([]string{}, args...)) // never nil, because nil means the arguments of the process
+	root.SetArgs(append([]string{}, args...)) // never nil, because nil means the process's arguments
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	err := root.ExecuteContext(ctx)
@@ -38,7 +38,7 @@ func execute(ctx context.Context, args []string, s streams) int {
 	return exitCode(ctx, err)
 }
 
-// isTerminal reports whether a file is a terminal: only a terminal gets the line with the progress.
+// isTerminal reports whether a file is a terminal: only a terminal gets the progress line.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// turnEvery is how often the line is written, so the reader sees the program at work.
+	// turnEvery is the interval at which the line is redrawn, so that the program is visibly active.
 	turnEvery = 250 * time.Millisecond
-	// barWidth is how wide the bar is, in letters.
+	// barWidth is the bar's width in characters.
 	barWidth = 20
-	// lineWidth is the largest width of the line: no terminal breaks so short a line in two.
+	// lineWidth is the maximum line width: narrow enough for any terminal to show without wrapping.
 	lineWidth = 79
 )
 
-// turns are the signs at the beginning of the line, one after the other.
+// turns are the spinner characters at the start of the line.
 const turns = `|/-\`
 
-// progress is a line of a terminal, written again and again. The caller ends the line with clear.
+// progress is a terminal line that is redrawn repeatedly. The caller ends the line with clear.
 type progress struct {
 	out  io.Writer
 	over chan struct{}
@@ -30,9 +30,9 @@ type progress struct {
 
 	mu    sync.Mutex // guards the next fields
 	last  loadgen.Progress
-	since time.Time // the time of last; zero before the first
+	since time.Time // when last was set; zero before the first call
 	turn  int
-	width int // of the line on the terminal
+	width int // width of the line on the terminal
 }
 
 // newProgress returns a progress without a line, and starts the goroutine that redraws the line until clear.
@@ -56,7 +56,7 @@ func newProgress(out io.Writer) *progress {
 	return p
 }
 
-// show shows something new.
+// show sets new progress.
 func (p *progress) show(x loadgen.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +64,7 @@ func (p *progress) show(x loadgen.Progress) {
 	p.draw()
 }
 
-// clear ends the line, and wipes it out.
+// clear ends and erases the line.
 func (p *progress) clear() {
 	close(p.over)
 	p.done.Wait()
@@ -73,7 +73,7 @@ func (p *progress) clear() {
 	p.write("")
 }
 
-// draw writes the line for the present moment: time goes on between two calls of show.
+// draw writes the line for the current time: time passes between two calls of show.
 func (p *progress) draw() {
 	if p.since.IsZero() {
 		return
@@ -93,8 +93,8 @@ func (p *progress) draw() {
 	p.write(line[:min(len(line), lineWidth)])
 }
 
-// write replaces the line on the terminal, and pads a shorter line with blanks to wipe out the end of the line
-// before.
+// write replaces the line on the terminal, and pads a shorter line with blanks to erase the rest of the previous
+// line.
 func (p *progress) write(line string) {
 	pad := strings.Repeat(" ", max(p.width-len(line), 0))
 	fmt.Fprintf(p.out, "\r%s%s\r%s", line, pad, line)

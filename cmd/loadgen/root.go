@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newRoot returns the command above all other commands.
+// newRoot returns the root command.
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "loadgen",
@@ -31,7 +31,7 @@ promises while it does.
 	return root
 }
 
-// noArguments refuses the arguments of a command line after its flags.
+// noArguments refuses arguments after the flags.
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

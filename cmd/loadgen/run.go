@@ -17,15 +17,14 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// runFlags are the values of the flags of run.
+// runFlags are the flag values for run.
 type runFlags struct {
-	// config is filled by the flags directly; complete adds the fields made of several flags or of files.
+	// config is filled directly by the flags; complete adds the fields that come from several flags or from files.
 	config loadgen.Config
-	// output and html choose the form of the report: text or JSON on the standard output, and a page with charts in a
-	// file.
+	// output and html select the report's form: text or JSON on standard output, and a page with charts in a file.
 	output string
 	html   string
-	// tokenFile, useTLS and the files of certificates are turned into config.Token and config.TLS.
+	// tokenFile, useTLS and the certificate files are converted to config.Token and config.TLS.
 	tokenFile string
 	useTLS    bool
 	ca        string
@@ -33,7 +32,7 @@ type runFlags struct {
 	weights   string
 }
 
-// newRun returns the command that makes load.
+// newRun returns the command that generates load.
 func newRun(s streams) *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
@@ -86,8 +85,8 @@ else.`,
 	return c
 }
 
-// add declares the flags in four groups: the work, the hosts, the settings of single workloads, and the report. The
-// help lists the flags in the order of the declaration.
+// add declares the flags in four groups: work, hosts, settings for single workloads, and report. The help lists the
+// flags in declaration order.
 func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c := &r.config
@@ -143,8 +142,8 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.Int64Var(&c.AllowErrors, "max-errors", 0, "maximum number of failed operations; -1 for any number")
 }
 
-// run makes the load, with a line of progress if the standard error is a terminal. A failed run may still have a
-// report, so the report is written before the error is returned.
+// run generates the load, with a progress line if standard error is a terminal. A failed run may still have a report,
+// so the report is written before the error is returned.
 func (r *runFlags) run(c *cobra.Command, s streams) error {
 	if err := r.complete(); err != nil {
 		return usageError{err}
@@ -165,7 +164,7 @@ func (r *runFlags) run(c *cobra.Command, s streams) error {
 	return errors.Join(r.write(report, s), err)
 }
 
-// commandLine is the command line, quoted for a shell.
+// commandLine returns the command line, quoted for a shell.
 func commandLine(args []string) string {
 	line := "loadgen"
 	for _, a := range args {
@@ -179,7 +178,7 @@ func commandLine(args []string) string {
 	return line
 }
 
-// complete parses the values of flags that are not plain values.
+// complete parses flag values that are not plain values.
 func (r *runFlags) complete() (err error) {
 	if r.output != "text" && r.output != "json" {
 		return fmt.Errorf("--output is %q: it can be text or json", r.output)
@@ -203,8 +202,8 @@ func (r *runFlags) complete() (err error) {
 	return r.config.Validate()
 }
 
-// tls makes the configuration for connections with TLS, nil without TLS. Certificates without --tls are a mistake,
-// because the load would go over plain connections unnoticed.
+// tls returns the TLS configuration for connections, nil without TLS. Certificates without --tls are an error,
+// because the load would silently use plain connections.
 func (r *runFlags) tls() (*tls.Config, error) {
 	if !r.useTLS {
 		if r.ca != "" || r.cert != "" || r.key != "" {
@@ -233,7 +232,7 @@ func (r *runFlags) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// parseWeights reads lock=40,session=5.
+// parseWeights parses lock=40,session=5.
 func parseWeights(text string) (map[string]int, error) {
 	if text == "" {
 		return nil, nil
@@ -250,7 +249,7 @@ func parseWeights(text string) (map[string]int, error) {
 	return weights, nil
 }
 
-// write writes the report, in the requested form.
+// write writes the report in the requested form.
 func (r *runFlags) write(report *report.Report, s streams) error {
 	if r.html != "" {
 		file, err := os.Create(r.html)

@@ -1,19 +1,19 @@
 // Command signalbox is the server and every tool for it, in one binary.
 //
-// main.go and root.go begin: root.go makes the tree of commands. Each noun has a room, a package with one door: Command
-// for one command with the commands below, or Commands. The rooms rollout, process, semaphore, node, config and
-// discover have the commands about objects; hosts, access, backup and token the commands about a cluster; lease runs a
-// command under a lock; overview shows how a cluster is; serve runs hosts; inspect, contexts and conform need no
-// cluster. The room plain makes a command of each row of package operation, so a plain operation has no code here.
-// topics.go has the pages of help that belong to no command.
+// Start at main.go and root.go: root.go builds the command tree. Each noun has its own package with one entry point:
+// Command for one command with its subcommands, or Commands. The packages rollout, process, semaphore, node, config
+// and discover contain the commands for objects; hosts, access, backup and token the commands for a cluster; lease
+// runs a command under a lock; status shows cluster health; serve runs hosts; inspect, contexts and conform need no
+// cluster. Package optable creates a command from each row in package operation, so a plain operation has no code
+// here. topics.go contains the help pages that belong to no command.
 //
-// Rooms do not import each other. The packages below internal have the parts that rooms share: cli is the frame of all
-// commands, how a command finds the cluster, prints, and ends with a code; runner and child run a command of the user
-// and end it; liveview shows an object while the object changes; health reads health issues; adminclient and datadir
-// read the admin pages and the data directories of hosts.
+// These packages do not import each other. The packages in internal contain their shared parts: cli is the frame for
+// all commands, which finds the cluster, prints, and sets the exit code; runner and child run a user's command and
+// end it; liveview shows an object while it changes; health reads health issues; adminclient and datadir read hosts'
+// admin pages and data directories.
 //
-// A line of use is enough for the arguments: Prepare of package cli makes their check and their completion of the
-// words. A command writes data to standard output and everything else to standard error, and returns an error rather
-// than ending the process. Most commands are tested as processes: shared_test.go has the host that tests share, and
-// runs the commands; testdata/scripts are command lines with the output of each.
+// A command's usage line determines its arguments: Prepare in package cli derives argument checks and completion from
+// the line's words. A command writes data to standard output and everything else to standard error, and returns an
+// error instead of ending the process. Most commands are tested as processes: shared_test.go contains the host that
+// tests share, and runs the commands; testdata/scripts contains command lines with their output.
 package main

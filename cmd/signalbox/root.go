@@ -23,7 +23,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/token"
 )
 
-// The groups of commands in the help.
+// Command groups in the help.
 const (
 	groupHost    = "host"
 	groupUse     = "use"
@@ -33,7 +33,7 @@ const (
 	groupClients = "clients"
 )
 
-// newRoot returns the root of the tree of commands.
+// newRoot returns the root of the command tree.
 func newRoot(s cli.Streams) *cobra.Command {
 	s.Version = programVersion()
 	root := &cobra.Command{
@@ -90,7 +90,7 @@ serve --help).`,
 	root.AddCommand(newTopics(f)...)
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		if c.Name() == "completion" { // cobra's shows its help for a shell that it does not know, and ends well
+		if c.Name() == "completion" { // cobra's own shows its help for an unknown shell, and succeeds
 			cli.Group(c)
 		}
 	}

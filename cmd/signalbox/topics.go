@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// newTopics returns the pages of help that belong to no command.
+// newTopics returns the help pages that belong to no command.
 func newTopics(f *cli.Frame) []*cobra.Command {
 	return []*cobra.Command{
 		{

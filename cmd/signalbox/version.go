@@ -11,11 +11,11 @@ import (
 	levels "github.com/signalbox/signalbox/protocol/level"
 )
 
-// version, commit and date are set by releases with -ldflags "-X main.version=v1.2.3". Without a release the notes of
-// the Go tool count.
+// version, commit and date are set by releases with -ldflags "-X main.version=v1.2.3". Otherwise the Go tool's build
+// information is used.
 var version, commit, date string
 
-// buildObject is the build of the program as JSON.
+// buildObject is the program's build information as JSON.
 type buildObject struct {
 	Version, Commit, Date string
 	NewestLevel           int `name:"supported_feature_level"`
@@ -43,7 +43,7 @@ versions of hosts.`,
 	})
 }
 
-// buildSetting is a note of the Go tool in the program under a key, empty without a note.
+// buildSetting returns the Go tool's build setting with a key, empty if there is none.
 func buildSetting(info *debug.BuildInfo, key string) string {
 	if s := cli.Find(info.Settings, func(s *debug.BuildSetting) bool { return s.Key == key }); s != nil {
 		return s.Value
@@ -51,7 +51,7 @@ func buildSetting(info *debug.BuildInfo, key string) string {
 	return ""
 }
 
-// programVersion is the version in reports among hosts: printable ASCII, no spaces, not long.
+// programVersion returns the version for reports between hosts: short printable ASCII without spaces.
 func programVersion() string {
 	v := version
 	if info, ok := debug.ReadBuildInfo(); ok && v == "" {

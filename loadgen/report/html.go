@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/http/console"
 )
 
-// pageText is the template of the page.
+// pageText is the page template.
 //
 //go:embed page.html
 var pageText string
@@ -39,10 +39,10 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	})
 }
 
-// latencyRow is the latency of an operation, in the form for the page.
+// latencyRow is an operation's latency, in the page's form.
 type latencyRow struct{ Name, P50, P90, P99, P999, Max string }
 
-// latencyTable has the latency of the whole operation first, and then the latencies of the operation's parts.
+// latencyTable returns the whole operation's latency first, and then the latencies of its parts.
 func (r *Report) latencyTable() (rows []latencyRow) {
 	add := func(name string, q *Quantiles) {
 		rows = append(rows, latencyRow{name, Duration(q.P50), Duration(q.P90), Duration(q.P99), Duration(q.P999),
@@ -57,25 +57,25 @@ func (r *Report) latencyTable() (rows []latencyRow) {
 	return rows
 }
 
-// The size of a chart, and of its margins. The margins have room for the labels of the lines: numbers up to hundreds
-// of millions at the left, and half of a percentage with many nines at the right.
+// Sizes for a chart and its margins. The margins have space for labels: numbers up to hundreds of millions on the
+// left, and half a percentage with many nines on the right.
 const (
 	chartWidth, chartHeight = 860, 300
 	left, right             = 100, 50
 	top, bottom             = 20, 40
 )
 
-// chart is a line with two axes, in the coordinates of the picture.
+// chart is a line with two axes, in picture coordinates.
 type chart struct {
 	Title         string
 	Width, Height int
-	Line          string // the points of a polyline
+	Line          string // polyline points
 	Rows, Columns []gridLine
 	Left, Right   int
 	Top, Bottom   int
 }
 
-// gridLine is a line of the grid, with its label.
+// gridLine is a grid line with its label.
 type gridLine struct {
 	At   float64
 	Text string
@@ -88,7 +88,7 @@ func newChart(title string) chart {
 	}
 }
 
-// along and up turn a share of an axis into a coordinate.
+// along and up convert a share of an axis to a coordinate.
 func (c *chart) along(share float64) float64 {
 	return float64(c.Left) + share*float64(c.Right-c.Left)
 }
@@ -101,7 +101,7 @@ func (c *chart) add(line *strings.Builder, x, y float64) {
 	fmt.Fprintf(line, "%.1f,%.1f ", c.along(x), c.up(y))
 }
 
-// throughputChart shows the course of the run.
+// throughputChart shows the throughput over the run.
 func (r *Report) throughputChart() chart {
 	c := newChart("Operations a second, over time in seconds")
 	end, most := r.Timeline[len(r.Timeline)-1].Seconds, 0.0
@@ -122,8 +122,8 @@ func (r *Report) throughputChart() chart {
 	return c
 }
 
-// latencyChart shows the whole distribution. To the right of a column is a tenth of the operations to the right of
-// the column before, and times grow tenfold from row to row.
+// latencyChart shows the whole distribution. Each column leaves a tenth of the previous column's operations to its
+// right, and times grow tenfold from row to row.
 func (r *Report) latencyChart() chart {
 	c := newChart("Latency by percentile")
 	low, high := math.Inf(1), 0.0
@@ -134,7 +134,7 @@ func (r *Report) latencyChart() chart {
 	if last == first {
 		last++
 	}
-	nines := 1.0 // how many columns the distribution reaches
+	nines := 1.0 // number of columns that the distribution reaches
 	for _, p := range r.Spectrum {
 		if p.Percent < 100 {
 			nines = max(nines, math.Ceil(tail(p.Percent)))
@@ -155,7 +155,7 @@ func (r *Report) latencyChart() chart {
 	return c
 }
 
-// tail is the number of nines of a percentile: 2 for 99 %, 3 for 99.9 %.
+// tail returns the number of nines in a percentile: 2 for 99 %, 3 for 99.9 %.
 func tail(percent float64) float64 {
 	if percent >= 100 {
 		return math.Inf(1)

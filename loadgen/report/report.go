@@ -1,5 +1,5 @@
-// Package report is the outcome of a run of load: one model, its form as JSON, as text and as a page with charts. The
-// load generator and the drivers of other services share the package.
+// Package report represents a load run's result: one model, written as JSON, as text and as a page with charts. The
+// load generator and the drivers for other services share the package.
 package report
 
 import (
@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Report is the outcome of a run. The form as JSON is stable: later versions may add fields, and rename none. Fields
-// foreign to a workload are left out.
+// Report is a run's result. Its JSON form is stable: later versions may add fields, but never rename one. Fields that
+// do not apply to a workload are omitted.
 type Report struct {
 	Workload string `json:"workload"`
-	// Command is the command line of the run, and Started its time.
+	// Command is the run's command line, and Started its start time.
 	Command     string    `json:"command,omitempty"`
 	Started     time.Time `json:"started,omitzero"`
 	Hosts       int       `json:"hosts"`
@@ -22,52 +22,52 @@ type Report struct {
 	Connections int       `json:"connections"`
 	Rate        float64   `json:"rate,omitempty"`
 	Seconds     float64   `json:"seconds"`
-	// Operations counts successful operations; Errors counts failed operations, by status.
+	// Operations counts successful operations. Errors counts failed operations by status.
 	Operations int64            `json:"operations"`
 	Errors     map[string]int64 `json:"errors"`
 	PerSecond  float64          `json:"per_second"`
 	LatencyUS  *Quantiles       `json:"latency_us,omitempty"`
-	// StagesUS is the latency of the parts of an operation, such as acquire and release, and of the operations of a
-	// mix. The latency of a part counts from the beginning of the part.
+	// StagesUS contains the latencies of an operation's parts, such as acquire and release, and of the operations in
+	// a mix. A part's latency is measured from its beginning.
 	StagesUS map[string]*Quantiles `json:"stages_us,omitempty"`
 
-	// Events counts views sent to watchers, and Updates the changes behind the views. Merged counts changes not shown
-	// by themselves, but together with a later change.
+	// Events counts views sent to watchers, and Updates the underlying changes. Merged counts changes that were only
+	// shown together with a later change.
 	Events          *int64   `json:"events,omitempty"`
 	EventsPerSecond *float64 `json:"events_per_second,omitempty"`
 	Updates         *int64   `json:"updates,omitempty"`
 	Merged          *int64   `json:"merged,omitempty"`
-	// ConvergeMS is the time from the request of a change until every watcher had seen the change.
+	// ConvergeMS is the time from a change's request until every watcher had seen it.
 	ConvergeMS *Quantiles `json:"converge_ms,omitempty"`
-	// BytesPerChangeAndConsumer is how many bytes hosts sent for a change and a consumer.
+	// BytesPerChangeAndConsumer is the number of bytes that hosts sent per change and consumer.
 	BytesPerChangeAndConsumer *float64 `json:"bytes_per_change_and_consumer,omitempty"`
 
-	// ServerRSSBytes, ServerHeapBytes and ServerCPUSeconds are sums over all hosts: memory at the end, CPU during the
-	// measurement.
+	// ServerRSSBytes, ServerHeapBytes and ServerCPUSeconds are sums over all hosts: memory at the end, CPU time
+	// during the measurement.
 	ServerRSSBytes   *int64   `json:"server_rss_bytes,omitempty"`
 	ServerHeapBytes  *int64   `json:"server_heap_bytes,omitempty"`
 	ServerCPUSeconds *float64 `json:"server_cpu_seconds,omitempty"`
-	// LoadCPUSeconds is the CPU time of the load generator meanwhile, in this process.
+	// LoadCPUSeconds is the load generator's CPU time during the measurement, in this process.
 	LoadCPUSeconds *float64 `json:"load_cpu_seconds,omitempty"`
-	// BytesPerSession is the growth of the heap for a session, RSSBytesPerSession the growth of the whole memory.
+	// BytesPerSession is the heap growth per session, RSSBytesPerSession the total memory growth.
 	BytesPerSession    *float64 `json:"bytes_per_session,omitempty"`
 	RSSBytesPerSession *float64 `json:"rss_bytes_per_session,omitempty"`
 
 	Sessions int `json:"sessions,omitempty"`
 	Watchers int `json:"watchers,omitempty"`
 	Workers  int `json:"workers,omitempty"`
-	// Figures are the figures special to the workload, in the order of reading.
+	// Figures are workload-specific figures, in reading order.
 	Figures []Figure `json:"figures,omitempty"`
-	// Parts counts the operations of the parts of a mix.
+	// Parts counts the operations in each part of a mix.
 	Parts map[string]int64 `json:"parts,omitempty"`
 
-	// ErrorExamples has the text of the first error of every status, Violations the broken promises.
+	// ErrorExamples contains the first error text for every status, Violations the violated guarantees.
 	ErrorExamples map[string]string `json:"error_examples,omitempty"`
 	Violations    []string          `json:"violations,omitempty"`
-	// Timeline is the course of the run.
+	// Timeline is the throughput over time.
 	Timeline []Point `json:"timeline,omitempty"`
 
-	// Spectrum is the whole distribution of latencies, for charts.
+	// Spectrum is the whole latency distribution, for charts.
 	Spectrum []Spectral `json:"-"`
 }
 
@@ -83,7 +83,7 @@ func (f Figure) Words() string {
 	return fmt.Sprintf("%s: %s", f.Name, strings.TrimSpace(Number(f.Value)+" "+f.Unit))
 }
 
-// Figure returns the value of a figure; ok is false for an unknown name.
+// Figure returns a figure's value; ok is false for an unknown name.
 func (r *Report) Figure(name string) (value float64, ok bool) {
 	for _, f := range r.Figures {
 		if f.Name == name {
@@ -93,7 +93,7 @@ func (r *Report) Figure(name string) (value float64, ok bool) {
 	return 0, false
 }
 
-// Quantiles are points of a distribution.
+// Quantiles are points in a distribution.
 type Quantiles struct {
 	P50  float64 `json:"p50"`
 	P90  float64 `json:"p90"`
@@ -102,17 +102,17 @@ type Quantiles struct {
 	Max  float64 `json:"max"`
 }
 
-// Spectral is a point of a distribution: Percent of the operations took at most Micros.
+// Spectral is a point in a distribution: Percent of all operations took at most Micros.
 type Spectral struct{ Percent, Micros float64 }
 
-// Point is the work done in an interval of time.
+// Point is the work done in an interval.
 type Point struct {
-	// Seconds is the end of the interval, counted from the beginning of the measurement.
+	// Seconds is the interval's end, measured from the start of the measurement.
 	Seconds   float64 `json:"seconds"`
 	PerSecond float64 `json:"per_second"`
 }
 
-// PerSecond is a rate, 0 for zero seconds.
+// PerSecond returns a rate, 0 for zero seconds.
 func PerSecond(n int64, seconds float64) float64 {
 	if seconds <= 0 {
 		return 0

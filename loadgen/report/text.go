@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// WriteText writes the report for people.
+// WriteText writes the report as text.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
-	// line writes a line where there is something to show.
+	// line writes a line if there is something to show.
 	line := func(shown bool, name, format string, args ...any) {
 		if shown {
 			fmt.Fprintf(&b, "%-22s %s\n", name, fmt.Sprintf(format, args...))
@@ -71,7 +71,7 @@ func (r *Report) writeUsage(line func(shown bool, name, format string, args ...a
 		Size(at(r.RSSBytesPerSession)))
 }
 
-// at is a measured value, zero for a value that was not measured.
+// at returns a measured value, zero if it was not measured.
 func at[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -79,7 +79,7 @@ func at[T any](p *T) (v T) {
 	return v
 }
 
-// text writes the points in a fitting unit; micros is how many microseconds the points' unit has.
+// text formats the points in a suitable unit; micros is the number of microseconds in the points' unit.
 func (q Quantiles) text(micros float64) string {
 	var parts []string
 	for _, p := range []struct {
@@ -91,7 +91,7 @@ func (q Quantiles) text(micros float64) string {
 	return strings.Join(parts, "   ")
 }
 
-// Duration writes microseconds for people.
+// Duration formats microseconds.
 func Duration(micros float64) string {
 	switch {
 	case micros < 1000:
@@ -104,7 +104,7 @@ func Duration(micros float64) string {
 	return fmt.Sprintf("%.2f s", micros/1_000_000)
 }
 
-// Number writes a number with its thousands apart.
+// Number formats a number with thousands separators.
 func Number(n float64) string {
 	if n < 100 && n != float64(int64(n)) {
 		return fmt.Sprintf("%.1f", n)
@@ -112,7 +112,7 @@ func Number(n float64) string {
 	return Thousands(fmt.Sprintf("%.0f", n))
 }
 
-// Thousands sets the thousands of digits apart.
+// Thousands separates a digit string into groups of three.
 func Thousands(digits string) string {
 	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
 		digits = digits[:at] + "," + digits[at:]
@@ -127,7 +127,7 @@ func count(n int, what string) string {
 	return Number(float64(n)) + " " + what + "s"
 }
 
-// Size writes bytes for people.
+// Size formats a number of bytes.
 func Size(bytes float64) string {
 	switch {
 	case bytes >= 1<<30 || bytes <= -(1<<30):

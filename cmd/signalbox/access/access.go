@@ -1,4 +1,4 @@
-// Package access has the access control commands: roles, cluster tokens, denied requests. Start at Command.
+// Package access implements the access control commands: roles, cluster tokens, denied requests. Start at Command.
 package access
 
 import (

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// Verdict says whether a principal may do something, and why.
+// Verdict is whether a principal may do something, and why.
 type Verdict struct {
 	Allowed bool
 	admin.Decision

@@ -69,7 +69,7 @@ token is printed once. signalbox token generate makes tokens for files.`,
 	}, newTokenCreate(f))
 }
 
-// createdToken is a new token. The text is missing if a file got the text.
+// createdToken is a new token. The text is omitted if it was written to a file.
 type createdToken struct {
 	apijson.Done
 	Principal string

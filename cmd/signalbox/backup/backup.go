@@ -1,9 +1,9 @@
-// Package backup has the commands that save, verify, show and restore backups, and the disaster recovery command, which
-// builds a cluster from the data of surviving hosts.
+// Package backup implements the commands that save, verify, show and restore backups, and the disaster recovery
+// command, which builds a cluster from surviving hosts' data.
 //
-// Command and Recover are the doors: Recover is a command below cluster. save.go saves a backup, series.go one after
-// the other into a directory; file.go bounds the rate. rights.go says which rights a restore brings back, and
-// remnant.go compares survivors.
+// Start at Command and Recover; Recover is a subcommand of cluster. save.go saves one backup, series.go saves
+// successive backups into a directory; file.go limits the rate. rights.go decides which rights a restore brings back,
+// and remnant.go compares survivors.
 package backup
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Command returns the commands about backups.
+// Command returns the backup commands.
 func Command(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "backup",
@@ -39,7 +39,7 @@ A backup contains all data and the hashes of all tokens. Protect it accordingly.
 	}, newSave(f), newVerify(f), newShow(f), newRestore(f))
 }
 
-// open opens a file, or the standard input.
+// open opens a file or standard input.
 func open(f *cli.Frame, name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(f.In), nil
@@ -51,7 +51,7 @@ func open(f *cli.Frame, name string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// load reads all of a backup, or the part of a cluster.
+// load reads a complete backup, or the part of a cluster.
 func load(f *cli.Frame, name string, read func(io.Reader) (*backup.States, error)) (*backup.States, error) {
 	file, err := open(f, name)
 	if err != nil {
@@ -78,7 +78,7 @@ type Object struct {
 	Nodes       []savedNode
 }
 
-// sectionObject is the state of a shard.
+// sectionObject is a shard's state.
 type sectionObject struct {
 	Shard   uint64
 	Term    uint64
@@ -87,7 +87,7 @@ type sectionObject struct {
 	Bytes   uint64
 }
 
-// savedNode is what a backup has of a node.
+// savedNode is a node in a backup.
 type savedNode struct {
 	ID         uint64
 	Path       string
@@ -143,7 +143,7 @@ func savedNodeOf(s *backup.States, n *meta.Node) savedNode {
 	return out
 }
 
-// generationText is a generation for people: the number, and the random bytes of a generation after the first.
+// generationText formats a generation: the number, with the random bytes unless it is the first generation.
 func generationText(g identity.Generation) string {
 	if g == (identity.Generation{}) {
 		return "0"
@@ -203,7 +203,7 @@ Exit codes: 65 the backup is damaged; 66 the file, node or semaphore does not ex
 	})
 }
 
-// showSaved prints the data of a semaphore.
+// showSaved prints a semaphore's data.
 func showSaved(f *cli.Frame, s *backup.States, path, name string) error {
 	n, ok := s.Meta.Node(path)
 	if !ok {
@@ -232,7 +232,7 @@ func showBackup(f *cli.Frame, o Object) error {
 		cli.Section("nodes", []string{"PATH", "SEMAPHORES#", "ROLLOUTS#", "PROCESSES#", "SIZE#"}, nodes))
 }
 
-// newHostFlags are what the first host of a new cluster is made with.
+// newHostFlags configure a new cluster's first host.
 type newHostFlags struct {
 	dir, name, raft string
 	shards          int
@@ -321,8 +321,8 @@ is no terminal.`,
 	return c
 }
 
-// makeCluster makes the first host, and says the next steps of the operator. left has the survivors of a recovered
-// cluster.
+// makeCluster creates the first host, and prints the operator's next steps. left contains a recovered cluster's
+// survivors.
 func makeCluster(ctx context.Context, f *cli.Frame, s *backup.States, left []remnantObject, o restore.Options) error {
 	cli.KeepPrivate()
 	ctx, stop := cli.UntilInterrupted(ctx)

@@ -8,17 +8,16 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// defaultRate is how much of a backup is written in a second.
+// defaultRate is the default write rate for backups, in bytes per second.
 const defaultRate = 8 << 20
 
-// steady writes no faster than so many bytes a second, piece by piece: what others do on the same machine, and on the
-// disk, goes on in between.
+// steady limits the write rate, in pieces, so that other work on the same machine and disk continues meanwhile.
 type steady struct {
 	ctx  context.Context
 	w    io.Writer
-	rate uint64 // 0: without a bound
+	rate uint64 // bytes per second; 0: no limit
 
-	due time.Time // of the next piece
+	due time.Time // when the next piece is due
 }
 
 // Write implements io.Writer.
@@ -35,7 +34,7 @@ func (s *steady) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// wait waits until a piece of so many bytes is due. Time that went by without any is not made up for.
+// wait waits until a piece with the given size is due. Idle time is not caught up.
 func (s *steady) wait(bytes int) error {
 	if s.rate == 0 {
 		return nil

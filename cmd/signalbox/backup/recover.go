@@ -18,17 +18,17 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// recoverFlags are those of signalbox cluster recover.
+// recoverFlags are the flags for signalbox cluster recover.
 type recoverFlags struct {
 	newHostFlags
 	from   []string
 	export string
 	empty  bool
 	yes    bool
-	left   []remnantObject // the rest of the cluster, after read
+	left   []remnantObject // the surviving content, after read
 }
 
-// Recover returns the command that makes a cluster of the content of survivors. The command belongs below cluster.
+// Recover returns the command that creates a cluster from survivors' content. It is a subcommand of cluster.
 func Recover(f *cli.Frame) *cobra.Command {
 	var r recoverFlags
 	c := f.Local(&cobra.Command{
@@ -116,7 +116,7 @@ func (r *recoverFlags) run(ctx context.Context, f *cli.Frame) error {
 	})
 }
 
-// read reads the content of all survivors, and returns the furthest state of each shard.
+// read reads all survivors' content, and returns the most advanced state for each shard.
 func (r *recoverFlags) read(ctx context.Context, f *cli.Frame) (*backup.States, error) {
 	var all []*backup.States
 	for _, from := range r.from {
@@ -127,7 +127,7 @@ func (r *recoverFlags) read(ctx context.Context, f *cli.Frame) (*backup.States, 
 		all = append(all, s)
 	}
 	if len(all) == 1 && r.export != "" {
-		return all[0], nil // the meta shard may be in the file of a further survivor
+		return all[0], nil // the meta shard may be in another survivor's file
 	}
 	best, err := backup.Choose(all)
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *recoverFlags) readOne(ctx context.Context, f *cli.Frame, from string) (
 	return s, errors.Join(err, os.RemoveAll(scratch))
 }
 
-// write writes what is left into a file.
+// write writes the surviving content to a file.
 func (r *recoverFlags) write(f *cli.Frame, s *backup.States) error {
 	file, err := os.OpenFile(r.export, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -182,7 +182,7 @@ type Export struct {
 	HostName string
 }
 
-// confirm has the id of the cluster typed.
+// confirm asks the user to type the cluster id.
 func (r *recoverFlags) confirm(f *cli.Frame, cluster string, missing []meta.ShardID) error {
 	if r.yes {
 		return nil
@@ -198,7 +198,7 @@ func (r *recoverFlags) confirm(f *cli.Frame, cluster string, missing []meta.Shar
 			"without asking", what)
 	}
 	fmt.Fprintf(f.Err, "signalbox: %s.\nType the id of the cluster to go on: ", what)
-	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is no answer
+	line, _ := bufio.NewReader(f.In).ReadString('\n') // an incomplete answer is no answer
 	if strings.TrimSpace(line) != cluster {
 		return errors.New("nothing was done")
 	}

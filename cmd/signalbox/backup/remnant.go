@@ -8,30 +8,30 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// remnantObject is the content of a survivor of a cluster, as JSON.
+// remnantObject is a cluster survivor's content, as JSON.
 type remnantObject struct {
 	From     string
 	HostName string
-	// Written is the time of the last write to the log, by the clock of the machine.
+	// Written is the time of the last log write, by the machine's clock.
 	Written string
-	// Shards are the shards that the survivor has.
+	// Shards are the survivor's shards.
 	Shards []remnantShardObject
 }
 
-// remnantShardObject is how far a survivor has a shard, as JSON.
+// remnantShardObject is a survivor's progress in a shard, as JSON.
 type remnantShardObject struct {
 	Shard uint64
 	Term  uint64
 	Index uint64
-	// Taken: the new cluster has the state of this survivor. Lacks is how many entries of the taken state the survivor
-	// does not have. Replaced: the survivor has as many entries or more, from a leader that a later leader has
+	// Taken: the new cluster uses this survivor's state. Lacks is the number of entries in the taken state that the
+	// survivor lacks. Replaced: the survivor has as many entries or more, but from a leader that a later leader has
 	// replaced.
 	Taken    bool
 	Lacks    uint64
 	Replaced bool
 }
 
-// remnantsOf compares the content of survivors with the furthest state of each shard.
+// remnantsOf compares survivors' content with the most advanced state for each shard.
 func remnantsOf(from []string, all []*backup.States, best *backup.States) (list []remnantObject) {
 	taken := make(map[meta.ShardID]bool)
 	for i, s := range all {
@@ -54,7 +54,7 @@ func remnantsOf(from []string, all []*backup.States, best *backup.States) (list 
 	return list
 }
 
-// say says which states of a survivor are taken, which entries the survivor lacks, and how old the log is.
+// say prints which of a survivor's states are taken, which entries the survivor lacks, and how old the log is.
 func (r *remnantObject) say(f *cli.Frame) {
 	for _, s := range r.Shards {
 		switch {

@@ -15,13 +15,13 @@ import (
 	"github.com/signalbox/signalbox/shard/access"
 )
 
-// The two things that a restore can do with the rights in a backup.
+// What a restore can do with a backup's rights.
 const (
 	keepRights = "keep"
 	dropRights = "drop"
 )
 
-// restoredRights are the rights in a backup. The backup cannot say which of the rights were revoked since.
+// restoredRights are a backup's rights. The backup does not show which rights were revoked later.
 type restoredRights struct {
 	book  *access.Book
 	saved time.Time
@@ -31,12 +31,12 @@ func rightsOf(s *backup.States) restoredRights {
 	return restoredRights{s.Meta.Rights(), s.Header.Begun.UTC()}
 }
 
-// principals are the principals with rights, as the command that lists principals shows principals.
+// principals returns the principals with rights, in the form used by the command that lists principals.
 func (r *restoredRights) principals() []admin.Principal {
 	return cli.Map(r.book.Records(), (*access.Record).View)
 }
 
-// list says all that comes back with the backup.
+// list prints everything that the backup brings back.
 func (r *restoredRights) list(f *cli.Frame) {
 	f.Say("signalbox: these rights were in force at %s and come back, also what was revoked since:",
 		r.saved.Format(time.RFC3339))
@@ -55,7 +55,7 @@ func (r *restoredRights) list(f *cli.Frame) {
 	}
 }
 
-// dropped lists what comes back, and reports whether that is to be dropped, as the flag or the user says.
+// dropped lists what would be restored, and reports whether the flag or the user chose to drop it.
 func (r *restoredRights) dropped(f *cli.Frame, flag string) (bool, error) {
 	if flag != "" && flag != keepRights && flag != dropRights {
 		return false, cli.Errorf(cli.ExitUsage, "--access is %s or %s", keepRights, dropRights)
@@ -69,7 +69,7 @@ func (r *restoredRights) dropped(f *cli.Frame, flag string) (bool, error) {
 			"--access %s none; nothing was done, since there is no terminal to ask at", keepRights, dropRights)
 	}
 	fmt.Fprintf(f.Err, "Have them all back, or drop them all? [%s/%s/N] ", keepRights, dropRights)
-	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is no answer
+	line, _ := bufio.NewReader(f.In).ReadString('\n') // an incomplete answer is no answer
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case keepRights:
 		return false, nil

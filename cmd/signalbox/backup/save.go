@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// progressEvery is how often it is said how far a backup has come.
+// progressEvery is the interval between progress messages.
 const progressEvery = 5 * time.Second
 
 // saveCommand is one run of backup save.
@@ -70,7 +70,7 @@ right.`,
 				return err
 			}
 			cli.KeepPrivate()
-			if f.Out == os.Stdout { // the process runs this command alone
+			if f.Out == os.Stdout { // the process runs only this command
 				giveWay()
 			}
 			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
@@ -135,13 +135,13 @@ func savedText(target string, b *admin.Backup) string {
 		b.Generation, cli.ByteText(b.Bytes))
 }
 
-// Saved is a finished backup with the file of the backup.
+// Saved is a finished backup with its file.
 type Saved struct {
 	Path string
 	admin.Backup
 }
 
-// source is the cluster that is saved.
+// source is the cluster to save.
 type source struct {
 	admin    *admin.Admin
 	patience time.Duration
@@ -149,10 +149,10 @@ type source struct {
 	say      func(format string, args ...any)
 }
 
-// errNothingCame is the cause of a context whose backup did not get on.
+// errNothingCame is the context cause if a backup made no progress.
 var errNothingCame = errors.New("nothing has come from the cluster for as long as --timeout")
 
-// save writes a backup, says how far the backup has come, and gives up a backup that does not get on.
+// save writes a backup, reports progress, and gives up a backup that makes no progress.
 func (s *source) save(ctx context.Context, w io.Writer) (admin.Backup, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -173,7 +173,8 @@ func (s *source) save(ctx context.Context, w io.Writer) (admin.Backup, error) {
 	return done, err
 }
 
-// pausing lets a writer take its time: what waits for the reader of a pipe is not the cluster's fault.
+// pausing excludes the writer's time from the progress timeout: waiting for a pipe's reader is not the cluster's
+// fault.
 type pausing struct {
 	w            io.Writer
 	stop, resume func()
@@ -186,14 +187,14 @@ func (p *pausing) Write(b []byte) (int, error) {
 	return p.w.Write(b)
 }
 
-// backupNice is the nice value of a process that saves backups: where all want a processor, the process gets a tenth of
-// the share of a host.
+// backupNice is the nice value for a process that saves backups: if processors are contended, the process gets a
+// tenth of a host's share.
 const backupNice = 10
 
-// giveWay lets other processes go first: it lowers the priority of all threads, from which later threads inherit. A
-// thread that starts during a pass may have inherited the old priority, so passes go on until two in a row have found
-// nothing to lower. A process of that priority already stays as it is, and a process that may not lower it, or has no
-// /proc, goes on with the old priority.
+// giveWay lowers the priority of all threads, which later threads inherit. A thread that starts during a pass may
+// have inherited the old priority, so passes continue until two in a row found nothing to lower. A process that
+// already has this priority is left unchanged. A process that may not lower its priority, or has no /proc, keeps the
+// old priority.
 func giveWay() {
 	for quiet, passes := 0, 0; quiet < 2 && passes < 100; passes++ {
 		quiet++
@@ -203,7 +204,7 @@ func giveWay() {
 			if err != nil {
 				continue
 			}
-			// On Linux the system call returns 20 less the value, lest it look like an error.
+			// On Linux, the system call returns 20 minus the value, so that the result does not look like an error.
 			now, err := unix.Getpriority(unix.PRIO_PROCESS, id)
 			if err == nil && 20-now < backupNice && unix.Setpriority(unix.PRIO_PROCESS, id, backupNice) == nil {
 				quiet = 0

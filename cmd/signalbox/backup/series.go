@@ -18,13 +18,13 @@ import (
 	serveradmin "github.com/signalbox/signalbox/server/admin"
 )
 
-// The names of the backups of a series, which sort by time.
+// File name parts in a backup series. The names sort by time.
 const (
 	seriesTime    = "20060102T150405Z"
 	seriesPattern = "signalbox-????????T??????Z.backup"
 )
 
-// series are backups in a directory, saved in turn.
+// series saves successive backups into a directory.
 type series struct {
 	dir     string
 	keep    int
@@ -32,7 +32,7 @@ type series struct {
 	metrics seriesMetrics
 }
 
-// seriesMetrics are what the process counts.
+// seriesMetrics are the process's metrics.
 type seriesMetrics struct {
 	set             *vm.Set
 	saved, failures *vm.Counter
@@ -58,7 +58,7 @@ func (m *seriesMetrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	m.set.WritePrometheus(w)
 }
 
-// series saves once, or again and again until the context ends.
+// series saves once, or repeatedly until the context ends.
 func (s *saveCommand) series(ctx context.Context, dir string, from *source) error {
 	r := &series{dir: dir, keep: s.keep, from: from, metrics: newSeriesMetrics()}
 	if s.listen != "" {
@@ -105,7 +105,7 @@ func (s *saveCommand) series(ctx context.Context, dir string, from *source) erro
 	return nil
 }
 
-// save saves the next backup, and removes the oldest beyond the number that is kept.
+// save saves the next backup, and removes the oldest ones beyond the number to keep.
 func (s *series) save(ctx context.Context) (path string, done admin.Backup, err error) {
 	began := time.Now()
 	path = filepath.Join(s.dir, "signalbox-"+began.UTC().Format(seriesTime)+".backup")
@@ -128,7 +128,7 @@ func (s *series) save(ctx context.Context) (path string, done admin.Backup, err 
 	return path, done, nil
 }
 
-// prune removes all but the newest ones.
+// prune removes all but the newest backups.
 func (s *series) prune() error {
 	found, err := s.list(seriesPattern)
 	for _, old := range found[:max(0, len(found)-s.keep)] {
@@ -137,7 +137,7 @@ func (s *series) prune() error {
 	return err
 }
 
-// list returns the files of the directory whose names match a pattern, by name.
+// list returns the directory's files whose names match a pattern, sorted by name.
 func (s *series) list(pattern string) (paths []string, err error) {
 	entries, err := os.ReadDir(s.dir)
 	for _, e := range entries {
@@ -148,7 +148,7 @@ func (s *series) list(pattern string) (paths []string, err error) {
 	return paths, err
 }
 
-// clear removes the unfinished files of a process that was killed. A single process saves into a directory.
+// clear removes unfinished files from a killed process. Only one process saves into a directory.
 func (s *series) clear() error {
 	left, err := s.list(seriesPattern + ".*" + cli.PartialSuffix)
 	for _, path := range left {

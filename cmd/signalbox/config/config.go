@@ -1,4 +1,4 @@
-// Package config has the commands for config entries. Start at Command; edit.go runs an editor.
+// Package config implements the commands for config entries. Start at Command; edit.go runs an editor.
 package config
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// Command returns the commands about pieces of config.
+// Command returns the commands for config entries.
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "config",

@@ -38,7 +38,7 @@ edited text is kept in the file that the command prints.`,
 	}
 }
 
-// edit is an edit of a piece of config.
+// edit is an edit of a config entry.
 type edit struct {
 	f          *cli.Frame
 	c          *cobra.Command
@@ -55,7 +55,7 @@ func (e *edit) run() error {
 		return err
 	}
 	value, err := e.edited(file)
-	// Compared with the file: a file that is too large to be put has no value.
+	// Compare with the file: a file that is too large to store has no value.
 	if text, failure := os.ReadFile(file); failure == nil && bytes.Equal(text, old.Data) {
 		if err == nil {
 			e.f.Say("nothing was changed")
@@ -71,7 +71,7 @@ func (e *edit) run() error {
 	return os.RemoveAll(filepath.Dir(file))
 }
 
-// get returns the present value, with revision 0 for no value.
+// get returns the current value, with revision 0 if there is none.
 func (e *edit) get() (v config.Value, err error) {
 	err = e.f.Ask(e.c, func(ctx context.Context, box *client.Client) error {
 		var err error
@@ -85,8 +85,8 @@ func (e *edit) get() (v config.Value, err error) {
 	return v, err
 }
 
-// put puts the value if the value on which the edit began is still there. A revision also grows when the semaphore gets
-// a new owner, so a higher revision alone is no conflict.
+// put stores the value if the value on which the edit is based is still current. The revision also increases when the
+// semaphore gets a new owner, so a higher revision alone is not a conflict.
 func (e *edit) put(old config.Value, value []byte) error {
 	return e.f.Ask(e.c, func(ctx context.Context, box *client.Client) error {
 		revision := old.Revision
@@ -112,8 +112,8 @@ func (e *edit) put(old config.Value, value []byte) error {
 	})
 }
 
-// begin writes the value to a file in a folder of its own. Only this user may read the file. The file ends like the
-// name of the value, so that editors know the kind of the text.
+// begin writes the value to a file in a new directory. Only the current user may read the file. The file name has the
+// value name's suffix, so that editors recognise the file type.
 func (e *edit) begin(data []byte) (file string, err error) {
 	folder, err := os.MkdirTemp("", "signalbox-edit-")
 	if err != nil {
@@ -132,13 +132,13 @@ func (e *edit) begin(data []byte) (file string, err error) {
 	return file, nil
 }
 
-// edited runs the editor and returns what is in the file then.
+// edited runs the editor and returns the resulting file content.
 func (e *edit) edited(file string) ([]byte, error) {
 	editor := cmp.Or(e.f.Variable("VISUAL"), e.f.Variable("EDITOR"), "vi")
-	// As in git, the shell splits the text of the variable, and quotes the file.
+	// As in git, the shell splits the variable's text, and quotes the file.
 	run := exec.Command("sh", "-c", editor+` "$@"`, editor, file)
 	run.Stdin, run.Stdout, run.Stderr, run.Env = e.f.In, e.f.Out, e.f.Err, e.f.Environment
-	// What is typed to interrupt is meant for the editor.
+	// Interrupts are meant for the editor.
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)

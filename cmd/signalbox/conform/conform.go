@@ -1,4 +1,4 @@
-// Package conform has the conformance command, which plays hosts to a client driver in any language.
+// Package conform implements the conformance command, which plays hosts to a client driver in any language.
 package conform
 
 import (

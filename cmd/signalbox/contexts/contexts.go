@@ -1,5 +1,5 @@
-// Package contexts has the commands for contexts, named settings for reaching a cluster. Start at Command; package cli
-// reads and writes the context file.
+// Package contexts implements the commands for contexts, which are named cluster connection settings. Start at
+// Command; package cli reads and writes the context file.
 package contexts
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// Command returns the commands about contexts.
+// Command returns the context commands.
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "context",
@@ -25,7 +25,7 @@ SIGNALBOX_CONTEXT_FILE names. signalbox help connection shows the format.`,
 	}, newList(f), newShow(f), newUse(f), newSet(f), newDelete(f)))
 }
 
-// Object is a context as it is listed.
+// Object is a context in a list.
 type Object struct {
 	Name     string
 	Current  bool
@@ -59,7 +59,7 @@ func newList(f *cli.Frame) *cobra.Command {
 	}
 }
 
-// Setting is a setting in force, as the command prints settings.
+// Setting is an effective setting, in printed form.
 type Setting struct {
 	Setting string
 	Value   string
@@ -93,7 +93,7 @@ environment variable, context or default. NAME has the effect of --context NAME.
 	}
 }
 
-// change changes the file of contexts, and says what was done.
+// change changes the context file, and prints what was done.
 func change(f *cli.Frame, how func(*cli.Contexts) (done string, err error)) error {
 	var done string
 	err := f.ChangeContexts(func(contexts *cli.Contexts) (err error) {

@@ -1,4 +1,4 @@
-// Package discover has the commands for endpoint lists. Start at Command.
+// Package discover implements the commands for endpoint lists. Start at Command.
 package discover
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// Command returns the commands about lists of endpoints.
+// Command returns the commands for endpoint lists.
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "discover",
@@ -69,7 +69,7 @@ the list, and is added again when the cluster is back.`,
 	return c
 }
 
-// keepRegistered prints a registration and keeps it until the context ends, or the registration for good.
+// keepRegistered prints a registration and keeps it until the context ends or the registration ends permanently.
 func keepRegistered(ctx context.Context, f *cli.Frame, s *client.Session, r *discovery.Registration, name string,
 	endpoint discovery.Endpoint) error {
 	endpoint.SessionID, endpoint.OrderID = s.ID(), r.Fence()

@@ -17,16 +17,17 @@ type hostAct struct {
 	*cli.Frame
 	flags cli.ActFlags
 	wait  bool
-	// within bounds all of the act, with the waiting; 0 for the bounds of --timeout and --wait.
+	// within is the time limit for the whole action, including the wait; 0 means the limits from --timeout and
+	// --wait.
 	within time.Duration
-	// done is the word for the change, and waited the state for --wait, 0 for none. An act that takes time is done when
-	// the host has the state.
+	// done is the word for the change, and waited the state for --wait, 0 for none. An action that takes time is done
+	// when the host has reached the state.
 	done      string
 	waited    admin.State
 	takesTime bool
 }
 
-// add adds the flags, and --wait where the act leads to a state.
+// add adds the flags, and --wait if the action leads to a state.
 func (a *hostAct) add(c *cobra.Command) *cobra.Command {
 	a.flags.Add(c, "history")
 	if a.waited != 0 {
@@ -36,7 +37,7 @@ func (a *hostAct) add(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// run carries an act out.
+// run performs an action.
 func (a *hostAct) run(c *cobra.Command, host string, act actOfHost) error {
 	if within := c.Flag("wait-timeout"); within != nil && within.Changed {
 		if a.within <= 0 {
@@ -53,7 +54,7 @@ func (a *hostAct) run(c *cobra.Command, host string, act actOfHost) error {
 		defer cancel()
 		on := admin.New(box)
 		var id uint64
-		if a.wait { // by its id, since a new host may have the name by then
+		if a.wait { // by id, because a new host may have the name by then
 			h, err := findHost(within, on, host)
 			if err != nil {
 				return cli.EndedBy(within, err)
@@ -76,16 +77,16 @@ func (a *hostAct) run(c *cobra.Command, host string, act actOfHost) error {
 	})
 }
 
-// isDone reports whether the host is known to have come to the state.
+// isDone reports whether the host is known to have reached the state.
 func (a *hostAct) isDone(ctx context.Context, on *admin.Admin, host string) bool {
 	h, err := findHost(ctx, on, host)
 	return err == nil && a.reached(h)
 }
 
-// reached reports whether a host has come to the state.
+// reached reports whether a host has reached the state.
 func (a *hostAct) reached(h *admin.Host) bool { return h.Current.State == a.waited && h.AtTarget() }
 
-// await waits until the host has come to the state, and says what is waited for whenever that changes.
+// await waits until the host has reached the state, and prints the awaited condition whenever it changes.
 func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
 	w := &waiting{frame: a.Frame, on: on}
 	for {
@@ -114,10 +115,10 @@ func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
 	}
 }
 
-// actOfHost is an act with a host, an author and a reason.
+// actOfHost is an action with a host, an author and a reason.
 type actOfHost = func(on *admin.Admin, ctx context.Context, host string, by admin.ChangeInfo) (changed bool, err error)
 
-// simpleAct makes a command of an act.
+// simpleAct returns a command for an action.
 func simpleAct(f *cli.Frame, use string, c *cobra.Command, a *hostAct, act actOfHost) *cobra.Command {
 	a.Frame = f
 	c.Use = use + " HOST"
@@ -163,7 +164,7 @@ serve. A container's pre-stop hook needs no other argument.`,
 	return c
 }
 
-// nameVariable is the variable in which signalbox serve finds the name of a host.
+// nameVariable is the variable from which signalbox serve reads the host name.
 const nameVariable = "SIGNALBOX_NAME"
 
 func newHostUndrain(f *cli.Frame) *cobra.Command {

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// clusterCommands returns the commands about a cluster as a whole and its governor.
+// clusterCommands returns the commands for the whole cluster and its governor.
 func clusterCommands(f *cli.Frame, recovery *cobra.Command) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "cluster",
@@ -27,7 +27,7 @@ a time.`,
 		newClusterPolicy(f), recovery))
 }
 
-// hostName is the name of a host, or a text with the id of an unknown host.
+// hostName returns a host's name, or a text with the id for an unknown host.
 func hostName(c *admin.Cluster, id uint64) string {
 	if h := c.Host(id); h != nil {
 		return h.Name
@@ -80,7 +80,7 @@ func stepCells(s admin.Step) []any {
 	return []any{s.ID, s.Text, s.Age.Round(100 * time.Millisecond), s.Failures, text}
 }
 
-// reasonSection is a table of reasons for which the governor waits.
+// reasonSection returns a table with the reasons why the governor waits.
 func reasonSection(title string, reasons []admin.Reason) operation.Section {
 	rows := cli.Map(reasons, func(r admin.Reason) []any {
 		return []any{r.Text, r.Rule, durationCell(r.Since), durationCell(r.Left)}
@@ -88,7 +88,7 @@ func reasonSection(title string, reasons []admin.Reason) operation.Section {
 	return cli.Section(title, []string{"REASON", "RULE", "SINCE", "UNTIL"}, rows)
 }
 
-// durationCell is a time that may not be known.
+// durationCell formats a duration that may be unknown.
 func durationCell(d time.Duration) string {
 	if d == 0 {
 		return ""
@@ -140,7 +140,7 @@ stopped.`,
 	return c
 }
 
-// askWhy shows what is not well, also where no host governs: then why the governor cannot be asked is the error.
+// askWhy shows what is unhealthy, even without a governor: the error then explains why the governor cannot be asked.
 func askWhy(ctx context.Context, f *cli.Frame, box *client.Client) error {
 	list, err := health.Read(ctx, box)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package hosts has the commands about the hosts of a cluster, the shards, and the governor.
+// Package hosts implements the commands for a cluster's hosts, its shards, and the governor.
 //
-// Commands is the door. act.go has the acts on a host, cluster.go the questions to the governor, and wait.go waits
-// until the governor has nothing left to do. moved.go works on the directory of a host that does not run.
+// Start at Commands. act.go contains the actions on a host, cluster.go the questions to the governor, and wait.go
+// waits until the governor has nothing left to do. moved.go works on a stopped host's directory.
 package hosts
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// Commands returns the commands about hosts, about shards, and about a cluster as a whole. The command that recovers a
-// cluster is made by another room.
+// Commands returns the commands for hosts, for shards, and for a cluster as a whole. Another package creates the
+// recovery command.
 func Commands(f *cli.Frame, recovery *cobra.Command) []*cobra.Command {
 	return []*cobra.Command{hostCommands(f), shardCommands(f), clusterCommands(f, recovery)}
 }
 
-// hostCommands returns the commands about the hosts of a cluster.
+// hostCommands returns the commands for a cluster's hosts.
 func hostCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "host",
@@ -41,8 +41,7 @@ the path /, and are recorded in the audit log: signalbox cluster audit.`,
 		newHostExpel(f), newAdoptDataDir(f)))
 }
 
-// HostView is a host with its replicas. In the answer of the HTTP API for the whole cluster the replicas stand in their
-// shards.
+// HostView is a host with its replicas. In the HTTP API's answer for the whole cluster, replicas are listed by shard.
 type HostView struct {
 	admin.Host
 	AtTarget bool
@@ -50,7 +49,7 @@ type HostView struct {
 	observed bool
 }
 
-// replicaView is a replica with the id of its shard.
+// replicaView is a replica with its shard's id.
 type replicaView struct {
 	Shard uint64
 	Leads bool
@@ -70,7 +69,7 @@ func viewHost(c *admin.Cluster, h *admin.Host) *HostView {
 	return v
 }
 
-// stateText says in a word or two how the host is.
+// stateText describes the host's state in a word or two.
 func (v *HostView) stateText() string {
 	text := v.Current.State.String()
 	if !v.AtTarget {
@@ -82,7 +81,7 @@ func (v *HostView) stateText() string {
 	return text
 }
 
-// counts returns how many shards the host votes in, learns, and leads.
+// counts returns in how many shards the host votes, in how many it is a learner, and how many it leads.
 func (v *HostView) counts() (votes, learns, leads int) {
 	for _, p := range v.Replicas {
 		switch p.Role {
@@ -98,7 +97,7 @@ func (v *HostView) counts() (votes, learns, leads int) {
 	return votes, learns, leads
 }
 
-// aliveText says whether the governor hears the host, a dash if unknown.
+// aliveText reports whether the governor hears the host, a dash if unknown.
 func (v *HostView) aliveText() any {
 	if !v.observed {
 		return ""
@@ -106,10 +105,10 @@ func (v *HostView) aliveText() any {
 	return v.Alive
 }
 
-// sinceText is for how long something has been so.
+// sinceText rounds a duration for display.
 func sinceText(d time.Duration) time.Duration { return d.Round(time.Second) }
 
-// shortIncarnation is as much of an incarnation as is needed to know hosts apart.
+// shortIncarnation returns the part of an incarnation that is enough to distinguish hosts.
 func shortIncarnation(text string) string { return text[:min(8, len(text))] }
 
 func newHostList(f *cli.Frame) *cobra.Command {
@@ -132,7 +131,7 @@ addresses, failure domains and incarnations.`,
 	return c
 }
 
-// clusterReader makes a command that reads the cluster, from the memory of some host with --relaxed.
+// clusterReader returns a command that reads the cluster, from any host's memory with --relaxed.
 func clusterReader(f *cli.Frame, c *cobra.Command,
 	read func(ctx context.Context, box *client.Client, cluster *admin.Cluster, args []string) error) *cobra.Command {
 	relaxed := c.Flags().Bool("relaxed", false, "let any host answer from its memory, also where no majority is left")
@@ -166,8 +165,8 @@ func listHosts(f *cli.Frame, c *admin.Cluster, all bool) error {
 	return rows.End()
 }
 
-// memberOf returns the host that a user names: of several hosts with a name the host that is not expelled, or else the
-// last.
+// memberOf returns the host that a user named. Among several hosts with the same name, it is the one that is not
+// expelled, or else the last.
 func memberOf(c *admin.Cluster, name string) (*admin.Host, error) {
 	if h := cmp.Or(c.HostByName(name), c.Expelled(name)); h != nil {
 		return h, nil
@@ -180,7 +179,7 @@ func memberOf(c *admin.Cluster, name string) (*admin.Host, error) {
 	return nil, cli.Errorf(cli.ExitNotFound, "there is no host %s; signalbox host list shows them", cli.Safe(name))
 }
 
-// findHost asks for the host that a user names.
+// findHost asks the cluster for the host that a user named.
 func findHost(ctx context.Context, on *admin.Admin, name string) (*admin.Host, error) {
 	cluster, err := on.Describe(ctx)
 	if err != nil {
@@ -228,7 +227,7 @@ func showHost(f *cli.Frame, v *HostView) error {
 	return f.Show(v, fields, cli.Section("Replicas", []string{"SHARD", "REPLICA#", "ROLE", "LEADS", "BEHIND"}, rows))
 }
 
-// behindText says how far a replica is behind, with an empty text where the distance is not known.
+// behindText describes how far a replica lags, empty if unknown.
 func behindText(p *admin.Replica) string {
 	switch {
 	case p.SnapshotPercent > 0:
@@ -239,7 +238,7 @@ func behindText(p *admin.Replica) string {
 	return p.Behind.Truncate(time.Millisecond).String()
 }
 
-// shardName is the id of a shard as people know it.
+// shardName returns a shard's user-visible name.
 func shardName(id uint64) string {
 	if id == 0 {
 		return "meta"

@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/server/identity"
 )
 
-// Moved is what was done with a directory, as JSON.
+// Moved is the result of adopting a directory, as JSON.
 type Moved struct {
 	Path     string
 	HostName string
 	Moved    bool
 }
 
-// newAdoptDataDir returns the command that takes a copy of a data directory for the directory.
+// newAdoptDataDir returns the command that adopts a copied data directory.
 func newAdoptDataDir(f *cli.Frame) *cobra.Command {
 	var killed bool
 	c := f.Local(&cobra.Command{

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// newClusterPolicy returns the commands about the policy of the governor.
+// newClusterPolicy returns the commands for the governor's policy.
 func newClusterPolicy(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "policy",
@@ -81,7 +81,7 @@ tolerates no failure, and the command warns.`,
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				on := admin.New(box)
 				p, err := on.SetPolicy(ctx, func(p *admin.Policy) {
-					_ = cli.CopyGiven(c.Flags(), policyFlags(p)) // an error cannot be: the flags are of the same kinds
+					_ = cli.CopyGiven(c.Flags(), policyFlags(p)) // cannot fail: the flags have the same types
 				}, admin.ChangeInfo(flags.By(f)))
 				if err != nil {
 					return err
@@ -109,10 +109,10 @@ func oneReplica(context.Context, *client.Client) (string, error) {
 	return "this leaves each data shard on one host, and a shard is lost with its host", nil
 }
 
-// leastTier is the least number of hosts of a tier of which one may be lost.
+// leastTier is the minimum number of hosts in a tier that tolerates the loss of one.
 const leastTier = 3
 
-// thinTier returns a warning if a tier has too few hosts for the loss of one, or an empty text.
+// thinTier returns a warning if a tier has too few hosts to tolerate the loss of one, or an empty text.
 func thinTier(c *admin.Cluster, tier string) string {
 	n := 0
 	key, value, _ := strings.Cut(tier, "=")
@@ -155,7 +155,7 @@ func (r *replicas) Set(text string) error {
 
 func (*replicas) Type() string { return "NUMBER" }
 
-// policyFlags are flags that change a policy. Without a policy the flags only keep their values.
+// policyFlags returns flags that change a policy. Without a policy, the flags only store their values.
 func policyFlags(to *admin.Policy) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	p := cmp.Or(to, &admin.Policy{})

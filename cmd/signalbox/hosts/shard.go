@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// shardCommands returns the commands about shards.
+// shardCommands returns the commands for shards.
 func shardCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "shard",
@@ -37,7 +37,7 @@ func rolesText(c *admin.Cluster, s *admin.Shard, role admin.Role) string {
 	return strings.Join(names, ",")
 }
 
-// stateText says how a shard is that the governor observes.
+// stateText describes the state of a shard that the governor observes.
 func stateText(s *admin.Shard) string {
 	switch {
 	case s.Tolerated < 0:
@@ -108,7 +108,7 @@ and a voter of the shard. The governor tries for a minute. SHARD is a number, or
 	return c
 }
 
-// shardOf reads a shard as users name it.
+// shardOf parses a shard's user-visible name.
 func shardOf(text string) (uint64, error) {
 	if text == "meta" {
 		return 0, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// newClusterStep returns the commands about the open steps of the governor.
+// newClusterStep returns the commands for the governor's open steps.
 func newClusterStep(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "step",

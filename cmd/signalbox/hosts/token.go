@@ -20,7 +20,7 @@ type newJoinToken struct {
 	Text string
 }
 
-// newHostToken returns the commands about join tokens.
+// newHostToken returns the commands for join tokens.
 func newHostToken(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "join-token",

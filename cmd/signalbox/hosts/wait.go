@@ -14,22 +14,23 @@ import (
 )
 
 const (
-	// lookEvery is the pause between two questions to the governor, and lookWithin how long an answer may take until
-	// the wait says that there is no answer.
+	// lookEvery is the pause between two questions to the governor. lookWithin is the time after which a missing
+	// answer is reported.
 	lookEvery, lookWithin = 300 * time.Millisecond, 3 * time.Second
-	// restFor is for how long nothing must be left to do until all is done: a host that died is not missed at once.
+	// restFor is how long nothing must be left to do before the wait is over, because a failed host is not detected
+	// immediately.
 	restFor = 2500 * time.Millisecond
 )
 
-// waiting is a wait for the governor. Each thing for which the governor waits is said once, on a line.
+// waiting is a wait for the governor. Each thing that the governor waits for is printed once, on one line.
 type waiting struct {
 	frame *cli.Frame
 	on    *admin.Admin
-	said  map[string]bool // what was waited for at the last look
+	said  map[string]bool // what was waited for at the last check
 }
 
-// untilDone waits until nothing is open and nothing is due, and shows the result. Reasons about hosts that are to stay
-// away do not count.
+// untilDone waits until nothing is open or due, and shows the result. Reasons about hosts that should stay offline do
+// not count.
 func (w *waiting) untilDone(ctx context.Context, except []string) error {
 	stayAway, err := w.subjectsOf(ctx, except)
 	if err != nil {
@@ -59,7 +60,7 @@ func (w *waiting) untilDone(ctx context.Context, except []string) error {
 	}
 }
 
-// subjectsOf returns the words of reasons for hosts.
+// subjectsOf returns the words that reasons use for hosts.
 func (w *waiting) subjectsOf(ctx context.Context, names []string) (subjects []string, err error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -77,7 +78,7 @@ func (w *waiting) subjectsOf(ctx context.Context, names []string) (subjects []st
 	return subjects, err
 }
 
-// look asks the governor for the reasons to wait. The answer is nil where no governor answers, and look says so.
+// look asks the governor for its reasons to wait. The answer is nil if no governor answers, and look prints that.
 func (w *waiting) look(ctx context.Context) (*admin.Why, error) {
 	within, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
@@ -89,10 +90,10 @@ func (w *waiting) look(ctx context.Context) (*admin.Why, error) {
 	return nil, nil
 }
 
-// waitedFor is a thing for which the governor waits: a key that finds the thing again at the next look, and the text.
+// waitedFor is something that the governor waits for: a key that identifies it at the next check, and the text.
 type waitedFor struct{ key, text string }
 
-// say says what the governor waits for, as far as the last look did not find it.
+// say prints what the governor waits for, except what the last check found already.
 func (w *waiting) say(why *admin.Why) {
 	var list []waitedFor
 	for _, s := range why.Steps {
@@ -104,7 +105,7 @@ func (w *waiting) say(why *admin.Why) {
 	}
 	for _, r := range why.Reasons {
 		if r.Code == admin.CodeOccupied || r.Rule == admin.RuleLeaders {
-			continue // the step in the way is said, and leaderships do not count
+			continue // the blocking step is printed, and leadership is ignored
 		}
 		key := r.Code + " " + strings.Join(r.Subjects, " ")
 		if r.Code == admin.CodeDue {
@@ -126,7 +127,7 @@ func (w *waiting) sayAll(list []waitedFor) {
 	w.said = now
 }
 
-// times says since when something is so, and when it ends or begins by itself, as far as that is known.
+// times formats since when something is true, and when it ends or begins without intervention, as far as known.
 func times(since, left time.Duration) string {
 	var parts []string
 	if since >= 100*time.Millisecond {

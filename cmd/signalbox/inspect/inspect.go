@@ -1,4 +1,4 @@
-// Package inspect has the command that shows the content of a data directory.
+// Package inspect implements the command that shows a data directory's content.
 package inspect
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/server/identity"
 )
 
-// Command returns the command that shows the content of a data directory.
+// Command returns the command that shows a data directory's content.
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Local(&cobra.Command{
 		Use:   "inspect DIR",
@@ -69,7 +69,7 @@ type Object struct {
 	Problems  []inspectedObject
 }
 
-// memberObject is a host that the cluster began with.
+// memberObject is one of the cluster's initial hosts.
 type memberObject struct {
 	ID          uint64
 	Name        string
@@ -77,8 +77,8 @@ type memberObject struct {
 	Incarnation string
 }
 
-// replicaObject is the log of a replica: the entries behind the newest snapshot. A log with a last entry below the
-// first has no entries.
+// replicaObject is a replica's log: the entries after the newest snapshot. A log whose last entry is below the first
+// has no entries.
 type replicaObject struct {
 	Shard      uint64
 	Host       uint64
@@ -99,13 +99,13 @@ type snapshotObject struct {
 	Newest bool
 }
 
-// inspectedObject is a file that is damaged or missing.
+// inspectedObject is a damaged or missing file.
 type inspectedObject struct {
 	Path    string
 	Problem string
 }
 
-// inspect shows the content of a directory.
+// inspect shows a directory's content.
 func inspect(f *cli.Frame, path string) error {
 	d, err := datadir.Open(path)
 	if err != nil {
@@ -174,12 +174,12 @@ func readLog(d *datadir.Directory, o *Object) error {
 	return nil
 }
 
-// HasProblem reports whether something is wrong with a file.
+// HasProblem reports whether a file has a problem.
 func (o *Object) HasProblem(path string) bool {
 	return slices.ContainsFunc(o.Problems, func(p inspectedObject) bool { return p.Path == path })
 }
 
-// readContents reads the newest snapshot of each shard.
+// readContents reads each shard's newest snapshot.
 func readContents(f *cli.Frame, d *datadir.Directory, o *Object) {
 	var content datadir.Content
 	bar := cli.NewProgress(f)

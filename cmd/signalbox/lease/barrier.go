@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
 )
 
-// The variables in the environment of a command behind a barrier, beside the variables of all commands.
+// Environment variables for a command behind a barrier, in addition to those for all commands.
 const (
 	barrierVariable = "SIGNALBOX_BARRIER"
 	partyVariable   = "SIGNALBOX_PARTY"
@@ -29,7 +29,7 @@ type barrierCommand struct {
 	bounded bool
 }
 
-// newBarrier returns the command barrier, which runs a command together with further processes.
+// newBarrier returns the command barrier, which runs a command together with other processes.
 func newBarrier(f *cli.Frame) *cobra.Command {
 	b := &barrierCommand{leaseRunner: leaseRunner{Runner: runner.Runner{Frame: f}}}
 	c := &cobra.Command{
@@ -64,7 +64,7 @@ not exist; 64 the command line is wrong. signalbox help exit-codes lists the oth
 
   # the first of them does what is to be done once
   signalbox barrier /prod migration --parties 3 -- sh -c '[ $SIGNALBOX_PARTY != 0 ] || ./announce.sh'`,
-		DisableFlagsInUseLine: true, // the flags stand before the --
+		DisableFlagsInUseLine: true, // the flags precede the --
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := b.prepare(c, args); err != nil {
 				return err
@@ -123,12 +123,12 @@ func (b *barrierCommand) enter(ctx context.Context, x *barrier.Barrier) (*barrie
 	return e, cli.EndedBy(ctx, err)
 }
 
-// leave waits until the commands of all have ended, or a signal comes.
+// leave waits until all parties' commands have ended, or a signal arrives.
 func (b *barrierCommand) leave(ctx context.Context, e *barrier.Entry) error {
 	if ctx.Err() != nil {
 		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
-		_ = e.Leave(bye) // the leaving goes on without the program
+		_ = e.Leave(bye) // leaving continues without the program
 		return nil
 	}
 	err := e.Leave(ctx)

@@ -1,7 +1,7 @@
-// Package lease has the commands that run another command under a lease: lock, elect and barrier.
+// Package lease implements the commands that run another command under a lease: lock, elect and barrier.
 //
-// Commands is the door. runner.go has what the three share: a session, the environment of the command, and the end of
-// the lease. Package child says when and how a command is ended whose lease is lost.
+// Start at Commands. runner.go contains what the three share: a session, the command's environment, and the lease's
+// end. Package child decides when and how to end a command whose lease is lost.
 package lease
 
 import (

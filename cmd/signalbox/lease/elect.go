@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// A candidate rests before the next try after a command that ended soon after its begin. So a command that cannot
-	// work does not make the cluster busy, and further candidates come first.
+	// A candidate pauses before the next attempt if its command ended soon after it began. So a command that cannot
+	// work does not load the cluster, and other candidates come first.
 	electRest     = 100 * time.Millisecond
 	electLongRest = time.Second
 	electSoon     = 10 * time.Second
@@ -33,7 +33,7 @@ type electCommand struct {
 	follow  bool
 }
 
-// newElect returns the command elect, which runs a command on the leader of many machines.
+// newElect returns the command elect, which runs a command on the leader among many machines.
 func newElect(f *cli.Frame) *cobra.Command {
 	e := &electCommand{leaseRunner: leaseRunner{Runner: runner.Runner{Frame: f}}}
 	c := &cobra.Command{
@@ -69,7 +69,7 @@ others.`,
   # who leads, and who comes after
   signalbox elect /prod scheduler --observe
   signalbox elect /prod scheduler --observe --follow -o json`,
-		DisableFlagsInUseLine: true, // the flags stand before the --
+		DisableFlagsInUseLine: true, // the flags precede the --
 		RunE: func(c *cobra.Command, args []string) error {
 			if e.follow && !e.observe {
 				return cli.Errorf(cli.ExitUsage, "--follow goes with --observe; %s --help shows how", c.CommandPath())
@@ -112,8 +112,8 @@ func (e *electCommand) elect(ctx context.Context, s *client.Session) error {
 	}
 }
 
-// term waits for the lead, and runs the command while it has it. Where over is true, the error, or success, ends the
-// contending; ran is how long the command ran, without the time in the queue.
+// term waits for leadership, and runs the command while leadership lasts. If over is true, the error, or success,
+// ends the contending; ran is how long the command ran, without the time in the queue.
 func (e *electCommand) term(ctx context.Context, s *client.Session) (ran time.Duration, over bool, err error) {
 	lease, err := e.contend(ctx, s)
 	if err != nil {
@@ -143,7 +143,7 @@ func (e *electCommand) term(ctx context.Context, s *client.Session) (ran time.Du
 	return ran, false, nil
 }
 
-// contend waits for the lead.
+// contend waits for leadership.
 func (e *electCommand) contend(ctx context.Context, s *client.Session) (*client.Lease, error) {
 	defer child.StopIdly()()
 	lease, err := s.Semaphore(e.name, client.Limit(1)).Acquire(ctx, client.Data([]byte(e.data)))
@@ -153,7 +153,7 @@ func (e *electCommand) contend(ctx context.Context, s *client.Session) (*client.
 	return lease, e.fit(ctx, s, lease)
 }
 
-// fit refuses a semaphore that was made for something else: with a larger limit several would lead.
+// fit refuses a semaphore that was created for another purpose: with a larger limit, several candidates would lead.
 func (e *electCommand) fit(ctx context.Context, s *client.Session, lease *client.Lease) error {
 	d, err := s.Semaphore(e.name).Describe(ctx)
 	if err == nil && d.Limit != 1 {
@@ -163,12 +163,12 @@ func (e *electCommand) fit(ctx context.Context, s *client.Session, lease *client
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
-		_ = lease.Release(ctx) // the release goes on without the program
+		_ = lease.Release(ctx) // the release continues without the program
 	}
 	return err
 }
 
-// failed reports whether a try to lead that failed ends the contending. Outages and lost sessions do not.
+// failed reports whether a failed attempt to lead ends the contending. Outages and lost sessions do not.
 func (e *electCommand) failed(ctx context.Context, s *client.Session, err error) (over bool, _ error) {
 	if ctx.Err() != nil {
 		return true, cli.OrInterrupted(ctx, err)

@@ -86,7 +86,7 @@ signalbox help exit-codes lists the others.`,
 
   # what the command is told
   signalbox lock /demo job -- sh -c 'echo my token is $SIGNALBOX_FENCE'`,
-		DisableFlagsInUseLine: true, // the flags stand before the --
+		DisableFlagsInUseLine: true, // the flags precede the --
 		RunE: func(c *cobra.Command, args []string) error {
 			given := c.Flags().Changed
 			l.counted, l.limited, l.bounded = given("count"), given("limit"), given("wait")
@@ -109,7 +109,7 @@ signalbox help exit-codes lists the others.`,
 	return f.Command(c)
 }
 
-// check refuses flags that do not go together.
+// check refuses incompatible flags.
 func (l *lockCommand) check() error {
 	switch {
 	case l.shared && (l.limited || l.counted):
@@ -142,7 +142,7 @@ func (l *lockCommand) lock(ctx context.Context, s *client.Session) error {
 	return runner.StatusOf(out)
 }
 
-// acquire takes the lock.
+// acquire acquires the lock.
 func (l *lockCommand) acquire(ctx context.Context, s *client.Session) (lease *client.Lease, err error) {
 	acquire, try := s.Ephemeral(l.name).Acquire, s.Ephemeral(l.name).TryAcquire
 	count := uint64(client.All)
@@ -171,7 +171,7 @@ func (l *lockCommand) acquire(ctx context.Context, s *client.Session) (lease *cl
 	return acquire(ctx, options...)
 }
 
-// explain adds to the error of a failed acquire what the user can do.
+// explain adds to a failed acquire's error what the user can do.
 func (l *lockCommand) explain(err error) error {
 	var end *client.SessionEnd
 	switch {

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// releaseTime bounds how long the end of a command waits for the cluster to take a lease back, which goes
-	// on by itself, or by the session's timeout.
+	// releaseTime is how long a command's end waits for the cluster to release a lease. Otherwise the release
+	// completes in the background, or by the session timeout.
 	releaseTime = time.Second
 	// maxSessionTimeout is the longest session timeout.
 	maxSessionTimeout = 30 * time.Minute
 )
 
-// The variables in the environment of a command under a lease.
+// Environment variables for a command under a lease.
 const (
 	lockVariable     = "SIGNALBOX_LOCK"
 	electionVariable = "SIGNALBOX_ELECTION"
@@ -34,13 +34,13 @@ const (
 	countVariable    = "SIGNALBOX_COUNT"
 )
 
-// leaseRunner runs a command under a lease: what lock and elect have in common.
+// leaseRunner runs a command under a lease. It is shared by lock and elect.
 type leaseRunner struct {
 	runner.Runner
 	timeout   time.Duration
 	killAfter time.Duration
 	data      string
-	create    bool // the node, if it does not exist
+	create    bool // create the node if it does not exist
 
 	path, name string // set for the run
 }
@@ -58,8 +58,8 @@ func (r *leaseRunner) addFlags(c *cobra.Command) {
 	r.AddQuiet(c)
 }
 
-// prepare checks everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and
-// COMMAND with its own.
+// prepare checks everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and COMMAND
+// with its arguments.
 func (r *leaseRunner) prepare(c *cobra.Command, args []string) error {
 	if err := r.TakeCommand(c, args, "PATH", "NAME"); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (r *leaseRunner) open(ctx context.Context, box *client.Client, kind string,
 	return s, cli.EndedBy(ctx, err)
 }
 
-// run runs the command under a lease, and gives the lease back.
+// run runs the command under a lease, and releases the lease.
 func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outcome, error) {
 	cmd := r.Cmd(
 		runner.NodeVariable+"="+r.path,
@@ -131,17 +131,17 @@ func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outco
 		OnChange: r.onChange()}.Run(cmd, r.Signals)
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
-	_ = lease.Release(ctx) // the command is over, whatever comes of this
+	_ = lease.Release(ctx) // the command is over, whatever the result
 	return out, r.NotRun(err)
 }
 
-// onChange returns a function that says what has happened to the command.
+// onChange returns a function that prints what has happened to the command.
 func (r *leaseRunner) onChange() func(child.Change) {
 	suspended := ": continue both within %v, or the lease is lost and the command is killed"
 	return r.OnChange(fmt.Sprintf(suspended, r.timeout), ", and the lease is kept")
 }
 
-// lossOf says how a command ended after the loss of its lease.
+// lossOf describes how a command ended after its lease was lost.
 func lossOf(what string, out child.Outcome) error {
 	end := "the command was told to end, and did so"
 	switch {

@@ -1,4 +1,4 @@
-// Package node has the commands for nodes and their configs. Start at Command.
+// Package node implements the commands for nodes and their configs. Start at Command.
 package node
 
 import (
@@ -26,7 +26,7 @@ reads behave. Use few nodes, for example one per application.`,
 	}, newCreate(f), newDescribe(f), newAlter(f), newList(f)))
 }
 
-// orDefault is a part of a config as tables show it.
+// orDefault formats a config field for tables.
 func orDefault[T comparable](value, fallback T) string {
 	var unset T
 	if value == unset {
@@ -35,7 +35,7 @@ func orDefault[T comparable](value, fallback T) string {
 	return fmt.Sprint(value)
 }
 
-// printNode prints a node that was read or changed, and passes an error on.
+// printNode prints a node that was read or changed, and passes on an error.
 func printNode(f *cli.Frame, n *client.NodeInfo, err error) error {
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func printNode(f *cli.Frame, n *client.NodeInfo, err error) error {
 		"longest wait", longestWait(n.Config.LongWaitThreshold)))
 }
 
-// longestWait is how long anybody may wait before that is a health issue.
+// longestWait formats the wait time above which a wait is a health issue.
 func longestWait(d time.Duration) string {
 	if d <= 0 {
 		return "not bounded"
@@ -59,7 +59,7 @@ func longestWait(d time.Duration) string {
 	return d.String()
 }
 
-// The defaults of hosts for the parts of a config that are not given.
+// The hosts' defaults for config fields that are not given.
 const (
 	defaultSelfCheck = meta.DefaultSelfCheckPeriodMillis * time.Millisecond
 	defaultGrace     = meta.DefaultSessionGracePeriodMillis * time.Millisecond
@@ -102,7 +102,7 @@ func (n *nodeFlags) add(c *cobra.Command) {
 		cobra.ShellCompDirectiveNoFileComp))
 }
 
-// config returns the config in the flags; a flag that is not given is zero.
+// config returns the config from the flags; a flag that is not given is zero.
 func (n *nodeFlags) config() (config client.NodeConfig, err error) {
 	config.SelfCheckPeriod, config.SessionGracePeriod = n.selfCheck, n.grace
 	config.QuotaObjects, config.QuotaBytes, config.LongWaitThreshold = n.objects, uint64(n.bytes), n.wait

@@ -1,4 +1,4 @@
-// Package optable makes a command from each command entry in the table of plain operations. Start at Add. A row of
+// Package optable creates a command from each command entry in the table of plain operations. Start at Add. A row in
 // package operation declares the whole command: arguments, flags, help, and the table or fields to show.
 package optable
 
@@ -20,33 +20,33 @@ import (
 	"github.com/signalbox/signalbox/internal/apijson"
 )
 
-// face is a command of the table of plain operations, with the request that the command line fills.
+// face is a command in the table of plain operations, with the request that the command line fills.
 type face struct {
 	*cli.Frame
 	*operation.Face
 	of      *operation.Operation
 	request any // a pointer
 	members []requestField
-	// name, args and flags are the words of Use.
+	// name, args and flags are the words in Use.
 	name, args, flags []string
-	texts             map[*requestField]*string // of flags for data
-	given             map[string]func()         // of flags for pointers: sets what the command line names
+	texts             map[*requestField]*string // data flags
+	given             map[string]func()         // pointer flags: each function sets the field given on the command line
 	said              cli.ActFlags
 }
 
-// requestField is a field of the request.
+// requestField is a field in the request.
 type requestField struct {
 	apijson.Field
 	tags  reflect.StructTag
 	value reflect.Value
 }
 
-// Add adds the commands that the table of plain operations has, below the groups that are there.
+// Add adds the commands from the table of plain operations to existing groups.
 func Add(frame *cli.Frame, root *cobra.Command) {
 	for _, f := range allFaces(frame) {
 		group, _, err := root.Find(f.name[:len(f.name)-1])
 		if err != nil {
-			panic(f.Use + ": " + err.Error()) // tests make all commands
+			panic(f.Use + ": " + err.Error()) // tests create all commands
 		}
 		group.AddCommand(f.command())
 	}
@@ -85,22 +85,22 @@ func newFace(frame *cli.Frame, of *operation.Operation, as *operation.Face) *fac
 	return f
 }
 
-// member finds the field with a name in JSON, nil where the request has no such field.
+// member finds the field with a JSON name, nil if the request has no such field.
 func (f *face) member(name string) *requestField {
 	return cli.Find(f.members, func(m *requestField) bool { return m.Name == name })
 }
 
-// tagged finds the field with a word in a tag, or else with the word for a name in JSON.
+// tagged finds the field with a word in a tag, or else the field whose JSON name matches the word.
 func (f *face) tagged(tag, word string) *requestField {
 	found := cmp.Or(cli.Find(f.members, func(m *requestField) bool { return m.tags.Get(tag) == word }),
 		f.member(strings.ReplaceAll(strings.ToLower(word), "-", "_")))
 	if found == nil {
-		panic(fmt.Sprintf("%s: the request has no field for %s", f.Use, word)) // tests make all commands
+		panic(fmt.Sprintf("%s: the request has no field for %s", f.Use, word)) // tests create all commands
 	}
 	return found
 }
 
-// command makes the command.
+// command creates the command.
 func (f *face) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   cmp.Or(f.Form, strings.Join(append(f.name[len(f.name)-1:], f.args...), " ")),

@@ -46,7 +46,7 @@ func findMember(ctx context.Context, p *process.Process, text string) (*process.
 	if err != nil {
 		return nil, err
 	}
-	id, _ := strconv.ParseUint(text, 10, 64) // 0 for a text that is no number; no member has the id 0
+	id, _ := strconv.ParseUint(text, 10, 64) // 0 for a text that is not a number; no member has id 0
 	var named []*process.MemberState
 	for i := range members {
 		m := &members[i]

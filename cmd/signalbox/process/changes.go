@@ -9,19 +9,19 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// SameAs reports whether nothing but ages is other.
+// SameAs reports whether only ages differ.
 func (v *view) SameAs(other *view) bool {
 	return v.Revision == other.Revision && v.Exists == other.Exists && v.Phase == other.Phase &&
 		slices.EqualFunc(v.Reasons, other.Reasons, sameStop)
 }
 
-// sameStop reports whether two reasons differ in ages alone.
+// sameStop reports whether two reasons differ only in ages.
 func sameStop(r, other process.BlockReason) bool {
 	return r.Code == other.Code && r.Epoch == other.Epoch && r.Exchange == other.Exchange && r.Late == other.Late &&
 		r.Waiting == other.Waiting
 }
 
-// Changes says what has changed in a process since before, a line for each change; before is nil at first.
+// Changes describes what has changed in a process since before, one line per change; before is nil at first.
 func (v *view) Changes(before *view) []string {
 	c := changes{}
 	if !v.Exists {
@@ -52,15 +52,15 @@ func (v *view) Changes(before *view) []string {
 	return c.Text
 }
 
-// alarming reports whether a reason is one that time alone does not do away with.
+// alarming reports whether time alone does not resolve a reason.
 func alarming(r *process.BlockReason) bool { return r.Late || r.Blocked }
 
-// sameAct reports whether two records are of a single act.
+// sameAct reports whether two records describe the same action.
 func sameAct(a, other *process.ActionRecord) bool {
 	return a.At.Time == other.At.Time && a.Kind == other.Kind && a.By.Author == other.By.Author
 }
 
-// membership says who has joined and left.
+// membership describes who has joined and left.
 func (c *changes) membership(before, now *view) {
 	for i := range before.Members {
 		if m := &before.Members[i]; now.member(m.ID) == nil {
@@ -79,7 +79,7 @@ func (c *changes) membership(before, now *view) {
 	}
 }
 
-// round says how the last epochs have gone on. At first what came of epochs before the last is left out.
+// round describes the progress of the last epochs. At first, results before the last epoch are omitted.
 func (c *changes) round(before, now *view) {
 	another := now.Epoch != before.Epoch
 	complete := func(from, below uint64) {
@@ -102,10 +102,10 @@ func (c *changes) round(before, now *view) {
 	}
 }
 
-// result returns the result of an epoch, nil for an epoch without a result.
+// result returns an epoch's result, nil if there is none.
 func (v *view) result(epoch uint64) *process.Result {
 	return cli.Find(v.Results, func(r *process.Result) bool { return r.Epoch == epoch })
 }
 
-// changes gathers lines.
+// changes collects lines.
 type changes struct{ liveview.Lines }

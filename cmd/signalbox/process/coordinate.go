@@ -19,7 +19,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
 )
 
-// coordinate runs the command that coordinates a round, and carries out the lines that the command prints.
+// coordinate runs the command that coordinates a round, and executes the lines that the command prints.
 func (c *runCommand) coordinate(ctx context.Context, r *process.Round) (any, error) {
 	if c.on.coordinate == "" {
 		process.Yield(ctx, func() { <-ctx.Done() })
@@ -45,20 +45,20 @@ func (c *runCommand) coordinate(ctx context.Context, r *process.Round) (any, err
 	return d.result, nil
 }
 
-// dialogue is what the command of a coordinator and the members of its round say.
+// dialogue is the exchange between a coordinator's command and the members in its round.
 type dialogue struct {
 	command *runCommand
 	round   *process.Round
-	in, out *os.File // input and output of the command
-	says    *os.File // the ends for the program
+	in, out *os.File // the command's input and output
+	says    *os.File // the program's ends
 	hears   *os.File
-	ended   atomic.Bool   // the command has
-	over    chan struct{} // closed when all that the command said was done
+	ended   atomic.Bool   // the command has ended
+	over    chan struct{} // closed when all of the command's lines were executed
 	result  []byte
-	err     error // why the rest was not done
+	err     error // why the rest was not executed
 
 	mu      sync.Mutex
-	replies bytes.Buffer // that the command has not got
+	replies bytes.Buffer // not yet passed to the command
 	wake    chan struct{}
 }
 
@@ -77,7 +77,7 @@ func newDialogue(c *runCommand, r *process.Round) (*dialogue, error) {
 	return d, nil
 }
 
-// follow carries out each line of the command, until the output ends. Where a line cannot be carried out, stop ends the
+// follow executes each line from the command, until the output ends. If a line cannot be executed, stop ends the
 // command.
 func (d *dialogue) follow(ctx context.Context, stop context.CancelCauseFunc) {
 	defer close(d.over)
@@ -100,11 +100,11 @@ func (d *dialogue) follow(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// readNoLonger bounds how long follow reads after the end of a command, since processes that the command started may
-// keep the output open.
+// readNoLonger limits how long follow reads after the command has ended, because its child processes may keep the
+// output open.
 func (d *dialogue) readNoLonger() { _ = d.says.SetReadDeadline(time.Now().Add(runner.OutputDelay)) }
 
-// do carries out a line.
+// do executes a line.
 func (d *dialogue) do(ctx context.Context, line string) error {
 	verb, text, _ := strings.Cut(line, " ")
 	switch verb {
@@ -140,7 +140,7 @@ func (d *dialogue) find(ctx context.Context, name string) (uint64, error) {
 	return 0, fmt.Errorf("the command asks %s, and there is no such member", cli.Safe(name))
 }
 
-// ask sends a request, and gives the command the replies. The error says that the round does not go on.
+// ask sends a request, and passes the replies to the command. An error means that the round cannot continue.
 func (d *dialogue) ask(ctx context.Context, text string, options ...process.SendOption) error {
 	replies, err := d.round.Broadcast(ctx, []byte(text), options...)
 	end := "ok"
@@ -165,7 +165,7 @@ func (d *dialogue) ask(ctx context.Context, text string, options ...process.Send
 	return nil
 }
 
-// say gives the command a line, once it reads.
+// say passes a line to the command when it reads.
 func (d *dialogue) say(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -176,7 +176,7 @@ func (d *dialogue) say(format string, args ...any) {
 	}
 }
 
-// pass passes lines to the command, until it has ended: a command need not read them.
+// pass passes lines to the command until it has ended: a command need not read them.
 func (d *dialogue) pass() {
 	defer d.hears.Close()
 	for range d.wake {
@@ -190,7 +190,7 @@ func (d *dialogue) pass() {
 	}
 }
 
-// end does what the command said last, after it has ended, and returns why something was not done.
+// end executes the command's last lines after it has ended, and returns why something was not done.
 func (d *dialogue) end(ctx context.Context) error {
 	d.out.Close()
 	d.ended.Store(true)

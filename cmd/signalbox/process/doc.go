@@ -1,8 +1,8 @@
-// Package process has the commands about coordination processes.
+// Package process implements the commands for coordination processes.
 //
-// Command is the door. page.go and changes.go show a process to people, as a page and as lines of changes; status.go
-// joins both into the form that package liveview shows. run.go is a member that runs commands of the user,
-// coordinate.go the dialogue of a member that coordinates, and send.go a single request from outside.
+// Start at Command. page.go and changes.go show a process, as a page and as lines about changes; status.go combines
+// both into the form that package liveview shows. run.go is a member that runs the user's commands, coordinate.go the
+// dialogue of a coordinating member, and send.go a single request from outside.
 package process
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// Command returns the commands about coordination processes.
+// Command returns the commands for coordination processes.
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "process",

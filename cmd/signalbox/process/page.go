@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// The states of members.
+// Member states.
 const (
 	memberWaits     = "waits" // for the next epoch
 	memberPreparing = "preparing"
@@ -22,7 +22,7 @@ const (
 	memberCompleted = "completed"
 )
 
-// The roles of members.
+// Member roles.
 const (
 	roleCoordinator = "coordinator"
 	roleCandidate   = "candidate"
@@ -30,19 +30,19 @@ const (
 )
 
 const (
-	// membersShown is how many members a page has, and resultsShown how many results.
+	// membersShown is the number of members on a page, and resultsShown the number of results.
 	membersShown = 20
 	resultsShown = 3
 )
 
-// view is a process as people see the state some time after the read. In JSON only the state is printed.
+// view is a process in display form, some time after the read. In JSON, only the state is printed.
 type view struct {
 	*process.State
 	liveview.Ages
 	path, name string
 }
 
-// state says in words how a member is.
+// state describes a member's state.
 func (v *view) state(m *process.MemberState) string {
 	switch {
 	case !m.Of:
@@ -63,7 +63,7 @@ func (v *view) ready(m *process.MemberState) bool {
 	return state == memberPrepared || state == memberCompleted
 }
 
-// role is the part of a member in the epoch.
+// role returns the member's role in the epoch.
 func (v *view) role(m *process.MemberState) string {
 	switch {
 	case m.Of && m.ID == v.Coordinator:
@@ -74,12 +74,12 @@ func (v *view) role(m *process.MemberState) string {
 	return roleCandidate
 }
 
-// phaseColours are those of the phases.
+// phaseColours maps phases to colours.
 var phaseColours = map[process.Phase]cli.Colour{
 	process.Forming: cli.Yellow, process.Preparing: cli.Yellow, process.Running: cli.Green, process.Complete: cli.Green,
 }
 
-// Page is a process for people. Long lines are broken where columns is not 0.
+// Page formats a process for display. Long lines are broken if columns is not 0.
 func (v *view) Page(f *cli.Frame, columns int) string {
 	if !v.Exists {
 		return fmt.Sprintf("process %s in %s does not exist\n", cli.Safe(v.name), cli.Safe(v.path))
@@ -106,10 +106,10 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 	return b.String()
 }
 
-// hostTime finds how long something has been so, or until when, as hosts say it.
+// hostTime matches durations in host messages: how long something has lasted, or until when.
 var hostTime = regexp.MustCompile(`\b(for|in) ([0-9]+h[0-9]+m|[0-9m.]+s)\b`)
 
-// stopText is the reason of a round that stands still, in words.
+// stopText describes the reason why a round is stalled.
 func stopText(a liveview.Ages, r *process.BlockReason) string {
 	return hostTime.ReplaceAllStringFunc(r.Text, func(said string) string {
 		switch {
@@ -122,7 +122,7 @@ func stopText(a liveview.Ages, r *process.BlockReason) string {
 	})
 }
 
-// epochText names the epoch and the member that coordinates the epoch.
+// epochText names the epoch and its coordinating member.
 func (v *view) epochText() string {
 	text := "no epoch yet"
 	switch {
@@ -138,12 +138,12 @@ func (v *view) epochText() string {
 	return text
 }
 
-// member returns a member, nil for a member that has gone.
+// member returns a member, nil for a member that has left.
 func (v *view) member(id uint64) *process.MemberState {
 	return cli.Find(v.Members, func(m *process.MemberState) bool { return m.ID == id })
 }
 
-// memberText is a member as people read it.
+// memberText formats a member for display.
 func (v *view) memberText(id uint64) string {
 	if m := v.member(id); m != nil {
 		return fmt.Sprintf("%s (%d)", m.Name, m.ID)
@@ -151,7 +151,7 @@ func (v *view) memberText(id uint64) string {
 	return fmt.Sprintf("member %d, which has left", id)
 }
 
-// memberTable has a line for each member, or for as many as a page has room for.
+// memberTable returns a line for each member, up to the page limit.
 func (v *view) memberTable(f *cli.Frame) string {
 	rows := memberRows(f)
 	shown := v.membersFirst()
@@ -165,8 +165,7 @@ func (v *view) memberTable(f *cli.Frame) string {
 	return text
 }
 
-// membersFirst are as many members as a page has room for, in their order. Members that are not ready go before the
-// rest.
+// membersFirst returns as many members as the page shows, in order. Members that are not ready come first.
 func (v *view) membersFirst() []*process.MemberState {
 	var shown, ready []*process.MemberState
 	for i := range v.Members {
@@ -187,13 +186,13 @@ func memberRows(f *cli.Frame) *cli.Rows {
 		"+ATTRIBUTES")
 }
 
-// cells are those of a member in a table of members.
+// cells returns a member's cells in a member table.
 func (v *view) cells(m *process.MemberState) []any {
 	return []any{m.Name, m.ID, v.role(m), v.state(m), m.Unread, v.Ago(m.Joined), operation.OrNothing(m.Prepared),
 		operation.OrNothing(m.Completed), m.SessionID, m.Attributes}
 }
 
-// lastResults has a line for each of the newest results.
+// lastResults returns a line for each of the newest results.
 func (v *view) lastResults() []string {
 	var lines []string
 	for i := len(v.Results) - 1; i >= 0 && len(lines) < resultsShown; i-- {
@@ -204,7 +203,7 @@ func (v *view) lastResults() []string {
 	return lines
 }
 
-// actLine is an act as people read it.
+// actLine formats an action for display.
 func actLine(a *process.ActionRecord) string {
 	var b strings.Builder
 	b.WriteString(a.Kind.String())

@@ -54,7 +54,7 @@ inbox items they have not acknowledged. signalbox session show shows a member's 
 	})
 }
 
-// lastEpoch is the word for the epoch that was completed last.
+// lastEpoch is the word for the most recently completed epoch.
 const lastEpoch = "last"
 
 // WholeResult is a result with its data.
@@ -107,7 +107,7 @@ gets escapes for unprintable bytes. If the result is no longer kept the exit cod
 	return c
 }
 
-// printResult prints the result of an epoch.
+// printResult prints an epoch's result.
 func printResult(f *cli.Frame, results []process.Result, epoch string) error {
 	if epoch == lastEpoch && len(results) > 0 {
 		return f.Raw(results[len(results)-1].Bytes())
@@ -124,7 +124,7 @@ func printResult(f *cli.Frame, results []process.Result, epoch string) error {
 		"there are", epoch)
 }
 
-// watchResults prints results as they come.
+// watchResults prints results as they arrive.
 func watchResults(f *cli.Frame, c *cobra.Command, path, name string) error {
 	return cli.Print(f, c, func(ctx context.Context, box *client.Client) iter.Seq2[*process.Result, error] {
 		return process.New(box, path, name).WatchResults(ctx)

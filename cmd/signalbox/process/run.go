@@ -20,7 +20,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// The variables in the environment of a command of a process, beside the variable of the node.
+// Environment variables for a process command, in addition to the node variable.
 const (
 	processVariable     = "SIGNALBOX_PROCESS"
 	epochVariable       = "SIGNALBOX_EPOCH"
@@ -35,11 +35,11 @@ type runCommand struct {
 	member     string
 	attributes string
 	observer   bool
-	create     bool                                                            // the process, if it does not exist
+	create     bool                                                            // create the process if it does not exist
 	on         struct{ prepare, request, coordinate, complete, cancel string } // command lines
 
-	serving context.Context // of the membership
-	joined  chan struct{}   // closed when the program has said its number as a member
+	serving context.Context // context of the membership
+	joined  chan struct{}   // closed when the program has printed its member number
 }
 
 func newRun(f *cli.Frame) *cobra.Command {
@@ -155,7 +155,7 @@ func (c *runCommand) takePart(ctx context.Context, s *client.Session, k *cli.Con
 	}
 }
 
-// handler is what the member does.
+// handler returns the member's actions.
 func (c *runCommand) handler() process.Handler {
 	h := process.Handler{Prepare: c.prepare, Complete: c.complete, Cancel: c.cancel}
 	if c.on.request != "" {
@@ -167,7 +167,7 @@ func (c *runCommand) handler() process.Handler {
 	return h
 }
 
-// prepare runs the command for an epoch that opens.
+// prepare runs the command for a newly opened epoch.
 func (c *runCommand) prepare(ctx context.Context, r *process.Round) error {
 	select {
 	case <-c.joined:
@@ -192,27 +192,27 @@ func (c *runCommand) request(ctx context.Context, r *process.Round, q *process.R
 	return bytes.TrimRight(reply.Bytes(), "\n"), nil
 }
 
-// complete runs the command for a round that is complete.
+// complete runs the command for a completed round.
 func (c *runCommand) complete(ctx context.Context, r *process.Round, result *process.Result) {
 	c.Note("epoch %d is complete, with a result of %s", r.Epoch(), operation.Plural(len(result.Bytes()), "byte"))
 	c.noteFailure("--on-complete", c.runFor(ctx, r, c.on.complete, result.Bytes(), c.Out, ""))
 }
 
-// cancel runs the command for a round that is over and not complete.
+// cancel runs the command for a round that ended without completion.
 func (c *runCommand) cancel(r *process.Round) {
 	c.Note("epoch %d is over, and not complete", r.Epoch())
 	c.noteFailure("--on-cancel", c.runFor(c.serving, r, c.on.cancel, nil, c.Out, ""))
 }
 
-// noteFailure says that a command failed, where no member gets the failure as an answer.
+// noteFailure prints a command's failure if no member gets it as an answer.
 func (c *runCommand) noteFailure(flag string, err error) {
 	if err != nil && !c.Stopping() {
 		c.Note("%s: %v", flag, err)
 	}
 }
 
-// orStopping is an error of a command. While the program is stopping, orStopping waits until the member has left,
-// because a failure of the command then is no fault of the round.
+// orStopping returns a command's error. While the program is stopping, orStopping first waits until the member has
+// left, because the round is not responsible for a failure at that time.
 func (c *runCommand) orStopping(ctx context.Context, err error) error {
 	if err != nil && c.Stopping() {
 		<-ctx.Done()
@@ -221,8 +221,8 @@ func (c *runCommand) orStopping(ctx context.Context, err error) error {
 	return err
 }
 
-// runFor runs a command line for a round, unless the line is empty; from is the member that asks. A failure of the
-// command is an error.
+// runFor runs a command line for a round, unless the line is empty; from is the asking member. A command failure is
+// an error.
 func (c *runCommand) runFor(
 	ctx context.Context, r *process.Round, line string, payload []byte, out io.Writer, from string,
 ) error {
@@ -233,19 +233,19 @@ func (c *runCommand) runFor(
 	return cmp.Or(err, end.Err())
 }
 
-// task is how commands run: beside each other, since requests come while a command coordinates.
+// task returns how commands run: concurrently, because requests arrive while a command coordinates.
 func (c *runCommand) task(ctx context.Context) child.Task {
 	return child.Task{Purpose: ctx, KillAfter: c.KillAfter, Background: true}
 }
 
-// shell is the command for a command line.
+// shell returns the command for a command line.
 func (c *runCommand) shell(line string, variables map[string]string) *exec.Cmd {
 	shell := c.Runner
 	shell.Argv = []string{c.Argv[0], "-c", line}
 	return shell.Cmd(c.Variables(variables)...)
 }
 
-// variables are those of a command for a round; from is who asks, if anyone does.
+// variables returns a command's variables for a round; from is the asking member, if any.
 func (c *runCommand) variables(ctx context.Context, r *process.Round, from string) map[string]string {
 	v := map[string]string{
 		epochVariable: fmt.Sprint(r.Epoch()), memberVariable: c.member,
@@ -257,7 +257,7 @@ func (c *runCommand) variables(ctx context.Context, r *process.Round, from strin
 	return v
 }
 
-// nameOf is the name of a member of the round, or the id of a member that has gone.
+// nameOf returns the name of a member in the round, or the id of a member that has left.
 func (c *runCommand) nameOf(ctx context.Context, r *process.Round, id uint64) string {
 	if id == r.Self() {
 		return c.member

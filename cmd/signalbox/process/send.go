@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// toAll is the word for all members but the sender.
+// toAll means all members except the sender.
 const toAll = "all"
 
 // sendCommand is one run of process send.
@@ -96,8 +96,8 @@ func (se *sendCommand) send(ctx context.Context, _ *cli.Connection, s *client.Se
 	}
 }
 
-// sendIn sends the request in a round, and prints the replies. again reports that the round was over before that, and
-// no member has the request.
+// sendIn sends the request in a round, and prints the replies. again reports that the round ended before that, and no
+// member has received the request.
 func (s *sendCommand) sendIn(ctx context.Context, r *process.Round) (again bool, err error) {
 	peers, err := r.Members(ctx)
 	if errors.Is(err, process.ErrCancelled) {
@@ -124,14 +124,14 @@ func (s *sendCommand) sendIn(ctx context.Context, r *process.Round) (again bool,
 	if err != nil {
 		return false, err
 	}
-	// After the time is over, the leader sends the replies so far.
+	// When the time is over, the leader sends the replies received so far.
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Until(end)+cli.CleanUpTime)
 	defer cancel()
 	replies, err := x.Wait(waiting)
 	return false, errors.Join(s.print(peers, replies), s.explain(peers, err))
 }
 
-// receivers are the ids of the members that a request is for.
+// receivers returns the ids of the members to which a request is addressed.
 func receivers(peers []*process.Peer, to []string) (ids []uint64, err error) {
 	for _, text := range to {
 		id := uint64(0)
@@ -149,7 +149,7 @@ func receivers(peers []*process.Peer, to []string) (ids []uint64, err error) {
 	return ids, nil
 }
 
-// MemberReply is the reply of a member; the data of a failure says why.
+// MemberReply is a member's reply; a failure's data contains the reason.
 type MemberReply struct {
 	From   uint64
 	Name   string
@@ -174,7 +174,7 @@ func (s *sendCommand) print(peers []*process.Peer, replies process.Replies) erro
 	return rows.End()
 }
 
-// explain turns the errors of an exchange without all replies into errors with a code.
+// explain attaches exit codes to the errors of an exchange without all replies.
 func (s *sendCommand) explain(peers []*process.Peer, err error) error {
 	late, isLate := errors.AsType[*process.ReplyTimeoutError](err)
 	failed, isFailed := errors.AsType[*process.MemberFailedError](err)
@@ -195,7 +195,7 @@ func (s *sendCommand) explain(peers []*process.Peer, err error) error {
 	return err
 }
 
-// peerName is the name of a member of a round, or the id of a member that has gone.
+// peerName returns the name of a member in a round, or the id of a member that has left.
 func peerName(peers []*process.Peer, id uint64) string {
 	for _, peer := range peers {
 		if peer.ID == id {

@@ -12,13 +12,13 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// timeouts are what becomes of members that do not answer in time, by their words.
+// timeouts maps words to actions for members that do not answer in time.
 var timeouts = map[string]process.OnTimeout{
 	process.TimeoutWait.String(): process.TimeoutWait, process.TimeoutEvict.String(): process.TimeoutEvict,
 	process.TimeoutFail.String(): process.TimeoutFail,
 }
 
-// processFlags are the flags that say how a process is to be.
+// processFlags are the flags for a process spec.
 type processFlags struct {
 	spec      process.Spec
 	onTimeout string
@@ -34,7 +34,7 @@ func (p *processFlags) add(c *cobra.Command, otherwise process.Spec) {
 		cobra.FixedCompletions(slices.Sorted(maps.Keys(timeouts)), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// bind lets flags set what is said of the process.
+// bind binds flags to the spec's fields.
 func (p *processFlags) bind(fs *pflag.FlagSet) {
 	s := &p.spec
 	fs.DurationVar(&s.OpenDelay, "open-delay", s.OpenDelay, "Time without membership changes before the next epoch "+
@@ -51,7 +51,7 @@ func (p *processFlags) bind(fs *pflag.FlagSet) {
 	fs.IntVar(&s.KeepResults, "keep-results", s.KeepResults, "`NUMBER` of results to keep")
 }
 
-// apply changes a spec as the flags say that were given.
+// apply changes a spec according to the given flags.
 func (p *processFlags) apply(c *cobra.Command, spec *process.Spec) error {
 	given := processFlags{spec: *spec, onTimeout: spec.OnTimeout.String()}
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)

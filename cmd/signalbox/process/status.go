@@ -56,7 +56,7 @@ signalbox process status --watch shows the same as a screen.`,
 	}
 }
 
-// object is how commands show processes.
+// object defines how commands show processes.
 var object = liveview.Kind[*process.State, *view]{
 	Describe: func(ctx context.Context, box *client.Client, path, name string) (*process.State, error) {
 		return process.New(box, path, name).Describe(ctx, process.WithReasons())

@@ -10,11 +10,11 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// locationHelp says how locations are written, for the help of commands with specFlags.
+// locationHelp describes the notation for locations, for the help of commands with specFlags.
 const locationHelp = `A location is written NAME:DELAY:GATES, such as man:5s:errors,latency, and what is not
 needed is left out. The delay is how old a version must be in the location before.`
 
-// fileHelp says how a file is written, for the help of commands with specFlags.
+// fileHelp describes the spec file, for the help of commands with specFlags.
 const fileHelp = `With --file a file says it, in YAML or JSON; its names are those of the flags, and
 signalbox rollout spec prints one:
 

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// Changes says what has changed in a rollout since before, a line for each change; before is nil at first.
+// Changes describes what has changed in a rollout since before, one line per change; before is nil at first.
 func (v *view) Changes(before *view) []string {
 	c, now := changes{}, v
 	switch {
@@ -42,7 +42,7 @@ func (v *view) Changes(before *view) []string {
 	return c.Text
 }
 
-// location adds the changes of a location.
+// location adds a location's changes.
 func (c *changes) location(of *view, before, now *rollout.LocationState) {
 	was, is := &before.Target, &now.Target
 	another := is.Generation != 0 && was.Generation != is.Generation
@@ -80,7 +80,7 @@ func (c *changes) location(of *view, before, now *rollout.LocationState) {
 	}
 }
 
-// verdictBefore is the verdict of a gate; a gate of a new target has none.
+// verdictBefore returns a gate's previous verdict; a new target's gate has none.
 func verdictBefore(l *rollout.LocationState, name string, another bool) rollout.Result {
 	if g := cli.Find(l.Gates, func(g *rollout.GateState) bool { return g.Name == name }); g != nil && !another {
 		return g.Verdict.Result
@@ -88,7 +88,7 @@ func verdictBefore(l *rollout.LocationState, name string, another bool) rollout.
 	return rollout.GatePending
 }
 
-// took is how long it took to reach a target.
+// took returns how long it took to reach a target.
 func took(t *rollout.Row) string {
 	if !t.Assigned.Happened {
 		return ""
@@ -96,5 +96,5 @@ func took(t *rollout.Row) string {
 	return " after " + operation.ShortTime(t.Assigned.Ago-t.Reached.Ago)
 }
 
-// changes gathers lines.
+// changes collects lines.
 type changes struct{ liveview.Lines }

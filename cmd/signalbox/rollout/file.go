@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// specFile is what an operator says of a rollout, as it is written in a file: the names are those of the flags.
+// specFile is an operator's rollout spec as written in a file. The names are the same as for the flags.
 type specFile struct {
 	Locations       []fileLocation `yaml:"locations"`
 	DelayFrom       string         `yaml:"delay-from"`
@@ -34,13 +34,13 @@ type fileLocation struct {
 	MaxFailing int           `yaml:"max-failing,omitempty"`
 }
 
-// The words for what can be chosen.
+// Words for the choices.
 var (
 	delaysFrom     = byWord(rollout.FromReached, rollout.FromAssigned)
 	versionSources = byWord(rollout.Published, rollout.Asked)
 )
 
-// byWord returns values by their words.
+// byWord maps words to values.
 func byWord[T fmt.Stringer](values ...T) map[string]T {
 	words := make(map[string]T, len(values))
 	for _, v := range values {
@@ -49,7 +49,7 @@ func byWord[T fmt.Stringer](values ...T) map[string]T {
 	return words
 }
 
-// newSpecFile returns a spec as a file says it.
+// newSpecFile converts a spec to its file form.
 func newSpecFile(s rollout.Spec) specFile {
 	f := specFile{
 		DelayFrom: s.DelayFrom.String(), Source: s.Versions.String(), ReelectCodes: s.Reelect.Codes,

@@ -15,7 +15,8 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
 )
 
-// reportTime is how long a command waits until a report has arrived, which goes on by itself.
+// reportTime is how long a command waits until a report has arrived. Otherwise the report continues in the
+// background.
 const reportTime = 5 * time.Second
 
 // followCommand is one run of rollout follow.
@@ -60,7 +61,7 @@ the command ends with code 73, if there is no such location with code 79.
   # two instances on one machine
   signalbox rollout follow /prod dns --location sas --instance "$(hostname)-2" -- \
     sh -c 'cat >zones.new && mv zones.new zones && kill -HUP $(cat server.pid)'`,
-		DisableFlagsInUseLine: true, // the flags stand before the --
+		DisableFlagsInUseLine: true, // the flags precede the --
 		RunE: func(c *cobra.Command, args []string) error {
 			if w.instance.Location == "" {
 				return cli.Misuse(c, "--location is missing")
@@ -108,13 +109,13 @@ func (c *followCommand) follow(ctx context.Context, s *client.Session, k *cli.Co
 	return nil
 }
 
-// apply runs the command for a target, and reports what has become of it.
+// apply runs the command for a target, and reports the result.
 func (c *followCommand) apply(ctx context.Context, m *rollout.Member, t *rollout.Target) error {
 	report := func(send func(context.Context) error) {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTime)
 		defer cancel()
 		if err := send(within); err != nil && t.Context().Err() == nil {
-			c.Note("report: %s", cli.Explain(err)) // the member goes on trying
+			c.Note("report: %s", cli.Explain(err)) // the member keeps trying
 		}
 	}
 	version := cli.Safe(versionText(t.Seq, t.Label))
@@ -125,7 +126,7 @@ func (c *followCommand) apply(ctx context.Context, m *rollout.Member, t *rollout
 	out, err := c.Run(t.Context(), t.Payload, c.Out, variables)
 	switch {
 	case errors.Is(err, runner.ErrStopping), c.Stopping() && out.Status != 0:
-		return nil // it is no fault of the version
+		return nil // the version is not to blame
 	case err != nil:
 		return err
 	case out.Lost != nil:

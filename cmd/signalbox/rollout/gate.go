@@ -19,7 +19,7 @@ import (
 // gateCommand is one run of rollout gate.
 type gateCommand struct {
 	runner.SessionRunner
-	judgement rollout.GateReport // the part that all judgements share
+	judgement rollout.GateReport // the part that all reports share
 	atOnce    bool
 	again     time.Duration
 }
@@ -63,7 +63,7 @@ run. Where the location has another target by now the command ends with code 79.
 
   # by hand
   signalbox rollout gate /prod dns --location man --gate errors --pass 18 --message 'looks good'`,
-		DisableFlagsInUseLine: true, // the flags stand before the --
+		DisableFlagsInUseLine: true, // the flags precede the --
 		RunE: func(c *cobra.Command, args []string) error {
 			if g.judgement.Location == "" || g.judgement.Gate == "" {
 				return cli.Misuse(c, "--location or --gate is missing")
@@ -117,7 +117,7 @@ run. Where the location has another target by now the command ends with code 79.
 	return c
 }
 
-// judge passes a verdict by hand.
+// judge passes a verdict manually.
 func (g *gateCommand) judge(c *cobra.Command, args []string) error {
 	if err := cli.Arguments("PATH", "NAME")(c, args); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (g *gateCommand) check(ctx context.Context, s *client.Session, v rollout.Ve
 	}
 }
 
-// awaitLeaders waits until enough leaders have reached the version, so that only gates are left to wait for.
+// awaitLeaders waits until enough leaders have reached the version, so that only gates remain to be awaited.
 func (g *gateCommand) awaitLeaders(ctx context.Context, r *rollout.Rollout, seq uint64) error {
 	if g.atOnce {
 		return nil
@@ -208,7 +208,7 @@ func (g *gateCommand) awaitLeaders(ctx context.Context, r *rollout.Rollout, seq 
 	return nil
 }
 
-// atGate reports whether a location waits for its gates alone.
+// atGate reports whether a location waits only for its gates.
 func atGate(s *rollout.State, location string) bool {
 	return slices.ContainsFunc(s.Reasons, func(r rollout.BlockReason) bool {
 		return r.Location == location && r.Code == rollout.ReasonGate

@@ -11,11 +11,11 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// The states of locations.
+// Location states.
 const (
 	stateNoTarget = "no target"
 	stateReached  = "reached"
-	stateWaived   = "waived" // an operator said that the target counts as reached
+	stateWaived   = "waived" // an operator declared the target reached
 	stateUpdating = "updating"
 	stateGate     = "at a gate"
 	stateFailing  = "failing"
@@ -25,19 +25,19 @@ const (
 	stateBypassed = "bypassed"
 )
 
-// view is a rollout as people see the state some time after the read. In JSON only the state is printed.
+// view is a rollout in display form, some time after the read. In JSON, only the state is printed.
 type view struct {
 	*rollout.State
 	liveview.Ages
 	path, name string
-	labels     map[uint64]string // of versions
+	labels     map[uint64]string // version labels
 }
 
 func newView(path, name string, s *rollout.State, elapsed time.Duration) *view {
 	return &view{s, liveview.After(elapsed), path, name, labelsOf(s.Versions)}
 }
 
-// labelsOf are the labels of versions by their number.
+// labelsOf maps version numbers to labels.
 func labelsOf(versions []rollout.Version) map[uint64]string {
 	labels := make(map[uint64]string, len(versions))
 	for _, v := range versions {
@@ -46,10 +46,10 @@ func labelsOf(versions []rollout.Version) map[uint64]string {
 	return labels
 }
 
-// version is a version with its label.
+// version formats a version with its label.
 func (v *view) version(seq uint64) string { return versionText(seq, v.labels[seq]) }
 
-// locationState says in a word how a location is.
+// locationState describes a location's state in a word.
 func locationState(l *rollout.LocationState) string {
 	t := &l.Target
 	switch {
@@ -75,7 +75,7 @@ func locationState(l *rollout.LocationState) string {
 	return stateUpdating
 }
 
-// lastMoment is when a target was given up, reached or, before either, assigned.
+// lastMoment returns when a target was given up, reached or, before either, assigned.
 func lastMoment(t *rollout.Row) rollout.Timestamp {
 	switch {
 	case t.Abandoned.Happened:
@@ -86,13 +86,13 @@ func lastMoment(t *rollout.Row) rollout.Timestamp {
 	return t.Assigned
 }
 
-// phaseColours are those of the phases.
+// phaseColours maps phases to colours.
 var phaseColours = map[rollout.Phase]cli.Colour{
 	rollout.Idle: cli.Green, rollout.Rolling: cli.Green, rollout.RollingBack: cli.Yellow, rollout.Paused: cli.Yellow,
 	rollout.Blocked: cli.Red, rollout.Halted: cli.Red,
 }
 
-// Page is a rollout for people. Long lines are broken where columns is not 0.
+// Page formats a rollout for display. Long lines are broken if columns is not 0.
 func (v *view) Page(f *cli.Frame, columns int) string {
 	if !v.Exists {
 		return fmt.Sprintf("rollout %s in %s does not exist\n", cli.Safe(v.name), cli.Safe(v.path))
@@ -126,7 +126,7 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 	return b.String()
 }
 
-// table has a line for each location.
+// table returns a line for each location.
 func (v *view) table(f *cli.Frame) string {
 	rows := f.Rows("LOCATION", "VERSION#", "LABEL", "STATE", "SINCE#", "REACHED", "NEXT", "GATES", "+GENERATION#",
 		"+CAUSE", "+INSTANCES#", "+FAILING#", "+RE-ELECTIONS#")
@@ -143,7 +143,7 @@ func (v *view) table(f *cli.Frame) string {
 	return rows.Text()
 }
 
-// next is the next version of a location, and when the location gets the version.
+// next returns a location's next version, and when the location gets it.
 func (v *view) next(location string) string {
 	for _, r := range v.Reasons {
 		if r.Location == location && r.Code == rollout.ReasonDelay && r.Left != 0 {
@@ -153,14 +153,14 @@ func (v *view) next(location string) string {
 	return ""
 }
 
-// gatesText are gates with their verdicts.
+// gatesText formats gates with their verdicts.
 func gatesText(gates []rollout.GateState) string {
 	return strings.Join(cli.Map(gates, func(g rollout.GateState) string {
 		return fmt.Sprintf("%s %v", g.Name, g.Verdict.Result)
 	}), ", ")
 }
 
-// reasonText is a reason as people read it.
+// reasonText formats a reason for display.
 func reasonText(a liveview.Ages, r *rollout.BlockReason) string {
 	if r.Left == 0 {
 		return r.Text
@@ -168,7 +168,7 @@ func reasonText(a liveview.Ages, r *rollout.BlockReason) string {
 	return r.Text + ", in " + a.Left(r.Left)
 }
 
-// actLine is an act as people read it.
+// actLine formats an action for display.
 func actLine(a *rollout.ActionRecord) string {
 	var b strings.Builder
 	b.WriteString(operation.ActWords(a))
@@ -184,7 +184,7 @@ func actLine(a *rollout.ActionRecord) string {
 	return b.String() + cli.BehindColon(a.By.Reason)
 }
 
-// versionText is a version with its label.
+// versionText formats a version with its label.
 func versionText(seq uint64, label string) string {
 	if label == "" {
 		return fmt.Sprint(seq)

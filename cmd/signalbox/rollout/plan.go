@@ -72,7 +72,7 @@ version is published now, --action that an operator does that first, with --loca
 	return c
 }
 
-// verbNames are the acts.
+// verbNames returns the action names.
 func verbNames() (names []string) {
 	for v := rollout.Pause; v <= rollout.Retry; v++ {
 		names = append(names, v.String())

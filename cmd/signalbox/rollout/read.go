@@ -31,7 +31,7 @@ who paused the rollout. Prints nothing if every location has the newest version.
 	})
 }
 
-// PastTarget is a target in the history of a location.
+// PastTarget is a target in a location's history.
 type PastTarget struct {
 	Location string
 	rollout.Row
@@ -71,7 +71,7 @@ no host leads the shard; -o wide adds wall clock times.`,
 	})
 }
 
-// eachLocation visits the locations of a rollout in their order, or the one that is given.
+// eachLocation visits a rollout's locations in order, or only the given one.
 func eachLocation(state *rollout.State, given []string, visit func(location string) error) error {
 	if len(given) > 0 {
 		if state.Location(given[0]) == nil {
@@ -152,7 +152,7 @@ the version is no longer kept the exit code is 66.`,
 	})
 }
 
-// versionNumber reads the number of a version.
+// versionNumber parses a version number.
 func versionNumber(text string) (uint64, error) {
 	return cli.Number(text, "the number of a version, as signalbox rollout versions shows it")
 }

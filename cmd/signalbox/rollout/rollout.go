@@ -1,8 +1,8 @@
-// Package rollout has the commands about staged rollouts.
+// Package rollout implements the commands for staged rollouts.
 //
-// Command is the door. page.go and changes.go show a rollout to people, as a page and as lines of changes; status.go
-// joins both into the form that package liveview shows. spec.go and file.go read a spec from flags and from a file.
-// follow.go, gate.go and source.go take part in a rollout with a command of the user, which package runner runs.
+// Start at Command. page.go and changes.go show a rollout, as a page and as lines about changes; status.go combines
+// both into the form that package liveview shows. spec.go and file.go read a spec from flags and from a file.
+// follow.go, gate.go and source.go take part in a rollout with a user's command, which package runner runs.
 package rollout
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
 )
 
-// Command returns the commands about staged rollouts.
+// Command returns the commands for staged rollouts.
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "rollout",
@@ -31,7 +31,7 @@ Instances are programs that use package client/rollout, or signalbox rollout fol
 		newFollow(f), newGate(f), newSource(f)))
 }
 
-// The variables in the environment of a command of a rollout, beside the variable of the node.
+// Environment variables for a rollout command, in addition to the node variable.
 const (
 	rolloutVariable    = "SIGNALBOX_ROLLOUT"
 	locationVariable   = "SIGNALBOX_LOCATION"
@@ -43,12 +43,12 @@ const (
 	attemptVariable    = "SIGNALBOX_ATTEMPT"
 )
 
-// newRunner returns what runs the commands of a rollout.
+// newRunner returns a runner for rollout commands.
 func newRunner(f *cli.Frame) runner.SessionRunner {
 	return runner.SessionRunner{Runner: runner.Runner{Frame: f}, NameVariable: rolloutVariable}
 }
 
-// targetVariables are the variables about the target of a command.
+// targetVariables returns the variables that describe a command's target.
 func targetVariables(location string, seq uint64, label string) map[string]string {
 	return map[string]string{locationVariable: location, versionVariable: fmt.Sprint(seq), labelVariable: label}
 }

@@ -44,7 +44,7 @@ There can be several sources: the next one is asked when the one before is gone.
 		Example: `  signalbox rollout source /prod feed -- ./newest-timestamp
 
   signalbox rollout source /prod feed --source feeder-1 -- sh -c 'date +%s'`,
-		DisableFlagsInUseLine: true, // the flags stand before the --
+		DisableFlagsInUseLine: true, // the flags precede the --
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := w.Prepare(c, args); err != nil {
 				return err
@@ -79,7 +79,7 @@ func (c *sourceCommand) answer(ctx context.Context, s *client.Session, _ *cli.Co
 	return err
 }
 
-// notRunError says that the command could not be run at all.
+// notRunError means that the command could not be run at all.
 type notRunError struct{ error }
 
 func (e notRunError) Unwrap() error { return e.error }

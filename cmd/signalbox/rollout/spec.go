@@ -15,9 +15,9 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// specFlags are the flags that say how a rollout is to be.
+// specFlags are the flags for a rollout spec.
 type specFlags struct {
-	given      specFile // the values of single flags
+	given      specFile // values from single flags
 	locations  []string
 	removed    []string
 	require    map[string]int
@@ -50,7 +50,7 @@ func (s *specFlags) add(c *cobra.Command, otherwise specFile) {
 		whole))
 }
 
-// bind lets flags set what is said of the rollout as a whole.
+// bind binds flags to the fields for the rollout as a whole.
 func (s *specFile) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&s.DelayFrom, "delay-from", s.DelayFrom, "Start of delays, `WORD`: reached or assigned. The time "+
 		"at which the location before reached a version, or was assigned it")
@@ -71,7 +71,7 @@ func (s *specFile) bind(fs *pflag.FlagSet) {
 		"Used if no leader asks")
 }
 
-// newSpec is the spec of a new rollout of which nothing is said.
+// newSpec returns the default spec for a new rollout.
 func newSpec() rollout.Spec {
 	return rollout.Spec{
 		Reelect:      rollout.Reelect{After: time.Minute, Attempts: 3, Interval: 10 * time.Second, Most: 5},
@@ -79,8 +79,7 @@ func newSpec() rollout.Spec {
 	}
 }
 
-// read returns the spec in the file of --file. For a field that the file leaves out the default of a new rollout
-// counts.
+// read returns the spec in the --file file. Omitted fields get a new rollout's defaults.
 func (s *specFlags) read(f *cli.Frame) (rollout.Spec, error) {
 	from := "@" + s.file
 	if s.file == "-" {
@@ -97,7 +96,7 @@ func (s *specFlags) read(f *cli.Frame) (rollout.Spec, error) {
 	return file.spec()
 }
 
-// apply changes a spec as the flags say.
+// apply changes a spec according to the flags.
 func (s *specFlags) apply(c *cobra.Command, spec *rollout.Spec) error {
 	file := newSpecFile(*spec)
 	single := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -136,7 +135,7 @@ func (s *specFlags) apply(c *cobra.Command, spec *rollout.Spec) error {
 	return err
 }
 
-// each sets a number of each location in a flag.
+// each sets a number for each location in a flag.
 func (s *specFile) each(flag string, numbers map[string]int, set func(*fileLocation, int)) error {
 	for _, name := range slices.Sorted(maps.Keys(numbers)) {
 		l, err := s.find(flag, name)
@@ -158,7 +157,7 @@ func (s *specFile) find(flag, name string) (*fileLocation, error) {
 		cli.Safe(strings.Join(names, ", ")))
 }
 
-// change adds a location at the end, or changes the location of the name; parts that the text leaves out stay.
+// change adds a location at the end, or changes the location with the name; parts omitted in the text stay unchanged.
 func (s *specFile) change(text string) error {
 	parts := strings.SplitN(text, ":", 3)
 	at := slices.IndexFunc(s.Locations, func(l fileLocation) bool { return l.Name == parts[0] })

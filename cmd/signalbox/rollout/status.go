@@ -39,7 +39,7 @@ change is an object on one line.`,
 	})
 }
 
-// object is how commands show rollouts.
+// object defines how commands show rollouts.
 var object = liveview.Kind[*rollout.State, *view]{
 	Describe: func(ctx context.Context, box *client.Client, path, name string) (*rollout.State, error) {
 		return rollout.New(box, path, name).Describe(ctx, rollout.WithReasons())
@@ -50,7 +50,7 @@ var object = liveview.Kind[*rollout.State, *view]{
 	Object: newView,
 }
 
-// SameAs reports whether nothing but ages is other.
+// SameAs reports whether only ages differ.
 func (v *view) SameAs(other *view) bool {
 	return v.Revision == other.Revision && v.Exists == other.Exists && v.Phase == other.Phase &&
 		slices.EqualFunc(v.Reasons, other.Reasons, func(r, other rollout.BlockReason) bool {

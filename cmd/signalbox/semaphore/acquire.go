@@ -1,5 +1,5 @@
-// Package semaphore has the commands for semaphores and for the sessions that own them or wait for them. Start at
-// Commands.
+// Package semaphore implements the commands for semaphores and for the sessions that own them or wait for them. Start
+// at Commands.
 package semaphore
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// Commands returns the commands about semaphores, and those about sessions, which own and wait for semaphores.
+// Commands returns the commands for semaphores and for sessions, which own and wait for semaphores.
 func Commands(f *cli.Frame) []*cobra.Command {
 	return []*cobra.Command{semaphoreCommands(f), sessionCommands(f)}
 }
 
-// semaphoreCommands returns the commands about semaphores.
+// semaphoreCommands returns the commands for semaphores.
 func semaphoreCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "semaphore",
@@ -34,7 +34,7 @@ while it has an owner, and has no limit: an owner that takes all units is alone.
 	}, newAcquire(f), newRelease(f), newWatch(f)))
 }
 
-// acquireFlags say what is acquired, and how.
+// acquireFlags define what is acquired, and how.
 type acquireFlags struct {
 	session      cli.SessionFlags
 	count, limit cli.Amount
@@ -106,7 +106,7 @@ first it ends with code 75; if what it held is lost, with code 80.
 	return c
 }
 
-// options are the options of the acquire by the flags.
+// options returns the acquire options from the flags.
 func (a *acquireFlags) options(f *cli.Frame, c *cobra.Command) ([]client.AcquireOption, error) {
 	switch {
 	case a.ephemeral && a.limit != 0:
@@ -129,7 +129,7 @@ func (a *acquireFlags) options(f *cli.Frame, c *cobra.Command) ([]client.Acquire
 	return options, nil
 }
 
-// acquirer is a semaphore of either kind.
+// acquirer is a persistent or ephemeral semaphore.
 type acquirer interface {
 	Acquire(context.Context, ...client.AcquireOption) (*client.Lease, error)
 	TryAcquire(context.Context, ...client.AcquireOption) (*client.Lease, bool, error)

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// holder says which owner or waiter of a semaphore is meant.
+// holder identifies an owner or waiter of a semaphore.
 type holder struct{ session, order uint64 }
 
 func newRelease(f *cli.Frame) *cobra.Command {
@@ -66,7 +66,7 @@ nothing happens, and the exit code is 66.`,
 	return c
 }
 
-// find returns the session of the owner or waiter, if the session holds the semaphore now.
+// find returns the owner's or waiter's session, if it currently holds or waits for the semaphore.
 func (h holder) find(ctx context.Context, box *client.Client, path, name string) (session uint64, err error) {
 	d, err := box.Node(path).Describe(ctx, name, client.WithOwners(), client.WithWaiters(),
 		client.WithConsistency(client.Strict))

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// sessionCommands returns the commands about sessions.
+// sessionCommands returns the commands for sessions.
 func sessionCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "session",
@@ -24,8 +24,8 @@ it owns is released.`,
 	}, newSessionShow(f), newSessionEnd(f)))
 }
 
-// heldSession is a session with its holdings and the path of its node. The path is empty where the caller may not list
-// the node.
+// heldSession is a session with its holdings and its node's path. The path is empty if the caller may not list the
+// node.
 type heldSession struct {
 	Node string
 	operation.HeldSession
@@ -86,7 +86,7 @@ func describeSession(ctx context.Context, box *client.Client, id uint64) (*heldS
 	return d, nil
 }
 
-// nodePath is the path of a node, empty for a node that the caller may not list.
+// nodePath returns a node's path, empty for a node that the caller may not list.
 func nodePath(ctx context.Context, box *client.Client, id uint64) string {
 	for n, err := range box.ListNodes(ctx, "") {
 		if err != nil {
@@ -142,7 +142,7 @@ is given.`,
 	return c
 }
 
-// described is the description of a session in brackets, empty for no description.
+// described returns a session's description in brackets, empty if there is none.
 func described(text string) string {
 	if text == "" {
 		return ""
@@ -150,7 +150,7 @@ func described(text string) string {
 	return " (" + cli.Safe(text) + ")"
 }
 
-// holdingWords says what a session holds.
+// holdingWords describes what a session holds.
 func holdingWords(holdings []*client.Holding) string {
 	var owned, waiting []string
 	for _, h := range holdings {
@@ -173,10 +173,10 @@ func holdingWords(holdings []*client.Holding) string {
 	return strings.Join(parts, " and ")
 }
 
-// fewMost is how many names a sentence has.
+// fewMost is the maximum number of names in a sentence.
 const fewMost = 5
 
-// few joins names, and counts the names beyond the room of a sentence.
+// few joins names, and counts those beyond fewMost.
 func few(names []string) string {
 	if len(names) <= fewMost {
 		return strings.Join(names, ", ")
@@ -184,7 +184,7 @@ func few(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:fewMost], ", "), len(names)-fewMost)
 }
 
-// sessionID reads the id of a session.
+// sessionID parses a session id.
 func sessionID(text string) (uint64, error) {
 	return cli.Number(text, "the id of a session; it is a number, as signalbox session list shows it")
 }

@@ -85,7 +85,7 @@ func printView(f *cli.Frame, path, name string, v *client.View) error {
 	return nil
 }
 
-// viewLines says what has changed in a view, a line for each change.
+// viewLines describes what has changed in a view, one line per change.
 func viewLines(v *client.View, ch client.Changes) []string {
 	var lines []string
 	if ch.Deleted {

@@ -26,20 +26,20 @@ import (
 )
 
 const (
-	// demoPort is the first port of the first host; the second host has those from 10 higher.
+	// demoPort is the first host's first port; each further host's ports are 10 higher.
 	demoPort     = 7420
 	demoPortStep = 10
 	demoAddress  = "127.0.0.1"
 )
 
-// demoPorts are the ports of a host, counted from its first: for clients, for the other hosts, for the admin pages, and
-// for the console. The first host thus has the ports of a host with its defaults.
+// demoPorts are a host's ports, relative to its first: for clients, for other hosts, for the admin pages, and for the
+// console. So the first host has the default ports.
 var demoPorts = [...]int{0, 1, 2, 4}
 
-// demoNames are the hosts of a demonstration.
+// demoNames are the demo hosts.
 var demoNames = []string{"a", "b", "c"}
 
-// demoFlags are the settings that can be given to a demonstration.
+// demoFlags are the settings that can be given for a demo.
 var demoFlags = map[string]bool{"demo": true, "demo-port": true, "shards": true, "log-level": true, "log-format": true,
 	"pprof": true}
 
@@ -51,14 +51,14 @@ type demo struct {
 	dir   string
 	hosts []settings.Settings
 	lines *host.LogWriter
-	log   *mutableWriter // to lines
+	log   *mutableWriter // writes to lines
 
 	running []*host.Host // hosts after their start
-	apis    []*httpAPI   // of running
-	meters  []*loadMeter // of running
+	apis    []*httpAPI   // for running
+	meters  []*loadMeter // for running
 }
 
-// addDemoFlags adds what makes serve a demonstration.
+// addDemoFlags adds the flags for serve --demo.
 func addDemoFlags(set *pflag.FlagSet) (on *bool, port *int) {
 	on = set.Bool("demo", false, "run three hosts of one cluster in this process, with data that goes when it ends")
 	port = set.Int("demo-port", demoPort, "with --demo: the first port; the hosts take four each, from here and 10 "+
@@ -66,7 +66,7 @@ func addDemoFlags(set *pflag.FlagSet) (on *bool, port *int) {
 	return on, port
 }
 
-// DemoUsage is what the help of serve says of the flags of a demonstration.
+// DemoUsage is the demo flags' section in the help of serve.
 const DemoUsage = `
 A demonstration:
   --demo
@@ -77,7 +77,7 @@ A demonstration:
         free (default 7420)
 `
 
-// checkDemoFlags refuses settings that a demonstration makes itself.
+// checkDemoFlags refuses settings that a demo sets itself.
 func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -139,7 +139,7 @@ func (d *demo) serve() (err error) {
 	return err
 }
 
-// plan makes the settings of the hosts.
+// plan creates the hosts' settings.
 func (d *demo) plan() error {
 	ports, err := d.ports()
 	if err != nil {
@@ -173,7 +173,7 @@ func (d *demo) plan() error {
 	return nil
 }
 
-// ports are the ports of each host, in the order of demoPorts.
+// ports returns each host's ports, in the order of demoPorts.
 func (d *demo) ports() ([]int, error) {
 	var ports []int
 	for host := range demoNames {
@@ -193,7 +193,7 @@ func (d *demo) ports() ([]int, error) {
 	return ports, nil
 }
 
-// start starts the hosts, all at once, because a host may need the rest of the hosts to become ready.
+// start starts all hosts concurrently, because a host may need the other hosts to become ready.
 func (d *demo) start() error {
 	var all sync.WaitGroup
 	started, failed := make([]*host.Host, len(d.hosts)), make([]error, len(d.hosts))
@@ -230,13 +230,13 @@ func (d *demo) start() error {
 		errors.Join(problems...))
 }
 
-// awaitReady waits until all hosts are ready. The result is false after an interrupt.
+// awaitReady waits until all hosts are ready. It returns false after an interrupt.
 func (d *demo) awaitReady(interrupted context.Context) bool {
 	return !slices.ContainsFunc(d.running, func(h *host.Host) bool { return h.WaitReady(interrupted) != nil })
 }
 
-// stop closes the hosts after their start, all at once. Nothing is handed over, because all hosts end. The log lines of
-// hosts about the end of their peers are left out.
+// stop closes all started hosts concurrently. Nothing is handed over, because all hosts end. Log lines about ending
+// peers are suppressed.
 func (d *demo) stop(ctx context.Context) error {
 	d.log.mute()
 	stopped := make(chan struct{})
@@ -260,7 +260,7 @@ func (d *demo) stop(ctx context.Context) error {
 	}
 }
 
-// mutableWriter is the log of all hosts of a demonstration, until the log is muted.
+// mutableWriter is the log of all demo hosts, until it is muted.
 type mutableWriter struct {
 	mu    sync.Mutex
 	to    io.Writer
@@ -283,7 +283,7 @@ func (w *mutableWriter) mute() {
 	w.muted = true
 }
 
-// greeting says where the hosts are, and suggests commands.
+// greeting describes where the hosts are, and suggests commands.
 func (d *demo) greeting() string {
 	var b strings.Builder
 	var clients, admin []string

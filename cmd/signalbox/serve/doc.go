@@ -1,8 +1,8 @@
-// Package serve has the commands that run hosts: serve runs a host (package server/host), and init creates the data
-// directory of the first host.
+// Package serve implements the commands that run hosts: serve runs a host (package server/host), and init creates the
+// first host's data directory.
 //
-// Commands is the door. demo.go is serve --demo, three hosts in one process. process.go makes a process fit for hosts,
-// http_api.go serves the HTTP API beside a host, and load_meter.go measures a host for the console.
+// Start at Commands. demo.go is serve --demo, three hosts in one process. process.go prepares a process for hosts,
+// http_api.go serves the HTTP API for a host, and load_meter.go measures a host for the console.
 package serve
 
 import (

@@ -22,19 +22,19 @@ import (
 	"github.com/signalbox/signalbox/server/transport"
 )
 
-// httpClient is the name of the HTTP API among the clients of hosts.
+// httpClient is the HTTP API's client name, as seen by hosts.
 const httpClient = "signalbox-http"
 
-// httpAPI serves the HTTP API beside a host. A nil one serves nothing.
+// httpAPI serves the HTTP API for a host. A nil httpAPI serves nothing.
 type httpAPI struct {
 	server  *gateway.Server
 	gateway *gateway.Gateway  // behind the server
-	inside  *transport.Inside // the way of the API to its own host
+	inside  *transport.Inside // the API's in-memory connection to its own host
 	scheme  string
 }
 
-// serveHTTP serves the HTTP API of a host; the API is nil where the settings want no API. A default address that is
-// taken is no failure: a second host of the machine serves the API there.
+// serveHTTP serves a host's HTTP API; the result is nil if the settings disable the API. A default address already in
+// use is not a failure: another host on the machine serves the API there.
 func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, error) {
 	if !s.ServesHTTP() {
 		return nil, nil
@@ -75,7 +75,7 @@ func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, 
 	return nil, cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("--http-listen: %w", err))
 }
 
-// Close ends the API before its host.
+// Close stops the API before its host.
 func (ha *httpAPI) Close() {
 	if ha != nil {
 		ha.server.Close()
@@ -83,14 +83,14 @@ func (ha *httpAPI) Close() {
 	}
 }
 
-// addLoad has the console show what the host did.
+// addLoad passes the host's load to the console.
 func (ha *httpAPI) addLoad(l client.HostLoad) {
 	if ha != nil {
 		ha.gateway.AddLoad(l)
 	}
 }
 
-// greeting is where console and API are, for a user who started the host by hand.
+// greeting returns the console and API addresses, for a user who started the host manually.
 func (ha *httpAPI) greeting() string {
 	if ha == nil {
 		return ""
@@ -98,11 +98,11 @@ func (ha *httpAPI) greeting() string {
 	return fmt.Sprintf("\nThe console is at %s://%s, and the HTTP API below /v1/", ha.scheme, ha.server.Addr())
 }
 
-// hostDialer connects the API to hosts: in memory to its own host, and as any client to the rest.
+// hostDialer connects the API to hosts: in memory to its own host, and like any client to all others.
 type hostDialer struct {
 	inside *transport.Inside
 	own    string
-	tls    *tls.Config // nil: the hosts speak without
+	tls    *tls.Config // nil: the hosts do not use TLS
 }
 
 func newHostDialer(h *host.Host, s *settings.Settings) (*hostDialer, error) {
@@ -124,7 +124,7 @@ func newHostDialer(h *host.Host, s *settings.Settings) (*hostDialer, error) {
 	return d, nil
 }
 
-// open makes the client of one token.
+// open creates the client for one token.
 func (hd *hostDialer) open(ctx context.Context, token string) (*client.Client, error) {
 	return client.Open(ctx, cmp.Or(hd.own, httpClient), client.WithName(httpClient), client.WithToken(token),
 		client.WithDialer(hd.dial))

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/settings"
 )
 
-// newInit returns the command init, which makes a cluster of a single host.
+// newInit returns the command init, which creates a cluster with a single host.
 func newInit(s cli.Streams) *cobra.Command {
 	var flags *settings.Flags
 	c := &cobra.Command{
@@ -47,7 +47,7 @@ are wrong; 65 the data directory cannot be used.`,
 	return c
 }
 
-// initialize makes the directory that the settings name.
+// initialize creates the directory named by the settings.
 func initialize(flags *settings.Flags, s cli.Streams) error {
 	given, err := settings.Load(settings.Sources{Flags: flags, Environment: s.Environment})
 	if err != nil {

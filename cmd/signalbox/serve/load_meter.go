@@ -13,11 +13,10 @@ import (
 	"github.com/signalbox/signalbox/server/host"
 )
 
-// loadEvery is how often a host is measured.
+// loadEvery is the interval between measurements.
 const loadEvery = 5 * time.Second
 
-// loadMeter measures a host again and again, for callers that ask for the load of the host, and for the plots of the
-// console.
+// loadMeter measures a host periodically, for callers that ask for the host's load, and for the console's plots.
 type loadMeter struct {
 	host   *host.Host
 	api    *httpAPI // nil for a host without an API
@@ -36,7 +35,7 @@ func startLoadMeter(h *host.Host, api *httpAPI) *loadMeter {
 	return lm
 }
 
-// Close ends the measuring.
+// Close stops measuring.
 func (lm *loadMeter) Close() {
 	lm.stop()
 	lm.working.Wait()
@@ -57,7 +56,7 @@ func (lm *loadMeter) run(ctx context.Context) {
 	}
 }
 
-// measure compares the host's metrics with those of the call before.
+// measure compares the host's metrics with those from the previous call.
 func (lm *loadMeter) measure() server.Load {
 	var text bytes.Buffer
 	lm.host.WriteMetrics(&text)
@@ -70,8 +69,7 @@ func (lm *loadMeter) measure() server.Load {
 	return load
 }
 
-// loadBetween is the work of a host between two readings of the metrics. Before the first reading the work is not
-// known.
+// loadBetween returns a host's load between two metrics readings. Before the first reading, the load is unknown.
 func loadBetween(before, now adminclient.Metrics, span time.Duration) server.Load {
 	load := server.Load{
 		DiskFree:  uint64(now.Sum("signalbox_disk_free_bytes")),

@@ -17,14 +17,16 @@ import (
 )
 
 const (
-	// stopWithin bounds the end of a process with hosts.
+	// stopWithin is the time limit for stopping a process with hosts.
 	stopWithin = 5 * time.Second
-	// fewFiles is a limit of open files that is worth a warning: a busy host needs one for every client.
+	// fewFiles is the file descriptor limit below which a warning is logged: a busy host needs one descriptor per
+	// client.
 	fewFiles = 8192
 )
 
-// prepareProcess makes the process fit for hosts with so much memory together: its files are private, its limit of open
-// files is raised, and the runtime collects garbage in time. A limit that the environment gives the runtime stays.
+// prepareProcess prepares the process for hosts with the given total memory: its files are private, its file
+// descriptor limit is raised, and the runtime collects garbage in time. A runtime memory limit from the environment
+// is kept.
 func prepareProcess(log *slog.Logger, memory memguard.Budget) {
 	cli.KeepPrivate()
 	if os.Getenv("GOMEMLIMIT") == "" && memory != 0 {
@@ -40,7 +42,7 @@ func prepareProcess(log *slog.Logger, memory memguard.Budget) {
 	}
 }
 
-// startHost starts a host whose failures end the process. The error has its exit code.
+// startHost starts a host whose failures end the process. The error has an exit code.
 func startHost(version string, s settings.Settings, log *slog.Logger, lines *host.LogWriter) (*host.Host, error) {
 	h, err := host.Start(host.Options{
 		Settings: s, Version: version, Log: log, LogLinesDropped: lines.Dropped, Halt: haltProcess,
@@ -48,7 +50,7 @@ func startHost(version string, s settings.Settings, log *slog.Logger, lines *hos
 	return h, cli.ExitWith(hostCodes[host.KindOf(err)], err)
 }
 
-// hostCodes are the exit codes for the errors of a start.
+// hostCodes maps start errors to exit codes.
 var hostCodes = map[host.Kind]int{
 	host.KindSettings: cli.ExitUsage,
 	host.KindData:     cli.ExitData,
@@ -57,7 +59,7 @@ var hostCodes = map[host.Kind]int{
 	host.KindOther:    cli.ExitFailed,
 }
 
-// haltProcess ends the process at once: its host must neither serve nor apply anything any more.
+// haltProcess ends the process immediately: its host must no longer serve or apply anything.
 func haltProcess(err error) {
 	fmt.Fprintf(os.Stderr, "signalbox: this host cannot go on and stops: %v\n", err)
 	if host.KindOf(err) == host.KindRoom {
@@ -66,8 +68,8 @@ func haltProcess(err error) {
 	os.Exit(cli.ExitData)
 }
 
-// stopUnlessInterrupted stops a host. A second signal a moment after the first, or the end of stopWithin, leaves the
-// rest to the end of the process.
+// stopUnlessInterrupted stops a host. After a second signal slightly later than the first, or after stopWithin, the
+// rest is left to the process's end.
 func stopUnlessInterrupted(signals <-chan os.Signal, stop func(context.Context) error) error {
 	asked := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
@@ -86,8 +88,8 @@ func stopUnlessInterrupted(signals <-chan os.Signal, stop func(context.Context) 
 	}
 }
 
-// newLogger returns the logger by the settings, and makes the logger the default: packages without a logger of their
-// own use the default.
+// newLogger returns the logger defined by the settings, and makes it the default for packages without their own
+// logger.
 func newLogger(w io.Writer, s *settings.Settings) *slog.Logger {
 	logger := slog.New(newLogHandler(w, s))
 	if s.Name != "" {
@@ -97,7 +99,7 @@ func newLogger(w io.Writer, s *settings.Settings) *slog.Logger {
 	return logger
 }
 
-// newLogWriter returns the writer of the log, which reports in the format that the settings ask for.
+// newLogWriter returns the log writer, which reports in the format defined by the settings.
 func newLogWriter(to io.Writer, s *settings.Settings) *host.LogWriter {
 	return host.NewLogWriter(to, func(w io.Writer) slog.Handler { return newLogHandler(w, s) })
 }

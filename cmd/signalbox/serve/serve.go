@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	// waitingReport is when the log first says why a host is not ready yet; each time it waits twice as
-	// long for the next.
+	// waitingReport is when the log first reports why a host is not ready yet; the wait doubles after each report.
 	waitingReport    = 5 * time.Second
 	maxWaitingReport = 80 * time.Second
 )
@@ -167,8 +166,8 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 	return err
 }
 
-// awaitReady waits until the host serves, and logs from time to time why the host is not ready. The result is false
-// after an interrupt.
+// awaitReady waits until the host serves, and periodically logs why the host is not ready. It returns false after an
+// interrupt.
 func awaitReady(interrupted context.Context, h *host.Host, given *settings.Settings, log *slog.Logger) bool {
 	for pause := waitingReport; ; pause = min(2*pause, maxWaitingReport) {
 		waiting, cancel := context.WithTimeout(interrupted, pause)
@@ -200,7 +199,7 @@ func logReady(h *host.Host, given *settings.Settings, log *slog.Logger, after ti
 	}
 }
 
-// greeting is the line for a user who started the host by hand.
+// greeting returns the line for a user who started the host manually.
 func greeting(s *settings.Settings) string {
 	var clients []string
 	if s.ServesPlain() {

@@ -15,13 +15,13 @@ import (
 	"github.com/signalbox/signalbox/protocol/health"
 )
 
-// The codes of check, by the worst finding.
+// Exit codes of check, by the worst finding.
 const (
 	ExitWarned = 81
 	ExitUnwell = 82
 )
 
-// level is how bad a finding is.
+// level is a finding's severity.
 type level int
 
 const (
@@ -40,10 +40,10 @@ type Finding struct {
 	Advice  string `name:"hint"`
 }
 
-// findings gathers what is found, in order.
+// findings collects findings in order.
 type findings struct{ list []Finding }
 
-// add adds a finding, with advice where the part is not well.
+// add adds a finding, with advice if the subject is unhealthy.
 func (f *findings) add(l level, subject, advice, format string, a ...any) {
 	if l == levelOK {
 		advice = ""
@@ -98,7 +98,7 @@ the others.`,
 	return f.Command(c)
 }
 
-// check makes all checks, and shows the findings.
+// check runs all checks, and shows the findings.
 func (c *checkCommand) check() error {
 	connection, err := c.Connection()
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *checkCommand) show(x *findings) error {
 	return nil
 }
 
-// checkCluster asks the hosts what is not well.
+// checkCluster asks the hosts for health issues.
 func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) {
 	ctx, cancel := connection.Within(ctx)
 	defer cancel()
@@ -167,7 +167,7 @@ func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) 
 	judgeHealthIssues(list, x)
 }
 
-// judgeHealthIssues adds the health issues of hosts, and a finding for each group of health issues without an entry.
+// judgeHealthIssues adds the hosts' health issues, and a finding for each group without an issue.
 func judgeHealthIssues(list *admin.HealthIssues, x *findings) {
 	if n := len(list.Unreachable); n == 0 {
 		x.add(levelOK, "answers", "", "all hosts answer: %d", list.Asked)
@@ -191,7 +191,7 @@ func judgeHealthIssues(list *admin.HealthIssues, x *findings) {
 		}
 		x.add(levelOf[c.Severity], c.Subject, cli.Safe(c.Do), "%s", text)
 	}
-	// What is stuck among the objects of a shard is known to its leader alone.
+	// Only a shard's leader knows which of its objects are stalled.
 	unled := slices.ContainsFunc(list.Items, func(c admin.HealthIssue) bool {
 		return c.Kind == health.NoQuorum || c.Kind == health.NoLeader
 	})
@@ -209,5 +209,5 @@ func judgeHealthIssues(list *admin.HealthIssues, x *findings) {
 	}
 }
 
-// levelOf is how bad a health issue is, levelOK for a note.
+// levelOf maps a health issue's severity to a level, levelOK for a note.
 var levelOf = map[admin.Severity]level{admin.Critical: levelFail, admin.Warning: levelWarn}

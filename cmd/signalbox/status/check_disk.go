@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// probeWrites is how many writes a disk is probed with, probeBytes how large each is, and probeWithin how
-	// long it may take.
+	// probeWrites is the number of probe writes, probeBytes their size, and probeWithin the time limit for the probe.
 	probeWrites = 200
 	probeBytes  = 4 << 10
 	probeWithin = 20 * time.Second
-	// badSync is the silence after which followers replace a leader: a disk that stands still for so long keeps the
+	// badSync is the silence after which followers replace a leader: a disk that stalls for this long keeps the
 	// leader silent.
 	badSync = 300 * time.Millisecond
-	// slowWrite is the time that 99 of 100 writes stay below on a disk for a busy host.
+	// slowWrite is the 99th percentile of write times above which a disk is too slow for a busy host.
 	slowWrite = 10 * time.Millisecond
 	// probeWriters is how many files are synced at the same time in the second part of the probe.
 	probeWriters = 8
@@ -119,7 +118,7 @@ func probe(ctx context.Context, dir string, report func(done int)) (times []time
 	return times, nil
 }
 
-// duration shows seconds to people.
+// duration converts seconds for display.
 func duration(seconds float64) time.Duration {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {
@@ -131,7 +130,7 @@ func duration(seconds float64) time.Duration {
 	return d.Round(100 * time.Nanosecond)
 }
 
-// syncData makes what was written durable.
+// syncData makes written data durable.
 func syncData(file *os.File) error {
 	for {
 		if err := fdatasync(int(file.Fd())); !errors.Is(err, syscall.EINTR) {

@@ -6,11 +6,11 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// copyOfShard says whether a host has a copy of a shard, and whether the copy votes.
+// copyOfShard is whether a host has a replica of a shard, and whether the replica votes.
 type copyOfShard struct{ there, votes bool }
 
-// copyOn returns the copy of a shard on a host, by the records. Without records a host has a copy if entries have taken
-// effect there, or if the host leads.
+// copyOn returns a shard's replica on a host, according to the records. Without records, a host has a replica if it
+// has applied entries or leads.
 func copyOn(records *admin.Cluster, said *client.ShardStatus, host uint64) (c copyOfShard) {
 	if records == nil {
 		c.there = said.AppliedIndex > 0 || said.Leader == host
@@ -26,9 +26,9 @@ func copyOn(records *admin.Cluster, said *client.ShardStatus, host uint64) (c co
 	return c
 }
 
-// judged returns the report of a host with the copy, without the leader if no host speaks for the leader. The word of
-// the leader itself counts. If the leader does not answer, or answered before it led, the word of a voter counts. A
-// learner takes no part in elections, and keeps the name of a dead leader.
+// judged returns the report from a host with the replica, without the leader if no host confirms it. The leader's own
+// report counts. If the leader does not answer, or answered before it led, a voter's report counts. A learner takes
+// no part in elections, and keeps reporting a failed leader.
 func (c copyOfShard) judged(said client.ShardStatus, hosts []client.HostStatus) *client.ShardStatus {
 	led := c.votes
 	for i := range hosts {
@@ -44,7 +44,7 @@ func (c copyOfShard) judged(said client.ShardStatus, hosts []client.HostStatus) 
 	return &said
 }
 
-// reportOf is the report of a host on a shard, zero if the host says nothing of the shard.
+// reportOf returns a host's report on a shard, zero if the host reports nothing about the shard.
 func reportOf(h *client.HostStatus, shard uint64) (x client.ShardStatus) {
 	if shard == h.Meta.ID {
 		return h.Meta

@@ -1,7 +1,7 @@
-// Package status has the commands that show cluster health and load: status, top, who and check.
+// Package status implements the commands that show cluster health and load: status, top, who and check.
 //
-// Start at Commands. status asks all hosts; status and check print the health issues (package health). top samples the
-// admin pages of hosts (package adminclient). who reads the queues of all semaphores.
+// Start at Commands. status asks all hosts; status and check print the health issues (package health). top samples
+// the hosts' admin pages (package adminclient). who reads all semaphores' queues.
 package status
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// Commands returns the commands of the package.
+// Commands returns the package's commands.
 func Commands(f *cli.Frame) []*cobra.Command {
 	return []*cobra.Command{newStatus(f), newTop(f), newWho(f), newCheck(f)}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/health"
 )
 
-// askGovernor returns the governor's view of all hosts. Where no governor answers, the records of some host count,
-// which say less. The cluster is nil where the hosts have no records, because some host does not follow the level of
-// records.
+// askGovernor returns the governor's view of all hosts. If no governor answers, it returns a host's records, which
+// contain less. The cluster is nil if the hosts have no records, because some host does not support the feature level
+// for records.
 func askGovernor(ctx context.Context, box *client.Client, hosts []client.HostStatus) *admin.Cluster {
 	ctx, cancel := health.Patience(ctx)
 	defer cancel()
@@ -32,10 +32,10 @@ func askGovernor(ctx context.Context, box *client.Client, hosts []client.HostSta
 	return nil
 }
 
-// governorTries is how often the host that governs is asked until the host has heard from all hosts.
+// governorTries is the number of times that the governor is asked until it has received reports from all hosts.
 const governorTries = 3
 
-// addCluster adds what is known of the hosts as a whole.
+// addCluster adds what is known about the hosts as a whole.
 func (s *Status) addCluster(c *admin.Cluster) {
 	if s.whole = c; c == nil || !c.Observed {
 		return

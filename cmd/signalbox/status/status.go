@@ -19,7 +19,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// newStatus returns the command that shows the hosts and shards of a cluster.
+// newStatus returns the command that shows a cluster's hosts and shards.
 func newStatus(f *cli.Frame) *cobra.Command {
 	return f.Command(&cobra.Command{
 		Use:   "status",
@@ -58,10 +58,11 @@ looks more closely.`,
 	})
 }
 
-// statusPatience is the part of the timeout that is kept for showing the reports, where a host does not answer.
+// statusPatience is the fraction of the timeout (one part in statusPatience) reserved for showing the reports if a
+// host does not answer.
 const statusPatience = 4 // a quarter
 
-// askHosts asks all hosts, and gives up on those that do not answer some time before the context ends.
+// askHosts asks all hosts, and gives up on hosts that have not answered some time before the context ends.
 func askHosts(ctx context.Context, box *client.Client) ([]client.HostStatus, error) {
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -75,7 +76,7 @@ func askHosts(ctx context.Context, box *client.Client) ([]client.HostStatus, err
 	return hosts, err
 }
 
-// Status is the state of a cluster, merged from the reports of its hosts.
+// Status is a cluster's state, merged from its hosts' reports.
 type Status struct {
 	Hosts  []hostReport
 	Shards []shardReport
@@ -83,32 +84,33 @@ type Status struct {
 	Silent []silentEndpoint `name:"unreachable_endpoints"`
 	// Meta is the meta shard, nil without a report.
 	Meta *shardReport
-	// FeatureLevel is the level of the cluster, 0 if no host reports the level; LevelHeldBy names the hosts that keep
-	// the level from rising.
+	// FeatureLevel is the cluster's level, 0 if no host reports it. LevelHeldBy names the hosts that keep the level
+	// from rising.
 	FeatureLevel int
 	LevelHeldBy  string `name:"feature_level_held_by"`
-	// Generation counts restores and recoveries of the cluster; the highest report counts.
+	// Generation counts cluster restores and recoveries; the highest report counts.
 	Generation uint64
-	// Tolerated is how many more voters every shard may lose, -1 if a shard has too few voters, and nil if unknown.
+	// Tolerated is the number of further voters that every shard may lose, -1 if a shard has too few voters, and nil
+	// if unknown.
 	Tolerated    *int                    `name:"failure_tolerance"`
 	HealthIssues []admin.HealthIssue     `name:"health_issues"`
-	whole        *admin.Cluster          // nil where the hosts have no records
+	whole        *admin.Cluster          // nil if the hosts have no records
 	Unasked      []admin.UnreachableHost `name:"unreachable_hosts"` // hosts without a list of health issues
 }
 
-// silentEndpoint is an endpoint of the command line without an answer.
+// silentEndpoint is a command line endpoint without an answer.
 type silentEndpoint struct {
 	Address string
 	Err     error `name:"error"`
 }
 
-// hostReport is the report of a host, as in answers of the HTTP API, with the ids of the shards led by the host.
+// hostReport is a host's report, as in HTTP API answers, with the ids of the shards that the host leads.
 type hostReport struct {
 	gateway.HostStatus
 	Leads []uint64
 }
 
-// shardReport is a shard as all of its hosts report it. Lag is how many entries the slowest host is behind.
+// shardReport is a shard as reported by all of its hosts. Lag is the number of entries that the slowest host lacks.
 type shardReport struct {
 	client.ShardStatus
 	LeaderName string
@@ -116,8 +118,8 @@ type shardReport struct {
 	Redundancy *admin.Redundancy // nil if unknown
 }
 
-// newStatusReport merges the reports of hosts. The records of the cluster, nil if unknown, say which host has a copy of
-// which shard: a host without a copy knows the last leader that the host heard of, for ever.
+// newStatusReport merges host reports. The cluster's records, nil if unknown, show which host has a replica of which
+// shard: a host without a replica keeps reporting the last leader that it knew.
 func newStatusReport(hosts []client.HostStatus, records *admin.Cluster) *Status {
 	s, names := &Status{}, make(map[uint64]string)
 	var whole shardReport
@@ -167,12 +169,13 @@ func newStatusReport(hosts []client.HostStatus, records *admin.Cluster) *Status 
 	return s
 }
 
-// shard is the report on a shard, nil where no host knows the shard.
+// shard returns the report for a shard, nil if no host knows the shard.
 func (s *Status) shard(id uint64) *shardReport {
 	return cli.Find(s.Shards, func(x *shardReport) bool { return x.ID == id })
 }
 
-// lag is how many entries of a shard a host is behind. A host knows nothing of entries that have not arrived.
+// lag returns how many entries of a shard a host has not applied. A host does not know about entries that have not
+// arrived.
 func (s *Status) lag(on *client.ShardStatus) uint64 {
 	return max(on.CommitLag, s.shard(on.ID).AppliedIndex-on.AppliedIndex)
 }
@@ -185,8 +188,8 @@ func leaderName(names map[uint64]string, id uint64) string {
 	return cmp.Or(names[id], "host "+strconv.FormatUint(id, 10))
 }
 
-// addReport adds the report of a host with a copy of the shard. The leader of the highest term leads, and the leader's
-// report on the content counts. Unknown values are zero in a report.
+// addReport adds the report from a host with a replica of the shard. The leader with the highest term leads, and the
+// leader's report on the content counts. Unknown values are zero in a report.
 func (s *shardReport) addReport(said *client.ShardStatus, from uint64) {
 	leader, term, applied := s.Leader, s.Term, max(s.AppliedIndex, said.AppliedIndex)
 	switch {
@@ -201,7 +204,7 @@ func (s *shardReport) addReport(said *client.ShardStatus, from uint64) {
 	s.Leader, s.Term, s.AppliedIndex, s.CommitLag = leader, term, applied, 0
 }
 
-// leaderless are the shards without a leader.
+// leaderless returns the shards without a leader.
 func (s *Status) leaderless() (ids []string) {
 	for i := range s.Shards {
 		if s.Shards[i].Leader == 0 {
@@ -214,7 +217,7 @@ func (s *Status) leaderless() (ids []string) {
 	return ids
 }
 
-// refusals are the reasons of the hosts that refuse changes.
+// refusals returns the reasons from hosts that reject changes.
 func (s *Status) refusals() (texts []string) {
 	for i := range s.Hosts {
 		if h := &s.Hosts[i]; h.Refusal != "" {
@@ -290,7 +293,7 @@ func hostCells(s *Status) (rows [][]any) {
 		leads := cli.Map(h.Leads, func(id uint64) string { return strconv.FormatUint(id, 10) })
 		var fresh any = h.Fresh
 		if len(leads) == 0 {
-			fresh = "" // there is nothing to be sure of
+			fresh = "" // nothing to confirm
 		}
 		rows = append(rows, []any{operation.OrNothing(h.ID), h.Name, h.Address, h.Version,
 			h.Uptime.Round(time.Second), fresh, strings.Join(leads, ","), h.Connections, h.Sessions})
@@ -298,7 +301,7 @@ func hostCells(s *Status) (rows [][]any) {
 	return rows
 }
 
-// nameAt is the name on record of a host without an answer, empty for an unknown address.
+// nameAt returns the recorded name of a host that has not answered, empty for an unknown address.
 func (s *Status) nameAt(address string) string {
 	if u := cli.Find(s.Unasked, func(u *admin.UnreachableHost) bool { return u.Address == address }); u != nil {
 		return u.Host

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/server/settings"
 )
 
-// minTopInterval is the shortest pause between two samples of the hosts: each makes them write all their series.
+// minTopInterval is the minimum pause between two samples: for each sample, hosts write all their series.
 const minTopInterval = 200 * time.Millisecond
 
 // topCommand is one run of top.
@@ -72,8 +72,8 @@ help exit-codes lists the others.`,
 	return f.Command(c)
 }
 
-// findPages asks the cluster for the admin pages of its hosts, if a cluster is named and no page: the default page may
-// be one of another cluster.
+// findPages asks the cluster for its hosts' admin pages, if a cluster is specified without a page: the default page
+// may belong to another cluster.
 func (t *topCommand) findPages(c *cobra.Command) error {
 	k, err := t.Settings()
 	if err != nil || c.Flags().Changed("admin-endpoints") || !k.NamesCluster() {
@@ -99,7 +99,7 @@ func (t *topCommand) findPages(c *cobra.Command) error {
 	})
 }
 
-// run shows sample after sample.
+// run shows successive samples.
 func (t *topCommand) run(c *cobra.Command) error {
 	if t.interval < minTopInterval || t.rows < 1 {
 		return cli.Errorf(cli.ExitUsage, "--interval %v --rows %d: give %v or more, and 1 or more", t.interval, t.rows,
@@ -142,7 +142,7 @@ func (t *topCommand) run(c *cobra.Command) error {
 	}
 }
 
-// read reads the pages of all hosts.
+// read reads all hosts' pages.
 func (t *topCommand) read(ctx context.Context) ([]adminclient.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(t.interval, time.Second))
 	defer cancel()
@@ -155,7 +155,7 @@ func (t *topCommand) read(ctx context.Context) ([]adminclient.Reading, error) {
 		"host that can be reached from here", hosts[0].Address, hosts[0].Err)
 }
 
-// interruptedIsDone turns the error of an interrupted command into success.
+// interruptedIsDone turns an interrupted command's error into success.
 func interruptedIsDone(ctx context.Context, err error) error {
 	if cli.WasInterrupted(ctx) {
 		return nil

@@ -36,14 +36,14 @@ type timesSample struct {
 	MostMS    float64 `name:"p99_ms"`
 }
 
-// requestSample is one kind of request.
+// requestSample is one request kind.
 type requestSample struct {
 	Kind   string
 	Failed float64 `name:"failed_per_second"`
 	timesSample
 }
 
-// hostSample is the work of a host.
+// hostSample is a host's load.
 type hostSample struct {
 	Name        string
 	Address     string `name:"admin_address"`
@@ -58,7 +58,7 @@ type hostSample struct {
 	Commit      timesSample
 }
 
-// semaphoreSample is the use of a semaphore.
+// semaphoreSample is a semaphore's use.
 type semaphoreSample struct {
 	Node    string
 	Name    string
@@ -66,7 +66,7 @@ type semaphoreSample struct {
 	Waiters float64
 }
 
-// newSample compares two readings. A host of a single reading counts as far as possible.
+// newSample compares two readings. A host with only one reading is included as far as possible.
 func newSample(before, now []adminclient.Reading, rows int) Sample {
 	l := Sample{
 		At: time.Now().UTC(), StillRollouts: stillRollouts(now, rows), StillProcesses: stillProcesses(now, rows),
@@ -113,7 +113,7 @@ func newSample(before, now []adminclient.Reading, rows int) Sample {
 	return l
 }
 
-// earlier finds the earlier reading of a host, or returns an empty reading.
+// earlier finds a host's earlier reading, or returns an empty reading.
 func earlier(before []adminclient.Reading, h *adminclient.Reading) *adminclient.Reading {
 	is := &h.Status.Host
 	return cmp.Or(cli.Find(before, func(b *adminclient.Reading) bool {
@@ -122,7 +122,7 @@ func earlier(before []adminclient.Reading, h *adminclient.Reading) *adminclient.
 	}), &adminclient.Reading{})
 }
 
-// requestSum is one kind of request over all hosts.
+// requestSum is one request kind over all hosts.
 type requestSum struct {
 	count, failed float64
 	times         adminclient.Times
@@ -175,7 +175,7 @@ func (s *Sample) addSemaphores(h *adminclient.Reading) {
 	s.Queued += leaderSum(h)
 }
 
-// leaderSum is the number of waiters in the shards that a host leads; the followers of a shard count the waiters too.
+// leaderSum returns the number of waiters in the shards that a host leads; followers count the same waiters too.
 func leaderSum(h *adminclient.Reading) (sum float64) {
 	for i := range h.Status.Shards {
 		if s := &h.Status.Shards[i]; s.Leads && s.ShardContent != nil {
@@ -196,7 +196,7 @@ func newTimesSample(t adminclient.Times, seconds float64) timesSample {
 	return timesSample{rate(t.Count, seconds), 1000 * t.Mean(), 1000 * t.Below(0.5), 1000 * t.Below(0.99)}
 }
 
-// text is the sample as a page.
+// text formats the sample as a page.
 func (s *Sample) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "signalbox top   %s   the last %.1fs   waiting in queues: %.0f\n",
@@ -255,7 +255,8 @@ func (s *Sample) writeSemaphores(line func(cells ...any)) {
 	}
 }
 
-// amount shows how much of a semaphore is taken. All of an ephemeral one is too much for the pages to say exactly.
+// amount formats a semaphore's acquired amount. An ephemeral semaphore's full amount is too large for the pages to
+// show exactly.
 func amount(n float64) string {
 	if n >= 1<<63 {
 		return cli.Amount(^uint64(0)).String()
@@ -270,7 +271,7 @@ func perSecond(n float64) string {
 	return fmt.Sprintf("%.1f", n)
 }
 
-// millisText shows milliseconds to people, and nothing for nothing.
+// millisText formats milliseconds, and returns an empty text for zero.
 func millisText(ms float64) string {
 	if ms == 0 {
 		return "-"

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// stillRollout is a location of a rollout that does not move, or the whole rollout for a rollout without locations.
+// stillRollout is a stalled rollout location, or the whole rollout if it has no locations.
 type stillRollout struct {
 	Node     string
 	Name     string
@@ -18,8 +18,8 @@ type stillRollout struct {
 	Seconds  float64
 }
 
-// stillProcess is a round of a process that waits. Member is the first member that the round waits for, empty without a
-// member.
+// stillProcess is a waiting process round. Member is the first member that the round waits for, empty if there is
+// none.
 type stillProcess struct {
 	Node    string
 	Name    string
@@ -46,8 +46,8 @@ func stillProcesses(hosts []adminclient.Reading, most int) []stillProcess {
 	return still
 }
 
-// longestStill are the series of what does not move, by the pages of the hosts that lead: the longest first, and at
-// most so many. Those of the same time are in the order of their labels.
+// longestStill returns the series about stalled objects from the leading hosts' pages: longest first, up to a limit.
+// Equal durations are sorted by label.
 func longestStill(hosts []adminclient.Reading, most int, series string, labels ...string) []adminclient.Sample {
 	var still []adminclient.Sample
 	for i := range hosts {
@@ -64,7 +64,7 @@ func longestStill(hosts []adminclient.Reading, most int, series string, labels .
 	return still[:min(most, len(still))]
 }
 
-// writeStill writes the rollouts and processes that do not move.
+// writeStill writes stalled rollouts and processes.
 func (s *Sample) writeStill(line func(cells ...any)) {
 	if len(s.StillRollouts) > 0 {
 		line()

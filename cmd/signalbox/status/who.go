@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// Wait is a session in the queue of a semaphore, with the owners. Waited is by the clock of this machine.
+// Wait is a session in a semaphore's queue, with the owners. Waited is measured with this machine's clock.
 type Wait struct {
 	Node   string
 	Name   string
@@ -26,7 +26,7 @@ type Wait struct {
 	Owners []operation.DescribedOwner
 }
 
-// wait is a waiter with the semaphore in question.
+// wait is a waiter with its semaphore.
 type wait struct {
 	path   string
 	d      *operation.DescribedSemaphore
@@ -63,7 +63,7 @@ compare the clock of this machine with that of a host.`,
 	})
 }
 
-// allWaits returns the waiters, the longest wait first, and with an error those that were found until then.
+// allWaits returns the waiters, longest wait first. With an error, it returns those found until then.
 func allWaits(ctx context.Context, box *client.Client, prefix string) ([]wait, error) {
 	semaphores := operation.EachNode(ctx, box, "", "", func(node, _ string) iter.Seq2[*client.SemaphoreInfo, error] {
 		return box.Node(node).Semaphores(ctx, client.Prefix(prefix))
@@ -92,7 +92,7 @@ func allWaits(ctx context.Context, box *client.Client, prefix string) ([]wait, e
 	return sorted(waits), nil
 }
 
-// sorted puts the longest wait first.
+// sorted sorts waits, longest first.
 func sorted(waits []wait) []wait {
 	slices.SortStableFunc(waits, func(a, b wait) int {
 		return cmp.Or(a.waiter.Since.Compare(b.waiter.Since), cmp.Compare(a.path, b.path),
@@ -129,7 +129,7 @@ func printWaits(f *cli.Frame, waits []wait, now time.Time) error {
 	return rows.End()
 }
 
-// sessionText names the owner of a session: the description, the name of the client, or else the number of the session.
+// sessionText names a session's owner: the description, the client's name, or else the session number.
 func sessionText(description string, c client.ClientInfo, id uint64) string {
 	return cmp.Or(description, operation.ClientText(c), strconv.FormatUint(id, 10))
 }

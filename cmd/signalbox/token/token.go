@@ -1,4 +1,4 @@
-// Package token has the commands that make access tokens.
+// Package token implements the commands that create access tokens.
 package token
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// Command returns the commands about access tokens.
+// Command returns the commands for access tokens.
 func Command(s cli.Streams) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "token",

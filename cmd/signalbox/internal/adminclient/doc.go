@@ -1,6 +1,6 @@
-// Package adminclient reads the admin pages of hosts: their status, and their metrics in the text form of Prometheus.
+// Package adminclient reads hosts' admin pages: their status, and their metrics in the Prometheus text format.
 //
-// Read is the door. The pages of a host name the rest of the hosts, so an address of a single host is enough. Metrics
-// are counters since the start of a host; a reader compares two readings, by Since, to learn the work of a host in
-// between. The room serve parses the metrics of its own host by Parse, without a request.
+// Start at Read. A host's pages name all other hosts, so one host's address is enough. Metrics are counters since
+// host start; a reader compares two readings with Since to learn a host's work in between. Package serve parses its
+// own host's metrics with Parse, without a request.
 package adminclient

@@ -15,12 +15,12 @@ import (
 	"github.com/signalbox/signalbox/server/admin"
 )
 
-// maxPage is the largest page that is read, in bytes.
+// maxPage is the maximum page size in bytes.
 const maxPage = 64 << 20
 
-// Reading is the content of the pages of a host at a moment.
+// Reading is the content of a host's pages at one time.
 type Reading struct {
-	// Address is where the pages are. Err is why they cannot be read; the rest is zero then.
+	// Address is the address of the pages. Err explains why they cannot be read; all other fields are then zero.
 	Address string
 	Err     error
 	At      time.Time
@@ -28,8 +28,8 @@ type Reading struct {
 	Metrics Metrics
 }
 
-// Read reads the pages of the hosts at the addresses given, and of all hosts that the pages name. Each host is there
-// once, ordered by id; hosts that cannot be read come last, so that the list begins with figures.
+// Read reads the pages of the hosts at the given addresses, and of all hosts that the pages name. Each host is listed
+// once, sorted by id; hosts that cannot be read come last, so that the list begins with figures.
 func Read(ctx context.Context, addresses []string) []Reading {
 	list := readAll(ctx, addresses)
 	asked := make(map[string]bool)
@@ -58,15 +58,15 @@ func Read(ctx context.Context, addresses []string) []Reading {
 	})
 }
 
-// belonging is whose pages should be at an address.
+// belonging is the host whose pages should be at an address.
 type belonging struct {
 	id      uint64
 	name    string
 	cluster string
 }
 
-// check refuses the pages of a wrong host: an address such as 127.0.0.1 means the machine of the reader, and not the
-// machine of the host that advertises the address.
+// check refuses a wrong host's pages: an address such as 127.0.0.1 means the reader's machine, not that of the host
+// which advertises the address.
 func (b belonging) check(r Reading) Reading {
 	if s := &r.Status; r.Err == nil && (s.Host.ID != b.id || s.Cluster.ID != b.cluster) {
 		return Reading{Address: r.Address,
@@ -132,5 +132,5 @@ func get(ctx context.Context, address, page string, read func(io.Reader) error) 
 	return nil
 }
 
-// Name is what to call the host.
+// Name returns the host's display name.
 func (r *Reading) Name() string { return cmp.Or(r.Status.Host.Name, r.Address) }

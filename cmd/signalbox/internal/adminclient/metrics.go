@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Sample is the value of one series.
+// Sample is one series' value.
 type Sample struct {
 	Labels map[string]string
 	Value  float64
 }
 
-// Metrics are the series of a host, by name.
+// Metrics are a host's series, by name.
 type Metrics map[string][]Sample
 
-// Parse reads metrics. Of the lines that Parse does not understand, only comments are left out without an error.
+// Parse parses metrics. Unknown comment lines are skipped; any other unknown line is an error.
 func Parse(r io.Reader) (Metrics, error) {
 	m := make(Metrics)
 	lines := bufio.NewScanner(r)
@@ -54,7 +54,7 @@ func parseLine(line string) (name string, s Sample, err error) {
 	return name, s, err
 }
 
-// parseLabels reads labels up to the closing brace.
+// parseLabels parses labels up to the closing brace.
 func parseLabels(text string) (labels map[string]string, rest string, err error) {
 	labels = make(map[string]string)
 	for {
@@ -84,7 +84,7 @@ func parseLabels(text string) (labels map[string]string, rest string, err error)
 	}
 }
 
-// Sum adds up the series of a name that have the labels given as pairs.
+// Sum adds up the series with a name and with the labels given as pairs.
 func (m Metrics) Sum(name string, pairs ...string) (sum float64) {
 	for _, s := range m[name] {
 		if s.has(pairs) {
@@ -103,13 +103,13 @@ func (s *Sample) has(pairs []string) bool {
 	return true
 }
 
-// Times are how long something took, as a histogram.
+// Times is a histogram of durations.
 type Times struct {
 	Count, Seconds float64
 	buckets        map[float64]float64 // by upper bound, with the count of all values below the bound
 }
 
-// Times returns the histogram of a name, over the series with the labels given as pairs.
+// Times returns the histogram with a name, over the series with the labels given as pairs.
 func (m Metrics) Times(name string, pairs ...string) Times {
 	t := Times{Count: m.Sum(name+"_count", pairs...), Seconds: m.Sum(name+"_sum", pairs...),
 		buckets: make(map[float64]float64)}
@@ -121,7 +121,7 @@ func (m Metrics) Times(name string, pairs ...string) Times {
 	return t
 }
 
-// Since returns the growth since an earlier reading of the host. A restarted host counts from nothing.
+// Since returns the growth since an earlier reading from the same host. A restarted host counts from zero.
 func (t Times) Since(before Times) Times {
 	if before.Count > t.Count {
 		return t
@@ -133,7 +133,7 @@ func (t Times) Since(before Times) Times {
 	return out
 }
 
-// Plus adds the histogram of another host.
+// Plus adds another host's histogram.
 func (t Times) Plus(other Times) Times {
 	out := Times{Count: t.Count + other.Count, Seconds: t.Seconds + other.Seconds, buckets: make(map[float64]float64)}
 	for bound, n := range t.buckets {
@@ -145,7 +145,7 @@ func (t Times) Plus(other Times) Times {
 	return out
 }
 
-// Mean is the mean in seconds, 0 where nothing was counted.
+// Mean returns the mean in seconds, 0 if nothing was counted.
 func (t Times) Mean() float64 {
 	if t.Count == 0 {
 		return 0
@@ -153,8 +153,8 @@ func (t Times) Mean() float64 {
 	return t.Seconds / t.Count
 }
 
-// Below returns the bound in seconds below which the part of all values lies, 0 without a value. Bounds are powers of
-// two apart, so the bound can be up to twice the value.
+// Below returns the bound in seconds below which the given fraction of values lies, 0 without values. Bounds are
+// powers of two, so the bound can be up to twice the value.
 func (t Times) Below(part float64) float64 {
 	if t.Count == 0 {
 		return 0

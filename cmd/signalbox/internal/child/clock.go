@@ -4,7 +4,8 @@ package child
 
 import "time"
 
-// closeEnough is how far apart two clocks may be read to count as read at once, and readings how often that is tried.
+// closeEnough is the maximum time between two clock readings that count as simultaneous. readings is the maximum
+// number of attempts.
 const (
 	closeEnough = time.Millisecond
 	readings    = 8
@@ -12,15 +13,15 @@ const (
 
 var epoch = time.Now()
 
-// moment is a point in time by two clocks. The first clock stands still while the machine sleeps, and a client counts
-// its leases by the first clock. The second clock goes on, as the clocks of the rest of the world do. The two clocks
-// cannot be read at once, so the first is read before and after the second.
+// moment is a time on two clocks. The first clock stops while the machine sleeps, and a client times its leases with
+// it. The second clock continues, as all other machines' clocks do. The two clocks cannot be read simultaneously, so
+// the first is read before and after the second.
 type moment struct{ before, all, after time.Duration }
 
 func now() moment { return nowBy(func() time.Duration { return time.Since(epoch) }, sinceBoot) }
 
-// nowBy reads the clocks. On a busy machine this process may have to wait for a processor between two readings, for
-// longer than a sleep that matters; then they are read again.
+// nowBy reads the clocks. On a busy machine, this process may have to wait for a processor between two readings, for
+// longer than a significant sleep; the clocks are then read again.
 func nowBy(awake func() time.Duration, all func(otherwise time.Duration) time.Duration) moment {
 	m := moment{after: awake()}
 	for range readings {
@@ -34,8 +35,8 @@ func nowBy(awake func() time.Duration, all func(otherwise time.Duration) time.Du
 	return m
 }
 
-// slept is for how long the machine slept between two moments, at the least: what the reading of the clocks took does
-// not count.
+// slept returns the minimum time that the machine slept between two moments: the time taken by reading the clocks
+// does not count.
 func (m moment) slept(until moment) time.Duration {
 	return (until.all - m.all) - (until.after - m.before)
 }

@@ -4,5 +4,5 @@ package child
 
 import "time"
 
-// sinceBoot knows of no clock here that goes on while the machine sleeps.
+// sinceBoot returns otherwise, because no known clock here continues while the machine sleeps.
 func sinceBoot(otherwise time.Duration) time.Duration { return otherwise }

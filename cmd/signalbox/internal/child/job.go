@@ -11,22 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The command and the processes that the command started are a process group of their own, so that a signal ends all of
-// the group. A shell knows only the group of this process, its job, and stops and continues the job. So this process
-// does for the group of the command the work of a shell for a job:
+// The command and the processes that it started form a separate process group, so that a signal ends the whole group.
+// A shell only knows this process's group, its job, and stops and continues the job. So this process does for the
+// command's group what a shell does for a job:
 //
-//   - The command gets the foreground of the terminal when the command begins, or when the command is stopped because
-//     it wants the foreground, while the job of the shell has the foreground.
-//   - When the command is stopped from the terminal, or wants the terminal while the job of the shell is in the
-//     background, the job stops: first the group of the command, then this process. The lease is not renewed meanwhile,
-//     and a second session can have the lease after the timeout of the session. No process runs under the lease: when
-//     the shell continues the job, the lease is checked first, and the command goes on only under a lease that holds.
-//   - Where no shell could continue the job the command goes on at once. If the command wants a terminal that it cannot
-//     have, the command gets SIGHUP, as the kernel sends SIGHUP to stopped processes that no shell can continue.
+//   - The command gets the terminal's foreground when the command begins, or when it is stopped because it wants the
+//     foreground, provided that the shell's job has the foreground.
+//   - When the command is stopped from the terminal, or wants the terminal while the shell's job is in the background,
+//     the job stops: first the command's group, then this process. The lease is not renewed meanwhile, and another
+//     session can have the lease after the session timeout. No process runs under the lease: when the shell continues
+//     the job, the lease is checked first, and the command continues only if the lease is still held.
+//   - If no shell could continue the job, the command continues immediately. If the command wants a terminal that it
+//     cannot have, it gets SIGHUP, which the kernel also sends to stopped processes that no shell can continue.
 //   - A command that a foreign process stops with SIGSTOP stays stopped, and its lease is renewed. A line on standard
-//     error says so.
+//     error reports this.
 
-// Change is an event of a command that users should know.
+// Change is a command event that users should know about.
 type Change int
 
 const (
@@ -34,15 +34,15 @@ const (
 	Suspended Change = iota + 1
 	// Stopped: another process stopped the command, and the lease is renewed.
 	Stopped
-	// Continued: a command that was Stopped goes on.
+	// Continued: a Stopped command continues.
 	Continued
 )
 
-// jobSignals are the signals of job control. A process without a watch would be stopped by the first three while its
-// command runs on.
+// jobSignals are the job control signals. A process that does not handle them would be stopped by the first three
+// while its command continues to run.
 var jobSignals = []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGCONT, syscall.SIGCHLD}
 
-// job is the job control of one command. Its methods are called by the goroutine of Run.
+// job is the job control for one command. Its methods are called by Run's goroutine.
 type job struct {
 	terminal *terminal
 	process  *Process
@@ -53,7 +53,7 @@ type job struct {
 	stopped  bool // a foreign process stopped the command, and the stop was reported
 }
 
-// startJob starts a command under the job control of this process. onChange may be nil.
+// startJob starts a command under this process's job control. onChange may be nil.
 func startJob(cmd *exec.Cmd, onChange func(Change)) (*job, error) {
 	if onChange == nil {
 		onChange = func(Change) {}
@@ -68,7 +68,7 @@ func startJob(cmd *exec.Cmd, onChange func(Change)) (*job, error) {
 	return j, nil
 }
 
-// startApart starts a command without job control: it has no terminal, and no signal is watched for it.
+// startApart starts a command without job control: it has no terminal, and no signals are handled for it.
 func startApart(cmd *exec.Cmd) (*job, error) {
 	j := &job{terminal: &terminal{fd: -1}}
 	var err error
@@ -76,8 +76,8 @@ func startApart(cmd *exec.Cmd) (*job, error) {
 	return j, err
 }
 
-// watchJob begins to watch the signals of job control, before there is a command. A signal that this process ignores
-// from the start stays ignored, for the command as well.
+// watchJob begins to handle job control signals before the command starts. A signal that this process ignored from
+// the start stays ignored, for the command too.
 func watchJob(onChange func(Change)) *job {
 	j := &job{terminal: openTerminal(), onChange: onChange, signals: make(chan os.Signal, 16)}
 	for _, s := range jobSignals {
@@ -89,7 +89,7 @@ func watchJob(onChange func(Change)) *job {
 	return j
 }
 
-// close takes the terminal back from a command that has ended.
+// close takes the terminal back from an ended command.
 func (j *job) close() {
 	switch {
 	case j.process != nil:
@@ -97,20 +97,20 @@ func (j *job) close() {
 	case j.wants: // it got the foreground, and could not be started
 		j.terminal.move(j.terminal.foreground(), j.terminal.own)
 	}
-	if len(j.watched) > 0 { // without any all signals would be reset
+	if len(j.watched) > 0 { // an empty list would reset all signals
 		signal.Reset(j.watched...)
 	}
 	j.terminal.close()
 }
 
-// move moves the foreground of the terminal.
+// move moves the terminal's foreground.
 func (j *job) move(from, to int) bool {
 	defer signal.Notify(j.signals, j.watched...)
 	return j.terminal.move(from, to)
 }
 
-// handle does what a signal of job control asks for. suspended reports that this process may have stood still: the
-// lease is to be checked, and resume to be called if it is held.
+// handle handles a job control signal. suspended reports that this process may have been stopped: the caller must
+// check the lease, and call resume if it is still held.
 func (j *job) handle(s os.Signal) (suspended bool) {
 	switch s {
 	case syscall.SIGCHLD:
@@ -125,7 +125,7 @@ func (j *job) handle(s os.Signal) (suspended bool) {
 		}
 	case syscall.SIGTTIN, syscall.SIGTTOU:
 		if j.move(j.process.group(), j.terminal.own) {
-			// The rest of a pipeline is stopped too, because the pipeline wants the terminal of the command.
+			// The rest of a pipeline is stopped too, because it wants the command's terminal.
 			_ = syscall.Kill(0, syscall.SIGCONT)
 			return false
 		}
@@ -136,7 +136,7 @@ func (j *job) handle(s os.Signal) (suspended bool) {
 	return false
 }
 
-// changed handles a command after a signal that stops or continues the command.
+// changed handles a command after a signal that stops or continues it.
 func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 	if change == Continued {
 		if j.stopped {
@@ -164,7 +164,7 @@ func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 		}
 		j.resume()
 	case !j.stopped:
-		// The keyboard is for this process now, so the terminal is not dead.
+		// This process has the keyboard now, so the terminal is not dead.
 		j.move(j.process.group(), j.terminal.own)
 		j.stopped = true
 		j.onChange(Stopped)
@@ -172,18 +172,18 @@ func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 	return false
 }
 
-// suspend stops the group of the command and then this process, as the shell above expects, and returns when the shell
-// has continued this process. Without such a shell suspend does nothing and returns false. halted says that the command
-// was stopped first: then the rest of the group of this process runs on, and is stopped now.
+// suspend stops the command's group and then this process, as the parent shell expects, and returns after the shell
+// has continued this process. Without such a shell, suspend does nothing and returns false. halted means that the
+// command was stopped first: the rest of this process's group is still running, and is stopped now.
 func (j *job) suspend(halted bool) bool {
 	if signal.Ignored(syscall.SIGTSTP) || !underShell() {
 		return false
 	}
-	// No process of the group runs a further instruction of a program after this. This process does not wait for the
-	// report that all are stopped: a process that waits for a child of vfork, and whose child is stopped before the
-	// exec, is never reported.
+	// After this, no process in the group executes another instruction of its program. This process does not wait for
+	// the report that all are stopped: a process that waits for a vfork child which was stopped before its exec is
+	// never reported.
 	j.process.Signal(syscall.SIGSTOP)
-	// From here on this process can write to the terminal and move its foreground from the background.
+	// From here on, this process can write to the terminal and move its foreground from the background.
 	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	if j.terminal.move(j.process.group(), j.terminal.own) {
 		j.wants = true
@@ -193,8 +193,8 @@ func (j *job) suspend(halted bool) bool {
 		_ = syscall.Kill(0, syscall.SIGTSTP)
 	}
 	stopSelf()
-	// A request that came while the job was being stopped is carried out. A stop of the command is not reported after
-	// the command goes on.
+	// Handle requests that arrived while the job was being stopped. A stop of the command is not reported after it
+	// continues.
 	for range len(j.signals) {
 		<-j.signals
 	}
@@ -203,7 +203,7 @@ func (j *job) suspend(halted bool) bool {
 	return true
 }
 
-// resume continues a stopped command, with the terminal if the command wants the terminal and the job has the terminal.
+// resume continues a stopped command, with the terminal if the command wants it and the job has it.
 func (j *job) resume() {
 	if j.wants {
 		j.move(j.terminal.own, j.process.group())
@@ -211,8 +211,8 @@ func (j *job) resume() {
 	j.process.Signal(syscall.SIGCONT)
 }
 
-// StopIdly has the terminal stop this process, as by default, while no command runs, until the returned function is
-// called. A Go program with a watch of a signal does not get the default action back.
+// StopIdly lets the terminal stop this process, as is the default, while no command runs, until the returned function
+// is called. A Go program that handles a signal does not get the default action back.
 func StopIdly() (over func()) {
 	stops, done := make(chan os.Signal, 1), make(chan struct{})
 	for _, s := range []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
@@ -238,8 +238,8 @@ func StopIdly() (over func()) {
 	}
 }
 
-// underShell reports whether some process could continue the group of this process: a parent of a process of the group
-// that is in the session and not in the group.
+// underShell reports whether some process could continue this process's group: the parent of a process in the group
+// that is in the session, but not in the group.
 func underShell() bool {
 	own := syscall.Getpgrp()
 	session, err := unix.Getsid(0)

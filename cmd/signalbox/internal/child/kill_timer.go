@@ -13,44 +13,43 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// The time between the moment at which a client gives a lease up and the first at which the cluster may give
-// it to another session is the reserve: a tenth of the session's timeout, by the promise of package client. In
-// it the command must get its signal, and be dead.
+// The time between the client giving up a lease and the earliest time at which the cluster may grant it to another
+// session is the reserve: a tenth of the session timeout, as promised by package client. During the reserve, the
+// command must get its signal and be dead.
 //
-// The client gives up when its lease has run for the timeout less the reserve, counted from the sending of the
-// latest ping that was answered. The cluster counts the whole timeout, from later: from that ping's arrival.
-// So if the lease was still good at a moment t, no other session has it before t + reserve. Run checks every eighth
-// of the reserve, writes down t, and kills at the latest at t + 3/4 of the reserve, whenever and however it
-// hears of the loss. That leaves a quarter of the reserve to the kernel, and for clocks that run at different
-// speeds.
+// The client gives up when its lease has run for the timeout minus the reserve, counted from sending the latest
+// answered ping. The cluster counts the whole timeout, and from later: from that ping's arrival. So if the lease was
+// still valid at time t, no other session has it before t + reserve. Run checks every eighth of the reserve, records
+// t, and kills at the latest at t + 3/4 of the reserve, whenever and however it learns about the loss. That leaves a
+// quarter of the reserve for the kernel and for clock drift.
 //
-// It also covers pauses. When this process was stopped, or had no processor, for longer than that, t is old
-// when it wakes, and it kills at once, without asking the command to end first. While it is stopped the command
-// runs on: what that may write is for the fencing token to keep out.
+// Pauses are covered too. If this process was stopped, or had no processor, for longer than that, t is old when it
+// resumes, and it kills immediately, without first asking the command to end. While this process is stopped, the
+// command continues to run: fencing tokens must reject whatever it writes.
 const (
-	reserveShare = 10 // a part of so many of the session's timeout
-	checks       = 8  // in a reserve
-	killBy       = 3  // quarters of a reserve after the last good check
+	reserveShare = 10 // one part in reserveShare of the session timeout
+	checks       = 8  // checks per reserve
+	killBy       = 3  // quarters of a reserve after the last successful check
 )
 
-// MinTimeout is the shortest session timeout for which there is time enough to end a command.
+// MinTimeout is the shortest session timeout that leaves enough time to end a command.
 const MinTimeout = time.Second
 
-// ErrSlept is the loss that only the clock of the machine shows.
+// ErrSlept is a loss that only the machine's clock shows.
 var ErrSlept = errors.New("the machine slept, and the cluster may have given the lease away meanwhile")
 
-// Reserve is the time for ending a command under a session with that timeout.
+// Reserve returns the time for ending a command, given the session timeout.
 func Reserve(timeout time.Duration) time.Duration { return timeout / reserveShare }
 
-// DefaultKillAfter is how long a command has between SIGTERM and SIGKILL where nothing else is said.
+// DefaultKillAfter is the default time that a command has between SIGTERM and SIGKILL.
 func DefaultKillAfter(timeout time.Duration) time.Duration { return Reserve(timeout) / 2 }
 
-// MaxKillAfter is the longest time for a command, given a check that comes late by a period.
+// MaxKillAfter is the maximum time for a command, assuming a check that is late by one period.
 func MaxKillAfter(timeout time.Duration) time.Duration {
 	return killBy*Reserve(timeout)/4 - Reserve(timeout)/checks
 }
 
-// Lease is the lease of a command, such as a *client.Lease.
+// Lease is a command's lease, such as a *client.Lease.
 type Lease interface {
 	// Context ends with the lease.
 	Context() context.Context
@@ -61,28 +60,28 @@ type Lease interface {
 // KillTimer ends a command before its lease ends.
 type KillTimer struct {
 	Lease Lease
-	// Timeout is that of the lease's session, at least MinTimeout.
+	// Timeout is the timeout of the lease's session, at least MinTimeout.
 	Timeout time.Duration
 	// KillAfter is how long the command has to end after SIGTERM, at most MaxKillAfter.
 	KillAfter time.Duration
-	// OnChange, if it is set, is called when something has happened to the command that users should know.
+	// OnChange, if set, is called for command events that users should know about.
 	OnChange func(Change)
 }
 
 // Outcome is how a command ended.
 type Outcome struct {
-	// Status is the exit status, or 128 and the number of the signal that ended the command.
+	// Status is the exit status, or 128 plus the number of the signal that ended the command.
 	Status int
-	// Lost is why the lease was lost while the command ran, nil where it was held to the end.
+	// Lost is the reason why the lease was lost while the command ran, nil if it was held to the end.
 	Lost error
-	// NotRun: the lease was lost before the start of the command, so there is no Status.
+	// NotRun: the lease was lost before the command started, so there is no Status.
 	NotRun bool
-	// Killed: the lease was lost, and the command did not end by SIGTERM, or there was no time for SIGTERM.
+	// Killed: the lease was lost, and the command did not end after SIGTERM, or there was no time for SIGTERM.
 	Killed bool
 }
 
-// Run starts a command and returns after its end. Signals meanwhile are passed on to the command. The error says that
-// the command could not be started.
+// Run starts a command and returns after its end. Meanwhile, signals are passed on to the command. An error means
+// that the command could not be started.
 func (k KillTimer) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 	good, lost := k.check(now())
 	if lost != nil {
@@ -110,7 +109,7 @@ func (k KillTimer) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error)
 		}
 		t, lost := k.check(good)
 		if lost == nil && control != nil && j.handle(control) {
-			// This process stood still, and so does the command.
+			// This process was stopped, and so was the command.
 			if t, lost = k.check(t); lost == nil {
 				j.resume()
 			}
@@ -127,7 +126,7 @@ func (k KillTimer) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error)
 	}
 }
 
-// check returns the present moment, at which the lease is held, or why it is not.
+// check returns the current moment if the lease is held, or the reason why it is not.
 func (k KillTimer) check(last moment) (moment, error) {
 	t := now()
 	if err := k.Lease.Err(); err != nil {
@@ -139,8 +138,8 @@ func (k KillTimer) check(last moment) (moment, error) {
 	return t, nil
 }
 
-// end ends a command whose lease is lost, and was held at the moment good. Before the command is dead, end does nothing
-// that could wait, such as writing to a terminal.
+// end ends a command whose lease is lost and was last known to be held at the moment good. Before the command is
+// dead, end does nothing that could block, such as writing to a terminal.
 func (k KillTimer) end(p *Process, good moment, lost error) Outcome {
 	out := Outcome{Lost: lost}
 	left := min(k.KillAfter, good.all+killBy*Reserve(k.Timeout)/4-now().all)
@@ -156,14 +155,14 @@ func (k KillTimer) end(p *Process, good moment, lost error) Outcome {
 			out.Killed = true
 		}
 	}
-	// After the end of the command, processes that the command started may be there still, and have no lease either.
+	// After the command's end, processes that it started may still exist, without a lease.
 	p.Signal(syscall.SIGKILL)
 	out.Status = p.Wait()
 	return out
 }
 
-// taken reports whether a second session may have the lease already: the cluster took the lease, or may have done so.
-// There is time for SIGTERM only where the client itself gave the lease up.
+// taken reports whether another session may already have the lease: the cluster took the lease, or may have done so.
+// There is time for SIGTERM only if the client itself gave up the lease.
 func taken(lost error) bool {
 	var end *client.SessionEnd
 	return !errors.As(lost, &end) || end.Reason != client.EndUnreachable

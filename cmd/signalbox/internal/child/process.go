@@ -17,12 +17,12 @@ type Process struct {
 	reap   chan struct{} // closed when the command may be reaped
 	reaped chan struct{}
 
-	mu   sync.Mutex // guards what follows, and is held while a signal is sent
-	gone bool       // the process id may be another process's
+	mu   sync.Mutex // guards the fields below, and is held while a signal is sent
+	gone bool       // the process id may have been reused
 	once sync.Once
 }
 
-// start starts a command, with the foreground of the terminal or without. Dir, Env and streams are for the command.
+// start starts a command, with or without the terminal's foreground. Dir, Env and streams are for the command.
 func start(cmd *exec.Cmd, t *terminal, foreground bool) (*Process, error) {
 	p := &Process{cmd: cmd, ended: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -36,24 +36,23 @@ func start(cmd *exec.Cmd, t *terminal, foreground bool) (*Process, error) {
 	return p, nil
 }
 
-// watch waits for the end of the command, and reaps the command once Wait allows the reaping: until then the id of the
-// command is not used again.
+// watch waits for the command's end, and reaps the command once Wait allows it: until then, its id is not reused.
 func (p *Process) watch() {
 	awaitExit(p.cmd.Process.Pid)
 	close(p.ended)
 	<-p.reap
-	// A failed copy to the command or from the command is no failure of this program.
+	// A failure to copy the command's input or output is not a failure of this program.
 	_ = p.cmd.Wait()
 	close(p.reaped)
 }
 
-// group is the process group of the command.
+// group returns the command's process group.
 func (p *Process) group() int { return p.cmd.Process.Pid }
 
-// Ended is closed after the end of the command. Processes that the command started may run on.
+// Ended returns a channel that is closed after the command's end. Processes that it started may continue to run.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Signal sends a signal to the group of the command. After Wait the method does nothing.
+// Signal sends a signal to the command's group. After Wait it does nothing.
 func (p *Process) Signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,13 +62,13 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
-// pass passes on a signal that is to be acted upon, also by processes that are stopped.
+// pass passes on a signal so that even stopped processes act on it.
 func (p *Process) pass(s syscall.Signal) {
 	p.Signal(s)
 	p.Signal(syscall.SIGCONT)
 }
 
-// Wait waits for the end of the command and returns the exit status: the exit code, or 128 and the number of the signal
+// Wait waits for the command's end and returns the exit status: the exit code, or 128 plus the number of the signal
 // that ended the command, as shells report.
 func (p *Process) Wait() int {
 	<-p.ended

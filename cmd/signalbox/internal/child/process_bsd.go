@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitExit waits for the end of a process, and does not reap the process.
+// awaitExit waits for a process's end, without reaping it.
 func awaitExit(pid int) {
 	for {
 		queue, err := unix.Kqueue()
@@ -28,10 +28,10 @@ func awaitExit(pid int) {
 	}
 }
 
-// change knows nothing of stopped commands on this operating system.
+// change reports nothing, because stopped commands are not detected on this operating system.
 func (p *Process) change() (c Change, by syscall.Signal, ok bool) { return 0, 0, false }
 
-// stopSelf stops this process, and returns after the process is continued.
+// stopSelf stops this process, and returns after it is continued.
 func stopSelf() {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
@@ -41,5 +41,5 @@ func stopSelf() {
 	}
 }
 
-// parentOf knows the parent of this process alone.
+// parentOf only knows this process's parent.
 func parentOf(int) int { return 0 }

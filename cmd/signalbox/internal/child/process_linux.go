@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitExit waits for the end of a process, and does not reap the process: until the reaping the ids of the process and
-// of its group are not used again.
+// awaitExit waits for a process's end, without reaping it: until it is reaped, its process and group ids are not
+// reused.
 func awaitExit(pid int) {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -23,7 +23,7 @@ func awaitExit(pid int) {
 	}
 }
 
-// childInfo is what waitid reports of a child. The fields after code are aligned as pointers are.
+// childInfo is what waitid reports about a child. The fields after code are aligned like pointers.
 type childInfo struct {
 	signal, errno, code int32
 	fields              struct {
@@ -35,13 +35,13 @@ type childInfo struct {
 	_ [unsafe.Sizeof(unix.Siginfo{})]byte
 }
 
-// The codes of waitid.
+// waitid codes.
 const (
 	childStopped   = 5
 	childContinued = 6
 )
 
-// change returns the next change of the command since the last call, and the signal of a stop.
+// change returns the command's next change since the last call, and the signal for a stop.
 func (p *Process) change() (c Change, by syscall.Signal, ok bool) {
 	var info childInfo
 	const what = unix.WSTOPPED | unix.WCONTINUED | unix.WNOHANG
@@ -58,22 +58,21 @@ func (p *Process) change() (c Change, by syscall.Signal, ok bool) {
 	return 0, 0, false
 }
 
-// stopSelf stops this process, and returns after the process is continued. The signal is for the calling thread, which
-// takes the signal before the next instruction.
+// stopSelf stops this process, and returns after it is continued. The signal is for the calling thread, which
+// receives it before the next instruction.
 func stopSelf() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), syscall.SIGSTOP)
 }
 
-// parentOf is the parent of a process, 0 for an unknown parent.
+// parentOf returns a process's parent, 0 if unknown.
 func parentOf(pid int) int {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0
 	}
-	// The name of the program is in brackets, and may have brackets and blanks in it. The state is next, and then the
-	// parent.
+	// The program name is in brackets, and may contain brackets and blanks. The state follows, and then the parent.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 2 {
 		return 0

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// Task runs a command for a purpose that can end before the command. The end of a Task gives nothing to a second
-// session, in contrast to a KillTimer, so the command has as much time as the user gives.
+// Task runs a command for a purpose that can end before the command. Unlike with a KillTimer, the Task's end gives
+// nothing to another session, so the command has as much time as the user allows.
 type Task struct {
 	// Purpose ends the command when it ends.
 	Purpose context.Context
 	// KillAfter is how long the command has to end after SIGTERM.
 	KillAfter time.Duration
-	// OnChange, if it is set, is called when something has happened to the command that users should know.
+	// OnChange, if set, is called for command events that users should know about.
 	OnChange func(Change)
-	// Background keeps the command away from the terminal and from job control, which handle a single command at a
-	// time. So several commands run at once. While this process is stopped the commands run on.
+	// Background keeps the command away from the terminal and job control, which handle only one command at a time.
+	// So several commands can run at once. While this process is stopped, the commands continue to run.
 	Background bool
 }
 
-// Run starts a command and returns after its end. Signals meanwhile are passed on to the command. Where the purpose
-// ended first, Lost of the outcome is the cause, and the group of the command is killed as well. The error says that
-// the command could not be started.
+// Run starts a command and returns after its end. Meanwhile, signals are passed on to the command. If the purpose
+// ended first, the outcome's Lost is the cause, and the command's group is killed as well. An error means that the
+// command could not be started.
 func (t Task) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 	if lost := context.Cause(t.Purpose); lost != nil {
 		return Outcome{Lost: lost, NotRun: true}, nil
@@ -38,7 +38,7 @@ func (t Task) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 	defer j.close()
 	var out Outcome
 	over := t.Purpose.Done()
-	var late <-chan time.Time // of the killing
+	var late <-chan time.Time // when to kill
 	for {
 		select {
 		case s := <-signals:

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is the controlling terminal of this process, whatever the standard streams are. A single process group at a
-// time has the foreground, and gets the keys.
+// terminal is this process's controlling terminal, whatever the standard streams are. One process group at a time has
+// the foreground, and receives the keys.
 type terminal struct {
 	fd  int // negative without a terminal
-	own int // of this process
+	own int // this process's group
 }
 
 func openTerminal() *terminal {
@@ -32,7 +32,7 @@ func (t *terminal) close() {
 	}
 }
 
-// foreground is the group with the foreground, 0 without a terminal.
+// foreground returns the group with the foreground, 0 without a terminal.
 func (t *terminal) foreground() int {
 	if t.fd < 0 {
 		return 0
@@ -44,9 +44,8 @@ func (t *terminal) foreground() int {
 	return group
 }
 
-// move gives the foreground to a group if a different group has the foreground. A process in the background is stopped
-// for a move, unless the process ignores the signal, so the caller watches the signals of job control anew after the
-// move.
+// move gives the foreground to a group if another group has it. Moving stops a background process unless it ignores
+// the signal, so the caller must handle job control signals again after the move.
 func (t *terminal) move(from, to int) (moved bool) {
 	if t.foreground() != from {
 		return false
@@ -55,9 +54,9 @@ func (t *terminal) move(from, to int) (moved bool) {
 	return unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, to) == nil
 }
 
-// isFor reports whether a command gets the foreground at its begin: this process has the foreground, and the command
-// reads from the terminal. In a pipeline the programs that show the output keep the foreground until the command asks
-// for it.
+// isFor reports whether a command gets the foreground when it starts: this process has the foreground, and the
+// command reads from the terminal. In a pipeline, the programs that show the output keep the foreground until the
+// command asks for it.
 func (t *terminal) isFor(cmd *exec.Cmd) bool {
 	stdin, ok := cmd.Stdin.(*os.File)
 	if !ok || t.foreground() != t.own {

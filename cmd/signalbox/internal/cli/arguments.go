@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// NoArguments refuses arguments that are left after the flags.
+// NoArguments refuses arguments that remain after the flags.
 func NoArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -19,7 +19,7 @@ func NoArguments(c *cobra.Command, args []string) error {
 			c.CommandPath(), args[0], c.CommandPath())
 	}
 	hint := c.CommandPath() + " --help lists the commands"
-	// As many letters may be wrong as leave the word to be seen.
+	// Suggestions allow as many wrong letters as leave the word recognisable.
 	if c.SuggestionsMinimumDistance = 2; len(args[0]) < 5 {
 		c.SuggestionsMinimumDistance = 1
 	}
@@ -29,8 +29,8 @@ func NoArguments(c *cobra.Command, args []string) error {
 	return Errorf(ExitUsage, "there is no command %q; %s", args[0], hint)
 }
 
-// Arguments takes exactly the arguments of those names, such as "PATH", "NAME". A name in brackets, "[NAME]", may
-// be left out, with all after it. Only what is named DATA may be empty.
+// Arguments accepts exactly the named arguments, such as "PATH", "NAME". A name in brackets, "[NAME]", may be
+// omitted, with all after it. Only DATA may be empty.
 func Arguments(names ...string) cobra.PositionalArgs {
 	least := 0
 	for _, name := range names {
@@ -54,9 +54,9 @@ func Arguments(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// Prepare gives a command, and the commands below, the meaning of their lines of use: the check of the arguments, and
-// the completion of arguments and flags by their words. A check or a completion of a command stays. A command that runs
-// a further command checks its arguments itself.
+// Prepare derives argument checks from the usage line for a command and its subcommands, and the completion of
+// arguments and flags from their words. Existing checks and completions are kept. A command that runs another command
+// checks its arguments itself.
 func (f *Frame) Prepare(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		f.Prepare(below)
@@ -80,13 +80,13 @@ func (f *Frame) Prepare(c *cobra.Command) {
 	c.Flags().VisitAll(func(flag *pflag.Flag) {
 		if word, _ := pflag.UnquoteUsage(flag); word != "NAME" {
 			if by := f.completionOf(c, word); by != nil {
-				_ = c.RegisterFlagCompletionFunc(flag.Name, by) // an error says that the flag has a completion
+				_ = c.RegisterFlagCompletionFunc(flag.Name, by) // an error means that the flag has a completion
 			}
 		}
 	})
 }
 
-// argumentsIn are the words for arguments in a line of use, which end where flags begin.
+// argumentsIn returns the argument words in a usage line, which end where flags begin.
 func argumentsIn(use string) []string {
 	words := strings.Fields(use)[1:]
 	end := slices.IndexFunc(words, func(word string) bool {
@@ -98,7 +98,7 @@ func argumentsIn(use string) []string {
 	return words
 }
 
-// Misuse is the error of a command line that is wrong.
+// Misuse returns an error for a wrong command line.
 func Misuse(c *cobra.Command, format string, args ...any) error {
 	return ExitWith(ExitUsage, fmt.Errorf(format+"; %s --help shows how it is called",
 		append(args, c.CommandPath())...))

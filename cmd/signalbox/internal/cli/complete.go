@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// completeWithin is how long a user who presses the tabulator waits at the most.
+	// completeWithin is the maximum time that a user waits after pressing the tab key.
 	completeWithin = time.Second
-	// completeMost is how many completions are asked for.
+	// completeMost is the maximum number of requested completions.
 	completeMost = 200
 )
 
 // Completion completes an argument.
 type Completion = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective)
 
-// complete returns the function that completes arguments: the first by the first of those given, and so on.
+// complete returns a function that completes arguments: the first argument with the first completion, and so on.
 func complete(by []Completion) Completion {
 	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(by) || by[len(args)] == nil {
@@ -37,8 +37,8 @@ func complete(by []Completion) Completion {
 	}
 }
 
-// completionOf completes the value that a word stands for, nil where no completion is known. A name is the name of an
-// object of the command's noun; the name of a new object is for the user to choose.
+// completionOf returns the completion for the value that a word stands for, nil if there is none. A name is an object
+// name for the command's noun; the user chooses a new object's name.
 func (f *Frame) completionOf(c *cobra.Command, word string) Completion {
 	switch word {
 	case "PATH":
@@ -67,16 +67,16 @@ func (f *Frame) completionOf(c *cobra.Command, word string) Completion {
 	return nil
 }
 
-// possible lists the possible arguments, given the arguments before.
+// possible lists the possible arguments, given the preceding arguments.
 type possible = func(ctx context.Context, box *client.Client, args []string, begun string) iter.Seq[string]
 
-// namesOf lists the names of the objects of each noun, in the node that the first argument is the path of.
+// namesOf lists object names for each noun, in the node whose path is the first argument.
 var namesOf = map[string]possible{
 	"node": paths, "rollout": rollouts, "process": processes, "barrier": processes, "semaphore": semaphores,
 	"discover": semaphores, "config": semaphores, "lock": semaphores, "elect": semaphores,
 }
 
-// names are the names of the items of a list, up to the first error.
+// names yields the names of a list's items, up to the first error.
 func names[T any](list iter.Seq2[T, error], name func(T) string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for item, err := range list {
@@ -87,7 +87,7 @@ func names[T any](list iter.Seq2[T, error], name func(T) string) iter.Seq[string
 	}
 }
 
-// nodeIn is the path of the node in the arguments, empty before the path is typed.
+// nodeIn returns the node path in the arguments, empty before the path is typed.
 func nodeIn(args []string) string { return append(args, "")[0] }
 
 func paths(ctx context.Context, box *client.Client, _ []string, begun string) iter.Seq[string] {
@@ -142,9 +142,9 @@ func (f *Frame) PartsOfRollout(parts func(*rollout.State) []string) Completion {
 	})
 }
 
-// CompleteBy returns a completion that asks the cluster, within a time that does not disturb the user. Arguments that
-// do not begin with the text that the user has typed are left out. Where the cluster cannot be asked quickly there are
-// no completions, and no error is shown.
+// CompleteBy returns a completion that asks the cluster, within a time that does not disturb the user. Arguments
+// without the typed prefix are omitted. If the cluster does not answer quickly, there are no completions, and no
+// error is shown.
 func (f *Frame) CompleteBy(list possible) Completion {
 	const none = cobra.ShellCompDirectiveNoFileComp
 	return func(c *cobra.Command, args []string, begun string) (found []string, _ cobra.ShellCompDirective) {
@@ -171,7 +171,7 @@ func (f *Frame) CompleteBy(list possible) Completion {
 	}
 }
 
-// contexts completes the name of a context.
+// contexts completes a context name.
 func (f *Frame) contexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	contexts, err := f.LoadContexts()
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// yesFlag answers what AskConfirmed would ask.
+// yesFlag answers AskConfirmed's question.
 const yesFlag = "yes"
 
-// AddYes adds the flag that answers the question of AskConfirmed.
+// AddYes adds the flag that answers AskConfirmed's question.
 func AddYes(c *cobra.Command) {
 	c.Flags().BoolP(yesFlag, "y", false, "do it without asking")
 }
 
-// AskConfirmed is Ask for what cannot be undone: describe returns what would be affected, such as "this drops node
-// /prod with 3 sessions", and unless there is --yes the user is asked before it is done. Without a terminal to ask on,
-// nothing is done. As long as the question stands there is no connection, and no time runs out.
+// AskConfirmed is Ask for an action that cannot be undone: describe returns what would be affected, such as "this
+// drops node /prod with 3 sessions", and unless --yes is given, the user is asked first. Without a terminal to ask
+// on, nothing is done. While the question is open, there is no connection, and no timeout runs.
 func (f *Frame) AskConfirmed(c *cobra.Command, describe func(context.Context, *client.Client) (what string, err error),
 	do func(context.Context, *client.Client) error,
 ) error {
@@ -32,7 +32,7 @@ func (f *Frame) AskConfirmed(c *cobra.Command, describe func(context.Context, *c
 	return f.Ask(c, do)
 }
 
-// Confirmed returns nil where the user has agreed to what describe says, or has given --yes.
+// Confirmed returns nil if the user has agreed to describe's text, or has given --yes.
 func (f *Frame) Confirmed(c *cobra.Command, describe func(context.Context, *client.Client) (string, error)) error {
 	if yes, err := c.Flags().GetBool(yesFlag); err == nil && yes {
 		return nil
@@ -56,7 +56,7 @@ func (f *Frame) confirm(what string) error {
 			what)
 	}
 	fmt.Fprintf(f.Err, "%s. Do it? [y/N] ", Escape(strings.ToUpper(what[:1])+what[1:]))
-	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is no answer
+	line, _ := bufio.NewReader(f.In).ReadString('\n') // an incomplete answer is no answer
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return nil

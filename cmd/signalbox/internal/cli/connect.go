@@ -15,13 +15,13 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// maxTokenFile is the largest file with a token, in bytes.
+// maxTokenFile is the maximum token file size in bytes.
 const maxTokenFile = 64 << 10
 
 // errTooSlow: the cluster did not answer within the timeout.
 var errTooSlow = errors.New("no answer in time")
 
-// tooSlow is the cause of a context that --timeout ended.
+// tooSlow is the cause if --timeout ended a context.
 type tooSlow struct{ after time.Duration }
 
 func (t *tooSlow) Error() string {
@@ -32,17 +32,17 @@ func (t *tooSlow) Is(target error) bool {
 	return target == errTooSlow || target == context.DeadlineExceeded
 }
 
-// Patience bounds a context by a part of the timeout.
+// Patience limits a context to a fraction of the timeout.
 func Patience(ctx context.Context, part time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, part, &tooSlow{part.Round(100 * time.Millisecond)})
 }
 
-// Within bounds a context by the timeout.
+// Within limits a context to the timeout.
 func (c *Connection) Within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, c.Timeout, &tooSlow{c.Timeout})
 }
 
-// Open connects to the cluster. The context bounds the connecting; the client is to be closed.
+// Open connects to the cluster. The context limits the connection time; the caller must close the client.
 func (c *Connection) Open(ctx context.Context) (*client.Client, error) {
 	options := []client.Option{client.WithName("signalbox"),
 		client.WithDialTimeout(min(c.Timeout, client.DefaultDialTimeout))}
@@ -70,7 +70,7 @@ func (c *Connection) Open(ctx context.Context) (*client.Client, error) {
 	return box, nil
 }
 
-// notes are what a client notices and people should know.
+// notes prints what a client notices and users should know.
 type notes struct {
 	client.NoHooks
 	say func(format string, args ...any)
@@ -81,7 +81,7 @@ func (n notes) LimitMismatch(o client.LimitMismatch) {
 	n.say("signalbox: %v; signalbox semaphore resize %s %s gives it another", &o, o.Node, o.Name)
 }
 
-// notOpened adds to the error of a cluster out of reach what the user can do.
+// notOpened adds to the error for an unreachable cluster what the user can do.
 func (c *Connection) notOpened(ctx context.Context, err error) error {
 	if WasInterrupted(ctx) {
 		return context.Cause(ctx)
@@ -108,7 +108,7 @@ func (c *Connection) notOpened(ctx context.Context, err error) error {
 		Safe(given.From), more)
 }
 
-// tokenSource returns the source of the token, nil without a token.
+// tokenSource returns the token source, nil without a token.
 func (c *Connection) tokenSource() (func(context.Context) (string, error), error) {
 	file := c.given[settingTokenFile]
 	if c.token != "" {
@@ -127,7 +127,7 @@ func (c *Connection) tokenSource() (func(context.Context) (string, error), error
 	return read, nil
 }
 
-// readToken reads a file with a token and nothing else.
+// readToken reads a file that contains only a token.
 func readToken(path string) (string, error) {
 	data, err := readSmall(path, maxTokenFile)
 	if err != nil {
@@ -144,7 +144,7 @@ func readToken(path string) (string, error) {
 	return token, nil
 }
 
-// tlsConfig returns the settings of TLS, nil for a cluster without TLS.
+// tlsConfig returns the TLS settings, nil for a cluster without TLS.
 func (c *Connection) tlsConfig() (*tls.Config, error) {
 	wanted, err := c.tlsWanted()
 	if !wanted || err != nil {
@@ -173,7 +173,7 @@ func (c *Connection) tlsConfig() (*tls.Config, error) {
 	if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
 		return nil, c.mistake(settingTLSCert, err.Error())
 	}
-	// The key pair is read for each connection, because a command with a lease outlives its certificate.
+	// The key pair is read for each connection, because a command with a lease may outlive its certificate.
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		return &pair, err
@@ -181,11 +181,12 @@ func (c *Connection) tlsConfig() (*tls.Config, error) {
 	return config, nil
 }
 
-// outageInterval is how often a command that stays makes sure that a host answers, and the longest wait for the answer.
+// outageInterval is the interval at which a long-running command checks that a host answers, and the maximum time to
+// wait for the answer.
 const outageInterval = 5 * time.Second
 
-// ReportOutages says when no host answers, and when one does again, until the context ends: what waits would be silent
-// otherwise, as the client goes on trying.
+// ReportOutages reports when no host answers, and when one answers again, until the context ends. Otherwise a waiting
+// command would be silent, because the client keeps trying.
 func ReportOutages(ctx context.Context, box *client.Client, say func(format string, args ...any)) {
 	ticker := time.NewTicker(outageInterval)
 	defer ticker.Stop()

@@ -11,27 +11,27 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Connection says how the cluster is reached, with the source of each setting.
+// Connection contains the settings for connecting to the cluster, each with its source.
 type Connection struct {
-	// Context is the name of the context in force, empty for none.
+	// Context is the current context's name, empty for none.
 	Context string
-	// Timeout is how long to wait for the cluster to answer, set by Frame.Connection.
+	// Timeout is how long to wait for the cluster's answer, set by Frame.Connection.
 	Timeout time.Duration
 	given   map[string]Given
-	token   string // of the environment
+	token   string // from the environment
 	say     func(format string, args ...any)
 }
 
-// Given is the text of a setting, with its source.
+// Given is a setting's text with its source.
 type Given struct{ Text, From string }
 
-// The sources of a setting, the strongest first.
+// Sources of a setting, highest priority first.
 const (
 	fromFlag    = "flag"
 	fromDefault = "default"
 )
 
-// Connection finds out how the cluster is reached, and checks the timeout.
+// Connection determines the connection settings, and checks the timeout.
 func (f *Frame) Connection() (k *Connection, err error) {
 	if k, err = f.Settings(); err == nil {
 		k.Timeout, err = k.timeout()
@@ -39,8 +39,7 @@ func (f *Frame) Connection() (k *Connection, err error) {
 	return k, err
 }
 
-// Settings finds out the settings of the connection: by a flag, or else a variable, or else the context, or else the
-// default.
+// Settings determines the connection settings: from a flag, else a variable, else the context, else the default.
 func (f *Frame) Settings() (*Connection, error) {
 	contexts, err := f.LoadContexts()
 	if err != nil {
@@ -69,8 +68,8 @@ func (f *Frame) Settings() (*Connection, error) {
 	return k, nil
 }
 
-// keepOwn keeps the token and the TLS settings of a context from hosts that the context does not name: a host that gets
-// a token can use the token, and the TLS settings of a cluster are wrong for a second cluster.
+// keepOwn withholds a context's token and TLS settings from hosts that the context does not name: a host that
+// receives a token can use it, and one cluster's TLS settings are wrong for another.
 func (f *Frame) keepOwn(k *Connection, context Context) {
 	own := context[settingEndpoints]
 	if own == "" || within(k.Endpoints(), own) {
@@ -94,7 +93,7 @@ func (f *Frame) keepOwn(k *Connection, context Context) {
 	}
 }
 
-// within reports whether all addresses of a list with commas are in a second list.
+// within reports whether all addresses in a comma-separated list are in another list.
 func within(some, all string) bool {
 	known := strings.Split(all, ",")
 	for _, address := range strings.Split(some, ",") {
@@ -105,10 +104,10 @@ func within(some, all string) bool {
 	return true
 }
 
-// fromContext is where a setting of a context is from.
+// fromContext returns the source for a setting from a context.
 func fromContext(name string) string { return "context " + name }
 
-// contextName is the name of the context in force, with the source of the name.
+// contextName returns the current context's name, with the name's source.
 func (f *Frame) contextName(contexts *Contexts) (name, from string) {
 	if f.context != "" {
 		return f.context, fromFlag
@@ -132,13 +131,13 @@ func (f *Frame) say(s setting, context Context, name string) Given {
 	return Given{s.fallback, fromDefault}
 }
 
-// flagText returns what a flag was given.
+// flagText returns a flag's given text.
 func flagText(flags *pflag.FlagSet, name string) (text string, given bool) {
 	flag := flags.Lookup(name)
 	return flag.Value.String(), flag.Changed
 }
 
-// Each calls f with every setting and its value. The token is among the settings, with a hidden value.
+// Each calls f with every setting and its value. The token is included, with a hidden value.
 func (c *Connection) Each(f func(name string, given Given)) {
 	for _, s := range settings {
 		f(s.name, c.given[s.name])
@@ -148,13 +147,13 @@ func (c *Connection) Each(f func(name string, given Given)) {
 	}
 }
 
-// Endpoints are addresses of hosts, with commas between them.
+// Endpoints returns comma-separated host addresses.
 func (c *Connection) Endpoints() string { return c.given[settingEndpoints].Text }
 
-// NamesCluster reports whether a flag, a variable or a context gave the endpoints.
+// NamesCluster reports whether a flag, a variable or a context specified the endpoints.
 func (c *Connection) NamesCluster() bool { return c.given[settingEndpoints].From != fromDefault }
 
-// timeout reads the setting.
+// timeout parses the setting.
 func (c *Connection) timeout() (time.Duration, error) {
 	given := c.given[settingTimeout]
 	d, err := time.ParseDuration(given.Text)
@@ -164,7 +163,7 @@ func (c *Connection) timeout() (time.Duration, error) {
 	return d, nil
 }
 
-// tlsWanted reports whether to speak TLS.
+// tlsWanted reports whether to use TLS.
 func (c *Connection) tlsWanted() (bool, error) {
 	if given := c.given[settingTLS].Text; given != "" {
 		wanted, err := strconv.ParseBool(given)
@@ -181,7 +180,7 @@ func (c *Connection) tlsWanted() (bool, error) {
 	return false, nil
 }
 
-// mistake is a setting that must be changed.
+// mistake returns an error for a setting that must be changed.
 func (c *Connection) mistake(name, problem string) error {
 	given := c.given[name]
 	return Errorf(ExitUsage, "%s %s (%s): %s", name, Safe(given.Text), Safe(given.From), problem)

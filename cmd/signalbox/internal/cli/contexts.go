@@ -17,23 +17,23 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Context says how a cluster is reached: settings by name.
+// Context contains a cluster's connection settings, by name.
 type Context map[string]string
 
-// Contexts is the file of contexts: clusters by the names that people gave.
+// Contexts is the context file: clusters by user-defined names.
 type Contexts struct {
-	// Current is the context in force without a word of the user; empty for none.
+	// Current is the context used if the user specifies none; empty for none.
 	Current  string             `yaml:"current,omitempty"`
 	Contexts map[string]Context `yaml:"contexts,omitempty"`
 
 	path string
 }
 
-// maxContexts is the largest file of contexts, in bytes.
+// maxContexts is the maximum context file size in bytes.
 const maxContexts = 1 << 20
 
-// ContextsPath is the path of the file of contexts: the file that SIGNALBOX_CONTEXT_FILE names, or a file in the user's
-// folder for configuration; empty for a user without such a folder.
+// ContextsPath returns the context file's path: from SIGNALBOX_CONTEXT_FILE, or a file in the user's configuration
+// directory; empty for a user without such a directory.
 func (s Streams) ContextsPath() string {
 	if path := s.Variable(ContextsVariable); path != "" {
 		return path
@@ -49,7 +49,7 @@ func (s Streams) ContextsPath() string {
 	return filepath.Join(folder, "signalbox", "contexts.yaml")
 }
 
-// LoadContexts reads the file of contexts. A missing file has no contexts.
+// LoadContexts reads the context file. A missing file contains no contexts.
 func (s Streams) LoadContexts() (*Contexts, error) {
 	c := &Contexts{path: s.ContextsPath()}
 	if c.path == "" {
@@ -78,8 +78,8 @@ func (s Streams) LoadContexts() (*Contexts, error) {
 	return c, nil
 }
 
-// DecodeYAML reads what is written as YAML, of which JSON is a part. A key that the value has no field for is an error.
-// Nothing at all changes nothing.
+// DecodeYAML decodes YAML, of which JSON is a subset. A key without a matching field is an error. Empty input changes
+// nothing.
 func DecodeYAML(data []byte, into any) error {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
@@ -93,15 +93,15 @@ func DecodeYAML(data []byte, into any) error {
 	}
 	problems := slices.Clone(wrong.Errors)
 	for i, p := range problems {
-		problems[i], _, _ = strings.Cut(p, " in type ") // a line without the names of types
+		problems[i], _, _ = strings.Cut(p, " in type ") // a line without type names
 	}
 	return errors.New(strings.Join(problems, ", "))
 }
 
-// Names returns the names of all contexts, sorted.
+// Names returns all context names, sorted.
 func (c *Contexts) Names() []string { return slices.Sorted(maps.Keys(c.Contexts)) }
 
-// Get returns the context of a name.
+// Get returns the context with a name.
 func (c *Contexts) Get(name string) (Context, error) {
 	found, ok := c.Contexts[name]
 	if ok {
@@ -114,7 +114,7 @@ func (c *Contexts) Get(name string) (Context, error) {
 	return nil, Errorf(ExitNotFound, "there is no context %s; %s", Safe(name), hint)
 }
 
-// Set changes settings of a context, and makes a missing context. An empty text removes a setting.
+// Set changes a context's settings, and creates a missing context. An empty text removes a setting.
 func (c *Contexts) Set(name string, given Context) error {
 	if name == "" || Safe(name) != name || strings.ContainsAny(name, " /\\") {
 		return Errorf(ExitUsage, "%q cannot be the name of a context: it must be one word", name)
@@ -138,7 +138,7 @@ func (c *Contexts) Set(name string, given Context) error {
 	return nil
 }
 
-// Given returns the settings that the flags of the command line say, files with their full path.
+// Given returns the settings given as flags, files with their full path.
 func (f *Frame) Given(full func(path string) (string, error)) (Context, error) {
 	given := make(Context)
 	for _, s := range settings {
@@ -155,7 +155,7 @@ func (f *Frame) Given(full func(path string) (string, error)) (Context, error) {
 		}
 		given[s.name] = text
 	}
-	// What is said must make sense by itself.
+	// The given settings must be valid by themselves.
 	k := &Connection{given: make(map[string]Given)}
 	for _, s := range settings {
 		if k.given[s.name] = (Given{s.fallback, fromDefault}); given[s.name] != "" {
@@ -167,8 +167,8 @@ func (f *Frame) Given(full func(path string) (string, error)) (Context, error) {
 	return given, cmp.Or(err, wrong)
 }
 
-// ChangeContexts reads the contexts, changes the contexts, and writes the file, for its user alone to read. A process
-// that reads the file meanwhile sees the old file or the new file, and a process that changes the file meanwhile waits.
+// ChangeContexts reads the contexts, changes them, and writes the file, readable by its user only. A process that
+// reads the file meanwhile sees the old or the new file, and a process that wants to change it waits.
 func (s Streams) ChangeContexts(change func(*Contexts) error) error {
 	path := s.ContextsPath()
 	if path == "" {
@@ -211,7 +211,7 @@ func (s Streams) ChangeContexts(change func(*Contexts) error) error {
 	return nil
 }
 
-// maxLinks is how many symbolic links may lead to the file of contexts, one after the other.
+// maxLinks is the maximum number of successive symbolic links to the context file.
 const maxLinks = 40
 
 // behindLinks follows symbolic links to the file, which may not exist yet.
@@ -219,7 +219,7 @@ func behindLinks(path string) (string, error) {
 	for range maxLinks {
 		target, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // the path is no link, or does not exist
+			return path, nil // the path is not a link, or does not exist
 		}
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(filepath.Dir(path), target)
@@ -229,7 +229,7 @@ func behindLinks(path string) (string, error) {
 	return "", fmt.Errorf("%s: too many symbolic links", path)
 }
 
-// readSmall reads a file of at most so many bytes.
+// readSmall reads a file up to a size limit in bytes.
 func readSmall(path string, limit int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// DataHelp says how data is given, for the help of commands that use Data.
+// DataHelp describes how data is given, for the help of commands that use Data.
 const DataHelp = operation.DataHelp
 
-// Data returns the data that an argument stands for: itself, that of a file for @FILE, or standard input for -.
+// Data returns the data for an argument: the argument itself, a file's content for @FILE, or standard input for -.
 func (f *Frame) Data(argument string) ([]byte, error) {
 	switch {
 	case argument == "-":
@@ -28,7 +28,7 @@ func (f *Frame) Data(argument string) ([]byte, error) {
 	return []byte(argument), nil
 }
 
-// DataOf returns the data that was read, unless the data is longer than any data can be.
+// DataOf returns the data that read returns, unless it is longer than the maximum.
 func (f *Frame) DataOf(from string, read func() ([]byte, error)) ([]byte, error) {
 	data, err := read()
 	if err == nil && len(data) > protocol.MaxDataBytes {
@@ -40,5 +40,5 @@ func (f *Frame) DataOf(from string, read func() ([]byte, error)) ([]byte, error)
 	return data, nil
 }
 
-// Amount is a count or a limit of a semaphore as people write the number.
+// Amount is a semaphore count or limit in the form that users write.
 type Amount = operation.Amount

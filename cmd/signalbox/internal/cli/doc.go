@@ -1,7 +1,7 @@
 // Package cli is the frame that all commands share: input and output (Streams), finding the cluster (Frame.Ask,
 // Frame.Stay), printing (Frame.Rows, Frame.Fields, Frame.Line) and exit codes (ExitWith, ExitCode).
 //
-// A command that speaks to a cluster is made with a Frame:
+// A command that communicates with a cluster is created with a Frame:
 //
 //	func newPing(f *cli.Frame) *cobra.Command {
 //		c := &cobra.Command{
@@ -15,7 +15,6 @@
 //		return f.Command(c)
 //	}
 //
-// Data goes to standard output, in the format of --output; all else goes to standard error. What comes from
-// the cluster, such as the name of a semaphore, was written by others: it is shown so that it cannot give
-// orders to a terminal.
+// Data goes to standard output, in the format given with --output; everything else goes to standard error. Text from
+// the cluster, such as a semaphore's name, is untrusted: it is printed so that it cannot control a terminal.
 package cli

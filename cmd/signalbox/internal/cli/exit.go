@@ -10,26 +10,26 @@ import (
 	"github.com/signalbox/signalbox/client/rollout"
 )
 
-// The codes that signalbox exits with. Those from 64 to 78 are of sysexits.h, those above are its own. The Go
-// runtime exits with 2 when the program crashes, so nothing else does: a supervisor can distinguish what a
-// restart may mend. signalbox help exit-codes describes every code.
+// Exit codes of signalbox. Codes from 64 to 78 are from sysexits.h, those above are specific to signalbox. The Go
+// runtime exits with 2 when the program crashes, so no other failure uses 2: a supervisor can recognise failures that
+// a restart may repair. signalbox help exit-codes describes every code.
 const (
-	ExitDone        = 0  // done, or stopped as asked
-	ExitFailed      = 1  // a failure without a code of its own
+	ExitDone        = 0  // done, or stopped as requested
+	ExitFailed      = 1  // a failure without a specific code
 	ExitUsage       = 64 // the command line or the settings are wrong
 	ExitData        = 65 // the data directory cannot be used
 	ExitNotFound    = 66 // no such node, semaphore, rollout, process, session or context
-	ExitUnavailable = 69 // no host could be asked in time, or it cannot do it now; an address cannot be listened on
-	ExitExists      = 73 // the thing to be created exists already
+	ExitUnavailable = 69 // no host was available in time, or an address cannot be listened on
+	ExitExists      = 73 // the object to create already exists
 	ExitNotAcquired = 75 // not acquired in time
-	ExitAgain       = 75 // it cannot be done now, for want of room on the disk, and can be later
-	ExitNoRight     = 77 // the token is wrong, or does not give the right
-	ExitState       = 79 // the state forbids the change: in use, fenced, of a wrong version, a quota exceeded
-	ExitLost        = 80 // what was held is lost: the lease, the session, the part in a process
+	ExitAgain       = 75 // impossible now because the disk is full; may succeed later
+	ExitNoRight     = 77 // the token is invalid, or lacks the right
+	ExitState       = 79 // the state forbids the change: in use, fenced, wrong version, quota exceeded
+	ExitLost        = 80 // lost a lease, a session, or membership in a process
 	ExitSignal      = 128
 )
 
-// coded is an error with the code to exit with.
+// coded is an error with an exit code.
 type coded struct {
 	error
 	code int
@@ -37,7 +37,7 @@ type coded struct {
 
 func (c coded) Unwrap() error { return c.error }
 
-// ExitWith gives an error its code. The error may be ErrSilent.
+// ExitWith attaches an exit code to an error. The error may be ErrSilent.
 func ExitWith(code int, err error) error {
 	if err == nil {
 		return nil
@@ -45,15 +45,15 @@ func ExitWith(code int, err error) error {
 	return coded{err, code}
 }
 
-// Errorf returns an error with its code, formatted as by fmt.Errorf.
+// Errorf returns a formatted error with an exit code, like fmt.Errorf.
 func Errorf(code int, format string, args ...any) error {
 	return ExitWith(code, fmt.Errorf(format, args...))
 }
 
-// ErrSilent is an error without a message: the code alone reports the failure.
+// ErrSilent is an error without a message: only the exit code reports the failure.
 var ErrSilent = errors.New("")
 
-// codeOf maps errors of the client to codes. The order counts, because an earlier row is more exact.
+// codeOf maps client errors to codes. The order matters, because earlier rows are more specific.
 var codeOf = []struct {
 	err  error
 	code int
@@ -81,8 +81,7 @@ var codeOf = []struct {
 	{errTooSlow, ExitUnavailable},
 }
 
-// ExitCode returns the code that a command ends with because of an error: that of ExitWith, or what follows from
-// the client's error.
+// ExitCode returns the exit code for an error: the one from ExitWith, or the one for the client's error.
 func ExitCode(err error) int {
 	if err == nil {
 		return ExitDone

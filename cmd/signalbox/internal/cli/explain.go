@@ -9,9 +9,9 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// Explain returns what to say about an error that ended a command, empty for nothing.
+// Explain returns the message for an error that ended a command, empty for none.
 //
-// Part of an error can be text of a host, which must not control the terminal.
+// Part of an error may be a host's text, which must not control the terminal.
 func Explain(err error) string { return Escape(explain(err)) }
 
 func explain(err error) string {
@@ -20,7 +20,7 @@ func explain(err error) string {
 	}
 	text := operation.Plain(err)
 	if strings.Contains(text, "; ") {
-		return text // the text says already what to do
+		return text // the text already says what to do
 	}
 	for _, m := range lists {
 		if strings.Contains(text, m.missing) {
@@ -35,7 +35,7 @@ func explain(err error) string {
 	return text
 }
 
-// lists say, for what does not exist, which command lists what does.
+// lists maps missing things to the command that lists them.
 var lists = []struct{ missing, hint string }{
 	{"there is no host ", "signalbox host list shows them"},
 	{"there is no shard ", "signalbox shard list shows them"},
@@ -44,7 +44,7 @@ var lists = []struct{ missing, hint string }{
 	{"there is no role ", "signalbox access role list shows those that were made"},
 }
 
-// hints say what to do about an error without advice of its own.
+// hints contains advice for errors without their own.
 var hints = []struct {
 	err  error
 	hint string
@@ -64,8 +64,8 @@ var hints = []struct {
 	{client.ErrOverloaded, "a limit of the host is reached, and nothing was changed: it may go through later"},
 }
 
-// certificateHint says what to do where a side does not accept the certificate of the peer, and is empty for all else.
-// A refusal by the peer is known by its text only.
+// certificateHint returns advice if a side does not accept the peer's certificate, otherwise an empty text. A refusal
+// by the peer is recognisable by its text only.
 func certificateHint(err error) string {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return "--tls-ca names the file with the authority that signed the certificates of the hosts"

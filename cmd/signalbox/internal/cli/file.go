@@ -12,27 +12,27 @@ import (
 	"github.com/signalbox/signalbox/internal/backgrounddelete"
 )
 
-// KeepPrivate makes all files of the process 0640 and 0750 at the most, whatever the umask at the start: the engine and
-// its store make their files open to all.
+// KeepPrivate limits all of the process's files to modes 0640 and 0750, whatever the initial umask: the engine and
+// its store create their files readable by all.
 func KeepPrivate() { syscall.Umask(syscall.Umask(0o077) | 0o027) }
 
 const (
-	// PartialSuffix marks a file that is not whole.
+	// PartialSuffix marks an incomplete file.
 	PartialSuffix = ".partial"
 	// PieceBytes is how much of a file is written at a time.
 	PieceBytes = 64 << 10
 )
 
-// WriteWhole makes a file of the bytes from write, or no file.
+// WriteWhole creates a file with the bytes from write, or no file.
 func WriteWhole(path string, write func(io.Writer) error) error {
-	// Only the user of the file may read the file.
+	// Only the file's user may read it.
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+PartialSuffix)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file.Name()) // fails after the rename
-	// A write waits for no sync until the end, but the disk gets the bytes piece by piece: a host on that disk would
-	// wait for a sync of the whole.
+	// Writes do not wait for a sync until the end, but bytes are flushed to the disk in pieces: otherwise a host on
+	// that disk would wait for one large sync.
 	err = write(vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: PieceBytes}))
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err

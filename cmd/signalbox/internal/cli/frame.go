@@ -16,16 +16,16 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Frame is the part that all commands of a cluster share. A program has a single Frame.
+// Frame is shared by all commands for a cluster. A program has a single Frame.
 type Frame struct {
 	Streams
-	flags   *pflag.FlagSet // how the cluster is reached, and --output; the same for all commands
+	flags   *pflag.FlagSet // connection flags and --output; shared by all commands
 	context string
 	output  string
 	format  string // what output is, once the command runs
 }
 
-// NewFrame returns the frame for the commands of one program.
+// NewFrame returns the frame for one program's commands.
 func NewFrame(s Streams) *Frame {
 	f := &Frame{Streams: s, format: formatTable}
 	f.flags = pflag.NewFlagSet("connection", pflag.ContinueOnError)
@@ -35,8 +35,7 @@ func NewFrame(s Streams) *Frame {
 	return f
 }
 
-// Command adds the flags of the connection to a command and to the commands below. Help describes the flags in one
-// place.
+// Command adds the connection flags to a command and its subcommands. The help describes these flags in one place.
 func (f *Frame) Command(c *cobra.Command) *cobra.Command {
 	c.PersistentFlags().AddFlagSet(f.flags)
 	c.PersistentPreRunE = func(*cobra.Command, []string) error { return f.chooseFormat() }
@@ -45,8 +44,8 @@ func (f *Frame) Command(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// AddBefore lets the flags of all commands stand before the command as well: so --tls there is not taken for a flag
-// whose value is the command's name.
+// AddBefore allows the shared flags before the command name too, so that --tls there does not take the command name
+// as its value.
 func (f *Frame) AddBefore(root *cobra.Command) { root.Flags().AddFlagSet(f.flags) }
 
 // chooseFormat reads --output and its variable.
@@ -58,12 +57,12 @@ func (f *Frame) chooseFormat() error {
 	return nil
 }
 
-// slowAfter is how long a command asks before the command says that there is no answer yet: a cluster that was only
-// just made has clients ask again until the cluster is whole.
+// slowAfter is the time after which a command reports that there is no answer yet: clients of a newly created cluster
+// retry until the cluster is complete.
 const slowAfter = time.Second
 
-// Ask is the work of a command that asks the cluster, prints and is done. --timeout bounds all of the work, and a
-// signal ends the work; the error then names the cause.
+// Ask runs a command that asks the cluster, prints and ends. --timeout limits the whole work, and a signal ends it;
+// the error then names the cause.
 func (f *Frame) Ask(c *cobra.Command, do func(ctx context.Context, box *client.Client) error) error {
 	return f.Stay(c, func(ctx context.Context, k *Connection, box *client.Client) error {
 		within, cancel := k.Within(ctx)
@@ -78,7 +77,7 @@ func (f *Frame) Ask(c *cobra.Command, do func(ctx context.Context, box *client.C
 	})
 }
 
-// Asking is Ask for a command that has nothing to do before.
+// Asking is Ask for a command without preparation.
 func (f *Frame) Asking(
 	do func(ctx context.Context, box *client.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
@@ -87,9 +86,8 @@ func (f *Frame) Asking(
 	}
 }
 
-// Stay is what a command does that stays: --timeout bounds only the connecting, and what is bounded with
-// Connection.Within. A signal ends the context. If the function returns nil after that, or ErrReaderGone, the
-// command ends with success.
+// Stay runs a long-running command: --timeout limits only the connection time, and whatever uses Connection.Within. A
+// signal ends the context. If do then returns nil, or ErrReaderGone, the command succeeds.
 func (f *Frame) Stay(c *cobra.Command, do func(ctx context.Context, k *Connection, box *client.Client) error) error {
 	k, err := f.Connection()
 	if err != nil {
@@ -112,8 +110,8 @@ func (f *Frame) Stay(c *cobra.Command, do func(ctx context.Context, k *Connectio
 	return err
 }
 
-// Follow is Stay for what prints as long as its output is read. An interrupt ends it, and so does the end of the
-// reader, though there may be nothing to print at the moment; either is a success.
+// Follow is Stay for a command that prints as long as its output is read. It ends, successfully, on an interrupt or
+// when the reader is gone, even if there is nothing to print at the time.
 func (f *Frame) Follow(c *cobra.Command, do func(ctx context.Context, k *Connection, box *client.Client) error) error {
 	return f.Stay(c, func(ctx context.Context, k *Connection, box *client.Client) error {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -131,7 +129,7 @@ func (f *Frame) Follow(c *cobra.Command, do func(ctx context.Context, k *Connect
 	})
 }
 
-// Print follows a list without an end, and prints each item.
+// Print follows an endless list, and prints each item.
 func Print[T any](f *Frame, c *cobra.Command, list func(ctx context.Context, box *client.Client) iter.Seq2[T, error],
 	each func(T) error,
 ) error {
@@ -148,7 +146,7 @@ func Print[T any](f *Frame, c *cobra.Command, list func(ctx context.Context, box
 	})
 }
 
-// EndedBy makes an error that is due to the end of the context say why that ended.
+// EndedBy replaces an error caused by the context's end with the cause for that end.
 func EndedBy(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if err == nil || cause == nil || errors.Is(err, cause) {
@@ -160,7 +158,7 @@ func EndedBy(ctx context.Context, err error) error {
 	return err
 }
 
-// Group makes a command that only has commands below; alone the command shows its help.
+// Group returns a command that only has subcommands; alone it shows its help.
 func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	c.Args = NoArguments
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -168,16 +166,16 @@ func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// Local makes a command that prints as all commands do, and speaks to no cluster.
+// Local prepares a command that prints like all others, but needs no cluster.
 func (f *Frame) Local(c *cobra.Command) *cobra.Command {
-	output := *f.flags.Lookup(outputFlag) // a flag of its own, for the help, with a shared value
+	output := *f.flags.Lookup(outputFlag) // a separate flag, for the help, with a shared value
 	c.Flags().AddFlag(&output)
 	c.PreRunE = func(*cobra.Command, []string) error { return f.chooseFormat() }
 	_ = c.RegisterFlagCompletionFunc(outputFlag, cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-// Reader returns a command that reads an object, which of returns. The arguments are PATH, NAME and more.
+// Reader returns a command that reads an object returned by of. The arguments are PATH, NAME and more.
 func Reader[H any](f *Frame, c *cobra.Command, of func(c *client.Client, path, name string) H,
 	read func(ctx context.Context, handle H, more []string) error) *cobra.Command {
 	c.RunE = f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
@@ -186,7 +184,7 @@ func Reader[H any](f *Frame, c *cobra.Command, of func(c *client.Client, path, n
 	return c
 }
 
-// Why says why an object does not move: a line for each reason, with the words of text, or the error.
+// Why prints why an object is stalled: one line per reason, formatted by text, or returns the error.
 func Why[R any](f *Frame, name string, reasons []R, err error, text func(*R) string) error {
 	for i := 0; i < len(reasons) && err == nil; i++ {
 		err = f.Line(&reasons[i], "%s", Safe(text(&reasons[i])))

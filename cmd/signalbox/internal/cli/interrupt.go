@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// SameSignal is how close after the first signal a second signal counts as a repetition: a supervisor of a process,
-// such as timeout, often sends a signal to the process and again to its group.
+// SameSignal is the time after the first signal within which a second one counts as a repetition: a supervisor such
+// as timeout often signals the process and then its group.
 const SameSignal = 300 * time.Millisecond
 
-// Interrupted is the cause of a context that a signal ended.
+// Interrupted is the cause if a signal ended a context.
 type Interrupted struct{ Signal os.Signal }
 
 // Error names the signal.
 func (i *Interrupted) Error() string { return fmt.Sprintf("stopped by a signal (%v)", i.Signal) }
 
-// Code is the code of shells for a process that the signal ended.
+// Code returns the shell's exit code for a process that the signal ended.
 func (i *Interrupted) Code() int { return SignalCode(i.Signal) }
 
-// SignalCode is the code of shells for a process that a signal ended.
+// SignalCode returns the shell's exit code for a process that a signal ended.
 func SignalCode(s os.Signal) int {
 	if number, ok := s.(syscall.Signal); ok {
 		return ExitSignal + int(number)
@@ -38,13 +38,13 @@ func WasInterrupted(ctx context.Context) bool {
 }
 
 // UntilInterrupted returns a context that ends at SIGINT, SIGTERM or SIGHUP, with *Interrupted as its cause. A second
-// signal, a moment later, ends the process at once. While it lasts, a reader of standard output that is gone
-// makes a write fail and does not end the process: so what is held can be given back.
+// signal, slightly later, ends the process immediately. While the context is in use, a closed standard output makes
+// writes fail instead of ending the process, so that held resources can be released.
 func UntilInterrupted(ctx context.Context) (interrupted context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals, pipes := make(chan os.Signal, 2), make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // as for a process that nohup started, or that runs in the background of a script
+		if !signal.Ignored(s) { // for nohup, and for background processes in scripts
 			signal.Notify(signals, s)
 		}
 	}
@@ -74,7 +74,7 @@ func UntilInterrupted(ctx context.Context) (interrupted context.Context, stop fu
 	}
 }
 
-// SleepFor waits, and returns whether the context lasts.
+// SleepFor waits, and returns false if the context ended.
 func SleepFor(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// FlagError adds to the error about a wrong flag what the user can do.
+// FlagError adds to an error about a wrong flag what the user can do.
 func FlagError(c *cobra.Command, err error) error {
 	hint := c.CommandPath() + " --help lists the flags"
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
@@ -28,8 +28,8 @@ func FlagError(c *cobra.Command, err error) error {
 	return Errorf(ExitUsage, "%w; %s", err, hint)
 }
 
-// nearestFlag is the flag that is most like a name, empty where no flag is. As many letters may be wrong as leave the
-// word to be seen; the begin of a single flag stands for the flag.
+// nearestFlag returns the flag most similar to a name, empty if there is none. As many letters may be wrong as leave
+// the word recognisable; a unique prefix matches its flag.
 func nearestFlag(flags *pflag.FlagSet, name string) (near string) {
 	if len(name) < 2 {
 		return ""
@@ -44,7 +44,7 @@ func nearestFlag(flags *pflag.FlagSet, name string) (near string) {
 		}
 		away := 2 * distance(name, f.Name)
 		if strings.HasPrefix(f.Name, name) {
-			away = min(away, 2*1+1) // behind flags with one wrong letter
+			away = min(away, 2*1+1) // after flags with one wrong letter
 		}
 		if away < least {
 			near, least = f.Name, away
@@ -53,7 +53,7 @@ func nearestFlag(flags *pflag.FlagSet, name string) (near string) {
 	return near
 }
 
-// distance is how many letters must be put in, taken out or changed to make one word of another.
+// distance returns the number of letters to insert, delete or change to turn one word into another.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

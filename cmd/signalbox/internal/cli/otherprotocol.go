@@ -12,10 +12,10 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// probeWithin bounds the probe of what an endpoint speaks, after it could not be used.
+// probeWithin is the time limit for probing an unusable endpoint's protocol.
 const probeWithin = time.Second
 
-// spoken is what an endpoint speaks.
+// spoken is an endpoint's protocol.
 type spoken int
 
 const (
@@ -25,8 +25,8 @@ const (
 	spokenOther // neither protocol
 )
 
-// otherProtocol checks whether an endpoint out of use speaks a protocol that the command does not expect, and says what
-// to do then. The text is empty where the protocol is right.
+// otherProtocol checks whether an unusable endpoint uses a protocol that the command does not expect, and returns
+// advice. The text is empty if the protocol is right.
 func (c *Connection) otherProtocol(ctx context.Context) string {
 	wanted, err := c.tlsWanted()
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Connection) otherProtocol(ctx context.Context) string {
 	return ""
 }
 
-// tlsFrom is the source of the setting by which TLS is spoken.
+// tlsFrom returns the source of the setting that enables TLS.
 func (c *Connection) tlsFrom() string {
 	for _, s := range settings {
 		if given := c.given[s.name]; strings.HasPrefix(s.name, settingTLS) && given.Text != "" {
@@ -61,12 +61,12 @@ func (c *Connection) tlsFrom() string {
 	return fromDefault
 }
 
-// probe begins a TLS handshake, and examines the answer. Servers of HTTP answer in plain text.
+// probe begins a TLS handshake, and examines the answer. HTTP servers answer in plain text.
 func probe(ctx context.Context, endpoint string) spoken {
 	if _, _, err := net.SplitHostPort(endpoint); err != nil {
 		endpoint = net.JoinHostPort(endpoint, client.DefaultPort)
 	}
-	// No certificate is checked, since nothing is sent over the connection.
+	// No certificate is checked, because nothing is sent over the connection.
 	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp", endpoint)
 	if err == nil {
 		_ = conn.Close()

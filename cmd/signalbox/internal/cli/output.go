@@ -21,17 +21,17 @@ import (
 	"github.com/signalbox/signalbox/internal/apijson"
 )
 
-// Streams are the world of a command besides its arguments.
+// Streams are a command's inputs and outputs, except its arguments.
 type Streams struct {
 	In          io.Reader
 	Out, Err    io.Writer
-	Environment []string // lines of the form NAME=TEXT, as os.Environ returns them
-	Version     string   // of the program
+	Environment []string // NAME=TEXT entries, as returned by os.Environ
+	Version     string   // the program's version
 }
 
-// Variable returns a variable of the environment. An empty variable counts as no variable.
+// Variable returns an environment variable. An empty variable counts as unset.
 func (s Streams) Variable(name string) string {
-	// The last of several lines of a name counts, as in processes that are started with the lines.
+	// If a name occurs several times, the last entry counts, as in started processes.
 	text := ""
 	for _, line := range s.Environment {
 		if n, t, ok := strings.Cut(line, "="); ok && n == name {
@@ -41,7 +41,7 @@ func (s Streams) Variable(name string) string {
 	return text
 }
 
-// The formats of --output.
+// Formats for --output.
 const (
 	formatTable = "table"
 	formatWide  = "wide"
@@ -50,7 +50,7 @@ const (
 
 var formats = []string{formatTable, formatJSON, formatWide}
 
-// ErrReaderGone: the reader of standard output has gone, as after | head. It is no failure.
+// ErrReaderGone: standard output's reader has closed it, as after | head. This is not a failure.
 var ErrReaderGone = errors.New("nobody reads the output any more")
 
 // JSON reports whether the format is json.
@@ -59,11 +59,10 @@ func (f *Frame) JSON() bool { return f.format == formatJSON }
 // Wide reports whether the format is wide.
 func (f *Frame) Wide() bool { return f.format == formatWide }
 
-// Write writes data to standard output as it is.
+// Write writes data to standard output unchanged.
 func (f *Frame) Write(data []byte) error { return written(f.Out.Write(data)) }
 
-// Raw writes data to standard output unchanged. For a terminal, characters with a meaning to terminals are escaped, and
-// the line is ended.
+// Raw writes data to standard output unchanged. On a terminal, control characters are escaped, and the line is ended.
 func (f *Frame) Raw(data []byte) error {
 	if IsTerminal(f.Out) {
 		data = []byte(strings.TrimSuffix(Escape(string(data)), "\n") + "\n")
@@ -88,7 +87,7 @@ func (f *Frame) DoneOr(show func() error) error {
 	return f.Object(apijson.Done{Changed: true})
 }
 
-// Done says that a change was carried out; with JSON Done prints the answer of the HTTP API as well.
+// Done prints that a change was made; with JSON it also prints the HTTP API's answer.
 func (f *Frame) Done(changed bool, format string, args ...any) error {
 	f.Say(format, args...)
 	if !f.JSON() {
@@ -97,7 +96,7 @@ func (f *Frame) Done(changed bool, format string, args ...any) error {
 	return f.Object(apijson.Done{Changed: changed})
 }
 
-// YAML writes a value as a file in YAML.
+// YAML writes a value as a YAML file.
 func (f *Frame) YAML(value any) error {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
@@ -108,8 +107,8 @@ func (f *Frame) YAML(value any) error {
 	return f.Raw(b.Bytes())
 }
 
-// printableJSON writes unprintable characters in strings of JSON as escapes, which mean the character: JSON allows all
-// from a blank on, and terminals obey some of the characters.
+// printableJSON replaces unprintable characters in JSON strings with escapes for the same characters: JSON allows all
+// characters from a blank on, but terminals act on some.
 func printableJSON(text []byte) []byte {
 	if !bytes.ContainsFunc(text, unprintable) {
 		return text
@@ -129,10 +128,10 @@ func printableJSON(text []byte) []byte {
 	return out
 }
 
-// unprintable reports whether JSON has an escape for a character. The end of the line is not in a string.
+// unprintable reports whether a character must be escaped. A line end is not inside a string.
 func unprintable(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 
-// Line writes one line at once, for what comes bit by bit: the object as JSON, or the text otherwise.
+// Line writes one line immediately, for output that arrives gradually: the object as JSON, or else the text.
 func (f *Frame) Line(object any, format string, args ...any) error {
 	if f.JSON() {
 		return f.Object(object)
@@ -140,27 +139,26 @@ func (f *Frame) Line(object any, format string, args ...any) error {
 	return f.Write(fmt.Appendf(nil, format+"\n", args...))
 }
 
-// Say writes a line to standard error, for people. Texts from outside in the line give no orders to the terminal.
+// Say writes a line to standard error for users. External text in the line cannot control the terminal.
 func (f *Frame) Say(format string, args ...any) {
 	fmt.Fprintln(f.Err, Escape(fmt.Sprintf(format, args...)))
 }
 
-// Rows are a list that a command prints: in JSON a line for every row, written by Add; otherwise a table, written by
-// End.
+// Rows is a list that a command prints: in JSON a line per row, written by Add; otherwise a table, written by End.
 type Rows struct {
 	frame   *Frame
 	columns []Column
 	cells   [][]string
-	err     error // of a row
+	err     error // from writing a row
 }
 
-// Rows begins a list; Columns says how titles are written. End ends it.
+// Rows begins a list; see Columns for the titles' form. The caller must call End.
 func (f *Frame) Rows(titles ...string) *Rows {
 	return &Rows{frame: f, columns: Columns(titles...)}
 }
 
-// Add adds a row: an object, and its cells, one for each column, wide columns too. After a row that could not be
-// written rows count no more, and End returns the error.
+// Add adds a row: an object, and its cells, one per column, including wide columns. After a row that could not be
+// written, later rows are ignored, and End returns the error.
 func (r *Rows) Add(object any, cells ...any) {
 	switch {
 	case !r.frame.JSON():
@@ -170,7 +168,7 @@ func (r *Rows) Add(object any, cells ...any) {
 	}
 }
 
-// AddCells adds a row to a list that is shown as a table, whatever the format.
+// AddCells adds a row to a list that is always shown as a table.
 func (r *Rows) AddCells(cells ...any) {
 	row := make([]string, len(r.columns))
 	for i := range row {
@@ -179,12 +177,12 @@ func (r *Rows) AddCells(cells ...any) {
 	r.cells = append(r.cells, row)
 }
 
-// Text returns the table, for what is shown as a part of something else.
+// Text returns the table, to be embedded in other output.
 func (r *Rows) Text() string {
 	return tableText(r.columns, r.cells, r.frame.Wide(), func(s string) string { return r.frame.Paint(Bold, s) })
 }
 
-// EndAfter is End for a list that an error may have broken off: rows before the error are shown, and an empty table is
+// EndAfter is End for a list that an error may have cut short: rows before the error are shown, but an empty table is
 // not.
 func (r *Rows) EndAfter(err error) error {
 	if err != nil && len(r.cells) == 0 {
@@ -201,7 +199,8 @@ func (r *Rows) End() error {
 	return r.frame.Write([]byte(r.Text()))
 }
 
-// AddAll adds all items of a list and ends the rows. Where the list breaks off, the items before are shown as well.
+// AddAll adds all items of a list and ends the rows. If the list is cut short, the items before the error are shown
+// too.
 func AddAll[T any](rows *Rows, list iter.Seq2[T, error], add func(T)) error {
 	for thing, err := range list {
 		if err != nil {
@@ -222,7 +221,7 @@ func List[T any](rows *Rows, items []T, cells func(T) []any) error {
 	return rows.End()
 }
 
-// Fields are the properties of a thing: names, each with a cell behind it.
+// Fields returns properties: names, each followed by its cell.
 func Fields(pairs ...any) (fields []operation.Field) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		fields = append(fields, operation.Field{Name: pairs[i].(string), Cell: pairs[i+1]})
@@ -230,12 +229,12 @@ func Fields(pairs ...any) (fields []operation.Field) {
 	return fields
 }
 
-// Section is a table under a title, for Show.
+// Section returns a table with a heading, for Show.
 func Section(title string, titles []string, rows [][]any) operation.Section {
 	return operation.Section{Title: title, Titles: titles, Rows: rows}
 }
 
-// Map returns the results of a function for all items, such as the rows of a table.
+// Map returns a function's results for all items, such as a table's rows.
 func Map[T, R any](items []T, of func(T) R) (results []R) {
 	for _, item := range items {
 		results = append(results, of(item))
@@ -243,7 +242,7 @@ func Map[T, R any](items []T, of func(T) R) (results []R) {
 	return results
 }
 
-// Find returns the first item that the function accepts, nil without an item.
+// Find returns the first item that the function accepts, nil if there is none.
 func Find[T any](items []T, is func(*T) bool) *T {
 	for i := range items {
 		if is(&items[i]) {
@@ -253,7 +252,7 @@ func Find[T any](items []T, is func(*T) bool) *T {
 	return nil
 }
 
-// Show writes a thing: the object as a line of JSON, or a line for each of the fields, and below the tables with a row.
+// Show writes an object: as a line of JSON, or as a line per field, followed by the sections that have rows.
 func (f *Frame) Show(object any, fields []operation.Field, sections ...operation.Section) error {
 	if f.JSON() {
 		return f.Object(object)
@@ -280,7 +279,7 @@ func (f *Frame) Show(object any, fields []operation.Field, sections ...operation
 	return f.Write([]byte(b.String()))
 }
 
-// Cell is a value in a table: a line that is safe to show, and a dash for nothing.
+// Cell formats a table cell: one line that is safe to show, or a dash for an empty value.
 func Cell(cell any) string {
 	var text string
 	switch c := cell.(type) {
@@ -312,10 +311,10 @@ func Cell(cell any) string {
 	return Safe(text)
 }
 
-// shownData is how much of data a table shows, in bytes.
+// shownData is the maximum number of data bytes that a table shows.
 const shownData = 60
 
-// shorten leaves away the rest of data that is too long for a table.
+// shorten truncates data that is too long for a table.
 func shorten(data string) string {
 	if len(data) <= shownData {
 		return data
@@ -323,7 +322,7 @@ func shorten(data string) string {
 	return strings.ToValidUTF8(data[:shownData], "") + fmt.Sprintf("... (%d bytes)", len(data))
 }
 
-// written maps the errors of a reader that is gone to ErrReaderGone.
+// written maps errors about a closed reader to ErrReaderGone.
 func written(_ int, err error) error {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return ErrReaderGone

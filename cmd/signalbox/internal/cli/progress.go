@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ByteText shows a number of bytes to people.
+// ByteText formats a number of bytes.
 func ByteText(n int64) string {
 	const step = 1024
 	if n < step {
@@ -20,17 +20,17 @@ func ByteText(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", value, "KMGT"[unit-1])
 }
 
-// progressPause is how often a line of progress is drawn.
+// progressPause is the interval at which a progress line is redrawn.
 const progressPause = 100 * time.Millisecond
 
-// Progress shows how far something is that takes long, on a terminal.
+// Progress shows a long operation's progress on a terminal.
 type Progress struct {
 	frame *Frame // nil without a terminal
 	drawn time.Time
 	width int
 }
 
-// NewProgress returns the progress of work that begins now.
+// NewProgress returns a Progress for work that begins now.
 func NewProgress(f *Frame) *Progress {
 	if !IsTerminal(f.Err) {
 		return &Progress{}
@@ -38,7 +38,7 @@ func NewProgress(f *Frame) *Progress {
 	return &Progress{frame: f, drawn: time.Now()}
 }
 
-// Show draws how much of something is done. What is done quickly is not worth a line.
+// Show draws the completed share. Quick work gets no line.
 func (p *Progress) Show(what string, done, all int64) {
 	if p.frame == nil || all <= 0 || time.Since(p.drawn) < progressPause {
 		return

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitReaderGone waits until the reader of a pipe has closed the pipe. The result is false where the state of the
-// reader cannot be known.
+// awaitReaderGone waits until a pipe's reader has closed it. It returns false if the reader's state cannot be
+// determined.
 func awaitReaderGone(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok {
 		return false
 	}
-	watched := []unix.PollFd{{Fd: int32(file.Fd())}} // poll reports a closed pipe unasked, as an error
+	watched := []unix.PollFd{{Fd: int32(file.Fd())}} // poll always reports a closed pipe, as an error
 	for {
 		_, err := unix.Poll(watched, -1)
 		if err != unix.EINTR {

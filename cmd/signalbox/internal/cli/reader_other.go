@@ -4,5 +4,5 @@ package cli
 
 import "io"
 
-// awaitReaderGone returns false: here the end of the reader cannot be awaited, and the next write finds out.
+// awaitReaderGone returns false: here a closed reader cannot be awaited, and is detected by the next write.
 func awaitReaderGone(io.Writer) bool { return false }

@@ -12,11 +12,11 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// CleanUpTime bounds the work of a command at the cluster while the command ends. Remains at the cluster end with the
-// timeout of the session.
+// CleanUpTime is the time limit for a command's cleanup in the cluster while the command ends. Anything left in the
+// cluster ends with the session timeout.
 const CleanUpTime = 2 * time.Second
 
-// SessionFlags are the flags of commands that have a session.
+// SessionFlags are the flags for commands with a session.
 type SessionFlags struct {
 	timeout     time.Duration
 	description string
@@ -30,7 +30,7 @@ func (s *SessionFlags) Add(c *cobra.Command) {
 		"Default: the command and the machine")
 }
 
-// Open starts a session in a node. It is to be closed with cleanUp.
+// Open starts a session in a node. The caller must close it with cleanUp.
 func (s *SessionFlags) Open(ctx context.Context, k *Connection, box *client.Client, path, command string,
 	options ...client.SessionOption) (*client.Session, error) {
 	if s.timeout < client.MinSessionTimeout {
@@ -48,7 +48,7 @@ func (s *SessionFlags) Open(ctx context.Context, k *Connection, box *client.Clie
 	return session, EndedBy(within, err)
 }
 
-// Stay is what a command does that stays with a session in the node PATH, the first of the arguments.
+// Stay runs a long-running command with a session in the node PATH, the first argument.
 func (s *SessionFlags) Stay(f *Frame, c *cobra.Command, args []string,
 	do func(context.Context, *Connection, *client.Session) error, options ...client.SessionOption) error {
 	return f.Stay(c, func(ctx context.Context, k *Connection, box *client.Client) error {
@@ -61,7 +61,8 @@ func (s *SessionFlags) Stay(f *Frame, c *cobra.Command, args []string,
 	})
 }
 
-// CleanUp ends a hold of the command, also after the end of its context, and prints a line about a failure.
+// CleanUp releases something that the command holds, even after its context has ended, and prints a line if this
+// fails.
 func CleanUp(ctx context.Context, f *Frame, what string, do func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CleanUpTime)
 	defer cancel()

@@ -2,17 +2,17 @@ package cli
 
 import "github.com/spf13/pflag"
 
-// setting is something that says how a cluster is reached: a flag, a variable and a line of a context.
+// setting is a connection setting: a flag, a variable and a line in a context.
 type setting struct {
-	name     string // of the flag and in a context
+	name     string // in flags and contexts
 	variable string
-	hint     string // stands for the value in the help
+	hint     string // value placeholder in the help
 	help     string
 	fallback string
 }
 
-// The settings, by name. A setting whose name is also a setting of hosts, with a different meaning, has a variable of
-// its own, so that a shell can have both.
+// Settings, by name. If a host setting has the same name with a different meaning, the setting has its own variable,
+// so that a shell can set both.
 const (
 	settingEndpoints  = "endpoints"
 	settingTokenFile  = "token-file"
@@ -26,7 +26,7 @@ const (
 	tokenFileVariable = "SIGNALBOX_CLIENT_TOKEN_FILE"
 )
 
-// settings are all settings of a context, in the order in which commands show settings.
+// settings are all context settings, in display order.
 var settings = []setting{
 	{settingEndpoints, "SIGNALBOX_ENDPOINTS", "HOST:PORT,...",
 		"Addresses of some hosts of the cluster. The other hosts are found through them", "127.0.0.1:7420"},
@@ -43,23 +43,23 @@ var settings = []setting{
 		"Maximum time to wait for an answer of the cluster, such as 500ms, 10s or 1m", "10s"},
 }
 
-// Variables of the environment besides those of the settings.
+// Environment variables other than the settings' variables.
 const (
-	// TokenVariable is the token itself. There is no flag for the token, because everybody on a machine can read the
-	// arguments of a process, and only the owner the environment.
+	// TokenVariable contains the token itself. There is no flag for the token, because everyone on a machine can read
+	// a process's arguments, but only its owner can read the environment.
 	TokenVariable    = "SIGNALBOX_TOKEN"
 	ContextVariable  = "SIGNALBOX_CONTEXT"
 	ContextsVariable = "SIGNALBOX_CONTEXT_FILE"
 	OutputVariable   = "SIGNALBOX_OUTPUT"
 )
 
-// Flags that are no settings of a context.
+// Flags that are not context settings.
 const (
 	contextFlag = "context"
 	outputFlag  = "output"
 )
 
-// Variables returns all variables of the environment that client commands read.
+// Variables returns all environment variables that client commands read.
 func Variables() []string {
 	return append(Map(settings, func(s setting) string { return s.variable }),
 		TokenVariable, ContextVariable, ContextsVariable, OutputVariable)
@@ -73,7 +73,7 @@ func addSettings(set *pflag.FlagSet) {
 	set.Lookup(settingTLS).NoOptDefVal = "true"
 }
 
-// text is a flag that keeps its text. The user of the flag parses the text, as the text of any further source.
+// text is a flag that keeps its text. The flag's user parses the text, in the same way as text from other sources.
 type text struct{ kind, given string }
 
 func (t *text) Set(value string) error { t.given = value; return nil }

@@ -5,20 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// columnGap stands between two columns.
+// columnGap separates two columns.
 const columnGap = "   "
 
-// Column is a column of a table.
+// Column is a table column.
 type Column struct {
 	Title string
-	// Wide: it is shown with -o wide only.
+	// Wide: shown with -o wide only.
 	Wide bool
-	// Right marks a column of numbers.
+	// Right marks a column with numbers.
 	Right bool
 }
 
-// Columns makes columns of their titles. A title that begins with a plus is of a wide column, a title that ends with a
-// # of numbers: "NAME", "OWNERS#", "+REVISION#".
+// Columns returns columns for titles. A title that begins with a plus is for a wide column, and one that ends with a
+// number sign for a column with numbers: "NAME", "OWNERS#", "+REVISION#".
 func Columns(titles ...string) []Column {
 	columns := make([]Column, len(titles))
 	for i, title := range titles {
@@ -29,7 +29,7 @@ func Columns(titles ...string) []Column {
 	return columns
 }
 
-// tableText is rows under the titles of their columns, each column as wide as it must be. paint colours the titles.
+// tableText formats rows under their column titles, with each column as wide as necessary. paint colours the titles.
 func tableText(columns []Column, rows [][]string, wide bool, paint func(string) string) string {
 	var shown []int
 	for i, c := range columns {

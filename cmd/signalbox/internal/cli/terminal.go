@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// IsTerminal reports whether a stream is a terminal: a person reads it, or types.
+// IsTerminal reports whether a stream is a terminal, which a person reads or types on.
 func IsTerminal(stream any) bool {
 	_, _, ok := terminalSize(stream)
 	return ok
 }
 
-// TerminalSize returns the size of the terminal of standard output, and false without a terminal.
+// TerminalSize returns the size of standard output's terminal. ok is false without a terminal.
 func (f *Frame) TerminalSize() (columns, rows int, ok bool) { return terminalSize(f.Out) }
 
-// UntilKey ends a context when a key is typed at the terminal that standard input is. The caller calls restore at the
-// end, which gives the terminal back; the process then ends, and a read of the next key with it.
+// UntilKey ends a context when a key is typed on standard input's terminal. The caller must call restore at the end,
+// which restores the terminal; the process then ends, and a pending read of the next key with it.
 func (f *Frame) UntilKey(ctx context.Context, key byte) (until context.Context, restore func()) {
 	give := typeUnseen(f.In)
 	if give == nil {
@@ -43,10 +43,10 @@ func (f *Frame) UntilKey(ctx context.Context, key byte) (until context.Context, 
 	}
 }
 
-// Colour is how a piece of text stands out on a terminal.
+// Colour is how text is emphasised on a terminal.
 type Colour string
 
-// The colours. A colour adds to a text, and never says anything alone.
+// Colours. A colour adds to a text, and never carries information alone.
 const (
 	Bold   Colour = "1"
 	Red    Colour = "31"
@@ -54,8 +54,8 @@ const (
 	Yellow Colour = "33"
 )
 
-// Paint colours a text for standard output, if standard output is a terminal and nothing speaks against colours:
-// NO_COLOR, or a TERM that is dumb.
+// Paint colours a text for standard output if it is a terminal and colours are not disabled by NO_COLOR or a dumb
+// TERM.
 func (f *Frame) Paint(c Colour, text string) string {
 	if !f.colours() || text == "" {
 		return text
@@ -67,8 +67,8 @@ func (f *Frame) colours() bool {
 	return f.Variable("NO_COLOR") == "" && f.Variable("TERM") != "dumb" && IsTerminal(f.Out)
 }
 
-// Escape returns a text of one line or several, in which nothing gives orders to a terminal: what is not printable is
-// written as Go writes it in a string, but for ends of lines and tabulators.
+// Escape returns a text with one or more lines that cannot control a terminal: unprintable characters are written as
+// in a Go string, except line ends and tabs.
 func Escape(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -85,8 +85,8 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// Safe returns a text from outside as a line that gives no orders to a terminal: unchanged, or quoted if a character is
-// not printable.
+// Safe returns an external text as a line that cannot control a terminal: unchanged, or quoted if a character is
+// unprintable.
 func Safe(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) >= 0 {
 		return strconv.Quote(text)

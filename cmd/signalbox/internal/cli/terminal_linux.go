@@ -2,7 +2,7 @@ package cli
 
 import "golang.org/x/sys/unix"
 
-// getModes and setModes are the calls that read and change the modes of a terminal.
+// getModes and setModes are the system calls that read and change terminal modes.
 const (
 	getModes = unix.TCGETS
 	setModes = unix.TCSETS

@@ -2,7 +2,7 @@
 
 package cli
 
-// terminalSize returns false for every stream: so nothing is coloured, and no question is asked.
+// terminalSize returns false for every stream, so nothing is coloured, and no question is asked.
 func terminalSize(any) (columns, rows int, ok bool) { return 0, 0, false }
 
 // typeUnseen returns nil for every stream.

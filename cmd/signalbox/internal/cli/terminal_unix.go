@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalSize returns the size of the terminal of a stream, and false without a terminal.
+// terminalSize returns the size of a stream's terminal. ok is false without a terminal.
 func terminalSize(stream any) (columns, rows int, ok bool) {
 	file, ok := stream.(*os.File)
 	if !ok {
@@ -21,9 +21,9 @@ func terminalSize(stream any) (columns, rows int, ok bool) {
 	return int(size.Col), int(size.Row), true
 }
 
-// typeUnseen has a terminal give each key at once and show no key, and returns a function that restores the terminal.
-// The function is nil for a stream that is no terminal, or that is the terminal of a second job, since the job would be
-// stopped.
+// typeUnseen makes a terminal deliver each key immediately without showing it, and returns a function that restores
+// the terminal. The function is nil if the stream is not a terminal, or the terminal belongs to another job, because
+// this job would be stopped.
 func typeUnseen(stream any) (restore func()) {
 	file, ok := stream.(*os.File)
 	if !ok {

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagWidth is how wide the list of flags may be.
+// flagWidth is the maximum width of the flag list.
 const flagWidth = 100
 
-// HelpCommand is the command that shows the help of a command, or a page of help that belongs to no command.
+// HelpCommand returns the command that shows a command's help, or a help page that belongs to no command.
 func HelpCommand(root *cobra.Command) *cobra.Command {
 	find := func(args []string) (*cobra.Command, bool) {
 		c, rest, err := root.Find(args)
@@ -50,15 +50,16 @@ func HelpCommand(root *cobra.Command) *cobra.Command {
 }
 
 const (
-	// Screen is how many lines --help prints at most, without the list of the commands below.
+	// Screen is the maximum number of lines that --help prints, without the list of subcommands.
 	Screen = 40
-	// SettingsNote is the annotation of a command that describes its flags itself: the lines about the flags in --help.
+	// SettingsNote is the annotation for a command that describes its flags itself: it contains --help's lines about
+	// the flags.
 	SettingsNote = "settings"
 
 	briefExamples = 2
 )
 
-// wholeHelp is all that is said about a command.
+// wholeHelp returns a command's complete help.
 func wholeHelp(c *cobra.Command) string {
 	if c.IsAdditionalHelpTopicCommand() {
 		return c.Long + "\n\n"
@@ -66,8 +67,8 @@ func wholeHelp(c *cobra.Command) string {
 	return c.Long + "\n\n" + c.UsageString()
 }
 
-// Help writes what --help says: everything if a screen has room for that, and otherwise the first paragraph, two
-// examples and the first words about each flag.
+// Help writes --help's output: everything if it fits on a screen, otherwise the first paragraph, two examples and the
+// first words about each flag.
 func (f *Frame) Help(c *cobra.Command, _ []string) {
 	w := c.OutOrStdout()
 	whole := wholeHelp(c)
@@ -89,7 +90,7 @@ func (f *Frame) Help(c *cobra.Command, _ []string) {
 	fmt.Fprintf(w, "%s help%s tells all of it.\n", c.Root().Name(), name)
 }
 
-// briefly is the first sentence about a flag, up to a semicolon.
+// briefly returns a flag's first sentence, up to a semicolon.
 func briefly(flag pflag.Flag) *pflag.Flag {
 	flag.Usage, _, _ = strings.Cut(flag.Usage, "; ")
 	flag.Usage, _, _ = strings.Cut(flag.Usage, ". ")
@@ -99,8 +100,8 @@ func briefly(flag pflag.Flag) *pflag.Flag {
 
 func wholly(flag pflag.Flag) *pflag.Flag { return &flag }
 
-// Usage writes the help of a command after its description: the line of use, examples, the commands below and the
-// flags. The flags of all commands are only named, since a page of help describes the flags.
+// Usage writes a command's help after its description: the usage line, examples, subcommands and flags. The shared
+// flags are only named, because a help page describes them.
 func (f *Frame) Usage(c *cobra.Command) error {
 	w := c.OutOrStderr()
 	writeUses(w, c)
@@ -115,7 +116,7 @@ func (f *Frame) Usage(c *cobra.Command) error {
 	return nil
 }
 
-// writeUses writes how a command is called.
+// writeUses writes a command's usage lines.
 func writeUses(w io.Writer, c *cobra.Command) {
 	fmt.Fprintf(w, "Usage:\n")
 	if c.Runnable() && (c.HasParent() || !c.HasAvailableSubCommands()) {
@@ -126,7 +127,7 @@ func writeUses(w io.Writer, c *cobra.Command) {
 	}
 }
 
-// writeCommands writes the commands below, in their groups.
+// writeCommands writes the subcommands, in their groups.
 func writeCommands(w io.Writer, c *cobra.Command) {
 	width := 0
 	for _, sub := range c.Commands() {
@@ -151,7 +152,7 @@ func writeCommands(w io.Writer, c *cobra.Command) {
 	write("More help, with signalbox help", (*cobra.Command).IsAdditionalHelpTopicCommand)
 }
 
-// writeFlags writes the flags of a command itself.
+// writeFlags writes the command's own flags.
 func (f *Frame) writeFlags(w io.Writer, c *cobra.Command, said func(pflag.Flag) *pflag.Flag) {
 	own := pflag.NewFlagSet("own", pflag.ContinueOnError)
 	shared := false
@@ -162,7 +163,7 @@ func (f *Frame) writeFlags(w io.Writer, c *cobra.Command, said func(pflag.Flag) 
 		}
 		shown := said(*flag)
 		if shown.DefValue == "[]" && shown.Value.Type() == "stringToInt" {
-			shown.DefValue = "" // no list is no default that needs saying
+			shown.DefValue = "" // an empty list need not be shown as the default
 		}
 		own.AddFlag(shown)
 	})
@@ -175,7 +176,7 @@ func (f *Frame) writeFlags(w io.Writer, c *cobra.Command, said func(pflag.Flag) 
 	}
 }
 
-// ConnectionFlags describes all settings that say how a cluster is reached, for a page of help.
+// ConnectionFlags describes all connection settings, for a help page.
 func (f *Frame) ConnectionFlags() string {
 	var b strings.Builder
 	for _, s := range settings {

@@ -12,17 +12,17 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// SizeFlag is a number of bytes as a flag takes it.
+// SizeFlag is a number of bytes as a flag.
 type SizeFlag bytesize.Size
 
-// Set reads a number with or without a unit.
+// Set parses a number with or without a unit.
 func (s *SizeFlag) Set(text string) error {
 	size, err := bytesize.Parse(text)
 	*s = SizeFlag(size)
 	return err
 }
 
-// String returns the size, an empty text for no size.
+// String returns the size, an empty text for zero.
 func (s *SizeFlag) String() string {
 	if *s == 0 {
 		return ""
@@ -30,10 +30,10 @@ func (s *SizeFlag) String() string {
 	return bytesize.Size(*s).String()
 }
 
-// Type is the word for the value in the help.
+// Type returns the placeholder for the value in the help.
 func (*SizeFlag) Type() string { return "SIZE" }
 
-// Number reads a number above zero, such as an id. The form is the hint for the user.
+// Number parses a number above zero, such as an id. form is the hint for the user.
 func Number(text, form string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n == 0 {
@@ -51,7 +51,7 @@ func OneOf[T any](flag, word string, known map[string]T, choice string) (T, erro
 	return value, nil
 }
 
-// CheckPlace refuses a path for rights where no node can be.
+// CheckPlace refuses a path for rights that can never be a node.
 func CheckPlace(path string) error {
 	if err := meta.CheckPlace(path); err != nil {
 		return Errorf(ExitUsage, "%w", err)
@@ -59,7 +59,7 @@ func CheckPlace(path string) error {
 	return nil
 }
 
-// BehindColon is a text behind a colon, or an empty text.
+// BehindColon returns a text after a colon, or an empty text.
 func BehindColon(text string) string {
 	if text == "" {
 		return ""
@@ -67,7 +67,7 @@ func BehindColon(text string) string {
 	return ": " + text
 }
 
-// CopyGiven sets flags to the given values of flags of equal names.
+// CopyGiven sets flags to the given values of flags with the same names.
 func CopyGiven(given, to *pflag.FlagSet) error {
 	var err error
 	given.Visit(func(f *pflag.Flag) {
@@ -78,7 +78,7 @@ func CopyGiven(given, to *pflag.FlagSet) error {
 	return err
 }
 
-// ParsePlace reads WHAT:PATH or WHAT:PATH:OBJECT. The form is the hint for the user.
+// ParsePlace parses WHAT:PATH or WHAT:PATH:OBJECT. form is the hint for the user.
 func ParsePlace(text, form string) (what, path, object string, err error) {
 	parts := strings.SplitN(text, ":", 3)
 	if len(parts) < 2 || parts[0] == "" {
@@ -87,7 +87,7 @@ func ParsePlace(text, form string) (what, path, object string, err error) {
 	return parts[0], parts[1], append(parts, "")[2], CheckPlace(parts[1])
 }
 
-// ParseGrants reads grants of the form ROLE:PATH or ROLE:PATH:PREFIX.
+// ParseGrants parses grants with the form ROLE:PATH or ROLE:PATH:PREFIX.
 func ParseGrants(texts []string) (list []admin.Grant, err error) {
 	for _, text := range texts {
 		role, path, object, err := ParsePlace(text, "ROLE:PATH, such as write:/prod/jobs")

@@ -14,24 +14,24 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// metaShard is the id of the shard that has the nodes and the hosts.
+// metaShard is the id of the shard with the nodes and hosts.
 const metaShard = 0
 
-// Content is what is in the snapshots of a directory.
+// Content is the content of a directory's snapshots.
 type Content struct {
-	// Nodes are the nodes of the meta shard, and nodes that only data shards know, by path and id.
+	// Nodes are the meta shard's nodes, and nodes that only data shards know, by path and id.
 	Nodes []Node
 }
 
-// Node is a node with the counts of the data shards.
+// Node is a node with its counts in the data shards.
 type Node struct {
 	ID   shard.NodeID
-	Path string // empty where the meta shard does not know the node
+	Path string // empty if the meta shard does not know the node
 
 	Sessions, Semaphores, Owners, Waiters int
 }
 
-// Watch is called with how much of a snapshot has been read.
+// Watch is called with the number of snapshot bytes read so far.
 type Watch func(s Snapshot, read int64)
 
 // Read reads a snapshot, and adds its content.
@@ -109,7 +109,7 @@ func (c *countingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// node returns the node of an id. The pointer is good until the next call.
+// node returns the node with an id. The pointer is valid until the next call.
 func (c *Content) node(id shard.NodeID) *Node {
 	at, found := slices.BinarySearchFunc(c.Nodes, id,
 		func(n Node, id shard.NodeID) int { return cmp.Compare(n.ID, id) })

@@ -18,22 +18,22 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// What is in a data directory, by name.
+// Names in a data directory.
 const (
 	lockFile      = "lock"
 	recordFile    = "host.json"
 	segmentSuffix = ".wal"
 )
 
-// Directory is a data directory that is inspected.
+// Directory is a data directory that is being inspected.
 type Directory struct {
 	Path     string
 	Identity identity.Identity
-	// InUse is the process that runs on the directory, as far as known; empty for none.
+	// InUse is the process that uses the directory, if known; empty for none.
 	InUse string
 	// Machine is the name of the machine that filled the log, empty without a log.
 	Machine string
-	// Logs and Snapshots are the files of the log, and all snapshots: the newest of a shard last.
+	// Logs and Snapshots are the log files, and all snapshots, with each shard's newest last.
 	Logs      []File
 	Snapshots []Snapshot
 
@@ -42,11 +42,11 @@ type Directory struct {
 
 // File is a file with its size.
 type File struct {
-	Path  string // in the directory
+	Path  string // within the directory
 	Bytes int64
 }
 
-// Open opens a directory for inspection. It is to be closed.
+// Open opens a directory for inspection. The caller must close it.
 func Open(path string) (*Directory, error) {
 	id, err := identity.Read(path)
 	if err != nil {
@@ -63,18 +63,18 @@ func Open(path string) (*Directory, error) {
 	return d, nil
 }
 
-// Close lets hosts start on the directory.
+// Close lets hosts start with the directory.
 func (d *Directory) Close() {
 	if d.lock != nil {
 		_ = d.lock.Close() // the file was only read
 	}
 }
 
-// keepOut keeps hosts out, or finds the host that runs. Several processes may read the directory at a time.
+// keepOut locks hosts out, or finds the host that is running. Several processes may read the directory at once.
 func (d *Directory) keepOut() error {
 	file, err := os.Open(filepath.Join(d.Path, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a copy, as from a backup
+		return nil // a copy, for example from a backup
 	}
 	if err != nil {
 		return fmt.Errorf("look who runs on %s: %w", d.Path, err)
@@ -93,7 +93,7 @@ func (d *Directory) keepOut() error {
 	return nil
 }
 
-// scan finds the files of the log and the snapshots.
+// scan finds the log files and the snapshots.
 func (d *Directory) scan() error {
 	top := filepath.Join(d.Path, identity.LogName)
 	var record struct {
@@ -127,7 +127,7 @@ func (d *Directory) scan() error {
 	return err
 }
 
-// ignoreGone ignores what a running host has taken away meanwhile.
+// ignoreGone ignores errors about files that a running host has removed meanwhile.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -135,7 +135,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// ReadLog reads the log and verifies all that the host has beside it. No host may run on the directory.
+// ReadLog reads the log and verifies all related files. No host may use the directory.
 func (d *Directory) ReadLog() (*raftlog.Inspection, error) {
 	if !d.Identity.Started && d.Machine == "" {
 		return new(raftlog.Inspection), nil // no host has had a log there
@@ -143,7 +143,7 @@ func (d *Directory) ReadLog() (*raftlog.Inspection, error) {
 	return raftlog.Inspect(filepath.Join(d.Path, identity.LogName))
 }
 
-// LogBytes is the size of the log.
+// LogBytes returns the log's size.
 func (d *Directory) LogBytes() (sum int64) {
 	for _, f := range d.Logs {
 		sum += f.Bytes
@@ -151,7 +151,7 @@ func (d *Directory) LogBytes() (sum int64) {
 	return sum
 }
 
-// Newest returns the newest snapshot of a shard.
+// Newest returns a shard's newest snapshot.
 func (d *Directory) Newest(shard uint64) (newest Snapshot, ok bool) {
 	for _, s := range d.Snapshots {
 		if s.Shard == shard {

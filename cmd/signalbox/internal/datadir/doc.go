@@ -1,9 +1,9 @@
-// Package datadir reads the data directory of a stopped host.
+// Package datadir reads a stopped host's data directory.
 //
-// The package writes nothing. While a Directory is open no host can start on the directory. Where a host runs on the
-// directory already, only the safe parts are read: the identity, and the names and sizes of files, because a host that
-// runs replaces snapshots at any time.
+// The package writes nothing. While a Directory is open, no host can start with the directory. If a host is already
+// running, only the safe parts are read: the identity, and file names and sizes, because a running host replaces
+// snapshots at any time.
 //
-// Changes after the newest snapshot of a shard are in the log. ReadLog says which entries the log has of each replica,
-// and whether a file is damaged or missing; only the host itself reads the content of entries.
+// Changes after a shard's newest snapshot are in the log. ReadLog reports which entries the log contains for each
+// replica, and whether a file is damaged or missing; only the host itself reads the entries' content.
 package datadir

@@ -18,16 +18,16 @@ import (
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
-// Snapshot is a snapshot of a shard.
+// Snapshot is a shard's snapshot.
 type Snapshot struct {
 	File
 	Shard uint64
-	// Index is the index of the last log entry in the snapshot.
+	// Index is the index of the snapshot's last log entry.
 	Index uint64
 	Saved time.Time
 }
 
-// snapshotPath is how the engine of the log names snapshots: by shard and replica, and by index.
+// snapshotPath matches the log engine's snapshot paths: by shard and replica, and by index.
 var snapshotPath = regexp.MustCompile(`/snapshot-(\d+)-\d+/snapshot-([0-9A-F]{16})/snapshot-[0-9A-F]{16}\.gbsnap$`)
 
 func snapshotOf(f File, saved time.Time) (Snapshot, bool) {
@@ -44,8 +44,8 @@ func compareSnapshots(a, b Snapshot) int {
 	return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.Index, b.Index))
 }
 
-// The file of the engine around what a machine has saved: a header, blocks with checksums, a tail; and at the
-// beginning of what is in the blocks, clients of the engine's own, of which there are none.
+// Parts of the engine's file around a machine's saved state: a header, blocks with checksums, and a tail. The block
+// content begins with the engine's own clients, of which there are none.
 const (
 	headerBytes   = 1024
 	blockBytes    = 2 << 20
@@ -55,18 +55,18 @@ const (
 	blockFormat   = 2
 )
 
-// ErrDamaged: a snapshot is not what the host wrote.
+// ErrDamaged: a snapshot differs from what the host wrote.
 var ErrDamaged = errors.New("it is damaged")
 
-// reader reads what a machine has saved out of the engine's file.
+// reader extracts a machine's saved state from the engine's file.
 type reader struct {
 	file   *os.File
-	rest   int64 // of the blocks, in the file
+	rest   int64 // remaining block bytes in the file
 	block  []byte
 	unread []byte
 }
 
-// openSnapshot opens a snapshot at the state of the machine.
+// openSnapshot opens a snapshot at the machine's state.
 func openSnapshot(path string) (*reader, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// startPatience bounds how long a list with a shard without a leader is read again. Right after a start no host
-	// leads for a moment, and a host without requests for a while makes sure first that its state is fresh.
+	// startPatience is how long a list with a leaderless shard is read again. Directly after a start, no host leads
+	// for a moment, and a host that has had no requests for a while first confirms that its state is fresh.
 	startPatience = 3 * time.Second
 	// StartPause is the pause between two readings.
 	StartPause = 200 * time.Millisecond
 )
 
-// Read asks all hosts what is not well.
+// Read asks all hosts for health issues.
 func Read(ctx context.Context, box *client.Client) (*admin.HealthIssues, error) {
 	for began := time.Now(); ; {
 		list, err := admin.New(box).HealthIssues(ctx)
@@ -37,7 +37,7 @@ func Read(ctx context.Context, box *client.Client) (*admin.HealthIssues, error) 
 	}
 }
 
-// passes reports whether a health issue may be gone a moment after a start.
+// passes reports whether a health issue may disappear shortly after a start.
 func passes(c admin.HealthIssue) bool { return c.Kind == health.NoLeader }
 
 // Section is a table of health issues.
@@ -49,7 +49,7 @@ func Section(list []admin.HealthIssue) operation.Section {
 		}))
 }
 
-// Text says what is so, and of how many more.
+// Text describes the issue, and counts similar ones.
 func Text(c *admin.HealthIssue) string {
 	if c.More == 0 {
 		return c.Text
@@ -57,7 +57,7 @@ func Text(c *admin.HealthIssue) string {
 	return c.Text + "; so it is with " + strconv.Itoa(c.More) + " more"
 }
 
-// Ago is for how long a health issue lasts, empty where the time is not known.
+// Ago returns how long a health issue has lasted, empty if unknown.
 func Ago(since time.Time) string {
 	if since.IsZero() {
 		return ""
@@ -65,23 +65,23 @@ func Ago(since time.Time) string {
 	return max(time.Since(since), 0).Round(time.Second).String()
 }
 
-// UnansweredSection is a table of the hosts without a list of health issues.
+// UnansweredSection is a table of hosts without a list of health issues.
 func UnansweredSection(list []admin.UnreachableHost) operation.Section {
 	return cli.Section("Have not said what they see", []string{"HOST", "ADDRESS", "REASON"},
 		cli.Map(list, func(u admin.UnreachableHost) []any { return []any{u.Host, u.Address, u.Reason} }))
 }
 
-// Unanswered are hosts as a sentence has these.
+// Unanswered formats hosts as part of a sentence.
 type Unanswered []admin.UnreachableHost
 
-// String names the hosts, with why each has said nothing.
+// String names the hosts, each with the reason why it has not answered.
 func (u Unanswered) String() string {
 	return strings.Join(cli.Map(u, func(one admin.UnreachableHost) string {
 		return strings.TrimSpace(one.Host+" "+one.Address) + " (" + one.Reason + ")"
 	}), "; ")
 }
 
-// Patience returns a context with half of the time that is left, so that half remains for the next step.
+// Patience returns a context with half the remaining time, so that half remains for the next step.
 func Patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
 		return cli.Patience(ctx, time.Until(end)/2)
@@ -89,7 +89,7 @@ func Patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(ctx)
 }
 
-// Tolerance says how many failures all shards can take.
+// Tolerance describes how many failures all shards can tolerate.
 func Tolerance(c *admin.Cluster) string {
 	if !c.Observed || len(c.Shards) == 0 {
 		return "not known"

@@ -13,10 +13,10 @@ import (
 // Ages adds the time since the read to ages in a state.
 type Ages struct{ elapsed time.Duration }
 
-// After are ages when so much time has passed since the read.
+// After returns Ages for the time that has passed since the read.
 func After(elapsed time.Duration) Ages { return Ages{elapsed} }
 
-// Ago is how long ago a moment was, empty for a moment that has not come.
+// Ago returns how long ago a timestamp was, empty for a future timestamp.
 func (a Ages) Ago(m client.Timestamp) string {
 	if !m.Happened {
 		return ""
@@ -24,10 +24,10 @@ func (a Ages) Ago(m client.Timestamp) string {
 	return operation.ShortTime(m.Ago + a.elapsed)
 }
 
-// Left is the time until an event.
+// Left returns the time until an event.
 func (a Ages) Left(d time.Duration) string { return operation.ShortTime(max(0, d-a.elapsed)) }
 
-// Wrapped breaks a line between words where the line is wider than the columns; the lines that follow are indented.
+// Wrapped breaks a line between words if it is wider than the columns; continuation lines are indented.
 func Wrapped(line string, columns int) string {
 	const indent = "  "
 	if columns <= 0 {
@@ -52,10 +52,10 @@ func Wrapped(line string, columns int) string {
 	return b.String()
 }
 
-// Lines gathers lines about changes: a subject, and what has changed.
+// Lines collects lines about changes: a subject, and what has changed.
 type Lines struct{ Text []string }
 
-// Say adds a line. Texts from outside give no orders to a terminal.
+// Say adds a line. External text cannot control the terminal.
 func (l *Lines) Say(subject, format string, args ...any) {
 	l.Text = append(l.Text, fmt.Sprintf("%-8s   %s", cli.Safe(subject), cli.Safe(fmt.Sprintf(format, args...))))
 }

@@ -1,5 +1,5 @@
-// Package liveview shows objects while they change. A Kind says how to draw an object and how to describe a change. On
-// a terminal a Screen redraws the page; elsewhere each change is a line.
+// Package liveview shows objects while they change. A Kind defines how to draw an object and how to describe a
+// change. On a terminal, a Screen redraws the page; otherwise each change is a line.
 package liveview
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// Commands to a terminal: to show another page and no cursor, and back; to go to the top; to clear the rest of a line,
-// and of the page; to write without colours.
+// Terminal commands: switch to another page without a cursor, and back; move to the top; clear the rest of a line,
+// and of the page; write without colours.
 const (
 	enter       = "\x1b[?1049h\x1b[?25l"
 	leave       = "\x1b[?25h\x1b[?1049l"
@@ -21,7 +21,7 @@ const (
 	plainColour = "\x1b[0m"
 )
 
-// Screen shows texts in one place of a terminal, or in turn without a terminal.
+// Screen shows texts in one place on a terminal, or one after another without a terminal.
 type Screen struct {
 	frame   *cli.Frame
 	plain   bool
@@ -34,7 +34,7 @@ func New(f *cli.Frame, plain bool) *Screen {
 	return &Screen{frame: f, plain: plain || !cli.IsTerminal(f.Out)}
 }
 
-// Show shows a text in the place of the last text, as far as there is room.
+// Show replaces the last text with a new one, as far as it fits.
 func (s *Screen) Show(text string) error {
 	if s.plain {
 		if s.shown++; s.shown > 1 {
@@ -49,7 +49,7 @@ func (s *Screen) Show(text string) error {
 	}
 	b.WriteString(top)
 	columns, rows, ok := s.frame.TerminalSize()
-	ok = ok && columns > 0 && rows > 0 // a terminal without a size has room for all
+	ok = ok && columns > 0 && rows > 0 // a terminal of unknown size shows everything
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if more := len(lines) - rows; ok && more > 0 && rows > 1 {
 		lines = append(lines[:rows-1], fmt.Sprintf("... %d more lines do not fit", more+1))
@@ -67,7 +67,7 @@ func (s *Screen) Show(text string) error {
 	return s.frame.Write([]byte(b.String()))
 }
 
-// cut leaves away what does not fit into a line. Colours take no room, and are ended.
+// cut truncates a line that is too wide. Colours have no width, and are reset.
 func cut(line string, columns int) string {
 	var b strings.Builder
 	for width, rest := 0, line; rest != ""; {
@@ -89,7 +89,7 @@ func cut(line string, columns int) string {
 	return b.String()
 }
 
-// colourLength is the length of the colour at the begin of a text, 0 without a colour.
+// colourLength returns the length of the colour code at the beginning of a text, 0 without one.
 func colourLength(text string) int {
 	if !strings.HasPrefix(text, "\x1b[") {
 		return 0
@@ -97,9 +97,9 @@ func colourLength(text string) int {
 	return strings.IndexByte(text, 'm') + 1
 }
 
-// Restore gives the terminal back as it was.
+// Restore restores the terminal's original state.
 func (s *Screen) Restore() {
 	if s.entered {
-		_ = s.frame.Write([]byte(leave)) // an error has no reader any more
+		_ = s.frame.Write([]byte(leave)) // there is no reader left for an error
 	}
 }

@@ -15,28 +15,29 @@ import (
 )
 
 const (
-	// ReasonsEvery is how often a watch reads the reasons anew where nothing else changes, because the text of a reason
-	// can change meanwhile.
+	// ReasonsEvery is the interval at which a watch rereads the reasons if nothing else changes, because a reason's
+	// text can change meanwhile.
 	ReasonsEvery = 5 * time.Second
-	// screenEvery is how often a screen shows ages anew.
+	// screenEvery is the interval at which a screen redraws ages.
 	screenEvery = time.Second
 )
 
-// Watched is an object of a cluster in the form for commands that follow changes.
+// Watched is a cluster object in the form for commands that follow changes.
 type Watched[O any] interface {
-	// Page is the object for people. Long lines are broken where columns is not 0.
+	// Page formats the object for display. Long lines are broken if columns is not 0.
 	Page(f *cli.Frame, columns int) string
-	// SameAs reports whether nothing but ages differs.
+	// SameAs reports whether only ages differ.
 	SameAs(other O) bool
-	// Changes says what has changed since before, a line for each change; before is nil at first.
+	// Changes describes what has changed since before, one line per change; before is nil at first.
 	Changes(before O) []string
 }
 
-// Kind is a kind of objects that commands show: as an object is, or as its states of type S change.
+// Kind is an object kind that commands show: once, or whenever its state, with type S, changes.
 type Kind[S any, O Watched[O]] struct {
 	Describe func(ctx context.Context, box *client.Client, path, name string) (S, error)
 	States   func(ctx context.Context, box *client.Client, path, name string) iter.Seq2[S, error]
-	// Object is what is printed when so much time has passed since a state was read and nothing else has happened.
+	// Object returns what is printed when the given time has passed since a state was read and nothing else has
+	// happened.
 	Object func(path, name string, state S, elapsed time.Duration) O
 }
 
@@ -67,7 +68,7 @@ func (k Kind[S, O]) Print(ctx context.Context, f *cli.Frame, box *client.Client,
 	return f.Write([]byte(k.Object(path, name, state, 0).Page(f, columns)))
 }
 
-// Changed shows an object after a change, and passes the error of a failed change on.
+// Changed shows an object after a change, and passes on a failed change's error.
 func (k Kind[S, O]) Changed(ctx context.Context, f *cli.Frame, box *client.Client, args []string, err error) error {
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func (k Kind[S, O]) Changed(ctx context.Context, f *cli.Frame, box *client.Clien
 	return f.DoneOr(func() error { return k.Print(ctx, f, box, args[0], args[1]) })
 }
 
-// Lines prints what changes in the object of the path and the name until it is interrupted.
+// Lines prints changes to the object with the path and name until interrupted.
 func (k Kind[S, O]) Lines(f *cli.Frame, c *cobra.Command, args []string) error {
 	return f.Follow(c, k.watch(f, args).lines)
 }
@@ -90,12 +91,12 @@ type watch[S any, O Watched[O]] struct {
 	frame      *cli.Frame
 	path, name string
 
-	// Of a terminal.
+	// Used on a terminal.
 	screen *Screen
 	notes  *lastNote
 }
 
-// run shows the object until it is interrupted: on a terminal as a screen, elsewhere as lines.
+// run shows the object until interrupted: on a terminal as a screen, otherwise as lines.
 func (w *watch[S, O]) run(c *cobra.Command) error {
 	if w.frame.JSON() || !cli.IsTerminal(w.frame.Out) {
 		return w.frame.Follow(c, w.lines)
@@ -106,7 +107,7 @@ func (w *watch[S, O]) run(c *cobra.Command) error {
 	return w.frame.Follow(c, w.show)
 }
 
-// lines prints changes: a line for each change, or objects.
+// lines prints changes: one line per change, or objects.
 func (w *watch[S, O]) lines(ctx context.Context, _ *cli.Connection, box *client.Client) error {
 	var before O
 	first := true
@@ -134,7 +135,7 @@ func (w *watch[S, O]) lines(ctx context.Context, _ *cli.Connection, box *client.
 // stateRead is a state, and when it was read.
 type stateRead[S any] struct {
 	state S
-	at    time.Time // zero before the first
+	at    time.Time // zero before the first read
 	err   error
 }
 
@@ -177,7 +178,7 @@ func (w *watch[S, O]) show(ctx context.Context, _ *cli.Connection, box *client.C
 	}
 }
 
-// lastNote keeps the last line that is written for people, for a screen to show.
+// lastNote keeps the last line written for users, so that a screen can show it.
 type lastNote struct {
 	mu   sync.Mutex
 	last string
@@ -191,7 +192,7 @@ func (l *lastNote) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// line is the last line below an empty one, or nothing.
+// line returns the last line after an empty line, or nothing.
 func (l *lastNote) line() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	// exitNotRun and exitNoCommand are the codes of shells for a command that cannot be run, and for a command that
-	// does not exist.
+	// exitNotRun and exitNoCommand are the shell's exit codes for a command that cannot be run, and for a missing
+	// command.
 	exitNotRun    = 126
 	exitNoCommand = 127
 )
 
-// NodeVariable is the variable with the path of the node.
+// NodeVariable is the variable with the node's path.
 const NodeVariable = "SIGNALBOX_NODE"
 
-// Runner runs the command that stands behind the -- of a command line.
+// Runner runs the command after the -- in a command line.
 type Runner struct {
 	*cli.Frame
 	quiet bool
@@ -40,12 +40,12 @@ type Runner struct {
 	Signals chan os.Signal
 }
 
-// AddQuiet adds the flag that keeps notes back.
+// AddQuiet adds the flag that suppresses notes.
 func (r *Runner) AddQuiet(c *cobra.Command) {
 	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "Write only errors to standard error")
 }
 
-// TakeCommand takes the command and its arguments behind the named arguments and --.
+// TakeCommand takes the command and its arguments after the named arguments and --.
 func (r *Runner) TakeCommand(c *cobra.Command, args []string, names ...string) error {
 	switch dash := c.ArgsLenAtDash(); {
 	case dash < 0:
@@ -59,14 +59,14 @@ func (r *Runner) TakeCommand(c *cobra.Command, args []string, names ...string) e
 	return nil
 }
 
-// FindProgram finds the program of the command.
+// FindProgram finds the command's program.
 func (r *Runner) FindProgram() error {
 	program, err := exec.LookPath(r.Argv[0])
 	r.Program = program
 	return r.NotRun(err)
 }
 
-// NotRun gives an error of a command that cannot be started a code.
+// NotRun attaches an exit code to the error for a command that cannot be started.
 func (r *Runner) NotRun(err error) error {
 	if err == nil {
 		return nil
@@ -74,7 +74,7 @@ func (r *Runner) NotRun(err error) error {
 	return cli.Errorf(startCode(err), "run %s: %w", cli.Safe(r.Argv[0]), err)
 }
 
-// startCode is the code for a command that cannot be started.
+// startCode returns the exit code for a command that cannot be started.
 func startCode(err error) int {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return exitNoCommand
@@ -82,7 +82,7 @@ func startCode(err error) int {
 	return exitNotRun
 }
 
-// Cmd returns the command with the streams of this program, and with variables beside the variables of the environment.
+// Cmd returns the command with this program's streams, and with additional environment variables.
 func (r *Runner) Cmd(variables ...string) *exec.Cmd {
 	return &exec.Cmd{
 		Path: r.Program, Args: r.Argv, Stdin: r.In, Stdout: r.Out, Stderr: r.Err,
@@ -90,8 +90,8 @@ func (r *Runner) Cmd(variables ...string) *exec.Cmd {
 	}
 }
 
-// WatchSignals returns a context that ends at the first signal to end for the process, with *cli.Interrupted as the
-// cause. Signals to end, and signals that programs use as they like, also go to a running command. A signal that was
+// WatchSignals returns a context that ends at the process's first termination signal, with *cli.Interrupted as the
+// cause. Termination signals, and user-defined signals, are also passed to a running command. A signal that was
 // ignored from the start stays ignored.
 func (r *Runner) WatchSignals() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -114,7 +114,7 @@ func (r *Runner) WatchSignals() (ctx context.Context, stop func()) {
 				}
 				select {
 				case r.Signals <- s:
-				default: // a command with so many signals at once has had its share
+				default: // drop excess signals
 				}
 			case <-over:
 				return
@@ -129,8 +129,8 @@ func (r *Runner) WatchSignals() (ctx context.Context, stop func()) {
 	}
 }
 
-// Connected connects to the cluster, and calls do with a context that ends at the first signal as in WatchSignals. The
-// context opening ends with the time of --timeout, for do to open a session.
+// Connected connects to the cluster, and calls do with a context that ends at the first signal as in WatchSignals.
+// The context opening ends after --timeout, and is for opening a session.
 func (r *Runner) Connected(do func(ctx, opening context.Context, k *cli.Connection, box *client.Client) error) error {
 	ctx, stop := r.WatchSignals()
 	defer stop()
@@ -149,14 +149,14 @@ func (r *Runner) Connected(do func(ctx, opening context.Context, k *cli.Connecti
 	return do(ctx, opening, k, box)
 }
 
-// Note says something for people.
+// Note prints a note for users.
 func (r *Runner) Note(format string, a ...any) {
 	if !r.quiet {
 		r.Say("signalbox: "+format, a...)
 	}
 }
 
-// OnChange returns a function that says what has happened to the command, and what follows from a stop.
+// OnChange returns a function that prints what has happened to the command, and the consequences of a stop.
 func (r *Runner) OnChange(suspended, stopped string) func(child.Change) {
 	return func(c child.Change) {
 		switch c {
@@ -170,7 +170,7 @@ func (r *Runner) OnChange(suspended, stopped string) func(child.Change) {
 	}
 }
 
-// StatusOf passes the exit status of a command on.
+// StatusOf passes on a command's exit status.
 func StatusOf(out child.Outcome) error {
 	if out.Status == 0 {
 		return nil

@@ -21,39 +21,38 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// ExitAgain is the code of a command that cannot do its work now: EX_TEMPFAIL of sysexits.h.
+// ExitAgain is the exit code of a command that cannot do its work now: EX_TEMPFAIL in sysexits.h.
 const ExitAgain = 75
 
-// OutputDelay bounds how long the output of a command is read after its end, where processes of the command keep the
-// output open.
+// OutputDelay is how long a command's output is read after its end, if its child processes keep the output open.
 const OutputDelay = time.Second
 
 // ErrStopping: a signal has ended this program before the command was run.
 var ErrStopping = errors.New("this program is stopping")
 
-// SessionRunner runs commands again and again for an object in which a session takes part: what rollout follow, gate
-// and source and process run have in common.
+// SessionRunner runs commands repeatedly for an object in which a session takes part. It is shared by rollout follow,
+// gate and source and process run.
 type SessionRunner struct {
 	Runner
 	session      cli.SessionFlags
 	KillAfter    time.Duration
 	path         string
 	Name         string
-	NameVariable string // of the environment, for the name
+	NameVariable string // environment variable for the name
 
 	ctx context.Context // ends with a signal
 	end func()          // ends the serving
 
 	mu      sync.Mutex
-	running map[chan os.Signal]bool // the channels of signals of the commands that run
+	running map[chan os.Signal]bool // signal channels of running commands
 }
 
-// SessionHelp describes the signals of a command, for the help of commands that run a command for a session.
+// SessionHelp describes a command's signals, for the help of commands that run a command for a session.
 const SessionHelp = `SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to COMMAND, and end this program when
 COMMAND has ended, with code 0. Where there is no need for COMMAND any more it gets
 SIGTERM, and SIGKILL after --kill-after, as does what it has started.`
 
-// AddFlags adds the flags that all commands of a session share.
+// AddFlags adds the flags that all session commands share.
 func (r *SessionRunner) AddFlags(c *cobra.Command) {
 	r.session.Add(c)
 	c.Flags().DurationVar(&r.KillAfter, "kill-after", 10*time.Second, "Time between SIGTERM and SIGKILL for COMMAND "+
@@ -62,7 +61,7 @@ func (r *SessionRunner) AddFlags(c *cobra.Command) {
 }
 
 // Prepare checks everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and COMMAND
-// with its own.
+// with its arguments.
 func (r *SessionRunner) Prepare(c *cobra.Command, args []string) error {
 	if err := r.TakeCommand(c, args, "PATH", "NAME"); err != nil {
 		return err
@@ -79,8 +78,8 @@ func (r *SessionRunner) Check(c *cobra.Command, args []string) error {
 	return r.FindProgram()
 }
 
-// Serve starts a session, which is renewed, and calls do until a signal comes, which is a success. The context of do
-// ends then as soon as no command runs.
+// Serve starts a session, which is recreated if lost, and calls do until a signal arrives, which is a success. Then
+// do's context ends as soon as no command runs.
 func (r *SessionRunner) Serve(
 	c *cobra.Command, do func(context.Context, *client.Session, *cli.Connection) error,
 ) error {
@@ -103,7 +102,7 @@ func (r *SessionRunner) Serve(
 	})
 }
 
-// passSignals passes the signals of the program on to all running commands.
+// passSignals passes the program's signals on to all running commands.
 func (r *SessionRunner) passSignals(ctx context.Context) {
 	for {
 		select {
@@ -112,7 +111,7 @@ func (r *SessionRunner) passSignals(ctx context.Context) {
 			for signals := range r.running {
 				select {
 				case signals <- s:
-				default: // a command with so many signals at once has had its share
+				default: // drop excess signals
 				}
 			}
 			r.mu.Unlock()
@@ -122,10 +121,10 @@ func (r *SessionRunner) passSignals(ctx context.Context) {
 	}
 }
 
-// Stopping reports whether a signal has come.
+// Stopping reports whether a signal has arrived.
 func (r *SessionRunner) Stopping() bool { return r.ctx.Err() != nil }
 
-// endIdle ends what is served, unless a command runs.
+// endIdle ends the serving, unless a command runs.
 func (r *SessionRunner) endIdle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +133,7 @@ func (r *SessionRunner) endIdle() {
 	}
 }
 
-// begin returns the channel of signals of a command, which finish removes; nil after the signal that ends the program.
+// begin returns a command's signal channel, which finish removes; nil after the signal that ends the program.
 func (r *SessionRunner) begin() chan os.Signal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,7 +160,7 @@ type Ending struct {
 	Last string // line on standard error, or else on standard output
 }
 
-// Err is the failure of the command, nil for success.
+// Err returns the command's failure, nil for success.
 func (e *Ending) Err() error {
 	switch {
 	case e.Lost != nil:
@@ -172,7 +171,7 @@ func (e *Ending) Err() error {
 	return fmt.Errorf("exit status %d%s", e.Status, cli.BehindColon(e.Last))
 }
 
-// Run runs the command for as long as the purpose lasts, with the payload as standard input. The error says that the
+// Run runs the command as long as the purpose lasts, with the payload as standard input. An error means that the
 // command could not be started, or that a signal came first.
 func (r *SessionRunner) Run(
 	purpose context.Context, payload []byte, out io.Writer, variables map[string]string,
@@ -190,7 +189,7 @@ func (r *SessionRunner) RunTask(task child.Task, cmd *exec.Cmd, payload []byte, 
 	return e, err
 }
 
-// RunWithin runs a command with standard input and output of its own, unless the program is stopping.
+// RunWithin runs a command with its own standard input and output, unless the program is stopping.
 func (r *SessionRunner) RunWithin(task child.Task, cmd *exec.Cmd) (Ending, error) {
 	signals := r.begin()
 	if signals == nil {
@@ -203,7 +202,7 @@ func (r *SessionRunner) RunWithin(task child.Task, cmd *exec.Cmd) (Ending, error
 	return Ending{outcome, said.text()}, r.NotRun(err)
 }
 
-// Variables are the environment of a command, as lines NAME=TEXT.
+// Variables returns a command's environment, as NAME=TEXT entries.
 func (r *SessionRunner) Variables(variables map[string]string) []string {
 	lines := []string{NodeVariable + "=" + r.path, r.NameVariable + "=" + r.Name}
 	for name, text := range variables {
@@ -212,7 +211,7 @@ func (r *SessionRunner) Variables(variables map[string]string) []string {
 	return lines
 }
 
-// OrMachine sets the name of a flag to the name of this machine, unless the user has given a name.
+// OrMachine sets a flag's name to this machine's name, unless the user has given a name.
 func OrMachine(c *cobra.Command, flag string, name *string) (err error) {
 	if *name != "" {
 		return nil
@@ -223,13 +222,13 @@ func OrMachine(c *cobra.Command, flag string, name *string) (err error) {
 	return nil
 }
 
-// lastLine keeps the last line of its input, without empty lines.
+// lastLine keeps the last nonempty line of its input.
 type lastLine struct {
-	open []byte // what was written since the last end of a line
+	open []byte // written since the last line end
 	last string
 }
 
-// lineMost is how much of a line is kept: what a rollout keeps of a text, and a process of a failure.
+// lineMost is the maximum length of a kept line: the limits for a rollout text and for a process failure.
 const lineMost = min(protocol.MaxRolloutTextBytes, protocol.MaxProcessFailureBytes)
 
 // Write implements io.Writer.
@@ -249,7 +248,7 @@ func (l *lastLine) text() string {
 	return cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(l.open), "")), l.last)
 }
 
-// LimitedBuffer keeps what fits into a version.
+// LimitedBuffer keeps at most the size limit for a version.
 type LimitedBuffer struct {
 	bytes.Buffer
 	Over bool // more was written than fits
