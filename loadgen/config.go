@@ -20,7 +20,7 @@ type Config struct {
 	// Callers is the number of concurrent goroutines, in separate sessions if the workload uses sessions.
 	Callers int
 	// Connections is the number of connections over which sessions and watches are distributed in turn. A connection
-	// is a separate Client with a single connection to every host that it uses. The default depends on the workload.
+	// is a separate Client with a single connection to every host it uses. The default depends on the workload.
 	Connections int
 	// Duration is the measurement time. Warmup is the time for which the same work is done before, without
 	// measurement. Failures during the warm-up count nevertheless.
@@ -80,7 +80,7 @@ type Config struct {
 	SharedWatches bool
 	// Writes is the number of updates per second during the reads in the read workloads; negative for none.
 	Writes float64
-	// Weights is how often mixed draws each workload.
+	// Weights is how often mixed draws every workload.
 	Weights map[string]int
 
 	// AllowErrors is the number of operations that may fail before the run counts as failed; negative for any number.

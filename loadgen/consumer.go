@@ -92,7 +92,7 @@ func (c *consumer) set(s *discovery.Set) {
 	c.complete()
 }
 
-// complete announces the first time that all workers are present.
+// complete announces the first time all workers are present.
 func (c *consumer) complete() {
 	if !c.whole && len(c.workers) == len(c.load.workers) {
 		c.whole = true

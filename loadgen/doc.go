@@ -14,7 +14,7 @@
 //
 // # What a connection is
 //
-// A connection is a separate client.Client, with a single connection to every host that it uses, and sessions are
+// A connection is a separate client.Client, with a single connection to every host it uses, and sessions are
 // distributed over connections in turn. So callers on different connections share as little in this process as
 // programs on different machines.
 //

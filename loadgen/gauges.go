@@ -19,7 +19,7 @@ const (
 )
 
 // collect is the host profiler page that first collects garbage. The page exists if the host was started with
-// --pprof, like the hosts that this package starts.
+// --pprof, like the hosts this package starts.
 const collect = "/debug/pprof/heap?gc=1"
 
 // gauges read host metrics.

@@ -69,7 +69,7 @@ func (c *cast) handler() process.Handler {
 	}
 }
 
-// ignore is for events that a workload does not use.
+// ignore is for events a workload does not use.
 func ignore(uint64) {}
 
 // broadcast sends a request to all members, and checks that every member has replied once, to this request.

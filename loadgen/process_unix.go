@@ -25,7 +25,7 @@ func enoughFiles(connections int) error {
 	return nil
 }
 
-// cpuSeconds returns the CPU time that this process has used.
+// cpuSeconds returns the CPU time this process has used.
 func cpuSeconds() float64 {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

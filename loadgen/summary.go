@@ -37,7 +37,7 @@ func quantiles(h *histogram, unit time.Duration) *report.Quantiles {
 
 func newMillis(h *histogram) *report.Quantiles { return quantiles(h, time.Millisecond) }
 
-// spectrum takes points from the distribution, closer together towards the end: each step covers a quarter of the
+// spectrum takes points from the distribution, closer together towards the end: every step covers a quarter of the
 // remaining operations.
 func spectrum(h *histogram) []report.Spectral {
 	if h.count() == 0 {
@@ -67,7 +67,7 @@ func addUsage(r *report.Report, before, after usage) {
 	r.ServerCPUSeconds, r.ServerRSSBytes, r.ServerHeapBytes = &cpu, whole(after.resident), whole(after.heap)
 }
 
-// describe returns how often each status occurred, with an example.
+// describe returns how often every status occurred, with an example.
 func (f *failures) describe() string {
 	var texts []string
 	for _, status := range slices.Sorted(maps.Keys(f.count)) {

@@ -168,7 +168,7 @@ func (w *watch) begin() {
 	}
 }
 
-// check makes a further update to each semaphore, for every watcher to see: afterwards all watchers have the last
+// check makes a further update to every semaphore, for every watcher to see: afterwards all watchers have the last
 // update.
 func (w *watch) check(ctx context.Context) error {
 	events, updates := w.counts()

@@ -78,7 +78,7 @@ func (w *watcherConns) watchAs(i int, to sink, m *protocol.Watch) error {
 	return w.streams[i%len(w.streams)].watch(to, m)
 }
 
-// pushed returns the number of views that the hosts have sent, and their bytes.
+// pushed returns the number of views the hosts have sent, and their bytes.
 func (w *watcherConns) pushed() (views, bytes int64) {
 	for _, s := range w.streams {
 		views += s.pushed.Load()

@@ -26,7 +26,7 @@ type workload interface {
 	report(to *report.Report)
 }
 
-// kind is a workload that users can choose.
+// kind is a workload users can choose.
 type kind struct {
 	Info
 	make     func() workload

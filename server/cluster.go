@@ -23,7 +23,7 @@ var ErrRefused = membership.ErrRefused
 // executor.ErrNotGoverning if a remote host is the governor.
 func (h *Host) Governor() *executor.Executor { return h.member.Executor }
 
-// Answer executes another host's call: see membership.Membership.
+// Answer executes a remote host's call: see membership.Membership.
 func (h *Host) Answer(ctx context.Context, from shard.HostID, request []byte) ([]byte, error) {
 	return h.member.Answer(ctx, from, request)
 }
@@ -37,15 +37,15 @@ func (h *Host) Do(ctx context.Context, r meta.Request, by, why string) (meta.Eff
 	return h.meta.Do(ctx, r, h.set.Origin(by, why))
 }
 
-// Open reports whether anonymous clients may do everything on this host. They may if the cluster has no access rules,
-// was not bootstrapped closed, and the host has neither an access file nor root tokens.
+// Open reports whether anonymous clients may do everything on the local host. They may if the cluster has no access
+// rules, was not bootstrapped closed, and the host has neither an access file nor root tokens.
 func (h *Host) Open() bool { return h.gate.Open(h.meta.Rights()) }
 
 // importAgain is the interval at which a host checks whether it must import its access rules.
 const importAgain = 50 * time.Millisecond
 
 // importRules imports the access rules in the host's file into a cluster without rules, as soon as the host leads the
-// meta shard. It returns when the cluster has rules, and warns if they differ from the file.
+// meta shard. importRules returns when the cluster has rules, and warns if they differ from the file.
 func (h *Host) importRules(ctx context.Context) {
 	first, logged := h.config.AccessRules, ""
 	for !h.meta.CaughtUp() || h.meta.Rights().Open() {
@@ -72,7 +72,7 @@ func (h *Host) importRules(ctx context.Context) {
 	}
 }
 
-// Topology returns the cluster's hosts, their replicas and the steps, as far as this host knows. ok is false if the
+// Topology returns the cluster's hosts, their replicas and the steps, as far as the host knows. ok is false if the
 // hosts have no records yet.
 func (h *Host) Topology() (t meta.Topology, ok bool) { return h.meta.Machine.Topology() }
 

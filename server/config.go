@@ -25,37 +25,36 @@ import (
 type Config struct {
 	ID   shard.HostID // not zero
 	Name string
-	// Cluster is the id that distinguishes clusters. It must be equal on all hosts.
+	// Cluster is the id that distinguishes clusters. Cluster must be equal on all hosts.
 	Cluster string
 	// ClientAddress is the host's address for clients, as reported by hosts and the routing.
 	ClientAddress string
 	RaftAddress   string
 	AdminAddress  string
 	Version       string
-	// Level is the highest feature level that the host claims to support. 0 means level.Newest, the build's highest
-	// level.
+	// Level is the highest feature level the host claims to support. 0 means level.Newest, the build's highest level.
 	Level level.Level
 	// Incarnation identifies the host's data directory; Start is the current start with the directory. Neither is
 	// zero.
 	Incarnation hosts.Incarnation
 	Start       hosts.Start
-	// Domain is the host's failure domain. It is used if the host's record has no domain.
+	// Domain is the host's failure domain. Domain is used if the host's record has no domain.
 	Domain hosts.Domain
 	// Hosts are the ids of all hosts in the cluster, as far as known without their records.
 	Hosts []shard.HostID
 	// InitialMembers are the incarnations of the cluster's initial hosts, as far as known.
 	InitialMembers map[shard.HostID]hosts.Incarnation
-	// Shards is the number of data shards. It never changes in a cluster.
+	// Shards is the number of data shards. Shards never changes in a cluster.
 	Shards int
-	// Logs opens the host's end of a shard's log. Shard 0 is the meta shard; data shard ids start at 1. It fails with
-	// shard.ErrNotMember if the host has no replica of the shard.
+	// Logs opens the host's end of a shard's log. Shard 0 is the meta shard; data shard ids start at 1. Logs fails
+	// with shard.ErrNotMember if the host has no replica of the shard.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
 	// Replicas provides the logs for replicas that are added while the host runs. nil means that none are added.
 	Replicas replica.Replicas
-	// Calls makes calls to other hosts, whose Host.Answer answers. nil means that no host can be called.
+	// Calls makes calls to remote hosts, whose Host.Answer answers. nil means that no host can be called.
 	Calls executor.Calls
-	// Rejoin is called after the host was stalled. It returns after other hosts have had time to refuse the host,
-	// which would then stop. nil means that no host refuses another.
+	// Rejoin is called after the host was stalled. Rejoin returns after remote hosts have had time to refuse the
+	// host, which would then stop. nil means that no host refuses another.
 	Rejoin func()
 	// Leads is called when the host has begun to lead a shard, or leads a shard in a later term: Host.Led returns the
 	// shards. The function must not block. May be nil.
@@ -77,9 +76,9 @@ type Config struct {
 	// QueuedBytes is the maximum number of bytes that wait for one shard's next batches. 0 means
 	// pipeline.DefaultQueuedBytes.
 	QueuedBytes uint64
-	// ShardObjects and ShardBytes are the quotas for each data shard that the host leads: the maximum numbers of
-	// objects and bytes. 0 means shard.DefaultShardObjects and shard.DefaultShardBytes. The leader's object quota
-	// applies, and the smallest byte quota among the hosts with a replica.
+	// ShardObjects and ShardBytes are the quotas for every data shard the host leads: the maximum numbers of objects
+	// and bytes. 0 means shard.DefaultShardObjects and shard.DefaultShardBytes. The leader's object quota applies,
+	// and the smallest byte quota among the hosts with a replica.
 	ShardObjects uint64
 	ShardBytes   uint64
 	// PingInterval is the heartbeat interval for idle clients. 0 means 10 seconds.
@@ -126,7 +125,7 @@ type Config struct {
 	// Clock replaces time.Now as the host's time for judging leases: in a simulation, the hosts' clocks run at
 	// different speeds. Its times must have a monotonic reading. Normally nil.
 	Clock func() time.Time
-	// Apart is for tests: a shard replica that the host does not lead is ignored in session lookups, as if it did not
+	// Apart is for tests: a shard replica the host does not lead is ignored in session lookups, as if it did not
 	// exist.
 	Apart bool
 	// NextAlarm, if set by a test, replaces the machine's answer to when an alarm is due in a data shard.

@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// HealthIssues returns the health issues of this host, worst first. The list must not be modified. Sessions with a
-// remote home shard are named as their home shard's host names them, so the call may wait for other hosts.
+// HealthIssues returns the health issues of the local host, worst first. The list must not be modified. Sessions with
+// a remote home shard are named as their home shard's host names them, so the call may wait for remote hosts.
 func (h *Host) HealthIssues() []kind.Issue {
 	list := h.issues.Read(h.config.Clock())
 	if h.remote.Learn(h.config.Clock(), h.set.HomeShards.AskShown) {
@@ -22,8 +22,8 @@ func (h *Host) HealthIssues() []kind.Issue {
 	return list
 }
 
-// isTakenAway reports whether operators have drained or expelled this host, as far as the host knows. Such a host
-// need not be ready: other health issues report the drain or expulsion.
+// isTakenAway reports whether operators have drained or expelled the local host, as far as the host knows. Such a
+// host need not be ready: other health issues report the drain or expulsion.
 func (h *Host) isTakenAway() bool {
 	t, ok := h.Topology()
 	if !ok {
@@ -33,7 +33,7 @@ func (h *Host) isTakenAway() bool {
 	return own != nil && (own.Target.Reason == hosts.ReasonDrained || !own.Living())
 }
 
-// gather adds this host's observations.
+// gather adds the host's observations.
 func (h *Host) gather(l *health.List) {
 	own := health.Own{}
 	if h.config.Own != nil {

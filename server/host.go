@@ -33,7 +33,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Host is one running server. It implements transport.Handler: all transports pass their connections to the Host.
+// Host is one running server. Host implements transport.Handler: all transports pass their connections to the Host.
 type Host struct {
 	config   Config
 	log      *slog.Logger
@@ -51,9 +51,9 @@ type Host struct {
 
 	member   *membership.Membership
 	history  *audit.History
-	governor overview.Governor // answers questions about changes among hosts; nil if this host has none
+	governor overview.Governor // answers questions about changes among hosts; nil if the host has none
 
-	leaving atomic.Bool          // this host is about to stop
+	leaving atomic.Bool          // the host is about to stop
 	load    atomic.Pointer[Load] // nil before the first report
 	issues  *health.Book
 	remote  health.RemoteSessions // sessions named in health issues
@@ -106,7 +106,7 @@ func Open(config Config) (*Host, error) {
 	return h, nil
 }
 
-// showSession describes a session for another host.
+// showSession describes a session for a remote host.
 func (h *Host) showSession(id shard.SessionID, parts []uint64) protocol.Session {
 	return session.Show(h.core, id, parts)
 }
@@ -201,10 +201,10 @@ func (h *Host) Close() {
 	h.set.Close()
 }
 
-// Ready returns why this host cannot serve yet, nil if it can.
+// Ready returns why the host cannot serve yet, nil if it can.
 func (h *Host) Ready() error { return h.Readiness().Lacks }
 
-// Readiness returns whether this host can serve.
+// Readiness returns whether the host can serve.
 func (h *Host) Readiness() replica.Readiness {
 	is := h.set.Readiness()
 	if is.Lacks == nil {
@@ -218,8 +218,8 @@ func (h *Host) Readiness() replica.Readiness {
 	return is
 }
 
-// Leave transfers each shard's leadership to another host if possible, notifies clients that the host stops, and asks
-// the governor to relieve the host from its tasks. Leave returns when the host is recorded as offline and leads
+// Leave transfers every shard's leadership to a remote host if possible, notifies clients that the host stops, and
+// asks the governor to relieve the host from its tasks. Leave returns when the host is recorded as offline and leads
 // nothing, when no governor can help, or at the time limit.
 func (h *Host) Leave(within time.Duration) {
 	h.leaving.Store(true)
@@ -246,7 +246,7 @@ func (h *Host) Opened(peer transport.Conn) transport.Events {
 	return h.conns.Open(peer)
 }
 
-// ownRefusal returns the reason if this host rejects changes in all shards because its own disk or memory is nearly
+// ownRefusal returns the reason if the host rejects changes in all shards because its own disk or memory is nearly
 // full.
 func (h *Host) ownRefusal() error {
 	for _, guard := range []func() error{h.config.Guard, h.config.Memory} {
@@ -260,7 +260,7 @@ func (h *Host) ownRefusal() error {
 	return nil
 }
 
-// refusal returns the reason if this host rejects changes in a shard, nil if it accepts them.
+// refusal returns the reason if the host rejects changes in a shard, nil if it accepts them.
 func (h *Host) refusal() error {
 	if err := h.ownRefusal(); err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Led is a shard that a host leads.
+// Led is a shard a host leads.
 type Led struct {
 	Shard uint64 `json:"shard"`
 	// Group numbers a shard's replica groups; the first group is 0. Announcements about later groups are ignored.
@@ -13,7 +13,7 @@ type Led struct {
 	Term  uint64 `json:"term"`
 }
 
-// Led returns the shards that this host leads.
+// Led returns the shards the host leads.
 func (h *Host) Led() (led []Led) {
 	leads := func(id uint64, l shard.Leadership) {
 		if l.Leader == h.config.ID {
@@ -27,7 +27,7 @@ func (h *Host) Led() (led []Led) {
 	return led
 }
 
-// NoteLed records the shards that another host leads, as announced by that host. Announcements complement the local
+// NoteLed records the shards a remote host leads, as announced by that host. Announcements complement the local
 // replicas, for messages to clients only: safety never depends on announcements.
 func (h *Host) NoteLed(from shard.HostID, led []Led) {
 	if from == 0 || from == h.config.ID {

@@ -12,12 +12,12 @@ import (
 )
 
 // The cluster's feature level is stored in the meta shard. Its leader raises the level when every host in the cluster
-// has reported that it supports the next one. Each data shard's leader then raises the shard's level with a command,
+// has reported that it supports the next one. Every data shard's leader then raises the shard's level with a command,
 // so the level rises at the same log position on every replica. A host proposes nothing above a shard's level.
 
 // Level is a host's knowledge about feature levels.
 type Level struct {
-	// Cluster is the cluster's level, Newest the highest level that the host supports.
+	// Cluster is the cluster's level, Newest the highest level the host supports.
 	Cluster, Newest level.Level
 	// Next is the highest level that any host supports: the cluster could rise to Next if the hosts in HeldBy
 	// supported it. Without such hosts, Next is Cluster.
@@ -29,7 +29,7 @@ type Level struct {
 type LevelHolder struct {
 	ID   shard.HostID
 	Name string // empty: the host has not registered since the cluster's bootstrap
-	// Level is the highest level that the host supports; 0 if not reported.
+	// Level is the highest level the host supports; 0 if not reported.
 	Level level.Level
 }
 
@@ -54,7 +54,7 @@ func (l Level) Holders() string {
 	return fmt.Sprintf("level %d waits for %s", l.Next, strings.Join(holders, ", "))
 }
 
-// String names the host and the level that it supports.
+// String names the host and the level it supports.
 func (h LevelHolder) String() string {
 	switch {
 	case h.Name == "":

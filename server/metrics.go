@@ -110,7 +110,7 @@ func NewSyncTimes() *metrics.Histogram {
 	return metrics.NewHistogram("signalbox_wal_fsync_duration_seconds", "")
 }
 
-// SnapshotTransfers counts the snapshots transferred between the logs of this host and other hosts, in both
+// SnapshotTransfers counts the snapshots transferred between the logs of the local host and remote hosts, in both
 // directions, for the host's metrics. Safe for concurrent use, even before the host exists.
 type SnapshotTransfers struct {
 	shards [MaxShards + 1]transfers
@@ -118,16 +118,16 @@ type SnapshotTransfers struct {
 
 type transfers struct{ sent, unsent, received atomic.Uint64 }
 
-// SnapshotSent counts a snapshot that another host has received.
+// SnapshotSent counts a snapshot a remote host has received.
 func (t *SnapshotTransfers) SnapshotSent(shardID uint64) { t.of(shardID).sent.Add(1) }
 
-// SnapshotNotSent counts a snapshot that did not reach another host.
+// SnapshotNotSent counts a snapshot that did not reach a remote host.
 func (t *SnapshotTransfers) SnapshotNotSent(shardID uint64) { t.of(shardID).unsent.Add(1) }
 
 // SnapshotReceived counts a completely received snapshot.
 func (t *SnapshotTransfers) SnapshotReceived(shardID uint64) { t.of(shardID).received.Add(1) }
 
-// of returns a shard's counts. The log passes on ids from other hosts: an invalid id gets counts outside the table.
+// of returns a shard's counts. The log passes on ids from remote hosts: an invalid id gets counts outside the table.
 func (t *SnapshotTransfers) of(shardID uint64) *transfers {
 	if shardID >= uint64(len(t.shards)) {
 		return new(transfers)

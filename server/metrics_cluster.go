@@ -53,7 +53,7 @@ func writeHostStates(w io.Writer, c *overview.Cluster) {
 	}
 }
 
-// writeHostReplicas counts the data shard members on each living host. The governor balances these numbers if shards
+// writeHostReplicas counts the data shard members on every living host. The governor balances these numbers if shards
 // are on a subset of the hosts.
 func writeHostReplicas(w io.Writer, c *overview.Cluster) {
 	counts := make(map[shard.HostID]int)

@@ -46,7 +46,7 @@ func (ow *objectWriter) add(seen map[string]bool, series string, millis uint64) 
 	fmt.Fprintf(ow.to, "%s %g\n", series, float64(millis)/1000)
 }
 
-// walkObjects examines a shard's objects of one kind, page by page, as long as checks are left. count gets each
+// walkObjects examines a shard's objects of one kind, page by page, as long as checks are left. count gets every
 // object, and returns whether the object may have stalled; write gets those that may have, without a lock.
 func walkObjects[S any](ow *objectWriter, r *replica.Replica,
 	walk func(*machine.Machine, shard.Cursor, uint64, func(*S)) (shard.Cursor, bool),

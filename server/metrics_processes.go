@@ -71,7 +71,7 @@ func (pw *processWriter) walk(r *replica.Replica) {
 		"signalbox_process_unacknowledged_requests{shard=\"%[1]d\"} %[3]d\n", r.ID, members, unread)
 }
 
-// still writes where a round is stalled, for how long, and the first member that the round waits for.
+// still writes where a round is stalled, for how long, and the first member the round waits for.
 func (pw *processWriter) still(v *process.Status) {
 	node, ok := pw.node(v.Node)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 const semaphorePage = 500
 
 // semaphoreWriter writes series for single semaphores: the acquired amount and the number of waiting acquires, and in
-// DETAILED mode also each owner's amount.
+// DETAILED mode also every owner's amount.
 //
 // As everywhere, a node without a setting is AGGREGATED. But without a config that requests counters, ephemeral
 // semaphores are omitted: their names come and go, and a time series database keeps every name permanently.

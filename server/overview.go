@@ -48,7 +48,7 @@ func (h *Host) view() (governor.View, error) {
 	return governor.View{}, executor.ErrNotGoverning
 }
 
-// Governing answers questions about changes among the hosts; nil if this host has no governor.
+// Governing answers questions about changes among the hosts; nil if the host has no governor.
 func (h *Host) Governing() overview.Governor { return h.governor }
 
 // Recovery returns the order to rebuild a shard, with any objection, if the host is the governor.

@@ -14,7 +14,7 @@ import (
 type routes struct {
 	host      *Host
 	announced atomic.Uint64 // the version last announced to clients
-	// led is the term of each shard's last announced leader. Used on the host's loop only.
+	// led is the term of every shard's last announced leader. Used on the host's loop only.
 	led map[uint64]uint64
 }
 

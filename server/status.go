@@ -11,7 +11,7 @@ import (
 
 // Status is a host's state, for operators and tools.
 type Status struct {
-	// Fresh reports whether the host may vouch for every shard with sessions that it leads.
+	// Fresh reports whether the host may vouch for every shard with sessions it leads.
 	Fresh          bool
 	RoutingVersion uint64
 	// Generation counts cluster restores and recoveries.
@@ -21,7 +21,7 @@ type Status struct {
 	Shards     []ShardStatus
 }
 
-// ShardStatus is a data shard's state on this host.
+// ShardStatus is a data shard's state on the host.
 type ShardStatus struct {
 	ID uint64
 	admin.ShardContent

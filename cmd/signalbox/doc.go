@@ -1,10 +1,10 @@
 // Command signalbox is the server and every tool for it, in one binary.
 //
-// Start at main.go and root.go: root.go builds the command tree. Each noun has its own package with one entry point:
+// Start at main.go and root.go: root.go builds the command tree. Every noun has its own package with one entry point:
 // Command for one command with its subcommands, or Commands. The packages rollout, process, semaphore, node, config
 // and discover contain the commands for objects; hosts, access, backup and token the commands for a cluster; lease
 // runs a command under a lock; status shows cluster health; serve runs hosts; inspect, contexts and conform need no
-// cluster. Package optable creates a command from each row in package operation, so a plain operation has no code
+// cluster. Package optable creates a command from every row in package operation, so a plain operation has no code
 // here. topics.go contains the help pages that belong to no command.
 //
 // These packages do not import each other. The packages in internal contain their shared parts: cli is the frame for

@@ -43,7 +43,7 @@ versions of hosts.`,
 	})
 }
 
-// buildSetting returns the Go tool's build setting with a key, empty if there is none.
+// buildSetting returns the Go tool's build setting with a key, empty if missing.
 func buildSetting(info *debug.BuildInfo, key string) string {
 	if s := cli.Find(info.Settings, func(s *debug.BuildSetting) bool { return s.Key == key }); s != nil {
 		return s.Value

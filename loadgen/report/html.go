@@ -122,7 +122,7 @@ func (r *Report) throughputChart() chart {
 	return c
 }
 
-// latencyChart shows the whole distribution. Each column leaves a tenth of the previous column's operations to its
+// latencyChart shows the whole distribution. Every column leaves a tenth of the previous column's operations to its
 // right, and times grow tenfold from row to row.
 func (r *Report) latencyChart() chart {
 	c := newChart("Latency by percentile")
@@ -134,7 +134,7 @@ func (r *Report) latencyChart() chart {
 	if last == first {
 		last++
 	}
-	nines := 1.0 // number of columns that the distribution reaches
+	nines := 1.0 // number of columns the distribution reaches
 	for _, p := range r.Spectrum {
 		if p.Percent < 100 {
 			nines = max(nines, math.Ceil(tail(p.Percent)))

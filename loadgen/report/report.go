@@ -39,7 +39,7 @@ type Report struct {
 	Merged          *int64   `json:"merged,omitempty"`
 	// ConvergeMS is the time from a change's request until every watcher had seen it.
 	ConvergeMS *Quantiles `json:"converge_ms,omitempty"`
-	// BytesPerChangeAndConsumer is the number of bytes that hosts sent per change and consumer.
+	// BytesPerChangeAndConsumer is the number of bytes hosts sent per change and consumer.
 	BytesPerChangeAndConsumer *float64 `json:"bytes_per_change_and_consumer,omitempty"`
 
 	// ServerRSSBytes, ServerHeapBytes and ServerCPUSeconds are sums over all hosts: memory at the end, CPU time
@@ -58,7 +58,7 @@ type Report struct {
 	Workers  int `json:"workers,omitempty"`
 	// Figures are workload-specific figures, in reading order.
 	Figures []Figure `json:"figures,omitempty"`
-	// Parts counts the operations in each part of a mix.
+	// Parts counts the operations in every part of a mix.
 	Parts map[string]int64 `json:"parts,omitempty"`
 
 	// ErrorExamples contains the first error text for every status, Violations the violated guarantees.

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/access"
 )
 
-// Document returns rules as YAML for ParseRules: roles and principals span several lines, each rule and grant takes
+// Document returns rules as YAML for ParseRules: roles and principals span several lines, every rule and grant takes
 // one line.
 func Document(rules access.Rules) (*yaml.Node, error) {
 	object, err := apijson.Encode(rules)

@@ -21,7 +21,7 @@ import (
 type File struct {
 	path string
 	log  *slog.Logger
-	// grants maps each token hash in the file to its grant. The map is replaced on change, never modified.
+	// grants maps every token hash in the file to its grant. The map is replaced on change, never modified.
 	grants atomic.Pointer[map[hash]*grant]
 
 	closeOnce sync.Once
@@ -168,7 +168,7 @@ type grant struct {
 // Allows implements caller.Rights.
 func (g *grant) Allows(string, string, protocol.Right) bool { return g.Valid() }
 
-// Set returns the rights that a root token grants.
+// Set returns the rights a root token grants.
 func (g *grant) Set() *access.Set {
 	if g.Valid() {
 		return root

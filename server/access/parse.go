@@ -43,7 +43,8 @@ func ParseRules(text []byte) (rules access.Rules, err error) {
 	return rules, handle.CheckPlaces(rules)
 }
 
-// parse reads complete rules: each granted role is defined in the text or predefined. made contains only these rules.
+// parse reads complete rules: every granted role is defined in the text or predefined. made contains only these
+// rules.
 func parse(text []byte) (first *meta.AccessImport, made *book.Book, err error) {
 	rules, err := ParseRules(text)
 	if err != nil {
@@ -57,8 +58,8 @@ func parse(text []byte) (first *meta.AccessImport, made *book.Book, err error) {
 	return first, made, err
 }
 
-// ReadFirstRules reads the rules that a new cluster imports, and returns the file's SHA-256 in hex. Unless the host
-// has root tokens, at least one principal in the file must have the right to change rules.
+// ReadFirstRules reads the rules a new cluster imports, and returns the file's SHA-256 in hex. Unless the host has
+// root tokens, at least one principal in the file must have the right to change rules.
 func ReadFirstRules(path string, rootTokens bool) (first *meta.AccessImport, sum string, err error) {
 	text, err := os.ReadFile(path)
 	var made *book.Book

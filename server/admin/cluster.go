@@ -17,8 +17,8 @@ type Cluster struct {
 	// Governor is the id of the governor host, 0 if unknown. GovernorPages is the address of its admin pages.
 	Governor      uint64
 	GovernorPages string `name:"governor_admin_address"`
-	// Observed reports whether this host is the governor and has received reports from the other hosts. If false, all
-	// observations are missing.
+	// Observed reports whether the local host is the governor and has received reports from the other hosts. If
+	// false, all observations are missing.
 	Observed bool
 	// Tolerated is the number of further hosts, in any combination, that may fail while every shard keeps its quorum;
 	// -1 if a shard has no quorum now.

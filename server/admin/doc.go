@@ -6,7 +6,7 @@
 //	/status          state of the host and its shards, as JSON
 //	/debug/pprof/    the Go profiler, if enabled
 //
-// Health pages are served regardless of load on the other pages. Each request must be addressed to an IP address,
+// Health pages are served regardless of load on the other pages. Every request must be addressed to an IP address,
 // localhost, or a configured host name. This check stops web pages in a browser from reading the host's pages through
 // a forged DNS name.
 //

@@ -34,8 +34,8 @@ type Status struct {
 	// Ready is the readiness; NotReady is the reason if the host is not ready.
 	Ready    bool   `json:"ready"`
 	NotReady string `json:"not_ready,omitempty"`
-	// Fresh reports whether the host has recently confirmed its leadership of every shard that it believes to lead.
-	// Absent if unknown.
+	// Fresh reports whether the host has recently confirmed its leadership of every shard it believes to lead. Absent
+	// if unknown.
 	Fresh       *bool         `json:"leadership_confirmed,omitempty"`
 	Connections Connections   `json:"connections"`
 	Disk        *Disk         `json:"disk,omitempty"`
@@ -48,7 +48,7 @@ type HostStatus struct {
 	ID      uint64 `json:"id"`
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// NewestLevel is the highest feature level that the host supports.
+	// NewestLevel is the highest feature level the host supports.
 	NewestLevel int `json:"supported_feature_level,omitempty"`
 	// UptimeSeconds is the time since the process began host start.
 	UptimeSeconds float64   `json:"uptime_seconds"`
@@ -117,15 +117,15 @@ type Memory struct {
 	Refusing bool `json:"writes_rejected"`
 }
 
-// ShardStatus is this host's view of a shard.
+// ShardStatus is the host's view of a shard.
 type ShardStatus struct {
 	// ID is 0 for the meta shard.
 	ID uint64 `json:"id"`
-	// Leader is the leader's host id, 0 if unknown. Leads reports whether this host is the leader.
+	// Leader is the leader's host id, 0 if unknown. Leads reports whether the host is the leader.
 	Leader uint64 `json:"leader_host_id"`
 	Leads  bool   `json:"is_leader"`
 	Term   uint64 `json:"term"`
-	// Applied is the index of the last log entry applied on this host. Lag is the number of log entries that are not
+	// Applied is the index of the last log entry applied on the host. Lag is the number of log entries that are not
 	// yet applied.
 	Applied uint64 `json:"applied_index"`
 	Lag     uint64 `json:"lag"`
@@ -133,16 +133,16 @@ type ShardStatus struct {
 	*ShardContent
 }
 
-// ShardContent is a data shard's content on this host.
+// ShardContent is a data shard's content on the host.
 type ShardContent struct {
-	// Serving reports whether this host leads the shard and is able to serve requests.
+	// Serving reports whether the host leads the shard and is able to serve requests.
 	Serving bool `json:"serving"`
-	// ProofAgeSeconds is the time since a read barrier last proved that this replica is up to date; absent without a
+	// ProofAgeSeconds is the time since a read barrier last proved that the replica is up to date; absent without a
 	// barrier.
 	ProofAgeSeconds *float64 `json:"read_barrier_age_seconds,omitempty"`
 
-	// Sessions counts sessions with this home shard. Attached counts sessions attached over a connection to this
-	// host. Guests counts sessions with another home shard that hold objects here.
+	// Sessions counts sessions with this home shard. Attached counts sessions attached over a connection to the host.
+	// Guests counts sessions with another home shard that hold objects here.
 	Sessions   int `json:"sessions"`
 	Attached   int `json:"sessions_attached"`
 	Guests     int `json:"remote_sessions"`

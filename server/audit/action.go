@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// actions maps each administrative request kind to a function that returns its audit entry. The function returns nil
+// actions maps every administrative request kind to a function that returns its audit entry. The function returns nil
 // if the request is not administrative after all.
 var actions = [protocol.MaxRequestKind + 1]func(*Log, *protocol.Request) *Entry{
 	protocol.KindNodeCreate: func(l *Log, r *protocol.Request) *Entry {

@@ -18,7 +18,7 @@ type Log struct {
 	Nodes *meta.Machine
 	To    *slog.Logger
 	Clock func() time.Time
-	// NodeChanged adds a node change to the cluster's audit log. It must not block.
+	// NodeChanged adds a node change to the cluster's audit log. NodeChanged must not block.
 	NodeChanged func(client, address, what string)
 
 	refusals Budget
@@ -84,7 +84,7 @@ func (l *Log) Record(e *Entry, client string, answer protocol.AnswerMessage, out
 // maxLines is the maximum number of log lines per second that clients can cause.
 const maxLines = 5
 
-// Budget limits the rate of log lines that clients can cause.
+// Budget limits the rate of log lines clients can cause.
 type Budget struct {
 	mu       sync.Mutex // guards the fields below
 	since    time.Time  // start of the second in which lines are counted

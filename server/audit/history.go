@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server/handle"
 )
 
-// Note is a client's change through a gateway on this host, such as the HTTP API, with its reason.
+// Note is a client's change through a gateway on the host, such as the HTTP API, with its reason.
 type Note struct {
 	Token   []byte // the client's token; empty for none
 	Name    string // the token's name, if already known
@@ -39,7 +39,7 @@ type HistoryConfig struct {
 	// Report asks the meta shard leader to add an entry.
 	Report func(context.Context, protocol.HostNotify) error
 	Gate   *caller.Gate
-	Nodes  bool // record nodes created, altered and dropped through this host
+	Nodes  bool // record nodes created, altered and dropped through the host
 	Clock  func() time.Time
 	Log    *slog.Logger
 }
@@ -79,8 +79,8 @@ func (h *History) Add(ctx context.Context, a Note) error {
 	}
 }
 
-// nameOfToken returns the name of a recently admitted token, or an empty string if unknown. Another host that learned
-// the token earlier may have admitted the client.
+// nameOfToken returns the name of a recently admitted token, or an empty string if unknown. A remote host that
+// learned the token earlier may have admitted the client.
 func (h *History) nameOfToken(ctx context.Context, token []byte) string {
 	by, unknown, _ := h.Gate.Enter(token, nil)
 	if !unknown {
@@ -96,7 +96,7 @@ func (h *History) nameOfToken(ctx context.Context, token []byte) string {
 	return by.Name
 }
 
-// NodeChanged queues a client's node change for the audit log. It never blocks.
+// NodeChanged queues a client's node change for the audit log. NodeChanged never blocks.
 func (h *History) NodeChanged(client, address, what string) {
 	if !h.Nodes {
 		return

@@ -19,7 +19,7 @@ type Machines struct {
 }
 
 // Regenerate returns the machines for a new cluster. The states are not modified. Missing shards start empty; their
-// counters start above every number that the lost shards may have assigned.
+// counters start above every number the lost shards may have assigned.
 func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 	counted, err := s.counted()
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 	return m, nil
 }
 
-// slotsOf returns the slots that each data shard serves, in routing order.
+// slotsOf returns the slots every data shard serves, in routing order.
 func slotsOf(routing meta.Routing) []shard.SlotSet {
 	slots := make([]shard.SlotSet, len(routing.Shards))
 	for _, g := range routing.Ranges {

@@ -22,7 +22,7 @@ type Record interface {
 	Bootstrap(identity.Bootstrap) error
 }
 
-// Initializer is a host that waits to bootstrap with other hosts. Its methods are safe for concurrent use.
+// Initializer is a host that waits to bootstrap with remote hosts. Its methods are safe for concurrent use.
 type Initializer struct {
 	plan Plan
 	name string
@@ -46,7 +46,7 @@ const (
 	excludedCopy                   // the host is an initial member, but has lost its promise
 )
 
-// ExcludedError reports that a cluster was bootstrapped without this host.
+// ExcludedError reports that a cluster was bootstrapped without the host.
 type ExcludedError struct {
 	// Host is the host that reported the cluster, and Raft its address.
 	Host, Raft string
@@ -75,7 +75,7 @@ func (e *ExcludedError) Error() string {
 		"other settings of this host, and without --initial-hosts", e.Host, e.Cluster, why, command)
 }
 
-// HandleAsk answers another host. The promise in the answer is durable. news reports whether the asking host's
+// HandleAsk answers a remote host. The promise in the answer is durable. news reports whether the asking host's
 // incarnation was unknown before.
 func (in *Initializer) HandleAsk(ask Ask) (answer Answer, news bool) {
 	in.mu.Lock()
@@ -115,16 +115,16 @@ func (in *Initializer) refusal(ask *Ask) string {
 	return ""
 }
 
-// Ask returns the question that the host sends to other hosts.
+// Ask returns the question that the host sends to remote hosts.
 func (in *Initializer) Ask() Ask {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return Ask{Name: in.name, Incarnation: in.record.Identity().Incarnation, Plan: in.plan}
 }
 
-// Conclude takes the step that the other hosts' answers allow. answers is keyed by host name; silent hosts are
-// missing. bootstrapped reports whether the host is bootstrapped. An error is an *ExcludedError or a directory error;
-// both are permanent.
+// Conclude takes the step the other hosts' answers allow. answers is keyed by host name; silent hosts are missing.
+// bootstrapped reports whether the host is bootstrapped. An error is an *ExcludedError or a directory error; both are
+// permanent.
 func (in *Initializer) Conclude(answers map[string]Answer) (bootstrapped bool, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

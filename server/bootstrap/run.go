@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// askTimeout is the maximum time to wait for each host in a round.
+	// askTimeout is the maximum time to wait per host in a round.
 	askTimeout = time.Second
 	// pause is the wait between rounds.
 	pause = 100 * time.Millisecond
@@ -35,7 +35,7 @@ func NewRunner(c *Initializer, secret []byte, call peerrpc.CallUnnamed) *Runner 
 	return r
 }
 
-// Answer answers another host's request on a connection. Safe for concurrent use.
+// Answer answers a remote host's request on a connection. Safe for concurrent use.
 func (r *Runner) Answer(t peerrpc.Transcript, request []byte) ([]byte, error) {
 	c := channel{t, r.secret}
 	var ask Ask

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// connAttempts is the number of wrong session keys that a connection may send in a row. addressAttempts is the
-	// number for all connections from one address together. Beyond these limits, one key is compared every
-	// throttlePause. A client with lost keys has few sessions; an attacker opens connection after connection.
+	// connAttempts is the number of wrong session keys a connection may send in a row. addressAttempts is the number
+	// for all connections from one address together. Beyond these limits, one key is compared every throttlePause. A
+	// client with lost keys has few sessions; an attacker opens connection after connection.
 	connAttempts    = 8
 	addressAttempts = 64
 	throttlePause   = time.Second
@@ -70,7 +70,7 @@ func (at *addressThrottles) of(address string, now time.Time) *AuthThrottle {
 	return known
 }
 
-// wait returns the time until a key of the connection is compared again, zero if a key may be compared now.
+// wait returns the time until the connection's next key may be compared. Zero means a key may be compared now.
 func (at *addressThrottles) wait(c *AuthThrottle, address string, now time.Time) time.Duration {
 	at.mu.Lock()
 	defer at.mu.Unlock()

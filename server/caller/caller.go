@@ -45,7 +45,7 @@ func (c *Caller) Permits(k protocol.Kind, path, object string) bool {
 	return need != protocol.RightNone && c.Valid() && c.Allows(path, object, need)
 }
 
-// PermitsIn is Permits for a node id. If the node is unknown on this host, PermitsIn requires the right on at least
+// PermitsIn is Permits for a node id. If the node is unknown on the host, PermitsIn requires the right on at least
 // one node: new requests in the node have already been answered with UNAVAILABLE, and open watches and sessions
 // survive while a replica is being filled.
 func (c *Caller) PermitsIn(k protocol.Kind, id shard.NodeID, object string) bool {
@@ -119,7 +119,7 @@ func (c *Caller) Set() (_ *access.Set, known bool) {
 
 var allRights = access.NewSet(kind.Rule{Path: "/", Rights: protocol.RightAll})
 
-// Giver returns the rights that the client may grant to others.
+// Giver returns the rights the client may grant to others.
 func (c *Caller) Giver() *access.Set {
 	if set, known := c.Set(); known {
 		return set
@@ -148,7 +148,7 @@ func (c *Caller) KeepsAdmin(next *access.Book) error {
 		"any more: do it with a token that has the role admin or root on / by itself"}
 }
 
-// Lagging refuses a client's request if this host's copy of the cluster's rights is too old for the request.
+// Lagging refuses a client's request if the host's copy of the cluster's rights is too old for the request.
 func (c *Caller) Lagging(k protocol.Kind, from func() string) error {
 	of, is := c.Rights.(*kept)
 	need := k.Right()

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Time limits for relying on this host's replica of the meta shard while the replica is not proven up to date.
+// Time limits for relying on the host's replica of the meta shard while the replica is not proven up to date.
 const (
 	// rightsLag is the replica age at which the host stops admitting clients and refuses dangerous requests.
 	rightsLag = 10 * time.Second
@@ -45,7 +45,7 @@ type Gate struct {
 // Config configures a gate.
 type Config struct {
 	Access  Access // the host's own access source; may be nil
-	Closed  bool   // if the cluster has no rules, refuse anonymous clients on this host
+	Closed  bool   // if the cluster has no rules, refuse anonymous clients on the host
 	Meta    Meta
 	Nodes   *meta.Machine
 	Clock   func() time.Time
@@ -58,12 +58,12 @@ func NewGate(c Config) *Gate {
 	return &Gate{Config: c}
 }
 
-// Open reports whether anonymous clients may do everything on this host, given the cluster's book.
+// Open reports whether anonymous clients may do everything on the host, given the cluster's book.
 func (g *Gate) Open(book *access.Book) bool { return book.Open() && !g.Closed }
 
 // Enter determines a client's rights from its HELLO and the connection. The host's own Access has priority and does
 // not depend on the cluster; the cluster's book is next. refused explains why a client is not admitted. unknown
-// reports that the client's token has not been applied on this host: the cluster may know the token.
+// reports that the client's token has not been applied on the local host: the cluster may know the token.
 func (g *Gate) Enter(token []byte, certificate *x509.Certificate) (c *Caller, unknown bool, refused *protocol.Result) {
 	if g.Access != nil {
 		if own, name, ok := g.Access.Authenticate(token); ok {
@@ -96,7 +96,7 @@ func (g *Gate) Enter(token []byte, certificate *x509.Certificate) (c *Caller, un
 }
 
 // EnterSure is Enter after a read barrier, so that all committed tokens are known. The client's token may just have
-// been created through another host.
+// been created through a remote host.
 func (g *Gate) EnterSure(token []byte, certificate *x509.Certificate, done func(*Caller, *protocol.Result)) {
 	g.Meta.Confirm(func(sure bool) {
 		c, unknown, refused := g.Enter(token, certificate)
@@ -139,7 +139,7 @@ func appendCertificate(who []access.Principal, book *access.Book, c *x509.Certif
 // wall returns the wall clock in milliseconds.
 func (g *Gate) wall() uint64 { return field.WallMillis(g.Clock()) }
 
-// Age returns the time since this host last confirmed that its copy of the rights is up to date.
+// Age returns the time since the host last confirmed that its copy of the rights is up to date.
 func (g *Gate) Age() time.Duration { return g.Meta.SureFor(g.Clock()) }
 
 // KnownAge returns Age if the cluster has access rules, else 0.
@@ -150,8 +150,8 @@ func (g *Gate) KnownAge() time.Duration {
 	return min(g.Age(), g.Clock().Sub(g.Started))
 }
 
-// MakeSure keeps this host's copy of the cluster's rights confirmed, if there are any rights. The host's loop calls
-// MakeSure.
+// MakeSure keeps the local host's copy of the cluster's rights confirmed, if there are any rights. The host's loop
+// calls MakeSure.
 func (g *Gate) MakeSure(now time.Time) {
 	if g.Meta.Rights().Revision() == 0 || g.Meta.SureFor(now) < checkEvery || now.Sub(g.askedAt) < checkEvery {
 		return

@@ -28,7 +28,7 @@ type keptState struct {
 	version uint64
 }
 
-// current returns the rights according to the book version that this host has applied.
+// current returns the rights according to the book version the host has applied.
 func (k *kept) current() *keptState {
 	book := k.gate.Meta.Rights()
 	s := k.state.Load()
@@ -46,7 +46,7 @@ func (k *kept) current() *keptState {
 			next.version++
 		}
 	}
-	k.state.CompareAndSwap(s, next) // if another goroutine was first, both states are of one book
+	k.state.CompareAndSwap(s, next) // if another goroutine won, both states are from the same book
 	return next
 }
 

@@ -79,8 +79,8 @@ func (s *sessions) of(home *replica.Replica) *attachedHome {
 	return &s.attached[i]
 }
 
-// sessionsOfSlot is the number of sessions that a connection creates in one slot before it takes another slot. A
-// client's sessions move together.
+// sessionsOfSlot is the number of sessions a connection creates in one slot before it takes another slot. A client's
+// sessions move together.
 const sessionsOfSlot = 500
 
 // slotForSession returns the shard's slot for a new session. ok is false if the shard has no slot.
@@ -170,7 +170,7 @@ func (c *Conn) Unbind(id shard.SessionID) (node shard.NodeID, bound bool) {
 	return b.Node, true
 }
 
-// Detach implements replica.Conn. A session that has reattached over this connection meanwhile stays attached: the
+// Detach implements replica.Conn. A session that has reattached over the connection meanwhile stays attached: the
 // client has already received the attach answer, and a SessionDetached would contradict the answer.
 func (c *Conn) Detach(id shard.SessionID, home *replica.Replica, why protocol.Result) bool {
 	c.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// pendingBytes limits the unsent bytes across all connections. Each connection has its own limit, but thousands of
+// pendingBytes limits the unsent bytes across all connections. Every connection has its own limit, but thousands of
 // clients may read nothing.
 //
 // add sums up all bytes handed over for sending. When counted plus added exceed the limit, the bytes that are really
@@ -98,7 +98,7 @@ func (s *Set) relievePartial() {
 	}
 }
 
-// holding is the number of bytes that the host holds for a connection.
+// holding is the number of bytes the host holds for a connection.
 type holding struct {
 	conn  *Conn
 	bytes int64
@@ -116,10 +116,10 @@ func (s *Set) fullest(bytes func(*Conn) int64) (all []holding, sum int64) {
 	return all, sum
 }
 
-// Held is the memory that the host holds for connections, with the limits, in bytes.
+// Held is the memory the host holds for connections, with the limits, in bytes.
 type Held struct{ Pending, PendingLimit, Partial, PartialLimit int64 }
 
-// Held returns the memory that the host currently holds for connections.
+// Held returns the memory the host currently holds for connections.
 func (s *Set) Held() Held {
 	_, pending := s.fullest(func(c *Conn) int64 { return int64(c.peer.Pending()) })
 	return Held{pending, s.pending.limit, s.partial.held.Load(), s.partial.limit}

@@ -160,7 +160,8 @@ func (c *Conn) begin(k protocol.Kind) {
 	}
 }
 
-// refuseUndecodable answers a request that cannot be decoded. It returns false if the connection must be closed.
+// refuseUndecodable answers a request that cannot be decoded. refuseUndecodable returns false if the connection must
+// be closed.
 func (c *Conn) refuseUndecodable(err error) bool {
 	var bad *protocol.DecodeError
 	if !errors.As(err, &bad) || !bad.Answerable() || c.request.Caller == nil {
@@ -181,7 +182,7 @@ func (c *Conn) Drained() {
 	}
 }
 
-// Closed implements transport.Events. It detaches the connection's sessions.
+// Closed implements transport.Events. Closed detaches the connection's sessions.
 func (c *Conn) Closed(error) {
 	c.mu.Lock()
 	c.closed = true

@@ -64,8 +64,8 @@ func (c *Conn) noteCut(reason cutReason, why string) {
 	c.set.Log.Log(context.Background(), level, "ended the connection of a client", details...)
 }
 
-// closeWithReason sends the client the disconnect reason; the caller then closes the connection. It returns false if
-// a reason was already sent.
+// closeWithReason sends the client the disconnect reason; the caller then closes the connection. closeWithReason
+// returns false if a reason was already sent.
 func (c *Conn) closeWithReason(reason cutReason, s protocol.Status, why string) bool {
 	c.mu.Lock()
 	first := !c.closed && !c.cut

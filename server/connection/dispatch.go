@@ -13,7 +13,7 @@ import (
 )
 
 // dispatch starts one request on the connection's event loop. The request's bytes are valid only until dispatch
-// returns. It returns false if the connection must be closed.
+// returns. dispatch returns false if the connection must be closed.
 func (c *Conn) dispatch(m *protocol.Request) bool {
 	r := &c.request
 	r.Request, r.Asker = m, ""
@@ -47,7 +47,7 @@ func (c *Conn) dispatch(m *protocol.Request) bool {
 }
 
 // handle runs the request's handler if the host's limits admit the request. A WATCH_STOP is always admitted, because
-// it frees memory that the host holds for the client.
+// it frees memory the host holds for the client.
 func (c *Conn) handle(r *handle.Request) (handle.Reply, error) {
 	if r.Kind != protocol.KindWatchStop {
 		if err := c.admit(r); err != nil {
@@ -94,7 +94,7 @@ func (c *Conn) admit(r *handle.Request) error {
 	return nil
 }
 
-// hello handles HELLO, the first request on a connection. It returns false if the connection must be closed.
+// hello handles HELLO, the first request on a connection. hello returns false if the connection must be closed.
 func (c *Conn) hello() bool {
 	r := &c.request
 	t := pipeline.Ticket{Request: r.ID, Kind: r.Kind, Started: r.Started}

@@ -73,8 +73,8 @@ func (c *Conn) takeOutput() *bytebufferpool.ByteBuffer {
 	return bytes
 }
 
-// flush hands the output over for sending. It disconnects a client with too many unsent bytes: answers and pushes
-// come from many places, and a client that sends nothing must be limited too. It returns false if the client was
+// flush hands the output over for sending. flush disconnects a client with too many unsent bytes: answers and pushes
+// come from many places, and a client that sends nothing must be limited too. flush returns false if the client was
 // disconnected.
 func (c *Conn) flush() bool {
 	c.mu.Lock()
@@ -85,8 +85,8 @@ func (c *Conn) flush() bool {
 }
 
 // flushEarly sends the first answers to a burst while the remaining frames are dispatched, if the answers are worth a
-// write. It reports whether it sent them. The client then reads while the host works, and neither side waits. A
-// second early flush per burst costs more than it gains when processors are busy.
+// write. flushEarly reports whether it sent them. The client then reads while the host works, and neither side waits.
+// A second early flush per burst costs more than it gains when processors are busy.
 func (c *Conn) flushEarly() (sent bool) {
 	c.mu.Lock()
 	if c.out.bytes == nil || len(c.out.bytes.B) < earlyBytes {

@@ -17,8 +17,8 @@ type pings struct {
 
 var pong protocol.Pong
 
-// ping confirms that this host may still vouch for every attached session on the connection. Without a recent proof,
-// the host first obtains one, and the answer waits.
+// ping confirms that the local host may still vouch for every attached session on the connection. Without a recent
+// proof, the host first obtains one, and the answer waits.
 func (c *Conn) ping(r *handle.Request) (handle.Reply, error) {
 	if c.holder.MayPong(r.HeardAt) {
 		return &pong, nil
@@ -36,7 +36,7 @@ func (c *Conn) ping(r *handle.Request) (handle.Reply, error) {
 	}), nil
 }
 
-// answerPings retries until this host may vouch for the sessions, and then answers the waiting pings. While pings
+// answerPings retries until the host may vouch for the sessions, and then answers the waiting pings. While pings
 // wait, exactly one answerPings runs per connection.
 func (c *Conn) answerPings() {
 	c.mu.Lock()
@@ -68,7 +68,7 @@ func (c *Conn) answerPings() {
 	})
 }
 
-// confirmAll makes a barrier on each shard in turn.
+// confirmAll makes a barrier on every shard in turn.
 func confirmAll(homes []*replica.Replica, done func(led bool)) {
 	if len(homes) == 0 {
 		done(true)

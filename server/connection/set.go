@@ -45,7 +45,7 @@ type Config struct {
 type Host interface {
 	// Welcome returns the host and cluster information for an admitted client.
 	Welcome() protocol.Welcome
-	// RoutingVersion returns the routing version that the host has applied.
+	// RoutingVersion returns the routing version the host has applied.
 	RoutingVersion() uint64
 	// Wake makes the host's loop check for due work immediately; Stir does so before its next long pause.
 	Wake()
@@ -65,7 +65,7 @@ type Set struct {
 
 	mu     sync.Mutex // guards the fields below
 	conns  map[*Conn]struct{}
-	silent []*Conn // connections that the loop still has to check for silence
+	silent []*Conn // connections the loop still has to check for silence
 }
 
 // New returns an empty Set.
@@ -149,7 +149,7 @@ const (
 	silences = 3
 )
 
-// review checks a few connections in each round.
+// review checks a few connections in every round.
 func (s *Set) review(now time.Time) {
 	s.mu.Lock()
 	if len(s.silent) == 0 {

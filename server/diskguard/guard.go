@@ -144,8 +144,8 @@ func (g *Guard) mark(total uint64) uint64 {
 	return cmp.Or(g.config.Low, DefaultLow(total))
 }
 
-// resume returns the free space above which changes are accepted again. It is higher than the low mark, so that a
-// disk close to the mark does not switch every second.
+// resume returns the free space above which changes are accepted again. The value is higher than the low mark, so
+// that a disk close to the mark does not switch every second.
 func resume(low uint64) uint64 { return low + low/4 }
 
 // Space returns the last measurement and the low mark. ok is false before the first measurement.
@@ -177,7 +177,7 @@ func (g *Guard) WriteMetrics(w io.Writer) {
 // Space is the space in a file system, in bytes.
 type Space struct {
 	Total uint64
-	// Free is the space that this process may still fill.
+	// Free is the space the process may still fill.
 	Free uint64
 }
 

@@ -98,7 +98,7 @@ func (g *Guard) wanted(space Space) uint64 {
 	return min((*log).ShrinkBytes(), space.Total/reserveShare)
 }
 
-// missing returns the number of bytes that the reserve lacks.
+// missing returns the number of bytes the reserve lacks.
 func (g *Guard) missing(space Space) uint64 {
 	want := g.wanted(space)
 	return want - min(want, g.reserve.held())

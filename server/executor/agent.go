@@ -21,7 +21,7 @@ type Agent struct {
 	full        func() bool // reports whether the host's disk is nearly full
 
 	mu sync.Mutex // guards the fields below
-	// term is the highest meta shard term known to this host.
+	// term is the highest meta shard term known to the host.
 	term uint64
 	// fresh is the time since which meta shard barriers succeed. begun is the start time of the last successful
 	// barrier.
@@ -60,8 +60,8 @@ func NewAgent(host shard.HostID, incarnation hosts.Incarnation, replicas Replica
 		tracks: make(map[hosts.ShardID]*track), asked: time.Now()}
 }
 
-// Run samples the progress of the shards that the host leads, until the context ends. Samples show how far followers
-// lag, so a host without followers takes few.
+// Run samples the progress of the shards the host leads, until the context ends. Samples show how far followers lag,
+// so a host without followers takes few.
 func (a *Agent) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -93,7 +93,7 @@ func (*Agent) Handles(kind protocol.Kind) bool {
 	return kind == protocol.KindShardReport || kind == protocol.KindStepExecute
 }
 
-// Answer executes a governor's request, given as a frame payload. It returns the answer's payload. Safe for
+// Answer executes a governor's request, given as a frame payload. Answer returns the answer's payload. Safe for
 // concurrent use.
 func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 	r, err := peerrpc.Read(request)
@@ -119,7 +119,7 @@ func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 	return encodeFailure(r.Kind, err)
 }
 
-// learn records this host's standing from a governor's request.
+// learn records the host's standing from a governor's request.
 func (a *Agent) learn(m *protocol.ShardReport) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,7 +130,7 @@ func (a *Agent) learn(m *protocol.ShardReport) {
 	}
 }
 
-// admit refuses a governor if this host knows a later term.
+// admit refuses a governor if the host knows a later term.
 func (a *Agent) admit(term uint64) error {
 	heard := term
 	if on := a.held(hosts.Meta); on != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Forecast lists the steps that the governor would take, and the reason for the end of the list.
+// Forecast lists the steps the governor would take, and the reason for the end of the list.
 type Forecast = plan.Forecast[governor.Action]
 
 // Step describes an open step as text.
@@ -28,14 +28,14 @@ func (e *Executor) View() (governor.View, error) {
 	return governor.View{}, ErrNotGoverning
 }
 
-// governing returns the term in which this host governs, or nil.
+// governing returns the term in which the host governs, or nil.
 func (e *Executor) governing() *term {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.term
 }
 
-// Plan simulates the governor's steps on the assumption that each succeeds, and changes nothing. The texts describe
+// Plan simulates the governor's steps on the assumption that every succeeds, and changes nothing. The texts describe
 // the steps.
 func (e *Executor) Plan() (f Forecast, texts []string, err error) {
 	v, err := e.View()

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// perform executes a step's effect on this host.
+// perform executes a step's effect on the host.
 func (a *Agent) perform(ctx context.Context, e *protocol.StepExecute) error {
 	id := hosts.ShardID(e.ShardID)
 	switch e.Effect {
@@ -41,8 +41,8 @@ func (a *Agent) perform(ctx context.Context, e *protocol.StepExecute) error {
 	return fmt.Errorf("%w: the effect %v", errRefused, e.Effect)
 }
 
-// own executes an effect on a local replica, if the request names this host. By now another data directory may be in
-// use at the host's address.
+// own executes an effect on a local replica, if the request names the local host. By now another data directory may
+// be in use at the host's address.
 func (a *Agent) own(e *protocol.StepExecute, do func() error) error {
 	if string(e.Incarnation) != string(a.incarnation[:]) {
 		return fmt.Errorf("%w: this is another data directory of host %d", errRefused, a.host)
@@ -50,7 +50,7 @@ func (a *Agent) own(e *protocol.StepExecute, do func() error) error {
 	return do()
 }
 
-// leading returns a shard's log if this host leads the shard, else nil.
+// leading returns a shard's log if the host leads the shard, else nil.
 func (a *Agent) leading(id hosts.ShardID) Log {
 	if h := a.held(id); h != nil && h.Log.Leadership().Leader == a.host {
 		return h.Log

@@ -17,7 +17,7 @@ type Config struct {
 	Self  shard.HostID
 	Meta  Meta
 	Calls Calls
-	Agent *Agent // this host's agent
+	Agent *Agent // the host's agent
 	Log   *slog.Logger
 }
 
@@ -28,7 +28,7 @@ type Executor struct {
 	wake    chan struct{}
 
 	mu   sync.Mutex
-	term *term // nil while this host does not govern; guarded by mu
+	term *term // nil while the host does not govern; guarded by mu
 }
 
 // New returns an Executor that does nothing before Run.
@@ -36,7 +36,7 @@ func New(config Config) *Executor {
 	return &Executor{config: config, planner: governor.Planner(), wake: make(chan struct{}, 1)}
 }
 
-// Run governs whenever this host leads the meta shard, until the context ends. Everything that Run started has ended
+// Run governs whenever the host leads the meta shard, until the context ends. Everything that Run started has ended
 // when it returns.
 func (e *Executor) Run(ctx context.Context) {
 	for ctx.Err() == nil {

@@ -32,9 +32,9 @@ const (
 const (
 	// readWithin is how long an agent waits for its own barriers in a report.
 	readWithin = 700 * time.Millisecond
-	// sampleEvery is the interval at which an agent samples the progress of the shards that its host leads.
+	// sampleEvery is the interval at which an agent samples the progress of the shards its host leads.
 	sampleEvery = 100 * time.Millisecond
-	// samples is the maximum number of samples that an agent keeps per shard.
+	// samples is the maximum number of samples an agent keeps per shard.
 	samples = 128
 	// unknownBehind is the lag of a replica whose index is below all samples.
 	unknownBehind = time.Minute

@@ -11,19 +11,19 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// ErrNotGoverning is returned for questions that only the governor can answer: the host that leads the meta shard and
-// has since received reports from the other hosts.
+// ErrNotGoverning is returned for questions only the governor can answer: the host that leads the meta shard and has
+// since received reports from the other hosts.
 var ErrNotGoverning = errors.New("executor: this host does not govern")
 
-// Meta is this host's replica of the meta shard. Safe for concurrent use.
+// Meta is the host's replica of the meta shard. Safe for concurrent use.
 type Meta interface {
-	// Leadership returns the meta shard's leadership as far as this host knows. The call is cheap.
+	// Leadership returns the meta shard's leadership as far as the host knows. The call is cheap.
 	Leadership() shard.Leadership
-	// Barrier returns once this host has applied everything that was committed before the call.
+	// Barrier returns once the host has applied everything that was committed before the call.
 	Barrier(ctx context.Context) error
-	// State returns everything that this host has applied. The result is never modified afterwards.
+	// State returns everything the host has applied. The result is never modified afterwards.
 	State() State
-	// Propose proposes a command, and returns after this host has applied the command. On an error, the command was
+	// Propose proposes a command, and returns after the host has applied the command. On an error, the command was
 	// refused or its outcome is unknown: the next State shows the outcome.
 	Propose(ctx context.Context, c Command) error
 }
@@ -43,7 +43,7 @@ type State struct {
 // Verb is a Command's effect.
 type Verb uint8
 
-// Commands that an executor proposes. Each verb lists the fields that it uses.
+// Commands an executor proposes. Every verb lists the fields it uses.
 const (
 	VerbBegin    Verb = iota + 1 // a step: Term, Revision, Proposal
 	VerbProgress                 // of a step: Act, Phase
@@ -76,14 +76,14 @@ type Command struct {
 	Counts      []hosts.Count
 }
 
-// Calls reaches other hosts.
+// Calls reaches remote hosts.
 type Calls interface {
 	// Call sends a request to a host, and returns the result from its Agent.Answer. Call ends when the context ends
 	// at the latest, and an unreachable host delays no other call.
 	Call(ctx context.Context, to shard.HostID, request []byte) (answer []byte, err error)
 }
 
-// Replicas are the replicas that this host runs. Safe for concurrent use.
+// Replicas are the replicas the host runs. Safe for concurrent use.
 type Replicas interface {
 	// Held returns the running replicas.
 	Held() []Held
@@ -92,12 +92,12 @@ type Replicas interface {
 	Start(ctx context.Context, id hosts.ShardID, replica uint64) error
 	// Discard stops a replica and deletes its data. A second Discard does nothing.
 	Discard(ctx context.Context, id hosts.ShardID, replica uint64) error
-	// Renew makes the replica in an EffectRenew the only replica of a new group, with this host's data from the
+	// Renew makes the replica in an EffectRenew the only replica of a new group, with the host's data from the
 	// previous group. A second Renew does nothing. Renew continues after its context ends.
 	Renew(ctx context.Context, e *protocol.StepExecute) error
 }
 
-// Held is a replica that runs on this host.
+// Held is a replica that runs on the host.
 type Held struct {
 	Shard   hosts.ShardID
 	Replica uint64
@@ -108,7 +108,7 @@ type Held struct {
 	Counted func() hosts.Count
 }
 
-// Log is the log of a replica on this host.
+// Log is the log of a replica on the host.
 type Log interface {
 	shard.Members
 	Leadership() shard.Leadership
@@ -118,6 +118,6 @@ type Log interface {
 	Removed() bool
 	// Applied returns the index of the last entry that was applied here.
 	Applied() uint64
-	// Progress returns the other replicas' progress, or an empty list if this host does not lead.
+	// Progress returns the other replicas' progress, or an empty list if the host does not lead.
 	Progress() []shard.Progress
 }

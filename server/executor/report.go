@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// track is an agent's samples for a shard that its host leads.
+// track is an agent's samples for a shard its host leads.
 type track struct {
 	term  uint64
 	since time.Time // since when the host leads in the term
@@ -28,7 +28,7 @@ type note struct {
 	at    time.Time
 }
 
-// sample records the progress of the shards that the host leads.
+// sample records the progress of the shards the host leads.
 func (a *Agent) sample(now time.Time) {
 	held := a.replicas.Held()
 	a.mu.Lock()
@@ -81,8 +81,8 @@ func (t *track) behind(index uint64, now time.Time) time.Duration {
 	return unknownBehind
 }
 
-// lag is behind for a replica. On a busy log, notes cover only a few seconds, so lag adds the time that a replica has
-// been below all notes.
+// lag is behind for a replica. On a busy log, notes cover only a few seconds, so lag adds the time a replica has been
+// below all notes.
 func (t *track) lag(replica, index uint64, now time.Time) time.Duration {
 	d := t.behind(index, now)
 	if d != unknownBehind {
@@ -134,8 +134,8 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 	return answer
 }
 
-// readLed makes a barrier on the meta shard, and reads the memberships of the shards that the host leads. All reads
-// run concurrently, so that a stalled shard delays the others by at most readWithin.
+// readLed makes a barrier on the meta shard, and reads the memberships of the shards the host leads. All reads run
+// concurrently, so that a stalled shard delays the others by at most readWithin.
 func (a *Agent) readLed(ctx context.Context) []*protocol.LedShard {
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -203,7 +203,7 @@ func (a *Agent) confirm(ctx context.Context, log Log) {
 	}
 }
 
-// ledShard returns the state of a shard that the host leads, given its membership.
+// ledShard returns the state of a shard the host leads, given its membership.
 func (a *Agent) ledShard(h Held, term uint64, m *shard.Membership) *protocol.LedShard {
 	progress := make(map[uint64]shard.Progress)
 	for _, p := range h.Log.Progress() {

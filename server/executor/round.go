@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// round advances the plan as far as possible without waiting for a host. It reports whether the reports are complete
-// enough for decisions.
+// round advances the plan as far as possible without waiting for a host. round reports whether the reports are
+// complete enough for decisions.
 func (t *term) round(ctx context.Context) bool {
 	s := t.e.config.Meta.State()
 	if s.Records == nil {
@@ -33,7 +33,8 @@ func (t *term) round(ctx context.Context) bool {
 	return true
 }
 
-// advance proposes the first due command. It returns true if the command succeeded, because another may then be due.
+// advance proposes the first due command. advance returns true if the command succeeded, because another may then be
+// due.
 func (t *term) advance(ctx context.Context, v governor.View) bool {
 	for _, s := range v.Seen.Shards {
 		on := v.State.Shard(s.Shard)
@@ -98,7 +99,7 @@ func (t *term) known(ctx context.Context, r *hosts.Records, id hosts.ShardID) bo
 	return t.propose(ctx, c) == nil
 }
 
-// count records changed shard counters, at most once per shard in countEvery. It reports whether anything was
+// count records changed shard counters, at most once per shard in countEvery. count reports whether anything was
 // recorded.
 func (t *term) count(ctx context.Context, v governor.View) bool {
 	c := Command{Verb: VerbCounted, Term: t.number}

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// taken is the meta shard index that a host has received, and the time since which the index has not advanced.
+// taken is the meta shard index a host has received, and the time since which the index has not advanced.
 type taken struct {
 	index uint64
 	since time.Time
@@ -126,8 +126,8 @@ func (t *term) noteUnled(seen *governor.Seen, r *hosts.Records, now time.Time) {
 	}
 }
 
-// judgeTraffic determines, from this host's own meta shard report, which hosts are reachable and which are stuck. A
-// host without a meta shard replica is reachable if it answers calls.
+// judgeTraffic determines, from the local host's own meta shard report, which hosts are reachable and which are
+// stuck. A host without a meta shard replica is reachable if it answers calls.
 func (t *term) judgeTraffic(seen *governor.Seen, r *hosts.Records, now time.Time) {
 	best := t.best(hosts.Meta, r)
 	if best == nil || best.leader != t.e.config.Self {

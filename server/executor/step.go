@@ -15,7 +15,7 @@ import (
 // step is an open step in the plan.
 type step = plan.Step[governor.Action]
 
-// work advances one open step. It reports whether a command for the step succeeded.
+// work advances one open step. work reports whether a command for the step succeeded.
 func (t *term) work(ctx context.Context, v governor.View, s *step) bool {
 	t.mu.Lock()
 	last := t.acts[s.ID]

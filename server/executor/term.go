@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// term is this host's leadership of the meta shard in one term, with all work in progress. A round runs on one
+// term is the host's leadership of the meta shard in one term, with all work in progress. A round runs on one
 // goroutine; reports and effects arrive from others.
 type term struct {
 	e      *Executor
@@ -35,7 +35,7 @@ type act struct {
 	warned  time.Time // when a failure was last logged
 }
 
-// hold identifies a replica that its host is asked to start.
+// hold identifies a replica its host is asked to start.
 type hold struct {
 	shard   hosts.ShardID
 	replica uint64
@@ -46,12 +46,12 @@ func newTerm(e *Executor, number uint64) *term {
 		holds: make(map[hold]*act), taken: make(map[shard.HostID]taken)}
 }
 
-// lasts reports whether this host still leads the meta shard in the term, as far as the host knows.
+// lasts reports whether the local host still leads the meta shard in the term, as far as the host knows.
 func (t *term) lasts(ctx context.Context) bool {
 	return ctx.Err() == nil && t.e.config.Meta.Leadership() == shard.Leadership{Leader: t.e.config.Self, Term: t.number}
 }
 
-// begin waits until this host has applied everything committed in earlier terms, and its own term has begun.
+// begin waits until the host has applied everything committed in earlier terms, and its own term has begun.
 func (t *term) begin(ctx context.Context) bool {
 	for t.lasts(ctx) {
 		within, cancel := context.WithTimeout(ctx, proposeWithin)

@@ -17,7 +17,7 @@ func takesRoom(k protocol.Kind) bool {
 }
 
 // Changed builds the answer for a meta shard change from its effect. The client must put since into numbered requests
-// that it sends for the first time from now on.
+// it sends for the first time from now on.
 type Changed func(e *meta.Effect, since uint64) protocol.AnswerMessage
 
 // MetaChange proposes a meta shard command for a request kind, under the request's number. Changes go to the meta

@@ -82,7 +82,7 @@ func HasName(name []byte) error {
 	return nil
 }
 
-// IsAhead refuses a read if the client knows a higher slot generation than this host. Slots do not move yet, so hosts
+// IsAhead refuses a read if the client knows a higher slot generation than the host. Slots do not move yet, so hosts
 // know only generation 0.
 func IsAhead(generation uint64) error {
 	if generation == 0 {
@@ -105,7 +105,7 @@ func (h *Host) Object(r *Request, id shard.NodeID, name []byte, generation uint6
 	return IsAhead(generation)
 }
 
-// Path reads a request's path. It refuses a path that is malformed or that the client may not use.
+// Path reads a request's path. Path refuses a path that is malformed or that the client may not use.
 func Path(r *Request, raw []byte) (string, error) {
 	path, err := meta.ParsePath(string(raw))
 	if err != nil {
@@ -124,8 +124,8 @@ func (h *Host) Named(r *Request, raw []byte, node uint64) (path string, id shard
 	return path, id, err
 }
 
-// Binding returns a session's binding for a request, and refuses the request if the session may not act over this
-// connection. A request waits while its session is being stopped over this connection.
+// Binding returns a session's binding for a request, and refuses the request if the session may not act over the
+// connection. A request waits while its session is being stopped over the connection.
 func (h *Host) Binding(r *Request, id shard.SessionID) (Binding, error) {
 	b, acts := r.Conn.Binding(id)
 	switch {
@@ -146,7 +146,7 @@ func (h *Host) BindingIn(r *Request, id shard.SessionID, node shard.NodeID) erro
 	return err
 }
 
-// RefuseSession returns the refusal for a request whose session may not act over this connection. An ended session is
+// RefuseSession returns the refusal for a request whose session may not act over the connection. An ended session is
 // never reported as alive, because a client would attach it again. For a hidden session, the answer is the same as
 // for an ended session.
 func (h *Host) RefuseSession(r *Request, id shard.SessionID, message string) error {
@@ -187,8 +187,8 @@ func ItemLimit(asked uint64) int {
 	return int(asked)
 }
 
-// EndsPage reports whether a page of a list ends with item i of the n that were read, given the bytes used so far. It
-// ends if the page is full, or if further items follow the last item read.
+// EndsPage reports whether a page of a list ends with item i of the n that were read, given the bytes used so far.
+// The page ends if the page is full, or if further items follow the last item read.
 func EndsPage(bytes, i, n int, more bool) bool {
 	if i == n-1 {
 		return more

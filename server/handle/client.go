@@ -45,7 +45,7 @@ func infoOf(c *shard.ClientState) protocol.ClientInfo {
 	}
 }
 
-// ClientOf returns a session's client for any home shard, as known to this host's replica of the home shard.
+// ClientOf returns a session's client for any home shard, as known to the host's replica of the home shard.
 func (h *Host) ClientOf(id shard.SessionID) protocol.ClientInfo {
 	home := h.Set.Of(id.Slot())
 	if !home.Here() {

@@ -29,7 +29,7 @@ type Host struct {
 	Watches  *watch.Budget
 	Clock    func() time.Time
 
-	// Refusal returns the reason why this host rejects changes in all shards, nil if it accepts changes.
+	// Refusal returns the reason why the host rejects changes in all shards, nil if it accepts changes.
 	Refusal func() error
 	// AboveLevel returns the answer to a request that needs a higher feature level than the cluster, or a shard, has
 	// reached.
@@ -90,7 +90,7 @@ func (h *Host) Moved(rp *replica.Replica) error {
 	return &result
 }
 
-// AdmitsWrites refuses a change in a shard that this host leads, if this host currently rejects changes.
+// AdmitsWrites refuses a change in a shard the host leads, if the host currently rejects changes.
 func (h *Host) AdmitsWrites(of interface{ Guard() error }) error {
 	err := of.Guard()
 	if err == nil {
@@ -102,8 +102,8 @@ func (h *Host) AdmitsWrites(of interface{ Guard() error }) error {
 	return &protocol.Result{Status: protocol.StatusStorageFull, Message: err.Error(), WaitMillis: 1000}
 }
 
-// Unfilled reports whether this host's meta shard replica may lack the node. A host that has just received a meta
-// shard replica may already lead a data shard.
+// Unfilled reports whether the local host's meta shard replica may lack the node. A host that has just received a
+// meta shard replica may already lead a data shard.
 func (h *Host) Unfilled(id shard.NodeID) bool { return h.Meta.Machine.NodeAlive(id) == meta.NodeLater }
 
 // Consistency returns the requested consistency, or else the node's default.
@@ -143,7 +143,7 @@ func (h *Host) Read(rp *replica.Replica, consistency protocol.Consistency, read 
 // Reader answers a request after the read barrier.
 type Reader func() (Reply, error)
 
-// ConfirmMeta calls read after this host's meta shard replica has everything that was committed before the call.
+// ConfirmMeta calls read after the host's meta shard replica has everything that was committed before the call.
 func (h *Host) ConfirmMeta(read Reader) Reply {
 	return Later(func(t Ticket) {
 		h.Meta.Confirm(func(ok bool) {
@@ -156,7 +156,7 @@ func (h *Host) ConfirmMeta(read Reader) Reply {
 	})
 }
 
-// ConfirmLed calls read after this host has confirmed that it leads a shard.
+// ConfirmLed calls read after the host has confirmed that it leads a shard.
 func (h *Host) ConfirmLed(rp *replica.Replica, read Reader) Reply {
 	return Later(func(t Ticket) {
 		rp.Confirm(func(ok, led bool) {
@@ -172,7 +172,7 @@ func (h *Host) ConfirmLed(rp *replica.Replica, read Reader) Reply {
 	})
 }
 
-// LeadsMeta refuses a request, naming the leader, unless this host leads the meta shard.
+// LeadsMeta refuses a request, naming the leader, unless the host leads the meta shard.
 func (h *Host) LeadsMeta() error {
 	l := h.Meta.Leader()
 	if l.Leader == h.ID {

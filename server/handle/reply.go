@@ -55,7 +55,7 @@ func (t Ticket) Complete(r Reply, err error) {
 	}
 }
 
-// Undecided is a refusal whose reason must be looked up first, perhaps at another host.
+// Undecided is a refusal whose reason must be looked up first, possibly on a remote host.
 type Undecided struct {
 	// decide calls done with the reason, possibly at once or on another goroutine.
 	decide func(done func(error))

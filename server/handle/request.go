@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Handler executes a request. It runs on the connection's event loop, so it must not block.
+// Handler executes a request. Handler runs on the connection's event loop, so it must not block.
 type Handler func(r *Request) (Reply, error)
 
 // Table maps request kinds to handlers.
@@ -79,7 +79,7 @@ type Connection interface {
 	// Gone reports whether the connection is closed.
 	Gone() bool
 
-	// Binding returns the binding of a session that may act over the connection, and false if there is none.
+	// Binding returns the binding of a session that may act over the connection, and false if missing.
 	Binding(id shard.SessionID) (Binding, bool)
 	// SwapStop replaces the stop in a session's binding, if the current stop is from.
 	SwapStop(id shard.SessionID, from, to *Stop)
@@ -95,6 +95,6 @@ type Connection interface {
 type Binding struct {
 	Node     shard.NodeID
 	Home     *replica.Replica
-	Attached bool  // attached over this connection; otherwise only bound
-	Stop     *Stop // SESSION_STOP in progress over this connection
+	Attached bool  // attached over the connection; otherwise only bound
+	Stop     *Stop // SESSION_STOP in progress over the connection
 }

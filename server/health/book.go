@@ -38,7 +38,7 @@ type Book struct {
 	counters map[kind.Kind]*counter
 }
 
-// New returns a Book. For each list the Book calls gather, which adds all of the host's issues. gather must not call
+// New returns a Book. For every list the Book calls gather, which adds all of the host's issues. gather must not call
 // Read, because the Book is locked meanwhile.
 func New(gather func(*List)) *Book {
 	return &Book{gather: gather, sweeps: make(map[uint64]*sweep), counters: make(map[kind.Kind]*counter)}
@@ -70,8 +70,8 @@ func (b *Book) renew(now time.Time) []kind.Issue {
 	return b.list
 }
 
-// complete sets each issue's start time, drops issues that are younger than their kind's patience, and then sorts and
-// limits the list.
+// complete sets every issue's start time, drops issues that are younger than their kind's patience, and then sorts
+// and limits the list.
 func (b *Book) complete(l *List) []kind.Issue {
 	since := make(map[string]time.Time, len(l.all))
 	l.all = slices.DeleteFunc(l.all, func(c kind.Issue) bool {
@@ -111,7 +111,7 @@ func bound(all []kind.Issue) (list []kind.Issue) {
 	return list
 }
 
-// List is the list of issues that a call of gather fills.
+// List is the list of issues a call of gather fills.
 type List struct {
 	Now  time.Time
 	book *Book

@@ -28,8 +28,8 @@ const (
 	hangs = time.Minute
 )
 
-// Nodes returns the meta shard's information about a node: its path, and the maximum time that a session may wait for
-// one of its semaphores, 0 for no limit. If the node was dropped, ok is false.
+// Nodes returns the meta shard's information about a node: its path, and the maximum time a session may wait for one
+// of its semaphores, 0 for no limit. If the node was dropped, ok is false.
 type Nodes func(shard.NodeID) (path string, longestWait time.Duration, ok bool)
 
 // sweep is the progress of the walks through a shard's objects, one walk per object type.
@@ -56,8 +56,8 @@ func (w *walk) turn(l *List, step func(at shard.Cursor) (next shard.Cursor, look
 	}
 }
 
-// AddObjects adds the issues with objects in a shard that the host leads. who names a session's client. For a shard
-// that the host does not lead, the caller uses Forget instead.
+// AddObjects adds the issues with objects in a shard the host leads. who names a session's client. For a shard the
+// host does not lead, the caller uses Forget instead.
 func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.SessionID) string) {
 	s := l.book.sweeps[r.ID]
 	if s == nil {
@@ -110,7 +110,7 @@ func (l *List) addWait(id uint64, waits func() (why string, left time.Duration))
 	}
 }
 
-// Forget drops the walks through a shard that the host does not lead. If the host later leads the shard again, no old
+// Forget drops the walks through a shard the host does not lead. If the host later leads the shard again, no old
 // issue reappears.
 func (l *List) Forget(r *replica.Replica) { delete(l.book.sweeps, r.ID) }
 
@@ -182,7 +182,7 @@ func (o *objects) rollout(v *rollout.Status, to []kind.Issue) []kind.Issue {
 	return to
 }
 
-// awaited names the person or program that a rollout waits for.
+// awaited names the person or program a rollout waits for.
 func awaited(re *rollout.Reason) string {
 	switch re.Code {
 	case rolloutkind.ReasonHalted, rolloutkind.ReasonPaused:
@@ -292,13 +292,13 @@ func shards(ids ...uint64) (texts []string) {
 const (
 	// nearQuota is the used share above which a quota is an issue.
 	nearQuota = 0.8
-	// maxNodes is the maximum number of a shard's fullest nodes that a list shows.
+	// maxNodes is the maximum number of a shard's fullest nodes a list shows.
 	maxNodes = 20
 )
 
-// AddQuotas adds the almost exhausted quotas of a shard that the host leads, and of the shard's fullest nodes. It
-// also adds an issue if the quotas in this host's settings (given) differ from the quotas in effect: a shard uses its
-// leader's settings, so the quotas would change with the leader.
+// AddQuotas adds the almost exhausted quotas of a shard the host leads, and of the shard's fullest nodes. AddQuotas
+// also adds an issue if the quotas in the local host's settings (given) differ from the quotas in effect: a shard
+// uses its leader's settings, so the quotas would change with the leader.
 func (l *List) AddQuotas(host string, r *replica.Replica, given shard.Limits, nodes Nodes) {
 	u := r.Machine.Usage(0)
 	near := func(about kind.About, u shard.Usage) {

@@ -23,14 +23,14 @@ type Own struct {
 	// Live is the memory in use, and High the mark above which changes are rejected. High is 0 if memory use is
 	// unknown.
 	Live, High uint64
-	// CommitP99 is the 99th percentile of commit times for recent batches. Requests is the number of requests that
-	// the host answered during the measurement.
+	// CommitP99 is the 99th percentile of commit times for recent batches. Requests is the number of requests the
+	// host answered during the measurement.
 	CommitP99 time.Duration
 	Requests  uint64
 	Stalls    uint64 // stalls too long to vouch for clients, since host start
 	Refused   uint64 // connections refused or lost, since host start
 	Slow      int    // watches that read more slowly than changes arrive
-	// Open is the number of open connections; each uses a file descriptor. Files is the process's file descriptor
+	// Open is the number of open connections; every uses a file descriptor. Files is the process's file descriptor
 	// limit, 0 if unknown.
 	Open, Files  uint64
 	Certificates []Certificate
@@ -43,7 +43,7 @@ type Certificate struct {
 	End time.Time
 }
 
-// Behind is the number of entries in a shard's log that this host has stored but not yet applied.
+// Behind is the number of entries in a shard's log the host has stored but not yet applied.
 type Behind struct{ Shard, Entries uint64 }
 
 const (
@@ -55,7 +55,7 @@ const (
 	// above which the limit is an issue.
 	fewFiles  = 8192
 	manyFiles = 0.8
-	// manyEntries is a lag that a host does not reach in normal operation.
+	// manyEntries is a lag a host does not reach in normal operation.
 	manyEntries = 10_000
 	// soonOver is how long before its expiry a certificate becomes an issue.
 	soonOver = 14 * 24 * time.Hour

@@ -51,7 +51,7 @@ func (rs *RemoteSessions) Shown(id shard.SessionID, now time.Time) protocol.Sess
 }
 
 // Learn asks the home shards of named sessions that were not asked recently, and reports whether any new session was
-// described. Sessions that no list has named recently are dropped.
+// described. Sessions no list has named recently are dropped.
 func (rs *RemoteSessions) Learn(now time.Time,
 	ask func([]shard.SessionID, func(map[shard.SessionID]protocol.Session))) (news bool) {
 	var ids []shard.SessionID

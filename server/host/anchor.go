@@ -11,11 +11,11 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// anchorEvery is the interval at which a host with a growing log records its own log progress and that of other
+// anchorEvery is the interval at which a host with a growing log records its own log progress and that of remote
 // hosts. A host without new log entries writes nothing, and is not woken.
 const anchorEvery = 2 * time.Second
 
-// logSynced is called with the duration of each log sync.
+// logSynced is called with the duration of every log sync.
 func (h *Host) logSynced(took time.Duration) {
 	h.logSyncs.Observe(int64(took))
 	h.syncTime.Note(took)
@@ -48,7 +48,8 @@ func (h *Host) keepAnchored() {
 	}
 }
 
-// noteProgress records this host's log progress, the known progress of other hosts, and the data's feature level.
+// noteProgress records the local host's log progress, the known progress of remote hosts, and the data's feature
+// level.
 func (h *Host) noteProgress(stopped bool) error {
 	confirmed := make(map[hosts.Incarnation][]rafttransport.Position)
 	for _, c := range h.raft.Confirmed() {
@@ -73,7 +74,7 @@ func (h *Host) confirmed() (list []raftlog.Confirmed) {
 	return list
 }
 
-// logDamaged is called when the running log finds the directory changed from outside.
+// logDamaged is called if the running log detects that the directory was changed from outside.
 func (h *Host) logDamaged(err error) {
 	if errors.Is(err, raftlog.ErrSetBack) {
 		err = fmt.Errorf("%w. %s", err, replaceAdvice("HOST:PORT", h.identity.HostName))

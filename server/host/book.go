@@ -10,14 +10,15 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// addressBook contains the addresses of other hosts, as far as this host knows. The records contain a host's address
-// at its last boot. If the settings list a different address, the listed address is used until this host has met the
-// process from the recorded boot. So hosts find each other through their lists even after all of them have moved.
+// addressBook contains the addresses of remote hosts, as far as the local host knows. The records contain a host's
+// address at its last boot. If the settings list a different address, the listed address is used until the local host
+// has met the process from the recorded boot. So hosts find each other through their lists even after all of them
+// have moved.
 type addressBook struct {
 	mu      sync.Mutex                        // guards the fields below
 	written []identity.Known                  // from the records, or from the saved copy of the records
-	heard   []identity.Known                  // hosts that joined later than all hosts in written; reported by other hosts
-	met     map[hosts.Incarnation]hosts.Start // met by this process
+	heard   []identity.Known                  // hosts that joined later than all hosts in written; reported by remote hosts
+	met     map[hosts.Incarnation]hosts.Start // met by the process
 }
 
 // knownBy fills the book with the hosts saved by an earlier process.

@@ -68,7 +68,7 @@ func (h *Host) checkRaftCertificates() error {
 	return aboutSetting("raft-tls-cert", err)
 }
 
-// warnReadable warns about secret files that every user on the machine can read or change.
+// warnReadable warns about secret files every user on the machine can read or change.
 func (h *Host) warnReadable() {
 	s := &h.settings
 	for _, f := range []struct{ setting, path string }{
@@ -160,7 +160,7 @@ func (h *Host) listenRaft() (err error) {
 	return aboutSetting("raft-listen", err)
 }
 
-// advertised returns the addresses for clients and other hosts. A port that the system has chosen is known only now.
+// advertised returns the addresses for clients and remote hosts. A port the system has chosen is known only now.
 func (h *Host) advertised() (client, admin string) {
 	s := &h.settings
 	listens := cmp.Or(h.addresses.TLS, h.addresses.Client)

@@ -17,8 +17,8 @@
 // security settings for connections between hosts.
 //
 // Start returns when the host participates in its cluster, WaitReady when the host serves. Stop hands over the shards
-// that the host leads and lets clients move away; Close does not. A stopped host is started again by a new Start with
-// its directory.
+// the host leads and lets clients move away; Close does not. A stopped host is started again by a new Start with its
+// directory.
 //
 // Notes for embedding programs:
 //

@@ -25,9 +25,9 @@ const (
 	otherDeploymentHint = "were all hosts given the same list of hosts, --cluster-name and --shards?"
 )
 
-// engineDetails appear in lines that the engine logs as warnings or errors although operators need not act. The
-// settings check covers some of the lines; the line about an unreachable host replaces details; a worker on a busy
-// machine may see several clock ticks at once; and elections have few ticks because ticks are long.
+// engineDetails appear in lines the engine logs as warnings or errors although operators need not act. The settings
+// check covers some of the lines; the line about an unreachable host replaces details; a worker on a busy machine may
+// see several clock ticks at once; and elections have few ticks because ticks are long.
 var engineDetails = []string{
 	"mutual TLS disabled", "failed to get a connection to", "send batch failed", "connect and process failed",
 	"LocalTick msgs in one batch", "ElectionRTT is not a magnitude larger",
@@ -96,7 +96,7 @@ func repeatKey(r *slog.Record, reason string) string {
 	return subject + "\x00" + reason
 }
 
-// repeats maps each line's key to the time when the line was last written.
+// repeats maps every line's key to the time when the line was last written.
 type repeats struct {
 	mu   sync.Mutex
 	last map[string]time.Time

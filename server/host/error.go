@@ -17,7 +17,7 @@ type Kind int
 const (
 	// KindSettings: the settings, or files named by the settings, are wrong.
 	KindSettings Kind = iota + 1
-	// KindData: the data directory cannot be used, because it is in use, damaged, or belongs to another host.
+	// KindData: the data directory cannot be used, because it is in use, damaged, or belongs to a remote host.
 	KindData
 	// KindAddress: the host cannot listen on an address. The address may be free later.
 	KindAddress

@@ -39,8 +39,8 @@ type Options struct {
 	// Start completes and checks them. LogLevel and LogFormat are for the code that creates the logger, and have no
 	// effect here.
 	Settings settings.Settings
-	// Version is the program version that the host reports to other hosts and clients: printable ASCII without
-	// spaces, at most 64 bytes. Empty means "devel".
+	// Version is the program version the host reports to remote hosts and clients: printable ASCII without spaces, at
+	// most 64 bytes. Empty means "devel".
 	Version string
 	// Log receives log records. Its handler must not block: see LogWriter. nil disables logging.
 	Log *slog.Logger
@@ -73,18 +73,18 @@ type Host struct {
 	stats         transport.Stats
 	listeners     []transport.Listener
 	addresses     Addresses
-	raftListener  net.Listener // nil: no listener for other hosts
+	raftListener  net.Listener // nil: no listener for remote hosts
 	disk          *diskguard.Guard
 	memory        *memguard.Guard
 	start         hosts.Start
-	seen          *identity.Peers                         // other hosts' progress and starts
+	seen          *identity.Peers                         // remote hosts' progress and starts
 	known         atomic.Pointer[[]identity.Known]        // the cluster's hosts, empty before the bootstrap
 	book          addressBook                             // the source for known
 	learning      learning                                // looks up hosts missing from book
-	bootstrapping atomic.Pointer[bootstrap.Runner]        // nil: no bootstrap with other hosts
+	bootstrapping atomic.Pointer[bootstrap.Runner]        // nil: no bootstrap with remote hosts
 	joining       atomic.Pointer[join.Runner]             // nil: the host does not join a cluster
-	joinServer    atomic.Pointer[join.Server]             // nil: other hosts cannot join through this host yet
-	peers         atomic.Pointer[rafttransport.Transport] // nil: no connections to other hosts
+	joinServer    atomic.Pointer[join.Server]             // nil: remote hosts cannot join through the local host yet
+	peers         atomic.Pointer[rafttransport.Transport] // nil: no connections to remote hosts
 	identity      identity.Identity
 	logSyncs      *metrics.Histogram
 	syncTime      pipeline.Shortest
@@ -110,9 +110,10 @@ type Host struct {
 	done    chan struct{}  // closed when the host cannot continue
 }
 
-// Start starts a host. It returns when the host participates in its cluster, which may be before the host is ready.
-// If the host bootstraps with other hosts, Start returns when the host begins to look for the hosts in its list. On
-// failure, Start returns an *Error and leaves nothing behind except a directory, which the next Start accepts.
+// Start starts a host. Start returns when the host participates in its cluster, which may be before the host is
+// ready. If the host bootstraps with remote hosts, Start returns when the host begins to look for the hosts in its
+// list. On failure, Start returns an *Error and leaves nothing behind except a directory, which the next Start
+// accepts.
 func Start(o Options) (_ *Host, err error) {
 	h := &Host{
 		options: o, log: o.Log, began: time.Now(), done: make(chan struct{}), logGrew: make(chan struct{}, 1),
@@ -192,7 +193,7 @@ func (h *Host) Opened(c transport.Conn) transport.Events {
 	return core.Opened(c)
 }
 
-// NoteAct records in the cluster's audit log what a caller did through a gateway on this host, and why.
+// NoteAct records in the cluster's audit log what a caller did through a gateway on the host, and why.
 func (h *Host) NoteAct(ctx context.Context, a audit.Note) error {
 	core := h.core.Load()
 	if core == nil {
@@ -202,7 +203,7 @@ func (h *Host) NoteAct(ctx context.Context, a audit.Note) error {
 }
 
 // ReportLoad records the host's recent load, for clients that ask. No client can ask before the host has started, so
-// an earlier report is discarded. If an embedding program never calls ReportLoad, the host answers that its load is
+// an earlier report is discarded. If an embedding program never calls ReportLoad, the host answers its load is
 // unknown.
 func (h *Host) ReportLoad(l server.Load) {
 	if core := h.core.Load(); core != nil {
@@ -278,7 +279,7 @@ func (h *Host) coreConfig() server.Config {
 }
 
 // Identity returns the data directory's identity: the cluster id, the number of shards, and the host's own id. A host
-// that bootstraps with other hosts has no cluster and no id before the bootstrap.
+// that bootstraps with remote hosts has no cluster and no id before the bootstrap.
 func (h *Host) Identity() identity.Identity {
 	if h.directory == nil {
 		return identity.Identity{}
@@ -291,11 +292,11 @@ func (h *Host) Identity() identity.Identity {
 type Addresses struct {
 	// Client is for clients without TLS, TLS for clients with TLS.
 	Client, TLS string
-	// Raft is for other hosts. A single host does not listen for other hosts.
+	// Raft is for remote hosts. A single host does not listen for remote hosts.
 	Raft string
 	// Admin is for health, metrics and status over HTTP.
 	Admin string
-	// ClientAdvertise and AdminAdvertise are the addresses given to clients and other hosts.
+	// ClientAdvertise and AdminAdvertise are the addresses given to clients and remote hosts.
 	ClientAdvertise, AdminAdvertise string
 }
 

@@ -21,7 +21,7 @@ var ErrNotBootstrapped = errors.New("no cluster is begun by itself in an empty d
 // ErrExists is returned by Init if the directory belongs to a host in a cluster.
 var ErrExists = errors.New("the data directory belongs to a host of a cluster")
 
-// identify ensures that the directory belongs to this host, monitors the disk and memory, and records a new start in
+// identify ensures that the directory belongs to the host, monitors the disk and memory, and records a new start in
 // the directory.
 func (h *Host) identify() (err error) {
 	if err = loadOrMake(h.directory, &h.settings, h.options.Version); err != nil {

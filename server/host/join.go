@@ -50,7 +50,7 @@ func (h *Host) authorities() ([]join.Authority, error) {
 	return join.Authorities(text), aboutSetting("raft-tls-ca", err)
 }
 
-// newcomer returns this host as a Newcomer that asks to join.
+// newcomer returns the host as a Newcomer that asks to join.
 func (h *Host) newcomer() join.Newcomer {
 	s := &h.settings
 	return join.Newcomer{
@@ -92,7 +92,7 @@ func (h *Host) join(joining *join.Runner) error {
 	return nil
 }
 
-// openJoinServer lets other hosts join through this host.
+// openJoinServer lets remote hosts join through the local host.
 func (h *Host) openJoinServer(core *server.Host) {
 	h.joinServer.Store(join.NewServer(join.Config{
 		Self: h.identity.HostID, Bootstrap: h.identity.Bootstrap, Generation: h.identity.Generation,

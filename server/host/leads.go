@@ -11,8 +11,8 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// leadsPrefix is the prefix of requests by which a host announces the shards that it leads. A build without
-// announcements answers with an error that has no effect on either host.
+// leadsPrefix is the prefix of requests by which a host announces the shards it leads. A build without announcements
+// answers with an error that has no effect on either host.
 const leadsPrefix = `{"leads":`
 
 // leadsRequest is a request with leadsPrefix.
@@ -27,7 +27,7 @@ var errNoPeer = errors.New("only the hosts of a cluster announce which shards th
 
 func isLeads(request []byte) bool { return strings.HasPrefix(string(request), leadsPrefix) }
 
-// announceLed announces the shards that this host leads to all hosts.
+// announceLed announces the shards the host leads to all hosts.
 func (h *Host) announceLed() {
 	if peers := h.peers.Load(); peers != nil {
 		for _, to := range peers.Hosts() {
@@ -36,7 +36,7 @@ func (h *Host) announceLed() {
 	}
 }
 
-// announceLedTo announces the shards that this host leads to one host. After a failure, the announcement is repeated
+// announceLedTo announces the shards the local host leads to one host. After a failure, the announcement is repeated
 // with the next leadership change and with the next connection to the host.
 func (h *Host) announceLedTo(to shard.HostID) {
 	core, peers := h.core.Load(), h.peers.Load()
@@ -59,7 +59,7 @@ func (h *Host) announceLedTo(to shard.HostID) {
 	}()
 }
 
-// answerLed records the shards that another host leads.
+// answerLed records the shards a remote host leads.
 func (h *Host) answerLed(peer *rafttransport.Peer, request []byte) ([]byte, error) {
 	core := h.core.Load()
 	switch {

@@ -22,11 +22,11 @@ const (
 
 var errNotNamed = errors.New("only the hosts of a cluster hear of one another")
 
-// learning is the state for asking other hosts about hosts missing from the local records. A host that had no meta
+// learning is the state for asking remote hosts about hosts missing from the local records. A host that had no meta
 // shard replica for a while may have missed that a host joined. If the new host leads the meta shard, only the new
 // host can fill the next replica here.
 type learning struct {
-	mu    sync.Mutex // held while other hosts are asked; guards the next field
+	mu    sync.Mutex // held while remote hosts are asked; guards the next field
 	asked time.Time
 }
 
@@ -59,7 +59,7 @@ func (h *Host) learn(id shard.HostID) {
 	}
 }
 
-// askBook returns another host's book, or nothing if that host does not answer.
+// askBook returns a remote host's book, or nothing if that host does not answer.
 func askBook(ctx context.Context, peers *rafttransport.Transport, of shard.HostID) (book []identity.Known) {
 	answer, err := peers.Call(ctx, of, []byte(bookRequest))
 	if err != nil || json.Unmarshal(answer, &book) != nil {
@@ -76,7 +76,7 @@ func (h *Host) answerBook(peer *rafttransport.Peer) ([]byte, error) {
 	return json.Marshal(*h.known.Load())
 }
 
-// hear records hosts from another host's book that joined later than all hosts in the local records. It reports
+// hear records hosts from a remote host's book that joined later than all hosts in the local records. hear reports
 // whether the host with the id is now known.
 func (h *Host) hear(book []identity.Known, id shard.HostID) bool {
 	h.book.mu.Lock()
@@ -113,7 +113,7 @@ func (b *addressBook) latest() (id shard.HostID) {
 // all returns every host in the book. The lock is held.
 func (b *addressBook) all() []identity.Known { return slices.Concat(b.written, b.heard) }
 
-// write replaces the local records. A replica that is being filled begins with old records, so write keeps all newer
+// write replaces the local records. A replica being filled begins with old records, so write keeps all newer
 // knowledge: a later start and its address, an expulsion, and hosts that have joined since then. A newly joined host
 // may be the leader that fills the replica. The lock is held.
 func (b *addressBook) write(book []identity.Known) {

@@ -115,7 +115,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 // supports one such gateway.
 func (h *Host) AddMetrics(write func(w io.Writer)) { h.doors.Store(&write) }
 
-// certificateSeries is the expiry time of the certificate shown to clients or to other hosts.
+// certificateSeries is the expiry time of the certificate shown to clients or to remote hosts.
 const certificateSeries = "signalbox_certificate_expiration_timestamp_seconds"
 
 func writeCertificate(w io.Writer, listener string, end time.Time) {

@@ -23,14 +23,14 @@ import (
 )
 
 const (
-	// askWithin is how long a starting host waits for other hosts to refuse the start.
+	// askWithin is how long a starting host waits for remote hosts to refuse the start.
 	askWithin = time.Second
 	// startRequest is a starting host's request. The answer is irrelevant: the handshake refuses a host that must not
 	// start.
 	startRequest = `{"start":{}}`
 )
 
-// openPeers opens the connections between hosts, if the host listens for other hosts. A host in a cluster with
+// openPeers opens the connections between hosts, if the host listens for remote hosts. A host in a cluster with
 // several hosts must listen.
 func (h *Host) openPeers() (err error) {
 	s := &h.settings
@@ -72,7 +72,7 @@ func (h *Host) openPeers() (err error) {
 	return nil
 }
 
-// asPeer returns the host's identity for other hosts. A host has no id before its bootstrap.
+// asPeer returns the host's identity for remote hosts. A host has no id before its bootstrap.
 func (h *Host) asPeer() rafttransport.Identity {
 	peer := rafttransport.Identity{
 		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, Start: h.start,
@@ -94,7 +94,7 @@ func initialMembers(id *identity.Identity) map[shard.HostID]hosts.Incarnation {
 }
 
 // belong waits until the host is in a cluster: bootstrapped with the hosts in its list, or joined to a cluster. From
-// then on, other hosts know this host by its id.
+// then on, remote hosts know the local host by its id.
 func (h *Host) belong() error {
 	if joining := h.joining.Load(); joining != nil {
 		if err := h.join(joining); err != nil {
@@ -134,7 +134,7 @@ func (h *Host) callUnnamed(ctx context.Context, address string, request func(pee
 	})
 }
 
-// answer answers other hosts' calls.
+// answer answers remote hosts' calls.
 func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []byte) ([]byte, error) {
 	bootstrapping, joinServer := h.bootstrapping.Load(), h.joinServer.Load()
 	switch {
@@ -209,21 +209,22 @@ func refused(code rafttransport.Code, format string, args ...any) *rafttransport
 	return &rafttransport.Refused{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// replaceAdvice says which command to run on the machine of a host that has lost confirmed entries. address is
-// another host's address.
+// replaceAdvice says which command to run on the machine of a host that has lost confirmed entries. address is a
+// remote host's address.
 func replaceAdvice(address, name string) string {
 	return fmt.Sprintf("Put the directory back as it was last, or empty it and join as a new host: signalbox serve "+
 		"--join %s --name %s --replace %s, with its other settings and without --initial-hosts", address, name, name)
 }
 
-// turnedAway is called if another host refuses this host. A host that must never participate again cannot continue.
+// turnedAway is called if a remote host refuses the local host. A host that must never participate again cannot
+// continue.
 func (h *Host) turnedAway(r *rafttransport.Refused) {
 	if isFinal(r) {
 		h.halt(r)
 	}
 }
 
-// isFinal reports whether a refusal is about this host itself. A refusal caused by a wrong peer address is not final.
+// isFinal reports whether a refusal is about the host itself. A refusal caused by a wrong peer address is not final.
 func isFinal(r *rafttransport.Refused) bool {
 	switch r.Code {
 	case rafttransport.CodeOtherIncarnation, rafttransport.CodeOlderCopy, rafttransport.CodeExpelled,
@@ -233,8 +234,8 @@ func isFinal(r *rafttransport.Refused) bool {
 	return false
 }
 
-// askPeers asks the other hosts for a reason why this host must not start. Hosts that do not answer in time are
-// ignored: they may need this host to become ready.
+// askPeers asks the other hosts for a reason why the local host must not start. Hosts that do not answer in time are
+// ignored: they may need the local host to become ready.
 func (h *Host) askPeers() error {
 	peers := h.peers.Load()
 	if peers == nil {
@@ -264,14 +265,15 @@ func (h *Host) askPeers() error {
 	}
 }
 
-// rejoin asks the other hosts whether they refuse this host, which was stalled: they may have replaced it meanwhile.
+// rejoin asks the other hosts whether they refuse the local host, which was stalled: they may have replaced it
+// meanwhile.
 func (h *Host) rejoin() {
 	if err := h.askPeers(); err != nil {
 		h.halt(err)
 	}
 }
 
-// differInSecret records and logs once that, of this host and another, only one has a cluster secret.
+// differInSecret records and logs once that, of the host and another, only one has a cluster secret.
 func (h *Host) differInSecret(other rafttransport.Host) {
 	text := fmt.Sprintf("the host at %s has a secret of the cluster, and this host has none, so neither hears the "+
 		"other: start this host with the --raft-secret-file of the others, or put the secret back into %s",
@@ -296,7 +298,7 @@ func (h *Host) readiness(core *server.Host) replica.Readiness {
 	return is
 }
 
-// raftCertificateExpires returns the expiry time of the certificate for other hosts, zero if the host has no
+// raftCertificateExpires returns the expiry time of the certificate for remote hosts, zero if the host has no
 // certificate.
 func (h *Host) raftCertificateExpires() time.Time {
 	if peers := h.peers.Load(); peers != nil {
@@ -305,7 +307,7 @@ func (h *Host) raftCertificateExpires() time.Time {
 	return time.Time{}
 }
 
-// closePeers ends all connections to other hosts.
+// closePeers ends all connections to remote hosts.
 func (h *Host) closePeers() {
 	peers := h.peers.Load()
 	if peers == nil && h.raftListener != nil {
@@ -331,7 +333,7 @@ func (r raftReplicas) Last(id uint64) (term, index uint64) {
 	return at.Term, at.Index
 }
 
-// calls returns the calls to other hosts, nil if the host has no connections to other hosts.
+// calls returns the calls to remote hosts, nil if the host has no connections to remote hosts.
 func (h *Host) calls() executor.Calls {
 	if peers := h.peers.Load(); peers != nil {
 		return peers

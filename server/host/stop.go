@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// leaveWithin is the time limit for transferring this host's leadership to other hosts.
+	// leaveWithin is the time limit for transferring the local host's leadership to remote hosts.
 	leaveWithin = 3 * time.Second
 	// drainWithin is the time limit for clients to leave after they were asked to.
 	drainWithin = time.Second
@@ -19,9 +19,9 @@ const (
 var ErrStopTimeout = errors.New("the host did not come to its end in time and was cut off; " +
 	"nothing that it confirmed is lost")
 
-// Stop hands over the shards that the host leads, sends its clients to other hosts, waits briefly for them to leave,
-// and closes the host; usually within about four seconds. If the context ends first, Stop returns ErrStopTimeout and
-// the shutdown continues.
+// Stop hands over the shards the host leads, sends its clients to remote hosts, waits briefly for them to leave, and
+// closes the host; usually within about four seconds. If the context ends first, Stop returns ErrStopTimeout and the
+// shutdown continues.
 func (h *Host) Stop(ctx context.Context) error {
 	h.stopping.Store(true)
 	done := make(chan struct{})
@@ -50,7 +50,7 @@ func (h *Host) drain() {
 	}
 }
 
-// Close stops the host immediately, in the reverse order of Start: connections break, and other hosts detect the
+// Close stops the host immediately, in the reverse order of Start: connections break, and remote hosts detect the
 // absence. Nothing confirmed is lost. Close returns when all components have stopped; a second call does nothing.
 func (h *Host) Close() {
 	h.stopping.Store(true)

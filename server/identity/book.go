@@ -9,10 +9,10 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// BookName is the file name of the record with other hosts' addresses.
+// BookName is the file name of the record with remote hosts' addresses.
 const BookName = "hosts.json"
 
-// Known is what a host knows about another host before it reads the log: the host must find a quorum to read newer
+// Known is what a host knows about a remote host before it reads the log: the host must find a quorum to read newer
 // entries.
 type Known struct {
 	InitialMember

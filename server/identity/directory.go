@@ -30,7 +30,7 @@ var (
 	ErrNewer = errors.New("the data directory is of a newer version")
 	// ErrEarlier: the directory was written by an earlier version.
 	ErrEarlier = errors.New("the data directory is of an earlier build")
-	// ErrMismatch: the directory belongs to another host, to another cluster, or to a cluster with different
+	// ErrMismatch: the directory belongs to a remote host, to another cluster, or to a cluster with different
 	// bootstrap facts.
 	ErrMismatch = errors.New("the data directory does not fit the settings")
 	// ErrLogLost: the host's log is missing.
@@ -39,7 +39,7 @@ var (
 	ErrNone = errors.New("the data directory has no identity")
 )
 
-// Directory is a data directory claimed by this process. Methods are safe for concurrent use.
+// Directory is a data directory claimed by the process. Methods are safe for concurrent use.
 type Directory struct {
 	path string
 	lock *lock
@@ -64,7 +64,7 @@ type Expected struct {
 	Version string
 }
 
-// Claim creates the directory if it is missing, and locks other processes out until Release, or until this process
+// Claim creates the directory if it is missing, and locks other processes out until Release, or until the process
 // ends.
 func Claim(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
@@ -154,7 +154,7 @@ func (d *Directory) Begin() (start hosts.Start, err error) {
 	return start, err
 }
 
-// Promise records that this host, which is in no cluster, will be bootstrapped with the given decider or not at all.
+// Promise records that the host, which is in no cluster, will be bootstrapped with the given decider or not at all.
 func (d *Directory) Promise(decider hosts.Incarnation) error {
 	return d.change(func(id *Identity) error {
 		id.Promise = decider
@@ -179,8 +179,8 @@ func (d *Directory) Bootstrap(bootstrap Bootstrap) error {
 	return d.bootstrap(bootstrap, Generation{}, false)
 }
 
-// BootstrapAlone creates a cluster from this host, which is in no cluster. A promise to other hosts does not bind the
-// host, because BootstrapAlone draws a new incarnation first.
+// BootstrapAlone creates a cluster from the local host, which is in no cluster. A promise to remote hosts does not
+// bind the host, because BootstrapAlone draws a new incarnation first.
 func (d *Directory) BootstrapAlone(cluster string, shards int, raft string, closed bool) error {
 	if d.Identity().Promise != (hosts.Incarnation{}) {
 		if err := d.Redraw(); err != nil {

@@ -19,8 +19,8 @@
 // modified.
 //
 // A host that has lost its confirmations must not return as if nothing had happened, because it would vote again in
-// terms in which it has already voted. A new directory has a new incarnation, unknown to other hosts. A lost log is
-// detected after Started was recorded. The anchor detects a copy, and a log that ends too early. Other hosts detect
+// terms in which it has already voted. A new directory has a new incarnation, unknown to remote hosts. A lost log is
+// detected after Started was recorded. The anchor detects a copy, and a log that ends too early. Remote hosts detect
 // an older copy, because Peers remembers a host's newest start and confirmations. DESIGN.md describes the rules, what
 // can be detected, and what cannot.
 package identity

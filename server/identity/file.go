@@ -10,9 +10,9 @@ import (
 const (
 	// FileName is the file name of the identity in the data directory.
 	FileName = "identity.json"
-	// PeersName is the file name of the record of other hosts' starts.
+	// PeersName is the file name of the record of remote hosts' starts.
 	PeersName = "peers.json"
-	// SecretName is the file name of the cluster secret that the host received at its join.
+	// SecretName is the file name of the cluster secret the host received at its join.
 	SecretName = "raft-secret"
 	// LogName is the name of the log directory in the data directory.
 	LogName = "raft"

@@ -22,12 +22,12 @@ type InitialMember struct {
 	ID          shard.HostID      `json:"id"`
 	Name        string            `json:"name"`
 	Incarnation hosts.Incarnation `json:"incarnation"`
-	// Raft is the initial member's address for other hosts at the bootstrap, empty if it had none.
+	// Raft is the initial member's address for remote hosts at the bootstrap, empty if it had none.
 	Raft string `json:"raft,omitempty"`
 }
 
-// Generation distinguishes a restored or recovered cluster from its origin. It is zero for a cluster that was never
-// restored. The first four bytes are the generation number, and the remaining bytes are random.
+// Generation distinguishes a restored or recovered cluster from its origin. Generation is zero for a cluster that was
+// never restored. The first four bytes are the generation number, and the remaining bytes are random.
 type Generation [16]byte
 
 // NewGeneration draws a generation with a number.
@@ -37,7 +37,7 @@ func NewGeneration(number uint32) (g Generation) {
 	return g
 }
 
-// Number increases by one with each cluster created from an earlier cluster.
+// Number increases by one with every cluster created from an earlier cluster.
 func (g Generation) Number() uint32 { return binary.BigEndian.Uint32(g[:]) }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -77,7 +77,7 @@ func NewBootstrap(name string, shards int, initialMembers []InitialMember) Boots
 	return Bootstrap{Cluster: id, ClusterName: name, Shards: shards, InitialMembers: initialMembers}
 }
 
-// ClusterName returns the cluster name that a cluster id contains.
+// ClusterName returns the cluster name a cluster id contains.
 func ClusterName(id string) string { return id[:max(0, len(id)-len("-")-2*clusterIDBytes)] }
 
 // clusterIDBytes is the length of the id part after the name, before conversion to text. With a 32-byte name the id
@@ -114,7 +114,7 @@ func (b *Bootstrap) Check() error {
 // Identity is a data directory's identity.
 type Identity struct {
 	HostName string `json:"host_name"`
-	// Incarnation identifies the directory. It is drawn when the directory is created.
+	// Incarnation identifies the directory. Incarnation is drawn when the directory is created.
 	Incarnation hosts.Incarnation `json:"incarnation"`
 	// Starts counts the starts with the directory.
 	Starts uint64 `json:"starts"`
@@ -124,9 +124,9 @@ type Identity struct {
 	Bootstrap
 	// Generation is the cluster's generation.
 	Generation Generation `json:"generation"`
-	// Hosts are the hosts in the cluster when this host joined, including this host; nil for an initial member.
+	// Hosts are the cluster's hosts when the local host joined, including the local host; nil for an initial member.
 	Hosts []InitialMember `json:"hosts,omitempty"`
-	// Promise is the incarnation of a bootstrap decider: this host has promised to bootstrap with no other decider.
+	// Promise is the incarnation of a bootstrap decider: the host has promised to bootstrap with no other decider.
 	// Zero means no promise.
 	Promise hosts.Incarnation `json:"promise"`
 
@@ -143,7 +143,8 @@ func (i *Identity) Bootstrapped() bool { return i.HostID != 0 }
 // Joined reports whether the host joined an existing cluster.
 func (i *Identity) Joined() bool { return len(i.Hosts) > 0 }
 
-// Deployment returns the number by which hosts in one cluster recognise each other's messages. It is never zero.
+// Deployment returns the number by which hosts in one cluster recognise each other's messages. Deployment is never
+// zero.
 func (i *Identity) Deployment() uint64 {
 	sum := sha256.Sum256([]byte("signalbox deployment\x00" + i.Cluster))
 	return binary.LittleEndian.Uint64(sum[:]) | 1
@@ -173,7 +174,7 @@ func (i *Identity) check() error {
 	}
 	own := 0
 	for _, f := range slices.Concat(i.InitialMembers, i.Hosts) {
-		// A host that has replaced another host may have the same name.
+		// A replacement host may have the name of the replaced host.
 		same := f.ID == i.HostID
 		if same && f.Name != i.HostName || same != (f.Incarnation == i.Incarnation) {
 			return fmt.Errorf("host %d is %s, incarnation %s, and host %d of the cluster is %s, incarnation %s",

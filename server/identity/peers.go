@@ -13,9 +13,9 @@ import (
 // ErrCopy: a host runs with an older copy of its data directory.
 var ErrCopy = errors.New("its data directory is an older copy")
 
-// Peers remembers, for each incarnation of other hosts, the newest start seen and how far the host has confirmed its
-// shards' logs. Both survive a power failure. A host that reports less runs with an older copy of its directory, and
-// has lost its later confirmations. Methods are safe for concurrent use.
+// Peers remembers, for every incarnation of remote hosts, the newest start seen and how far the host has confirmed
+// its shards' logs. Both survive a power failure. A host that reports less runs with an older copy of its directory,
+// and has lost its later confirmations. Methods are safe for concurrent use.
 type Peers struct {
 	dir string
 
@@ -29,7 +29,7 @@ type peer struct {
 	Confirmed []hosts.Position `json:"confirmed,omitempty"`
 }
 
-// OpenPeers reads the directory's record of other hosts, which is empty if the file does not exist yet.
+// OpenPeers reads the directory's record of remote hosts, which is empty if the file does not exist yet.
 func (d *Directory) OpenPeers() (*Peers, error) {
 	p := &Peers{dir: d.path, seen: make(map[hosts.Incarnation]peer)}
 	if _, err := d.recall(PeersName, &p.seen, "until the other hosts have been started again, this one does not "+
@@ -53,8 +53,8 @@ func (p *Peers) Confirmed(incarnation hosts.Incarnation) []hosts.Position {
 	return p.seen[incarnation].Confirmed
 }
 
-// See records another host's start. See returns ErrCopy if a newer start of the incarnation is known, and a different
-// error if the start could not be saved: in that case the host must not be admitted.
+// See records a remote host's start. See returns ErrCopy if a newer start of the incarnation is known, and a
+// different error if the start could not be saved: in that case the host must not be admitted.
 func (p *Peers) See(incarnation hosts.Incarnation, start hosts.Start) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// Format is the data directory version: this program reads and writes no other version. It covers all files in
-	// the directory. Formats 1 and 2 were written by development builds before release 0.1.0.
+	// Format is the data directory version: this program reads and writes no other version. Format covers all files
+	// in the directory. Formats 1 and 2 were written by development builds before release 0.1.0.
 	Format = 3
 
 	// temporarySuffix is appended to the name of a partially written record.

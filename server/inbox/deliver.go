@@ -146,7 +146,7 @@ func (t *Table) Wait() {
 // keptRound is the maximum number of openings for which a round's memory is kept.
 const keptRound = 1024
 
-// deliverRound pushes to all openings in Table.ready, and flushes each connection once.
+// deliverRound pushes to all openings in Table.ready, and flushes every connection once.
 func (t *Table) deliverRound() {
 	w := &t.worker
 	t.mu.Lock()

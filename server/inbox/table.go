@@ -22,7 +22,7 @@ type Sink interface {
 	// Pending returns the number of flushed bytes that are not sent yet. After the number has been above
 	// Config.SlowBytes and has fallen well below, the sink's owner must call Table.Drained.
 	Pending() int
-	// Acts reports whether the session may act over this connection. When the permission ends, the sink's owner must
+	// Acts reports whether the session may act over the connection. When the permission ends, the sink's owner must
 	// call Table.Forget.
 	Acts(session shard.SessionID) bool
 }
@@ -68,7 +68,7 @@ const (
 	defaultSlow  = 1 << 20
 )
 
-// Table contains the open inboxes of one shard on this host.
+// Table contains the open inboxes of one shard on the host.
 type Table struct {
 	config Config
 	opened atomic.Int64 // number of open inboxes

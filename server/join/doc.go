@@ -11,7 +11,7 @@
 //     governor gives the newcomer replicas later.
 //
 // A repeated join with the same incarnation gets the earlier answer. So if the newcomer or the leader fails at any
-// time, the newcomer asks again, or finds in its directory that the join is complete.
+// time, the newcomer asks again, or finds in its directory the join is complete.
 //
 // # Who may join
 //
@@ -20,7 +20,7 @@
 // log anyway. If hosts have neither certificates nor a secret, anyone who can reach them may join, because anyone who
 // can reach them may do everything.
 //
-// A proof is made with a key derived from the token or the secret and from random bytes that both sides draw for the
+// A proof is made with a key derived from the token or the secret and from random bytes both sides draw for the
 // connection; the proof covers all of the newcomer's statements. The grant is sealed with a second derived key. So
 // the newcomer knows that the grant comes from a host with the token, and the grant can contain the cluster secret. A
 // token is valid for a single incarnation.

@@ -30,14 +30,14 @@ type Ask struct {
 	Replace string `json:"replace,omitempty"`
 }
 
-// Grant contains everything that a newly joined host needs to participate.
+// Grant contains everything a newly joined host needs to participate.
 type Grant struct {
 	Host       shard.HostID        `json:"host"`
 	Bootstrap  identity.Bootstrap  `json:"bootstrap"`
 	Generation identity.Generation `json:"generation"`
 	// Hosts are the hosts in the cluster, including the new host, by id.
 	Hosts []identity.InitialMember `json:"hosts"`
-	// Secret is the cluster secret. It is set only in a grant that is sealed for a join token's holder.
+	// Secret is the cluster secret. Secret is set only in a grant that is sealed for a join token's holder.
 	Secret []byte `json:"secret,omitempty"`
 }
 
@@ -50,7 +50,7 @@ type request struct {
 	SecretProof []byte `json:"secret_proof,omitempty"`
 }
 
-// IsRequest reports whether another host's request asks to join.
+// IsRequest reports whether a remote host's request asks to join.
 func IsRequest(payload []byte) bool { return bytes.HasPrefix(payload, []byte(`{"join":`)) }
 
 // answer has exactly one field set.
@@ -68,7 +68,7 @@ type answer struct {
 func later(format string, args ...any) answer   { return answer{Later: fmt.Sprintf(format, args...)} }
 func refused(format string, args ...any) answer { return answer{Refusal: fmt.Sprintf(format, args...)} }
 
-// decode decodes another host's message.
+// decode decodes a remote host's message.
 func decode(text []byte, into any) error {
 	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("no message: %w", err)

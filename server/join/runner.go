@@ -41,7 +41,7 @@ type Newcomer struct {
 	Secret []byte
 	Record Record
 	Call   peerrpc.CallUnnamed
-	// Waits is called with the reason if the host was not admitted at the first try. It may be nil.
+	// Waits is called with the reason if the host was not admitted at the first try. Waits may be nil.
 	Waits func(why string)
 }
 

@@ -18,13 +18,13 @@ import (
 
 // Cluster is a host's view of its cluster. Implementations must be safe for concurrent use.
 type Cluster interface {
-	// Leader returns the meta shard leader, as far as this host knows; 0 for none.
+	// Leader returns the meta shard leader, as far as the host knows; 0 for none.
 	Leader() shard.HostID
 	// Records returns the hosts, and the shard time for judging join tokens. ok is false without records.
 	Records() (records *hosts.Records, now uint64, ok bool)
 	// Hears reports whether a host has answered recently. The join server calls Hears on the leader.
 	Hears(id shard.HostID) bool
-	// Join proposes a host for membership, and returns the answer after this host has applied the command. On an
+	// Join proposes a host for membership, and returns the answer after the local host has applied the command. On an
 	// error the outcome is unknown.
 	Join(ctx context.Context, j hosts.Join) (hosts.Answer, error)
 }

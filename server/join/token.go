@@ -55,7 +55,7 @@ func NewToken(authority Authority) Token {
 // Hash is what the meta shard stores for the token. Proofs are made from the hash too.
 func (t *Token) Hash() [32]byte { return sha256.Sum256(t.secret) }
 
-// String returns the token in the form that a host receives.
+// String returns the token in the form a host receives.
 func (t *Token) String() string {
 	parts := []string{t.ID, base64.RawURLEncoding.EncodeToString(t.secret)}
 	if t.Authority != (Authority{}) {
@@ -89,8 +89,8 @@ func ParseToken(text string) (t Token, err error) {
 	return t, nil
 }
 
-// CheckAuthorities compares the authorities that a host trusts with the authority named in the token, and returns an
-// error if they differ.
+// CheckAuthorities compares the authorities a host trusts with the authority named in the token, and returns an error
+// if they differ.
 func (t *Token) CheckAuthorities(trusted []Authority) error {
 	switch {
 	case t.Authority == (Authority{}) || slices.Contains(trusted, t.Authority):

@@ -6,9 +6,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Start reports the committed creation of a session for the client at the holder. It is called in log order when the
-// creation is applied. Closed means that the client has disconnected meanwhile: the session is recorded as detached,
-// and unless its client learned the id, no client will ever attach the session.
+// Start reports the committed creation of a session for the client at the holder. Start is called in log order when
+// the creation is applied. Closed means that the client has disconnected meanwhile: the session is recorded as
+// detached, and unless its client learned the id, no client will ever attach the session.
 //
 // If the client must not have the session yet, the first call has no holder, and so detaches the session. A second call
 // attaches the session.
@@ -80,8 +80,8 @@ func (t *Table) Attach(id shard.SessionID, h *Holder, seq uint64, now time.Time)
 	return lost, Attached
 }
 
-// SetTimeout reports the committed change of a session timeout. It is called before the change is answered, and
-// counts as a sign of life from the client.
+// SetTimeout reports the committed change of a session timeout. SetTimeout is called before the change is answered,
+// and counts as a sign of life from the client.
 func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,7 +119,7 @@ func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 	return lost
 }
 
-// Withdraw detaches a session from a holder that may no longer have it. It returns false if the session was not
+// Withdraw detaches a session from a holder that may no longer have it. Withdraw returns false if the session was not
 // attached over the holder; otherwise the caller must notify the client.
 func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
 	t.mu.Lock()
@@ -183,9 +183,9 @@ type Verdict uint8
 const (
 	// Attached: the session is attached over the holder, and the client may get a positive answer.
 	Attached Verdict = 1
-	// NotLeading: this host does not lead the shard. The answer should name the leader.
+	// NotLeading: the host does not lead the shard. The answer should name the leader.
 	NotLeading Verdict = 2
-	// Restoring: this host has just begun to lead and does not know all sessions yet. The caller should retry soon.
+	// Restoring: the host has just begun to lead and does not know all sessions yet. The caller should retry soon.
 	Restoring Verdict = 3
 	// Unknown: no session with the id exists, so the session is over.
 	Unknown Verdict = 4
@@ -194,7 +194,7 @@ const (
 	// Expiring: the session timeout has passed and the session's end is proposed. The end is not certain: the caller
 	// or client should retry when the outcome is known.
 	Expiring Verdict = 6
-	// NotFresh: this host cannot vouch for anything now. The caller should make a barrier, then retry.
+	// NotFresh: the host cannot vouch for anything now. The caller should make a barrier, then retry.
 	NotFresh Verdict = 7
 	// Closed: the holder's connection has closed meanwhile. No client waits for an answer.
 	Closed Verdict = 8

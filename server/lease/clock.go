@@ -33,14 +33,14 @@ func (d *StallDetector) tick(now instant) (from instant, stalled bool) {
 	return from, stalled
 }
 
-// missed returns the time that a session gets for a stall: its full length, and a share for reading the frames that
+// missed returns the time a session gets for a stall: its full length, and a share for reading the frames that
 // arrived meanwhile.
 func missed(standstill time.Duration) time.Duration {
 	return standstill + min(standstill/catchUpShare, maxCatchUp)
 }
 
-// instant is a time on this process's monotonic clock, compact enough to store hundreds of thousands of values, and
-// to store a value atomically.
+// instant is a time on the process's monotonic clock, compact enough to store hundreds of thousands of values, and to
+// store a value atomically.
 type instant int64
 
 const (

@@ -3,7 +3,7 @@
 // The package is pure logic: no goroutines, no timers, no I/O. The server reports events with their times to a Table
 // (a session began, was attached, a connection closed), asks the table for the sessions that are Due, and proposes
 // their ends. A Holder represents one client connection; its sessions may belong to several shards, and so to several
-// tables. Freshness reports whether this host may vouch for anything at all.
+// tables. Freshness reports whether the host may vouch for anything at all.
 //
 // This package's DESIGN.md defines which messages clients may get, and the call order that the server must follow so
 // that no session ends while its client still relies on it, with the proof.

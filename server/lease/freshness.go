@@ -60,9 +60,9 @@ func (f *Freshness) Succeeded(r Round) bool {
 // Fresh reports whether the host is fresh. To vouch for a client's message, read now after the message was received.
 func (f *Freshness) Fresh(now time.Time) bool { return int64(instantOf(now)) < f.until.Load() }
 
-// Rely sets how long a barrier may be relied on: the smallest grace period that another host may give sessions. A
-// small share of the period is left unused, to allow for clock drift. A smaller period applies immediately, including
-// the current barrier; a larger period applies only to barriers that begin later. Barriers should be repeated several
+// Rely sets how long a barrier may be relied on: the smallest grace period a remote host may give sessions. A small
+// share of the period is left unused, to allow for clock drift. A smaller period applies immediately, including the
+// current barrier; a larger period applies only to barriers that begin later. Barriers should be repeated several
 // times within the period.
 func (f *Freshness) Rely(grace time.Duration) {
 	assert(grace >= 0, "a grace period is not negative")

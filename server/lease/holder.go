@@ -8,18 +8,18 @@ import (
 )
 
 // Holder represents one client connection to the lease tables. Sessions in several tables may be attached over a
-// holder. The calls that the connection's event loop makes for every burst and every ping take no lock and allocate
+// holder. The calls the connection's event loop makes for every burst and every ping take no lock and allocate
 // nothing.
 //
 // A holder loses a session if the session is due, is attached over another connection, or has ended, or if the host
 // no longer leads its shard. The client must then be notified before the host may vouch for the connection again:
-// until then the client cannot know that a pong does not cover the lost session. So every loss is a debt that the
-// table records together with the loss, and Reported settles it.
+// until then the client cannot know that a pong does not cover the lost session. So every loss is a debt the table
+// records together with the loss, and Reported settles it.
 type Holder struct {
-	// Owner is the server's connection. It is set before the holder is used.
+	// Owner is the server's connection. Owner is set before the holder is used.
 	Owner any
-	// Reader is the event loop that reads this and other connections, and may stall independently; nil if there is
-	// none. It is set before the holder is used.
+	// Reader is the event loop that reads this and other connections, and may stall independently; nil if missing.
+	// Reader is set before the holder is used.
 	Reader Reader
 
 	heard  atomic.Int64             // instant of the last burst of frames
@@ -33,8 +33,8 @@ type Holder struct {
 
 // Reader reads connections: an event loop.
 type Reader interface {
-	// Latest returns when the reader had last read everything that its connections had sent, and its total stall time
-	// by then. Safe for concurrent use.
+	// Latest returns when the reader had last read everything its connections had sent, and its total stall time by
+	// then. Safe for concurrent use.
 	Latest() (last time.Time, stood time.Duration)
 }
 
@@ -47,7 +47,7 @@ func NewHolder(now time.Time) *Holder {
 	return h
 }
 
-// Heard records that frames arrived over the connection, at a time read after the frames. It is called for every
+// Heard records that frames arrived over the connection, at a time read after the frames. Heard is called for every
 // burst. If times arrive out of order, the latest counts.
 func (h *Holder) Heard(now time.Time) {
 	at := int64(now.Sub(origin)) // an instant
@@ -60,9 +60,9 @@ func (h *Holder) Heard(now time.Time) {
 	}
 }
 
-// MayPong includes Heard, and returns whether a ping in the burst may be answered: whether this host can vouch for
-// all sessions that the client may consider attached. If not, the pong waits: the caller may ask again later, with a
-// later time, or leave the ping unanswered.
+// MayPong includes Heard, and returns whether a ping in the burst may be answered: whether the host can vouch for all
+// sessions the client may consider attached. If not, the pong waits: the caller may ask again later, with a later
+// time, or leave the ping unanswered.
 //
 // MayPong may return true while a table finds a session due at the same time. Even then the pong does not cover the
 // due session: MayPong stores the burst's time before it reads the debt, and a table records the debt before it reads

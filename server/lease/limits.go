@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// DefaultStallAfter is the maximum time between calls of Due before the table assumes that this host was stalled.
+	// DefaultStallAfter is the maximum time between calls of Due before the table assumes that the host was stalled.
 	DefaultStallAfter = 2 * time.Second
 	// RetryAfter is the wait after a failed expiry before the sessions are due again, so that a shard without a
 	// quorum is not flooded with proposals.
@@ -27,7 +27,7 @@ const (
 	readerGone = 30 * time.Second
 	// readerCheck is how long to wait for a stalled reader before the next check.
 	readerCheck = 50 * time.Millisecond
-	// maxTimeout is the maximum session timeout that a table accepts.
+	// maxTimeout is the maximum session timeout a table accepts.
 	maxTimeout = shard.MaxSessionTimeout
 )
 
@@ -37,9 +37,9 @@ var ErrConfig = errors.New("bad lease config")
 // Config configures a Table.
 type Config struct {
 	// Grace returns how much time a node's sessions get in addition to their timeout after a leader change: the
-	// largest grace period that a host may still rely on. For a node that this host does not know (yet), Grace
-	// returns the largest possible value. Restore calls Grace, and the period must not have fallen since the time
-	// passed to Restore was read. Required.
+	// largest grace period a host may still rely on. For a node the local host does not know (yet), Grace returns the
+	// largest possible value. Restore calls Grace, and the period must not have fallen since the time passed to
+	// Restore was read. Required.
 	Grace func(shard.NodeID) time.Duration
 	// Halt is called before the table panics because of a violated invariant: the host must not continue. May be nil.
 	Halt func(error)

@@ -22,7 +22,7 @@ const (
 	doubtful
 )
 
-// nextStates lists the allowed transitions from each state. A new session is detached.
+// nextStates lists the allowed transitions from every state. A new session is detached.
 var nextStates = [...][4]bool{
 	detached: {detached: true, attached: true, expiring: true},
 	attached: {detached: true, attached: true, expiring: true},
@@ -42,7 +42,7 @@ type session struct {
 	id   shard.SessionID
 	node shard.NodeID
 	seq  uint64 // of the latest attach since this leader began
-	// since is the time at which the session counts as heard, even if its holder was silent. It never decreases.
+	// since is the time at which the session counts as heard, even if its holder was silent. since never decreases.
 	// After a leader change it lies in the future, by the grace period; a stall advances it by the stall's duration.
 	since instant
 	// at is when to check the session next, while the session is in the table's timers: never after its deadline, but

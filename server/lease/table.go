@@ -22,7 +22,7 @@ type Table struct {
 	fresh      *Freshness // locks itself
 
 	mu        sync.Mutex // guards all fields below, and changes to holders' debts and lists
-	term      uint64     // highest term in which this host has led
+	term      uint64     // highest term in which the host has led
 	leading   bool       // between Lead and Unlead
 	deposed   bool       // a later leader's command was seen; only Unlead may follow
 	restoring bool       // not all sessions are known yet
@@ -38,7 +38,7 @@ type Table struct {
 	expired, stalls    uint64
 }
 
-// NewTable returns the table for a shard that this host does not lead.
+// NewTable returns the table for a shard the host does not lead.
 func NewTable(c Config) (*Table, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func NewTable(c Config) (*Table, error) {
 	return t, nil
 }
 
-// Lead begins a new leader's records. Call it after this host's own lead command for the term was applied here, with
-// a time read afterwards, and after Unlead if the host led before. Until Restored is called, some sessions are
+// Lead begins a new leader's records. Call it after the local host's own lead command for the term was applied here,
+// with a time read afterwards, and after Unlead if the host led before. Until Restored is called, some sessions are
 // unknown.
 func (t *Table) Lead(term uint64, now time.Time) {
 	t.mu.Lock()
@@ -108,7 +108,7 @@ type Lost struct {
 	Sessions []shard.SessionID
 }
 
-// Seen records that the machine applied a lead command with the given term. It must be called when the command is
+// Seen records that the machine applied a lead command with the given term. Seen must be called when the command is
 // applied, before anything later in the log: a session that begins under a later leader must not be attached here,
 // because the later leader gives the session no grace period. After a later term was seen, the table judges nothing
 // until Unlead and Lead.
@@ -121,11 +121,11 @@ func (t *Table) Seen(term uint64) {
 	}
 }
 
-// judges reports whether this host leads, as far as it knows.
+// judges reports whether the host leads, as far as it knows.
 func (t *Table) judges() bool { return t.leading && !t.deposed }
 
-// Unlead ends the records: this host no longer leads. Every client in the result must be notified, and Reported must
-// be called on each holder for all its sessions there. The next leader handles due and expiring sessions.
+// Unlead ends the records: the host no longer leads. Every client in the result must be notified, and Reported must
+// be called on every holder for all its sessions there. The next leader handles due and expiring sessions.
 func (t *Table) Unlead() []Lost {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,9 +152,9 @@ func (t *Table) clear() {
 	t.attached, t.expiring = 0, 0
 }
 
-// stalled moves each session's deadline by the time that a stall took from the session: clients may have sent frames
-// that were not read. No session gets more, so dead sessions remain no longer than DESIGN.md states, however often
-// this host stalls.
+// stalled moves every session's deadline by the time a stall took from the session: clients may have sent frames that
+// were not read. No session gets more, so dead sessions remain no longer than DESIGN.md states, however often the
+// host stalls.
 func (t *Table) stalled(from, now instant) {
 	t.stalls++
 	missed := missed(time.Duration(now - from))
@@ -172,7 +172,7 @@ func (t *Table) stalled(from, now instant) {
 type Counts struct {
 	Attached, Detached, Expiring, Holders int
 
-	// Expired counts sessions that ended after this host had proposed their expiry. Stalls counts this host's stalls.
+	// Expired counts sessions that ended after the host had proposed their expiry. Stalls counts the host's stalls.
 	// Neither ever decreases.
 	Expired, Stalls uint64
 }
@@ -189,7 +189,7 @@ func (t *Table) Counts() Counts {
 }
 
 // Begin records that the caller is about to request a read barrier on the shard, at a time read before. The round
-// counts only while this host leads in its current term.
+// counts only while the host leads in its current term.
 func (t *Table) Begin(now time.Time) Round {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -198,15 +198,15 @@ func (t *Table) Begin(now time.Time) Round {
 	return r
 }
 
-// Succeeded records that the round's barrier succeeded. seen is the highest term of a lead command that this host's
-// machine had applied by then. A log also answers barriers on hosts that no longer lead. But if the next leader's
-// lead command preceded the barrier, the command has been applied here, and the round does not count.
+// Succeeded records that the round's barrier succeeded. seen is the highest term of a lead command the host's machine
+// had applied by then. A log also answers barriers on hosts no longer lead. But if the next leader's lead command
+// preceded the barrier, the command has been applied here, and the round does not count.
 func (t *Table) Succeeded(r Round, seen uint64) bool {
 	return r.term != 0 && seen == r.term && t.fresh.Succeeded(r)
 }
 
-// Fresh reports whether this host may vouch for everything that clients sent until now: answer a ping, serve a
-// RELAXED read.
+// Fresh reports whether the host may vouch for everything clients sent until now: answer a ping, serve a RELAXED
+// read.
 func (t *Table) Fresh(now time.Time) bool { return t.fresh.Fresh(now) }
 
 // Rely sets the smallest grace period that other leaders of the shard may give its sessions: see Freshness.Rely.

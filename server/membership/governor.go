@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// governorMeta is the executor's view of the meta shard. It implements executor.Meta.
+// governorMeta is the executor's view of the meta shard. governorMeta implements executor.Meta.
 type governorMeta struct{ set *replica.Set }
 
 // Leadership reports no leader until the hosts are bootstrapped: without records there is nothing to govern.
@@ -38,7 +38,7 @@ func (g governorMeta) Barrier(ctx context.Context) error {
 	}
 }
 
-// State implements executor.Meta. It is called after Leadership has reported a leader.
+// State implements executor.Meta. State is called after Leadership has reported a leader.
 func (g governorMeta) State() executor.State {
 	t, now, _ := g.set.Meta.Topology()
 	return executor.State{Records: t.Records, Plan: t.Plan, Now: now, Term: t.Clock.Term, Began: t.Clock.Base,

@@ -30,11 +30,11 @@ type Config struct {
 	Hosts []shard.HostID
 	// HostsChanged receives the records of all hosts as soon as there are any, and after every change. May be nil.
 	HostsChanged func(*hosts.Records)
-	// Calls makes calls to other hosts. nil means that no host can be called.
+	// Calls makes calls to remote hosts. nil means that no host can be called.
 	Calls executor.Calls
-	// Full reports whether this host's disk is nearly full.
+	// Full reports whether the host's disk is nearly full.
 	Full func() bool
-	// Leaving reports whether this host is about to stop.
+	// Leaving reports whether the host is about to stop.
 	Leaving func() bool
 	Set     *replica.Set
 	Log     *slog.Logger
@@ -115,8 +115,8 @@ func (m *Membership) Context() context.Context { return m.ctx }
 // Ready returns why the host's record makes it not ready, nil if it does not.
 func (m *Membership) Ready() error { return m.registration.ready() }
 
-// Stop reports that the process is stopping. It returns when the host is recorded as offline, when the report is not
-// recorded within a second, or when the context ends.
+// Stop reports that the process is stopping. Stop returns when the host is recorded as offline, when the report is
+// not recorded within a second, or when the context ends.
 func (m *Membership) Stop(ctx context.Context) { m.registration.stop(ctx) }
 
 // noCalls is used on a host without peers.

@@ -166,8 +166,8 @@ func (r *registration) moves() protocol.HostNotify {
 		ClientAddress: []byte(at.Client), AdminAddress: []byte(at.Admin)}
 }
 
-// stop reports that the process is stopping. It returns when the host is recorded as offline, when the report is not
-// recorded within stopGivesUp, or when the context ends. A host without peers has nothing to wait for.
+// stop reports that the process is stopping. stop returns when the host is recorded as offline, when the report is
+// not recorded within stopGivesUp, or when the context ends. A host without peers has nothing to wait for.
 func (r *registration) stop(ctx context.Context) {
 	if !r.Bootstrapped() || !r.booted.Load() || !r.hasOthers() {
 		return
@@ -188,8 +188,8 @@ func (r *registration) stop(ctx context.Context) {
 	}
 }
 
-// hasOthers reports whether the cluster has another host whose target state is online; without records, whether it
-// has another host at all.
+// hasOthers reports whether the cluster has a remote host whose target state is online; without records, whether it
+// has a remote host at all.
 func (r *registration) hasOthers() bool {
 	known := r.Set.Meta.Machine.Hosts()
 	return len(known) == 0 && len(r.Hosts) > 1 || slices.ContainsFunc(known, func(x meta.Host) bool {

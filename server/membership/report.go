@@ -41,7 +41,8 @@ var savePhases = map[protocol.HostEvent]meta.SavePhase{
 // repeated later like all lost reports.
 const reportsAtOnce = 32
 
-// ReportCommands reports commands to the meta shard leader. It has the signature of replica.Config.Report.
+// ReportCommands reports commands to the meta shard leader. ReportCommands has the signature of
+// replica.Config.Report.
 func (m *Membership) ReportCommands(commands []byte) {
 	select {
 	case m.reports <- struct{}{}:

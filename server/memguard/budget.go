@@ -9,8 +9,8 @@ import (
 // LeastMemory is the minimum memory with which a host can run.
 const LeastMemory = 64 << 20
 
-// stateQuarters is the memory that the host needs per byte counted in a quota, in quarters. Quotas count what the
-// machines hold; connections, leases and tables come on top.
+// stateQuarters is the memory the host needs per byte counted in a quota, in quarters. Quotas count what the machines
+// hold; connections, leases and tables come on top.
 const stateQuarters = 5
 
 // Budget divides a host's memory, in bytes. Zero means unknown: the host then uses a large host's limits.
@@ -23,14 +23,15 @@ func (b Budget) Heap() uint64 {
 	return uint64(b - min(rest, b/2))
 }
 
-// HighMark returns the heap use above which growth is rejected. The remainder is for a start, a snapshot from another
-// host, and garbage.
+// HighMark returns the heap use above which growth is rejected. The remainder is for a start, a snapshot from a
+// remote host, and garbage.
 func (b Budget) HighMark() uint64 { return highMark(b.Heap()) }
 
 func highMark(heap uint64) uint64 { return heap / 4 * 3 }
 
 // ShardBytes returns the quota for each of the given number of shards: together a quarter of the heap, and at most
-// the given number of bytes each. It is rounded, so that hosts with slightly different memory have the same quota.
+// the given number of bytes each. The quota is rounded, so that hosts with slightly different memory have the same
+// quota.
 func (b Budget) ShardBytes(shards int, most uint64) uint64 {
 	if b == 0 {
 		return most

@@ -140,8 +140,8 @@ func (g *Guard) measure() {
 	}
 }
 
-// doubtful reports whether only a garbage collection can show what is in use: memory that the last collection found
-// in use may now be free, or the memory allocated since may exceed the high mark.
+// doubtful reports whether only a garbage collection can show what is in use: memory the last collection found in use
+// may now be free, or the memory allocated since may exceed the high mark.
 func (g *Guard) doubtful(u Usage) bool {
 	high := g.config.High
 	return g.refusal.Load() != nil || u.Live <= high && u.InUse > high+(g.config.Limit-high)/2
@@ -156,8 +156,8 @@ func (g *Guard) refuse(u Usage) {
 		"high_mark", size(g.config.High), "goes_on_at", size(resume(g.config.High)))
 }
 
-// resume returns the memory use below which growth is accepted again. It is lower than the high mark, so that a host
-// close to the mark does not switch constantly.
+// resume returns the memory use below which growth is accepted again. The value is lower than the high mark, so that
+// a host close to the mark does not switch constantly.
 func resume(high uint64) uint64 { return high - high/16 }
 
 // Usage returns the last measurement.

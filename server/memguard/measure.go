@@ -6,8 +6,8 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// Available returns the number of bytes that this process may use: the smaller of its cgroup limit (version 1 or 2)
-// and the machine's memory. 0 means unknown.
+// Available returns the number of bytes the process may use: the smaller of its cgroup limit (version 1 or 2) and the
+// machine's memory. 0 means unknown.
 func Available() uint64 { return smallest(memlimit.FromCgroup, memlimit.FromSystem) }
 
 // smallest returns the smallest known limit, 0 if none is known.
@@ -20,13 +20,13 @@ func smallest(providers ...memlimit.Provider) (least uint64) {
 	return least
 }
 
-// Go runtime metrics that a measurement reads.
+// Go runtime metrics a measurement reads.
 var series = [...]string{
 	"/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes",
 	"/memory/classes/heap/unused:bytes", "/memory/classes/heap/released:bytes", "/memory/classes/total:bytes",
 }
 
-// measureRuntime measures this process's memory use. Unused heap memory is not counted, because the heap holds it for
+// measureRuntime measures the process's memory use. Unused heap memory is not counted, because the heap holds it for
 // later allocations.
 func measureRuntime() Usage {
 	var samples [len(series)]metrics.Sample

@@ -1,4 +1,4 @@
-// Package metrics collects a host's metrics: requests, batches, snapshots, and their durations. Each count on the
+// Package metrics collects a host's metrics: requests, batches, snapshots, and their durations. Every count on the
 // request path is one atomic add.
 package metrics
 

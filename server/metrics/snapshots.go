@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// snapshotCounts counts the snapshots of one shard's log on this host, by outcome.
+// snapshotCounts counts the snapshots of one shard's log on the host, by outcome.
 type snapshotCounts struct {
 	saved  atomic.Uint64
 	failed atomic.Uint64 // snapshots that could not be saved
@@ -26,8 +26,8 @@ func (c *snapshotCounts) write(w io.Writer, shardID uint64) {
 	fmt.Fprintf(w, "signalbox_snapshot_size_bytes%s %d\n", l, c.bytes.Load())
 }
 
-// CountSnapshots wraps a state machine, and counts the snapshots that the log requests and restores. clock measures
-// the durations.
+// CountSnapshots wraps a state machine, and counts the snapshots the log requests and restores. clock measures the
+// durations.
 func (m *Metrics) CountSnapshots(shardID uint64, to shard.StateMachine, clock func() time.Time) shard.StateMachine {
 	return countedMachine{to, m, &m.snapshots[shardID], clock}
 }

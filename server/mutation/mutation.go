@@ -1,13 +1,13 @@
 // Package mutation converts requests that change objects into commands, and effects of commands into answers.
 //
-// A Mutation has both directions for one request kind. Each object kind has a file with its mutations: semaphore.go,
+// A Mutation has both directions for one request kind. Every object kind has a file with its mutations: semaphore.go,
 // rollout.go and process.go. All combines the files into one table, indexed by request kind. A new object kind adds a
 // file.
 //
 // A request takes this path: the handler calls CommandOf, and queues the command in a replica's pipeline. After the
 // command has been applied, the replica calls Applied on every host and, on the host that proposed the command, Fill,
 // which writes the answer. Nothing here allocates: commands refer to the request's bytes until the pipeline has
-// encoded them, and answers are written into memory that the replica reuses.
+// encoded them, and answers are written into memory the replica reuses.
 package mutation
 
 import (
@@ -37,7 +37,7 @@ type Mutation struct {
 	MayChangeNothing bool
 	// Waits predicts what the command may wait for after it was applied.
 	Waits Forecast
-	// Frees marks a request that reduces what is held. It is admitted even if the disk is nearly full.
+	// Frees marks a request that reduces what is held. The request is admitted even if the disk is nearly full.
 	Frees bool
 }
 
@@ -63,8 +63,8 @@ var Applied = func() (all [math.MaxUint8 + 1]func(*inbox.Table, *shard.Command))
 	return all
 }()
 
-// Forecast predicts what a command may wait for after it is applied. It is not a function, because a command passed
-// to a function in a table would be heap-allocated.
+// Forecast predicts what a command may wait for after it is applied. Forecast is not a function, because a command
+// passed to a function in a table would be heap-allocated.
 type Forecast uint8
 
 const (

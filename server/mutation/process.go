@@ -10,7 +10,7 @@ import (
 
 // processMutations are the mutations for coordination processes: operators put, delete and act; members join, leave,
 // prepare, send, reply and complete. A member's command in a round names the epoch and the member, and acknowledges
-// the inbox items that the member has handled. Until a command is encoded, its body aliases the request.
+// the inbox items the member has handled. Until a command is encoded, its body aliases the request.
 var processMutations = map[protocol.Kind]Mutation{
 	protocol.KindProcessPut: {
 		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {

@@ -12,7 +12,7 @@ import (
 type CallUnnamed func(ctx context.Context, address string, request func(Transcript) ([]byte, error)) (answer []byte,
 	err error)
 
-// Transcript is a digest of the random bytes that both sides draw for a connection. Proofs and seals made with a
+// Transcript is a digest of the random bytes both sides draw for a connection. Proofs and seals made with a
 // Transcript are worthless on other connections.
 type Transcript [32]byte
 

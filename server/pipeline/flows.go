@@ -3,13 +3,13 @@ package pipeline
 // flows divide a shard's batches fairly among command sources: by token, within a token by address, within an address
 // by source.
 //
-// The method is deficit round robin at each level. Commands are taken from the flow at the head while the flow has
+// The method is deficit round robin at every level. Commands are taken from the flow at the head while the flow has
 // credit. The last command may cost more than the remaining credit: later credit pays the debt. Then the credit is
 // replenished and the flow moves behind all other flows, at most once per batch. A flow that arrives with credit
 // precedes the flows that were already served: a source that asks for little is served by the next batch, however
 // many commands from other sources wait. No flow starves, because credit is replenished only in list order.
 //
-// The host's own commands are outside the tree. They go first, with at most hostPerBatch of each batch, even if
+// The host's own commands are outside the tree. They go first, with at most hostPerBatch of every batch, even if
 // nothing else waits. So the host's commands are in the next batches whatever clients ask for, and a client's command
 // that arrives meanwhile never waits for a batch full of host commands.
 //
@@ -111,7 +111,7 @@ func (f *flow) activate(x *flow) {
 	}
 }
 
-// share is how much of a batch each flow may have.
+// share is how much of a batch a flow may have.
 type share struct {
 	scale int // number of quanta per credit replenishment
 	large int // maximum bytes per batch for clients' large commands; unless 0, one command is always taken

@@ -31,7 +31,7 @@ func NewSource(token string, address net.Addr, shards int) *Source {
 // Address returns the source's address, without its port.
 func (s *Source) Address() string { return s.address }
 
-// hostOf returns the address that a client's connections share.
+// hostOf returns the address a client's connections share.
 func hostOf(a net.Addr) string {
 	if a == nil {
 		return ""

@@ -7,7 +7,7 @@ import (
 
 // pace decides when the next batch is proposed while others may be in flight. The pipeline's lock guards it.
 //
-// A batch takes a round: each voter syncs the batch, and messages cross the network. If rounds are short, up to
+// A batch takes a round: every voter syncs the batch, and messages cross the network. If rounds are short, up to
 // maxInflight batches are in flight, and the processor is the limit.
 //
 // If rounds are slow, the next batch waits for the callers that the last batch has answered. Most callers ask again at

@@ -16,7 +16,7 @@ import (
 
 // Pipeline groups a shard's commands into batches and proposes the batches. If no batch is in flight, the queue is
 // proposed immediately; otherwise the queue grows into the next batch until it is due (pace.go). So an idle shard
-// adds no latency, and a busy shard shares each fsync among many commands.
+// adds no latency, and a busy shard shares every fsync among many commands.
 //
 // An acquire that the machine will queue can be delayed, because the owner must release first. While there is nothing
 // else to propose, the acquire waits briefly for the next command, which may be the release. Otherwise a former
@@ -29,7 +29,7 @@ type Pipeline struct {
 	log      shard.Log
 	clock    func() time.Time
 	delay    time.Duration
-	proposer uint64        // distinguishes this host run's batches from all other batches
+	proposer uint64        // identifies batches from the current host run
 	level    atomic.Uint32 // the shard's level: no command above it is proposed
 	wall     atomic.Int64  // the wall clock time at which the host's clock began, in nanoseconds; 0: not known yet
 
@@ -111,8 +111,8 @@ func (p *Pipeline) SetLevel(l level.Level) { p.level.Store(uint32(l)) }
 // SetWall sets the wall clock time, in nanoseconds, at which the host's clock began.
 func (p *Pipeline) SetWall(nanos int64) { p.wall.Store(nanos) }
 
-// Add queues a command. It returns false if the queue, or the source's share, is full, or if the command is above the
-// shard's level.
+// Add queues a command. Add returns false if the queue, or the source's share, is full, or if the command is above
+// the shard's level.
 func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +139,7 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 		c.Time = field.WallMillis(time.Now())
 	}
 	p.bytes = shard.AppendCommand(p.bytes, c)
-	if p.bytes[before] > byte(c.Level) { // a command begins with the level that it needs
+	if p.bytes[before] > byte(c.Level) { // a command begins with the level it needs
 		p.bytes = p.bytes[:before]
 		return false
 	}
@@ -346,7 +346,7 @@ func (p *Pipeline) remove(sequence uint64) (b inflight) {
 	return b
 }
 
-// Completed is called when all ops in a landed batch were answered. It reuses the ops' memory and proposes the
+// Completed is called when all ops in a landed batch were answered. Completed reuses the ops' memory and proposes the
 // commands that arrived meanwhile.
 func (p *Pipeline) Completed(ops []Op) {
 	clear(ops)
@@ -371,7 +371,7 @@ func (p *Pipeline) missed(sequence uint64, o shard.Outcome) {
 	p.proposeAndUnlock(failed)
 }
 
-// Abandon answers everything in the queue, because this host no longer leads the shard. Batches in flight get their
+// Abandon answers everything in the queue, because the host no longer leads the shard. Batches in flight get their
 // outcome from the log.
 func (p *Pipeline) Abandon(why protocol.Result) {
 	p.mu.Lock()

@@ -10,11 +10,11 @@ import (
 )
 
 // From the level of stamps on, a batch carries the term in which it is proposed, and how long its host had led by
-// then. A batch has no effect if the machine has another term. So the command that begins this host's term comes
+// then. A batch has no effect if the machine has another term. So the command that begins the host's term comes
 // first. Until it has been proposed, client commands wait in the queue; until it has been applied, no other command
 // is proposed, so that nothing depends on a command that was lost.
 
-// term is this host's leadership, as seen by the shard's pipeline. The pipeline's lock guards it.
+// term is the host's leadership, as seen by the shard's pipeline. The pipeline's lock guards it.
 type term struct {
 	number uint64
 	stage  stage
@@ -29,14 +29,14 @@ type term struct {
 type stage uint8
 
 const (
-	following stage = iota // this host does not lead
+	following stage = iota // the host does not lead
 	elected                // the host leads, but its first command has not arrived yet
 	waiting                // the first command goes with the next batch
 	beginning              // the first command is in flight
 	leading                // the first command was applied
 )
 
-// Elect records that this host leads the shard. From the level of stamps on, commands queued from now on wait for
+// Elect records that the host leads the shard. From the level of stamps on, commands queued from now on wait for
 // Lead. Elect must be called before clients are admitted because of the new leadership.
 func (p *Pipeline) Elect(number uint64) {
 	p.mu.Lock()
@@ -62,8 +62,8 @@ func (p *Pipeline) Lead(number uint64, done func(e *shard.Effect, failed protoco
 	p.proposeAndUnlock(nil)
 }
 
-// Elapsed returns how many milliseconds this host has led, as in the stamp of a batch that is proposed now. ok is
-// false if the host does not lead, or its first command was not applied.
+// Elapsed returns how many milliseconds the local host has led, as in the stamp of a batch that is proposed now. ok
+// is false if the host does not lead, or its first command was not applied.
 func (p *Pipeline) Elapsed() (ms uint64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,7 @@ func (p *Pipeline) lost(leads uint64) {
 	}
 }
 
-// endTerm is called when this host no longer leads. It returns the term's first command if it is still waiting.
+// endTerm is called when the host no longer leads. endTerm returns the term's first command if it is still waiting.
 func (p *Pipeline) endTerm() (ops []Op) {
 	if p.term.stage == waiting {
 		ops = append(ops, p.term.op)

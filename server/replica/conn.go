@@ -11,7 +11,7 @@ import (
 type Conn interface {
 	pipeline.Caller
 
-	// Answer appends the answer to a successful request. AnswerBound does so only while the session may act over this
+	// Answer appends the answer to a successful request. AnswerBound does so only while the session may act over the
 	// connection; otherwise it returns false without answering.
 	Answer(t pipeline.Ticket, m protocol.AnswerMessage)
 	AnswerBound(session shard.SessionID, t pipeline.Ticket, m protocol.AnswerMessage) bool
@@ -21,16 +21,16 @@ type Conn interface {
 	Mark() bool
 	Unmark()
 
-	// Acts returns whether the session is attached over this connection or bound to it.
+	// Acts returns whether the session is attached over the connection or bound to it.
 	Acts(session shard.SessionID) bool
 	// May returns whether the client has the right to a request kind for an object. May does not retain the name.
 	May(k protocol.Kind, of shard.ObjectName) bool
-	// Bind lets a session act over this connection or, if silent is set, only reports the session's end over it. Bind
+	// Bind lets a session act over the connection or, if silent is set, only reports the session's end over it. Bind
 	// does nothing for a session that may already act, and returns false if the connection is closed.
 	Bind(session shard.SessionID, node shard.NodeID, home *Replica, silent bool) bool
 	// Unbind removes a session from the connection, without a message. bound is false if the session was not bound.
 	Unbind(session shard.SessionID) (node shard.NodeID, bound bool)
-	// Detach removes a session and sends the client the reason, unless the session has been attached over this
+	// Detach removes a session and sends the client the reason, unless the session has been attached over the
 	// connection again at its home shard.
 	Detach(session shard.SessionID, home *Replica, why protocol.Result) bool
 	// Review removes the session if its client may no longer act in the node.

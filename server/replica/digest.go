@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Replicas of a shard that have applied the same log must have equal states. Every ten minutes, each shard's leader
+// Replicas of a shard that have applied the same log must have equal states. Every ten minutes, every shard's leader
 // triggers a comparison: a command marks a log position, every replica computes a digest of its state at this
 // position while it continues to apply, and a second command distributes the leader's digest. A replica with a
 // different digest stops its host, before clients read wrong state from the replica.
@@ -22,16 +22,16 @@ const (
 	digestPause = time.Millisecond
 )
 
-// digests checks one shard on this host.
+// digests checks one shard on the host.
 type digests struct {
 	set   *Set
 	shard uint64
-	// propose sends this host's digest to all replicas, if this host was the leader that requested the digest.
+	// propose sends the host's digest to all replicas, if the host was the leader that requested the digest.
 	propose func(number, sum uint64)
 
 	mu       sync.Mutex // guards the fields below
 	number   uint64     // number of the latest requested digest
-	asked    uint64     // number that this host proposed
+	asked    uint64     // number the host proposed
 	sum      uint64     // the latest digest, if computed
 	taken    bool
 	expected uint64 // the leader's digest, if known
@@ -94,7 +94,7 @@ func (d *digests) take(number uint64, step func() (done, ok bool), sum func() ui
 	})
 }
 
-// finish records this host's digest.
+// finish records the host's digest.
 func (d *digests) finish(number, sum uint64) {
 	d.mu.Lock()
 	if d.number != number {
@@ -113,12 +113,12 @@ func (d *digests) finish(number, sum uint64) {
 	}
 }
 
-// compare records the leader's digest. An error means that this replica differs.
+// compare records the leader's digest. An error means that the replica differs.
 func (d *digests) compare(number, sum uint64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.number != number {
-		return nil // this replica did not exist when the leader requested the digest
+		return nil // the replica did not exist when the leader requested the digest
 	}
 	d.expected, d.compared = sum, true
 	return d.verdict()

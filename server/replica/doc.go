@@ -1,5 +1,5 @@
 // Package replica runs a host's shard replicas, both leaders and followers. It applies committed entries, answers the
-// requests that this host proposed, and acts on deadlines.
+// requests the local host proposed, and acts on deadlines.
 //
 // Start here: New (set.go) creates a Set, the replicas of all shards on one host, and Set.Open starts them. Then
 //

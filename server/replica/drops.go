@@ -15,8 +15,8 @@ import (
 const (
 	// dropsAtOnce is the number of dropped nodes for which a leader has a removal step in progress.
 	dropsAtOnce = 4
-	// clearedStep is the maximum number of nodes that a leader reports as cleared together. clearedEvery is how long
-	// the leader waits for the meta shard's response before it reports the remaining nodes again.
+	// clearedStep is the maximum number of nodes a leader reports as cleared together. clearedEvery is how long the
+	// leader waits for the meta shard's response before it reports the remaining nodes again.
 	clearedStep  = 500
 	clearedEvery = time.Second
 )
@@ -121,7 +121,7 @@ func (t *leaderTasks) reportCleared(now time.Time) {
 	}
 	d.reported = now
 	t.mu.Lock()
-	d.looked = false // the leader asks the meta shard again for the nodes that this shard must clear
+	d.looked = false // the leader asks the meta shard again for the nodes this shard must clear
 	t.mu.Unlock()
 	t.r.set.Meta.request(cleared...)
 }

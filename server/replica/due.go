@@ -15,7 +15,7 @@ import (
 
 // beatAfter is how far a shard's time may lag behind its leader's estimate before the next beat: with the wait for
 // the next loop round, the queue and a log round, the total is within 10 s. The limit is lower early in a term, and
-// close to an alarm. Early in a term, the limit begins at firstBeat and grows with the part of the term that the log
+// close to an alarm. Early in a term, the limit begins at firstBeat and grows with the part of the term the log
 // knows: if leaders come and go and none stays for long, time still advances at least at half its pace. Close to an
 // alarm, the limit is half the remaining time according to the log, and at least firstBeat: a short wait ends only
 // slightly late even if a leader fails meanwhile.
@@ -24,7 +24,7 @@ const (
 	firstBeat = 500 * time.Millisecond
 )
 
-// EstimatedTime returns this host's estimate of the shard's time while it leads, else 0.
+// EstimatedTime returns the host's estimate of the shard's time while it leads, else 0.
 func (r *Replica) EstimatedTime() uint64 {
 	elapsed, counted := r.Pipeline.Elapsed()
 	clock := r.Machine.Clock()
@@ -77,7 +77,7 @@ func (r *Replica) awaken(at uint64) {
 	}
 }
 
-// Beats returns the number of commands that this host has proposed only to advance the shard's time.
+// Beats returns the number of commands the host has proposed only to advance the shard's time.
 func (r *Replica) Beats() uint64 { return r.beats.Load() }
 
 // raiseLevel raises the shard's level to the cluster's level, one command at a time. A lost command is proposed

@@ -14,8 +14,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// end is this host's end of a shard's log. A replica may arrive and leave while the host runs. Without a replica, all
-// calls fail with shard.ErrNotMember, and no host is reported as leader.
+// end is the local host's end of a shard's log. A replica may arrive and leave while the host runs. Without a
+// replica, all calls fail with shard.ErrNotMember, and no host is reported as leader.
 type end struct {
 	on atomic.Pointer[running]
 	// mayLead reports whether the host may currently lead the shard; nil means always.
@@ -105,7 +105,7 @@ func (e *end) Follower(id shard.HostID) (index uint64, near bool) {
 	return 0, false
 }
 
-// Progress returns the other replicas' progress, or an empty list if this host does not lead.
+// Progress returns the other replicas' progress, or an empty list if the host does not lead.
 func (e *end) Progress() []shard.Progress {
 	if on := e.on.Load(); on != nil {
 		if l, knows := on.Log.(interface{ Progress() []shard.Progress }); knows {
@@ -133,17 +133,17 @@ func (e *end) guard() error {
 	return nil
 }
 
-// Guard returns why this host, as the shard's leader, must reject changes that free no space, or nil.
+// Guard returns why the host, as the shard's leader, must reject changes that free no space, or nil.
 func (r *Replica) Guard() error { return r.end.guard() }
 
 // Guard is Replica.Guard for the nodes.
 func (m *Meta) Guard() error { return m.end.guard() }
 
-// seat is a place for a shard's replica on this host.
+// seat is a place for a shard's replica on the host.
 type seat struct {
 	id  uint64
 	end *end
-	// machine receives the log entries. It is emptied before another replica begins.
+	// machine receives the log entries. machine is emptied before another replica begins.
 	machine shard.StateMachine
 	empty   func() error
 	// gone is called after the replica has left and its log is closed.
@@ -208,13 +208,13 @@ var errNoReplicas = errors.New("server: this host gets no replicas while it runs
 
 // Replicas opens and deletes the logs of replicas that arrive and leave while a host runs.
 type Replicas interface {
-	// Join starts a replica of a shard on this host as a learner; the replica was or will be added to the shard. From
-	// then on, the function Logs starts the replica with the host, until Discard. Join refuses a discarded replica
-	// permanently.
+	// Join starts a replica of a shard on the local host as a learner; the replica was or will be added to the shard.
+	// From then on, the function Logs starts the replica with the host, until Discard. Join refuses a discarded
+	// replica permanently.
 	Join(shardID, replica uint64, machine shard.StateMachine) (shard.Log, error)
 	// Discard deletes a former member's data after its log was closed. A second Discard does nothing.
 	Discard(ctx context.Context, shardID, replica uint64) error
-	// Renew makes a replica on this host the only one in a new group for the shard, with the state that the function
+	// Renew makes a replica on the local host the only one in a new group for the shard, with the state the function
 	// renew returns. First, the machine before gets every entry of the host's replica in the previous group, whose
 	// log is closed; it gets nothing if the host has no such replica. A second Renew does nothing.
 	Renew(ctx context.Context, shardID, replica, group uint64, before shard.StateMachine,
@@ -290,7 +290,7 @@ const leftFor = 10 * time.Second
 // errLeft is returned while a replica cannot start because the previous replica's state is kept.
 var errLeft = errors.New("the state of the replica that was here before is kept for a moment")
 
-// emptyLeft releases a departed replica's memory after leftFor. It runs on the host's loop.
+// emptyLeft releases a departed replica's memory after leftFor. emptyLeft runs on the host's loop.
 func (r *Replica) emptyLeft(now time.Time) {
 	left := r.left.Load()
 	if left == 0 || now.Sub(r.set.Started)-time.Duration(left) < leftFor {
@@ -308,7 +308,7 @@ func (r *Replica) emptyLeft(now time.Time) {
 	}
 }
 
-// snapshotOf returns the snapshot that a machine saves.
+// snapshotOf returns the snapshot a machine saves.
 func snapshotOf(m shard.Saver) (*bytes.Buffer, error) {
 	snapshot, err := m.PrepareSnapshot()
 	if err != nil {

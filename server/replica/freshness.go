@@ -9,7 +9,7 @@ import (
 
 // freshness is how far reads may trust a replica. A successful read barrier proves that the replica has everything
 // committed before the barrier began. The proof is valid for a window no longer than any grace period. The lease
-// table uses the same barriers to decide whether this host may act as the leader.
+// table uses the same barriers to decide whether the host may act as the leader.
 type freshness struct {
 	r *Replica
 
@@ -25,7 +25,7 @@ type freshness struct {
 
 func newFreshness(r *Replica) *freshness { return &freshness{r: r} }
 
-// upToDate reports whether this replica may answer reads without a barrier.
+// upToDate reports whether the replica may answer reads without a barrier.
 func (f *freshness) upToDate(now time.Time) bool {
 	window, period := f.r.set.timing.window()
 	f.mu.Lock()
@@ -48,7 +48,7 @@ func (f *freshness) relied(now time.Time) bool {
 	return now.Sub(f.used) < reliedPeriods*period
 }
 
-// confirm makes a read barrier. ok means that the replica is up to date as of the call; led means that this host may
+// confirm makes a read barrier. ok means that the replica is up to date as of the call; led means that the host may
 // act as the leader.
 func (f *freshness) confirm(done func(ok, led bool)) {
 	r := f.r

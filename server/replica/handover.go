@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// HandOver asks other hosts to lead this host's shards. The meta shard is last, when this host leads no data shard.
-// HandOver returns whether this host still leads a shard with a possible successor.
+// HandOver asks remote hosts to lead the local host's shards. The meta shard is last, when the local host leads no
+// data shard. HandOver returns whether the local host still leads a shard with a possible successor.
 func (s *Set) HandOver() (led bool) {
 	for _, r := range s.Replicas {
 		if heirs := s.heirs(r.ID); r.Leads() && len(heirs) > 0 {
@@ -24,13 +24,13 @@ func (s *Set) HandOver() (led bool) {
 	return led
 }
 
-// LeadsData reports whether this host leads a data shard with a possible successor.
+// LeadsData reports whether the host leads a data shard with a possible successor.
 func (s *Set) LeadsData() bool {
 	return slices.ContainsFunc(s.Replicas, func(r *Replica) bool { return r.Leads() && len(s.heirs(r.ID)) > 0 })
 }
 
-// heirs returns the hosts that can lead a shard instead of this host: the shard's voters. Voters that are being
-// removed count only if no other voter remains.
+// heirs returns the hosts that can lead a shard instead of the host: the shard's voters. Voters being removed count
+// only if no other voter remains.
 func (s *Set) heirs(id uint64) (stay []shard.HostID) {
 	t, ok := s.Meta.Machine.Topology()
 	if !ok {
@@ -65,9 +65,9 @@ type observer interface {
 	Follower(id shard.HostID) (index uint64, near bool)
 }
 
-// successor chooses the host that should lead instead of this host: among the hosts heard recently, the one that has
-// the most log entries, so that it can begin immediately. A transfer to a host that lags or is absent would make all
-// clients wait in vain. If nothing is known, the choice is random.
+// successor chooses the host that should lead instead of the local host: among the hosts heard recently, the one that
+// has the most log entries, so that it can begin immediately. A transfer to a host that lags or is absent would make
+// all clients wait in vain. If nothing is known, the choice is random.
 func successor(log shard.Log, others []shard.HostID) shard.HostID {
 	o, knows := log.(observer)
 	var best shard.HostID

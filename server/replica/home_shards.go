@@ -14,10 +14,10 @@ import (
 )
 
 // A session lives in its home shard, the shard that contains its slot, and is a remote session in other shards where
-// it owns or waits for something. If this host has a replica of the home shard, the replica decides whether a remote
-// session is over. Otherwise this host asks the home shard's leader: when it first sees a remote session, after the
-// leader changes, and with every sweep. The asked host remembers who asked, and notifies that host when the session
-// ends. So notifications are fast, and a lost notification delays the cleanup until the next sweep at most.
+// it owns or waits for something. If the local host has a replica of the home shard, the replica decides whether a
+// remote session is over. Otherwise the local host asks the home shard's leader: when it first sees a remote session,
+// after the leader changes, and with every sweep. The asked host remembers who asked, and notifies that host when the
+// session ends. So notifications are fast, and a lost notification delays the cleanup until the next sweep at most.
 //
 // Silence decides nothing: a remote session is forgotten only after a replica of its home shard has declared it dead,
 // and no later home shard state revives the session.
@@ -25,7 +25,7 @@ import (
 const (
 	// homeCallWithin is the time limit for a call about sessions.
 	homeCallWithin = time.Second
-	// findWithin is the time limit for a Find, including its barrier and all hosts that it asks: clients are answered
+	// findWithin is the time limit for a Find, including its barrier and all hosts it asks: clients are answered
 	// within 3 s.
 	findWithin = 2500 * time.Millisecond
 	// homePause and homePauseMost are the first and the longest pause after an unanswered call.
@@ -43,12 +43,12 @@ const (
 	maxLost, maxLostKept = 64, maxHomeItems
 	// maxShown is the maximum number of sessions that one call describes.
 	maxShown = 256
-	// homeMisses is the number of consecutive unanswered calls to a home shard's leader after which another host is
+	// homeMisses is the number of consecutive unanswered calls to a home shard's leader after which a remote host is
 	// asked.
 	homeMisses = 2
 )
 
-// HomeShards handles sessions whose home shards are on other hosts.
+// HomeShards handles sessions whose home shards are on remote hosts.
 type HomeShards struct {
 	set    *Set
 	ctx    context.Context // ends with the set
@@ -67,7 +67,7 @@ type HomeShards struct {
 	closed bool
 }
 
-// homePeer is what is waiting to be sent to another host.
+// homePeer is what is waiting to be sent to a remote host.
 type homePeer struct {
 	ended  []EndedSession
 	busy   bool // a call is in progress
@@ -119,7 +119,7 @@ func (h *HomeShards) note(home *Replica, id shard.SessionID) {
 	h.asks[home][id] = struct{}{}
 }
 
-// reportEnd notifies the hosts that have asked about a session that the session is over.
+// reportEnd notifies the hosts that have asked about a session the session is over.
 func (h *HomeShards) reportEnd(home *Replica, id shard.SessionID, why protocol.EndReason) {
 	told := home.Sessions.remoteSessions.take(id)
 	if len(told) == 0 {
@@ -229,7 +229,7 @@ func (h *HomeShards) run(now time.Time) (waits bool) {
 	return waits
 }
 
-// notifyLed delivers losses for sessions whose home shard this host has come to lead since the losses were recorded:
+// notifyLed delivers losses for sessions whose home shard the host has come to lead since the losses were recorded:
 // the clients are here. Questions about sessions with such a home shard are dropped.
 func (h *HomeShards) notifyLed() {
 	for _, r := range h.set.Replicas {
@@ -247,14 +247,14 @@ func (h *HomeShards) notifyLed() {
 	}
 }
 
-// doubt records that a shard's leader may differ from the one known to this host.
+// doubt records that a shard's leader may differ from the one known to the host.
 func (h *HomeShards) doubt(r *Replica) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.doubts[r] = struct{}{}
 }
 
-// askLeaders asks hosts with a replica of a shard who leads it, if this host does not know or may be wrong. An
+// askLeaders asks hosts with a replica of a shard who leads it, if the host does not know or may be wrong. An
 // announcement is made once per term and connection, and may be lost.
 func (h *HomeShards) askLeaders(now time.Time) (waits bool) {
 	h.mu.Lock()
@@ -280,7 +280,7 @@ func (h *HomeShards) askLeaders(now time.Time) (waits bool) {
 		h.calls.Go(func() {
 			a, err := h.call(h.ctx, to, c)
 			if err != nil {
-				return // the next round may ask another host
+				return // the next round may ask a remote host
 			}
 			for _, l := range a.Led {
 				if !slices.Contains(c.Leads, l.Shard) {
@@ -296,8 +296,8 @@ func (h *HomeShards) askLeaders(now time.Time) (waits bool) {
 	return len(asked) > 0
 }
 
-// answerer returns the host to ask about sessions with a given home shard, or 0. It is the leader or, while the
-// leader does not answer, another host with a replica. A replica that declares a session dead is always right. The
+// answerer returns the host to ask about sessions with a given home shard, or 0. The host is the leader or, while the
+// leader does not answer, a remote host with a replica. A replica that declares a session dead is always right. The
 // lock is held.
 func (h *HomeShards) answerer(r *Replica) shard.HostID {
 	list := r.Lookup.answerers()
@@ -394,8 +394,8 @@ func (h *HomeShards) exchange(to shard.HostID, c homeCall) {
 	h.askOthers(to, unknown)
 }
 
-// askOthers asks the other hosts with a replica of a session's home shard about sessions that a host does not know,
-// one after the other, until one host knows.
+// askOthers asks the other hosts with a replica of a session's home shard about sessions a host does not know, one
+// after the other, until one host knows.
 func (h *HomeShards) askOthers(but shard.HostID, unknown []shard.SessionID) {
 	homes := make(map[*Replica][]shard.SessionID)
 	for _, id := range unknown {

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Answer answers another host's call about sessions.
+// Answer answers a remote host's call about sessions.
 func (h *HomeShards) Answer(ctx context.Context, from shard.HostID, request []byte) ([]byte, error) {
 	var r homeRequest
 	if err := json.Unmarshal(request, &r); err != nil {
@@ -63,7 +63,7 @@ func (h *HomeShards) Answer(ctx context.Context, from shard.HostID, request []by
 
 // vouch records that a host must be notified when a session ends, and returns what is known about the session.
 // Recording comes first: a session end then either finds the record, or has removed the session before the lookup. A
-// replica that is not filled may lack the end, so Unknown leaves the answer to another host.
+// replica that is not filled may lack the end, so Unknown leaves the answer to a remote host.
 func (h *HomeShards) vouch(id shard.SessionID, from shard.HostID) shard.Liveness {
 	home := h.set.Of(id.Slot())
 	if !home.Holds() {
@@ -100,7 +100,7 @@ func (h *HomeShards) lookUp(ctx context.Context, from shard.HostID, q *askedSess
 	}
 }
 
-// look returns a session from this host's replica of the session's home shard.
+// look returns a session from the host's replica of the session's home shard.
 func (lo *Lookup) look(id shard.SessionID, key []byte) HomeSession {
 	if view, known := lo.r.Machine.Session(id); known {
 		return HomeSession{shard.Alive, view.Node, lo.r.Machine.KeyMatches(id, key)}
@@ -111,10 +111,10 @@ func (lo *Lookup) look(id shard.SessionID, key []byte) HomeSession {
 	return HomeSession{}
 }
 
-// find calls done with a session from this host's replica of the session's home shard, after a barrier: a session
-// whose end was acknowledged before the call is over, and so is a session that the replica lacks. A barrier proves
-// nothing about a replica that has arrived, left or been emptied since. A rebuilt home shard's answer is for clients
-// only: a session that no client can have any more is dead for clients, but may be alive for other shards.
+// find calls done with a session from the host's replica of the session's home shard, after a barrier: a session
+// whose end was acknowledged before the call is over, and so is a session the replica lacks. A barrier proves nothing
+// about a replica that has arrived, left or been emptied since. A rebuilt home shard's answer is for clients only: a
+// session no client can have any more is dead for clients, but may be alive for other shards.
 func (lo *Lookup) find(id shard.SessionID, key []byte, done func(HomeSession)) {
 	if one := lo.look(id, key); one.Liveness == shard.Dead {
 		done(one) // no barrier revokes an end

@@ -11,13 +11,13 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Lookup finds sessions with a given home shard, on this or another host.
+// Lookup finds sessions with a given home shard, on this or a remote host.
 type Lookup struct{ r *Replica }
 
 // Find calls done with a session that has this home shard, possibly at once or on another goroutine. If how is
-// STRICT, the answer includes everything committed when Find was called; otherwise the session may have ended. This
-// host's replica answers if it is filled. If there is no replica, or its answer is Unknown, other hosts are asked
-// until findWithin has passed.
+// STRICT, the answer includes everything committed when Find was called; otherwise the session may have ended. The
+// local host's replica answers if it is filled. If there is no replica, or its answer is Unknown, remote hosts are
+// asked until findWithin has passed.
 func (lo *Lookup) Find(id shard.SessionID, key []byte, how protocol.Consistency, done func(HomeSession)) {
 	until := time.Now().Add(findWithin)
 	if !lo.r.Here() && len(lo.answerers()) > 0 {
@@ -37,7 +37,7 @@ func (lo *Lookup) Find(id shard.SessionID, key []byte, how protocol.Consistency,
 	})
 }
 
-// elsewhere is Find with another host's answer. Until done returns, Bind learns about an end that another host
+// elsewhere is Find with a remote host's answer. Until done returns, Bind learns about an end that a remote host
 // reports.
 func (lo *Lookup) elsewhere(id shard.SessionID, key []byte, until time.Time, done func(HomeSession)) {
 	h := &lo.r.set.HomeShards
@@ -97,7 +97,7 @@ func (lo *Lookup) answerers() (list []shard.HostID) {
 	return list
 }
 
-// stillThere reports whether a session that was just found still exists, as far as this host knows. A replica of the
+// stillThere reports whether a session that was just found still exists, as far as the host knows. A replica of the
 // home shard that has arrived meanwhile may lag behind the replica in which the session was found: it only denies the
 // session if it has seen the session's creation.
 func (se *Sessions) stillThere(id shard.SessionID) bool {
@@ -125,8 +125,8 @@ func (h *HomeShards) AskShown(ids []shard.SessionID, done func(map[shard.Session
 	h.show(asked, done)
 }
 
-// AskParts asks the leaders of shards that this host does not have for the sessions' holdings there, and calls done
-// with the sums. If this host has all shards, done is called at once.
+// AskParts asks the leaders of shards the host does not have for the sessions' holdings there, and calls done with
+// the sums. If the host has all shards, done is called at once.
 func (h *HomeShards) AskParts(ids []shard.SessionID, done func(map[shard.SessionID]protocol.Session)) {
 	asked := make(map[shard.HostID]homeCall)
 	for _, r := range h.set.Replicas {

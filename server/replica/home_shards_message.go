@@ -15,7 +15,7 @@ import (
 // that does not know such requests answers with an error.
 const homePrefix = `{"home":`
 
-// IsHomeCall reports whether another host's call is about sessions.
+// IsHomeCall reports whether a remote host's call is about sessions.
 func IsHomeCall(request []byte) bool { return bytes.HasPrefix(request, []byte(homePrefix)) }
 
 // homeRequest is a call about sessions: notifications, questions, or both.
@@ -26,17 +26,17 @@ type homeRequest struct {
 type homeCall struct {
 	// Ended are ended sessions, reported by a host with a replica of their home shard.
 	Ended []EndedSession `json:"ended,omitempty"`
-	// Asked are sessions that the caller has as remote sessions or in bindings: the caller wants to be notified when
-	// they end.
+	// Asked are sessions the caller has as remote sessions or in bindings: the caller wants to be notified when they
+	// end.
 	Asked packedSessions `json:"asked,omitempty"`
 	// Lost are holdings that sessions have lost, for the home shard's leader.
 	Lost []lostHolding `json:"lost,omitempty"`
-	// Losses counts the holdings that the asked sessions have lost in shards that the caller leads.
+	// Losses counts the holdings the asked sessions have lost in shards the caller leads.
 	Losses []sessionLosses `json:"losses,omitempty"`
 	// One is a question about one session, for a caller that waits.
 	One *askedSession `json:"one,omitempty"`
-	// Shown are the sessions that the caller wants to display. Parts are the shards in which the answering host
-	// counts the sessions' holdings.
+	// Shown are the sessions the caller wants to display. Parts are the shards in which the answering host counts the
+	// sessions' holdings.
 	Shown packedSessions `json:"shown,omitempty"`
 	Parts []uint64       `json:"parts,omitempty"`
 	// Leads are shards whose leaders the caller wants to know.
@@ -67,9 +67,9 @@ type askedSession struct {
 
 // homeAnswer answers a homeCall, field by field.
 type homeAnswer struct {
-	// Liveness has a byte for each asked session.
+	// Liveness has a byte for every asked session.
 	Liveness []byte `json:"liveness,omitempty"`
-	// Elsewhere lists the home shards among the lost holdings that the answering host does not lead.
+	// Elsewhere lists the home shards among the lost holdings the answering host does not lead.
 	Elsewhere []uint64           `json:"elsewhere,omitempty"`
 	One       *HomeSession       `json:"one,omitempty"`
 	Led       []ledShard         `json:"led,omitempty"`
@@ -111,7 +111,7 @@ func (p packedSessions) unpack() (ids []shard.SessionID, err error) {
 	return ids, nil
 }
 
-// maxHomeItems is the maximum length of each list in a call: a call with three full lists fits on a persistent
+// maxHomeItems is the maximum length of every list in a call: a call with three full lists fits on a persistent
 // connection.
 const maxHomeItems = 4096
 

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// ErrNotLeading is returned for commands that only the meta shard leader proposes, after its term has begun.
+// ErrNotLeading is returned for commands only the meta shard leader proposes, after its term has begun.
 var ErrNotLeading = errors.New("server: this host does not lead the meta shard, or its term has not begun")
 
 // ErrUnknown is returned for a meta shard command whose outcome is unknown.
@@ -37,7 +37,7 @@ func (m *Meta) mayFound() bool {
 		len(m.Machine.Hosts()) <= hosts.MaxHosts
 }
 
-// foundHosts creates the host records, if this host leads and all hosts have registered.
+// foundHosts creates the host records, if the local host leads and all hosts have registered.
 func (m *Meta) foundHosts() {
 	if !m.mayFound() || m.term.stamp(m.set.Now()).Term == 0 {
 		return

@@ -10,16 +10,16 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// leaderTasks are a host's tasks for a shard that it leads. They begin with a command: after it is applied,
-// everything from earlier leaders is applied as well, and earlier leaders' clocks no longer count. All tasks run on
-// the host's loop; other goroutines only leave work for the loop under the lock.
+// leaderTasks are a host's tasks for a shard it leads. They begin with a command: after it is applied, everything
+// from earlier leaders is applied as well, and earlier leaders' clocks no longer count. All tasks run on the host's
+// loop; other goroutines only leave work for the loop under the lock.
 type leaderTasks struct {
 	r *Replica
 
 	serving atomic.Bool // the sessions are known and may attach; set under the lock
 
 	mu        sync.Mutex // guards the fields below
-	term      uint64     // 0: this host does not lead
+	term      uint64     // 0: the host does not lead
 	proposed  bool       // the first command is in progress
 	begun     bool       // the command was applied; sessions must be read
 	again     bool       // a session or node appeared that may be dead
@@ -61,10 +61,10 @@ func (t *leaderTasks) stage() stage {
 
 func (t *leaderTasks) init(r *Replica) { t.r = r }
 
-// ready reports whether this host leads the shard, with all sessions restored.
+// ready reports whether the host leads the shard, with all sessions restored.
 func (t *leaderTasks) ready() bool { return t.serving.Load() }
 
-// begin is called when this host becomes the shard's leader.
+// begin is called when the host becomes the shard's leader.
 func (t *leaderTasks) begin(term uint64) {
 	t.r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
 		Message: "the shard's leader has just been elected again"})
@@ -79,7 +79,7 @@ func (t *leaderTasks) begin(term uint64) {
 	t.r.set.Wake()
 }
 
-// end is called when this host no longer leads the shard: its clients are redirected.
+// end is called when the host no longer leads the shard: its clients are redirected.
 func (t *leaderTasks) end() {
 	t.mu.Lock()
 	t.term, t.proposed, t.begun = 0, false, false
@@ -122,7 +122,7 @@ func (t *leaderTasks) suspect(id shard.SessionID) {
 	t.r.set.Wake()
 }
 
-// over reports a session that is over, according to a replica of its home shard here or on another host.
+// over reports a session that is over, according to a replica of its home shard here or on a remote host.
 func (t *leaderTasks) over(id shard.SessionID) {
 	t.mu.Lock()
 	if t.term != 0 {
@@ -232,10 +232,10 @@ func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 // and retry.
 const maxAwaiting = 4096
 
-// OnceServing calls done when this host serves as the shard's leader, possibly at once, or when it no longer leads.
-// It returns false, without calling done, if this host does not lead, or too many wait. A new leader with a million
-// sessions serves half a second after its election: clients that wait here are served at that time, instead of after
-// the retry pause of a repeatedly refused client.
+// OnceServing calls done when the host serves as the shard's leader, possibly at once, or when it no longer leads.
+// OnceServing returns false, without calling done, if the host does not lead, or too many wait. A new leader with a
+// million sessions serves half a second after its election: clients that wait here are served at that time, instead
+// of after the retry pause of a repeatedly refused client.
 func (r *Replica) OnceServing(done func(serving bool)) bool {
 	t := &r.leader
 	t.mu.Lock()
@@ -275,8 +275,8 @@ func (t *leaderTasks) expire(now time.Time) {
 	}
 }
 
-// proposeEnd proposes to end sessions that were silent for too long, in several commands if one is not enough. It
-// returns false if the shard's queue is full.
+// proposeEnd proposes to end sessions that were silent for too long, in several commands if one is not enough.
+// proposeEnd returns false if the shard's queue is full.
 func (t *leaderTasks) proposeEnd(under uint64, ids []shard.SessionID) bool {
 	r := t.r
 	done := func(e *shard.Effect, failed protocol.Status) {
@@ -351,7 +351,7 @@ func (t *leaderTasks) withdraw(ref shard.WaiterRef) {
 }
 
 // endStaleWatches ends a replica's watches if the replica could not be proven up to date for a long time: its clients
-// are better served by another host.
+// are better served by a remote host.
 func (r *Replica) endStaleWatches(now time.Time, watched bool) {
 	window, _ := r.set.timing.window()
 	if watched && r.fresh.age(now) > window+staleAfter {

@@ -61,13 +61,13 @@ func (s *Set) run() {
 	}
 }
 
-// standstill is how long a host's loop may be stalled before other hosts may have replaced the host: no policy
+// standstill is how long a host's loop may be stalled before remote hosts may have replaced the host: no policy
 // considers a host failed after a shorter silence.
 const standstill = stallAfter
 
-// rejoin is called by the loop in each round. A host that was stalled may have been replaced meanwhile, and another
-// replica group may continue with the shards that the host led. So the host leads no data shard before other hosts
-// have had time to refuse the host, which ends the process. Two such hosts must not consider each other a quorum.
+// rejoin is called by the loop in every round. A host that was stalled may have been replaced meanwhile, and another
+// replica group may continue with the shards the host led. So the host leads no data shard before remote hosts have
+// had time to refuse the host, which ends the process. Two such hosts must not consider each other a quorum.
 func (s *Set) rejoin(now time.Time) {
 	if s.config.Rejoin == nil {
 		return
@@ -84,7 +84,7 @@ func (s *Set) rejoin(now time.Time) {
 
 func (s *Set) stoodStill(now time.Time) bool { return s.Since(now)-s.round.Load() > int64(standstill) }
 
-// mayLead reports whether this host may propose in data shards, or rely on their barriers.
+// mayLead reports whether the host may propose in data shards, or rely on their barriers.
 func (s *Set) mayLead() bool {
 	return s.config.Rejoin == nil || !s.rejoining.Load() && !s.stoodStill(s.Now())
 }
@@ -98,7 +98,7 @@ func (s *Set) Stir() {
 }
 
 // rest returns how long the loop may wait for its next round, after it was idle for the given time. The loop and the
-// caller of Stir each set a flag and then read the other's flag. So at least one side sees the other's flag.
+// caller of Stir every set a flag and then read the other's flag. So at least one side sees the other's flag.
 func (s *Set) rest(idle time.Duration) time.Duration {
 	if idle < calmAfter {
 		return Tick
@@ -110,7 +110,7 @@ func (s *Set) rest(idle time.Duration) time.Duration {
 	return calmTick
 }
 
-// calm reports whether nothing on this host has a deadline, according to a check that does not search.
+// calm reports whether nothing on the host has a deadline, according to a check that does not search.
 func (s *Set) calm() bool {
 	busy := func(r *Replica) bool { return !r.calm() }
 	return !s.upkeepDue.Load() && !slices.ContainsFunc(s.Replicas, busy)
@@ -158,13 +158,13 @@ var (
 type Readiness struct {
 	// Lacks is the reason why the host cannot serve, nil if it can.
 	Lacks error
-	// Away names a shard that the host cannot serve now although the meta shard answers: a shard that the host has
-	// served since its start, or a shard without a replica here. The shard may have lost its quorum. Clients may
-	// still connect, for the other shards.
+	// Away names a shard the host cannot serve now although the meta shard answers: a shard the host has served since
+	// its start, or a shard without a replica here. The shard may have lost its quorum. Clients may still connect,
+	// for the other shards.
 	Away error
 }
 
-// Readiness returns whether this host can serve.
+// Readiness returns whether the host can serve.
 func (s *Set) Readiness() (is Readiness) {
 	if s.foreign.Load() {
 		return Readiness{Lacks: errForeign}
@@ -197,7 +197,7 @@ func (s *Set) Readiness() (is Readiness) {
 	return is
 }
 
-// lacks returns why this host cannot serve the shard, nil if it can. A barrier may take up to the limit.
+// lacks returns why the host cannot serve the shard, nil if it can. A barrier may take up to the limit.
 func (r *Replica) lacks(limit time.Duration) error {
 	s, l := r.set, r.Known()
 	switch {
@@ -216,13 +216,13 @@ func (r *Replica) lacks(limit time.Duration) error {
 const (
 	// OverloadWait is how long a client is asked to wait if a queue is full.
 	OverloadWait = 20 * time.Millisecond
-	// quietWait is the maximum time that a client is asked to wait during the rebuild wait.
+	// quietWait is the maximum time a client is asked to wait during the rebuild wait.
 	quietWait = time.Second
 	// Tick is the interval at which a host checks its clocks: leases, timers, self-checks.
 	Tick = 50 * time.Millisecond
 	// calmTick is the interval at which a host checks its clocks while nothing has a deadline, and nothing has
-	// happened for calmAfter: by then all proposals have known outcomes. It is shorter than stallAfter, so that a
-	// long pause is not a stall.
+	// happened for calmAfter: by then all proposals have known outcomes. calmTick is shorter than stallAfter, so that
+	// a long pause is not a stall.
 	calmTick  = stallAfter / 2
 	calmAfter = 3 * time.Second
 	// stallAfter is the maximum time between two lease checks. A longer time is a stall, and the leader assumes that
@@ -235,7 +235,7 @@ const (
 	// sweepEvery is the interval at which a leader asks about all its remote sessions and nodes even without a
 	// reason.
 	sweepEvery = 30 * time.Second
-	// sweepPages is the maximum number of remote sessions per loop round that the leader asks about, in pages of
+	// sweepPages is the maximum number of remote sessions per loop round the leader asks about, in pages of
 	// shard.MaxPage.
 	sweepPages = 8
 	// readyWait is how long a readiness check may wait for the host to confirm its state.

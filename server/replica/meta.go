@@ -22,7 +22,7 @@ import (
 // MetaShard is the meta shard's id; data shard ids start at 1.
 const MetaShard = 0
 
-// Meta is this host's replica of the meta shard.
+// Meta is the host's replica of the meta shard.
 type Meta struct {
 	set     *Set
 	Machine *meta.Machine
@@ -32,9 +32,9 @@ type Meta struct {
 	leadership atomic.Pointer[shard.Leadership]
 	announced  announced
 	applied    atomic.Uint64 // index of the last applied entry
-	// caughtUp is the incarnation in which a barrier has proven this replica up to date: since host start, or since
-	// another replica arrived. Before that barrier, the host must not lead a shard, answer for a session or end a
-	// session, because it may not know about a longer grace period.
+	// caughtUp is the incarnation in which a barrier has proven the local replica up to date: since host start, or
+	// since another replica arrived. Before that barrier, the host must not lead a shard, answer for a session or end
+	// a session, because it may not know about a longer grace period.
 	caughtUp, incarnation atomic.Uint64
 	// sure is when the latest successful barrier began, in nanoseconds since host start, plus one; 0 means no barrier
 	// yet.
@@ -48,7 +48,7 @@ type Meta struct {
 	// Used while batches are applied.
 	batch          meta.Batch
 	effects        meta.Effects
-	periodsChanged bool // something that a timing change waits for may have arrived
+	periodsChanged bool // something a timing change waits for may have arrived
 
 	mu       sync.Mutex // guards the fields below
 	sequence uint64
@@ -87,7 +87,7 @@ func (m *Meta) empty() error {
 	return m.Restore(saved)
 }
 
-// gone is called when the replica has left. From then on, this host's knowledge about the cluster becomes stale.
+// gone is called when the replica has left. From then on, the host's knowledge about the cluster becomes stale.
 func (m *Meta) gone() {
 	m.incarnation.Add(1)
 	m.LeadershipChanged(shard.Leadership{Term: m.Leader().Term})
@@ -95,8 +95,8 @@ func (m *Meta) gone() {
 
 func (m *Meta) leads() bool { return m.leadership.Load().Leader == m.set.config.Self.ID }
 
-// Propose passes a client's command to the log. Client commands are rare, so each command is a separate batch. If too
-// many commands are in progress, done gets OVERLOADED.
+// Propose passes a client's command to the log. Client commands are rare, so every command is a separate batch. If
+// too many commands are in progress, done gets OVERLOADED.
 func (m *Meta) Propose(c meta.Command, done done) {
 	m.mu.Lock()
 	full := m.requests == maxRequests
@@ -116,7 +116,7 @@ func (m *Meta) Propose(c meta.Command, done done) {
 	}, c)
 }
 
-// propose passes commands to the log in one batch, stamped with this host's term. done gets the first command's
+// propose passes commands to the log in one batch, stamped with the host's term. done gets the first command's
 // result.
 func (m *Meta) propose(done done, commands ...meta.Command) {
 	above := func(c meta.Command) bool { return meta.LevelOf(&c) > m.Machine.Level() }
@@ -201,9 +201,9 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-// recordOutcomes sets the outcomes for the commands in this host's batch. The host applies all effects of the batch
-// first: a client that is answered may attach a session at once, and the leases must already know the grace period of
-// the session's node.
+// recordOutcomes sets the outcomes for the commands in the local host's batch. The host applies all effects of the
+// batch first: a client that is answered may attach a session at once, and the leases must already know the grace
+// period of the session's node.
 func (m *Meta) recordOutcomes() {
 	if m.batch.Proposer != m.set.proposer {
 		return
@@ -215,7 +215,7 @@ func (m *Meta) recordOutcomes() {
 	}
 }
 
-// handle acts on an effect, except for the command's outcome. An error means that this replica must not continue.
+// handle acts on an effect, except for the command's outcome. An error means that the replica must not continue.
 func (m *Meta) handle(e *meta.Effect) error {
 	switch e.Kind {
 	case meta.EffectResult:
@@ -280,13 +280,13 @@ func (m *Meta) LeadershipChanged(l shard.Leadership) {
 	m.set.requestUpkeep()
 }
 
-// CaughtUp reports whether a barrier has proven this replica up to date since the host or the replica started.
+// CaughtUp reports whether a barrier has proven the local replica up to date since the host or the replica started.
 func (m *Meta) CaughtUp() bool { return m.caughtUp.Load() == m.incarnation.Load() }
 
 // Rights returns the book of rights, based on everything that was applied here.
 func (m *Meta) Rights() *access.Book { return m.rights.Load() }
 
-// SureFor returns the time since the start of the latest barrier that proved this replica up to date.
+// SureFor returns the time since the start of the latest barrier that proved the replica up to date.
 func (m *Meta) SureFor(now time.Time) time.Duration {
 	begun := m.sure.Load()
 	if begun == 0 || !m.CaughtUp() {
@@ -304,7 +304,7 @@ func raise(n *atomic.Int64, to int64) {
 	}
 }
 
-// Confirm calls done when this replica has everything that was committed before the call (ok), or when this could not
+// Confirm calls done when the replica has everything that was committed before the call (ok), or when this could not
 // be confirmed.
 func (m *Meta) Confirm(done func(ok bool)) {
 	incarnation, begun := m.incarnation.Load(), m.set.Clock()+1
@@ -320,7 +320,7 @@ func (m *Meta) Confirm(done func(ok bool)) {
 	}
 }
 
-// confirmed reports whether this replica was recently up to date, for a caller that can wait.
+// confirmed reports whether the replica was recently up to date, for a caller that can wait.
 func (m *Meta) confirmed(limit time.Duration) bool {
 	return m.SureFor(m.set.Now()) <= staleAfter || within(limit, m.Confirm)
 }
@@ -368,7 +368,7 @@ func (m *Meta) upkeep() {
 // AppliedIndex returns the index of the last applied entry.
 func (m *Meta) AppliedIndex() uint64 { return m.applied.Load() }
 
-// Leader returns the meta shard's leadership, as far as this host knows.
+// Leader returns the meta shard's leadership, as far as the host knows.
 func (m *Meta) Leader() shard.Leadership { return *m.leadership.Load() }
 
 // RoutingVersion increases with every change that affects client routing, identically on all hosts: changes to the
@@ -395,8 +395,8 @@ func (m *Meta) AddressOf(id shard.HostID) string {
 // hosts many times more often.
 const heardMillis = 2000
 
-// Hears reports whether a host has answered the meta shard leader recently. It is false if this host does not lead,
-// and for a host without a meta shard replica.
+// Hears reports whether a host has answered the meta shard leader recently. Hears returns false if the local host
+// does not lead, and for a host without a meta shard replica.
 func (m *Meta) Hears(id shard.HostID) bool {
 	t, ok := m.Machine.Topology()
 	if !ok {

@@ -10,12 +10,12 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// metaTerm is this host's leadership of the meta shard, for the purpose of shard time. The term's first command is
+// metaTerm is the host's leadership of the meta shard, for the purpose of shard time. The term's first command is
 // proposed when the leadership begins. The term's time begins when the command is applied, so no command waits for
 // the first one.
 type metaTerm struct {
 	mu       sync.Mutex // guards the fields below
-	number   uint64     // 0: this host does not lead
+	number   uint64     // 0: the host does not lead
 	proposed bool       // the first command is in progress
 	begun    bool       // the command was applied
 	zero     time.Time  // when it was applied
@@ -33,7 +33,7 @@ func (t *metaTerm) changed(l shard.Leadership, me shard.HostID) {
 	}
 }
 
-// begin returns the term whose first command must be proposed. ok is false if there is none.
+// begin returns the term whose first command must be proposed. ok is false if no command is due.
 func (t *metaTerm) begin() (number uint64, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *metaTerm) applied(number uint64, now time.Time) {
 	}
 }
 
-// stamp returns the stamp for a batch that is proposed now. The stamp has no term if this host does not lead, or has
+// stamp returns the stamp for a batch that is proposed now. The stamp has no term if the host does not lead, or has
 // not proposed its term's first command.
 func (t *metaTerm) stamp(now time.Time) (s clock.Stamp) {
 	t.mu.Lock()
@@ -76,7 +76,7 @@ func (t *metaTerm) stamp(now time.Time) (s clock.Stamp) {
 	return s
 }
 
-// beginTerm proposes the first command in a term led by this host.
+// beginTerm proposes the first command in a term led by the host.
 func (m *Meta) beginTerm() {
 	if number, ok := m.term.begin(); ok {
 		m.propose(func(e *meta.Effect, _ protocol.Status) {

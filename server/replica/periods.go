@@ -10,7 +10,7 @@ import (
 const periodsStep = 1000
 
 // confirmPeriods advances changes to grace and self-check periods, and orders for new shard groups, on their way to
-// all hosts: this host reports its progress, and the meta shard leader completes the changes that have reached all
+// all hosts: the host reports its progress, and the meta shard leader completes the changes that have reached all
 // hosts. Every upkeep calls confirmPeriods, because every report may be lost. Section 4 in shard/meta's DESIGN.md
 // explains why the procedure is safe.
 func (m *Meta) confirmPeriods() {
@@ -46,8 +46,8 @@ func (m *Meta) confirmPeriods() {
 	}
 }
 
-// seenByAll returns a version that every host in the cluster has reported as seen. A host without a record has
-// reported nothing; an expelled host leads nothing. After the hosts are bootstrapped, all hosts have records.
+// seenByAll returns a version every host in the cluster has reported as seen. A host without a record has reported
+// nothing; an expelled host leads nothing. After the hosts are bootstrapped, all hosts have records.
 func (m *Meta) seenByAll() uint64 {
 	least := ^uint64(0)
 	have := make(map[shard.HostID]bool)

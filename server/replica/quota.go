@@ -13,14 +13,14 @@ import (
 )
 
 // Node quotas are stored in the meta shard, shard quotas are host settings. A data shard uses the quotas in its own
-// log: each shard's leader compares its machine's quotas with the wanted quotas, and proposes the differences. It
+// log: every shard's leader compares its machine's quotas with the wanted quotas, and proposes the differences. It
 // does so when it begins to lead, when a node changes, when the shard's level rises, and periodically. A lost command
 // leaves a difference, and is proposed again.
 
 // quotaStep is the maximum number of quota changes proposed per pass.
 const quotaStep = 500
 
-// quotas maps nodes to their own quotas, as far as this host's meta shard replica knows.
+// quotas maps nodes to their own quotas, as far as the host's meta shard replica knows.
 type quotas struct {
 	mu    sync.Mutex
 	nodes map[shard.NodeID]shard.Limits
@@ -83,7 +83,7 @@ func (q *quotas) reload(m *meta.Machine) {
 	}
 }
 
-// quotaChanged makes the leaders on this host propose a node's quotas to their shards.
+// quotaChanged makes the leaders on the host propose a node's quotas to their shards.
 func (s *Set) quotaChanged(n *meta.Node) {
 	if !s.quotas.set(n) {
 		return
@@ -93,8 +93,8 @@ func (s *Set) quotaChanged(n *meta.Node) {
 	}
 }
 
-// Quotas returns the quotas for the data shards that this host leads. Zeros mean the defaults, even if the config
-// contains the default values.
+// Quotas returns the quotas for the data shards the host leads. Zeros mean the defaults, even if the config contains
+// the default values.
 func (s *Set) Quotas() shard.Limits {
 	l := s.config.Quotas
 	if l.Objects == shard.DefaultShardObjects {
@@ -106,7 +106,7 @@ func (s *Set) Quotas() shard.Limits {
 	return l
 }
 
-// allowance is the memory that the other hosts with replicas have for the shard.
+// allowance is the memory the other hosts with replicas have for the shard.
 type allowance struct {
 	bytes uint64 // the smallest value, 0 for no limit
 	all   bool   // all hosts have reported
@@ -144,8 +144,8 @@ func (t *leaderTasks) othersAllow() (now allowance) {
 	return now
 }
 
-// checkQuota marks a node for a quota comparison. It does nothing if this host does not lead the shard: a leader
-// compares all nodes when it begins.
+// checkQuota marks a node for a quota comparison. checkQuota does nothing if the host does not lead the shard: a
+// leader compares all nodes when it begins.
 func (t *leaderTasks) checkQuota(id shard.NodeID) {
 	t.mu.Lock()
 	leads := t.term != 0

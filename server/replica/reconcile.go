@@ -25,7 +25,7 @@ func (s *sweep) start() {
 }
 
 // reconcile releases what dead sessions from other shards, and dropped nodes, have left here. The leader asks about
-// the suspects. It asks about all remote sessions when a session is first seen here, and periodically.
+// the suspects. reconcile asks about all remote sessions when a session is first seen here, and periodically.
 func (t *leaderTasks) reconcile(now time.Time) {
 	r := t.r
 	t.mu.Lock()
@@ -56,8 +56,8 @@ func (t *leaderTasks) reconcile(now time.Time) {
 	t.reportCleared(now)
 }
 
-// SweepAge returns the time since this host, as the shard's leader, last started to ask about all remote sessions. ok
-// is false on other hosts, and before the first time.
+// SweepAge returns the time since the local host, as the shard's leader, last started to ask about all remote
+// sessions. ok is false on remote hosts, and before the first time.
 func (r *Replica) SweepAge(now time.Time) (age time.Duration, ok bool) {
 	t := &r.leader
 	t.mu.Lock()

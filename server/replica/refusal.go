@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// refused returns the answer to a command that the shard's machine refused.
+// refused returns the answer to a command the shard's machine refused.
 func (res *results) refused(c *shard.Command, e *shard.Effect) *protocol.Result {
 	if e.Status == protocol.StatusQuotaExceeded {
 		return res.r.Exceeded(c, e.Quota)
@@ -67,7 +67,7 @@ func (res *results) refusal(c *shard.Command, s protocol.Status) string {
 	return ""
 }
 
-// unmet names the condition in a command that the state does not meet.
+// unmet names the condition in a command the state does not meet.
 func unmet(c *shard.Command) string {
 	switch c.Kind {
 	case shard.CmdSemaphoreCreate:

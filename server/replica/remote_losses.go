@@ -94,8 +94,8 @@ func (ss *sweptSessions) Liveness(id shard.SessionID) shard.Liveness {
 	return ss.set.Liveness(id)
 }
 
-// sweepLosses reports the losses of a page's remote sessions to their home shards: immediately on this host, with the
-// next call to other hosts.
+// sweepLosses reports the losses of a page's remote sessions to their home shards: immediately on the local host,
+// with the next call to remote hosts.
 func (t *leaderTasks) sweepLosses(remotes []shard.SessionID) {
 	for _, l := range t.r.Machine.Losses(remotes, nil) {
 		if home := t.r.set.Of(l.Session.Slot()); home.Leads() {
@@ -106,7 +106,7 @@ func (t *leaderTasks) sweepLosses(remotes []shard.SessionID) {
 	}
 }
 
-// lossesOf returns the losses of sessions in the shards that this host leads.
+// lossesOf returns the losses of sessions in the shards the host leads.
 func (h *HomeShards) lossesOf(ids []shard.SessionID) (list []sessionLosses) {
 	for _, r := range h.set.Replicas {
 		if !r.Leads() {

@@ -9,23 +9,23 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Holds reports whether this host has a replica of the shard.
+// Holds reports whether the host has a replica of the shard.
 func (r *Replica) Holds() bool { return r.end.on.Load() != nil }
 
-// Filled reports whether the latest read barrier on this host's replica succeeded. A replica that was just started or
+// Filled reports whether the latest read barrier on the host's replica succeeded. A replica that was just started or
 // added is not filled, nor is a partitioned replica.
 func (r *Replica) Filled() bool { return r.Holds() && r.fresh.isFilled() }
 
-// Here reports whether this host's replica answers questions about the shard's sessions.
+// Here reports whether the host's replica answers questions about the shard's sessions.
 func (r *Replica) Here() bool { return r.reports() && r.Filled() }
 
 // reports reports whether the host relies on session ends that its replica of the shard has applied. Applied ends are
 // final, so the replica need not be filled.
 func (r *Replica) reports() bool { return r.Holds() && (!r.set.config.Apart || r.Leads()) }
 
-// Liveness implements shard.Directory. This host's replica of the session's home shard answers: a replica that lags
-// may report the session as unknown, but never reports a living session as dead. If the replica does not know the
-// session, is not filled, or does not exist, the host also asks another host: see Set.over.
+// Liveness implements shard.Directory. The local host's replica of the session's home shard answers: a replica that
+// lags may report the session as unknown, but never reports a living session as dead. If the replica does not know
+// the session, is not filled, or does not exist, the host also asks a remote host: see Set.over.
 func (s *Set) Liveness(id shard.SessionID) (is shard.Liveness) {
 	home := s.Of(id.Slot())
 	if home.reports() {
@@ -37,7 +37,7 @@ func (s *Set) Liveness(id shard.SessionID) (is shard.Liveness) {
 	return is
 }
 
-// remoteSessions are the sessions with a given home shard that other hosts have asked about, by host.
+// remoteSessions are the sessions with a given home shard that remote hosts have asked about, by host.
 type remoteSessions struct {
 	mu     sync.Mutex
 	byHost map[shard.HostID]map[shard.SessionID]struct{}
@@ -57,7 +57,7 @@ func (rs *remoteSessions) note(id shard.SessionID, host shard.HostID) {
 	rs.byHost[host][id] = struct{}{}
 }
 
-// forget records that a host knows about a session's end. Other hosts that have asked must still be notified.
+// forget records that a host knows about a session's end. Remote hosts that have asked must still be notified.
 func (rs *remoteSessions) forget(id shard.SessionID, host shard.HostID) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -89,9 +89,9 @@ func (rs *remoteSessions) all() map[shard.SessionID]struct{} {
 	return list
 }
 
-// over is called when another host has reported that a session is over. An end is permanent, so it counts even if
-// this host has received a replica of the session's home shard meanwhile: that replica may lag, or may have received
-// the end in a snapshot.
+// over is called when a remote host has reported that a session is over. An end is permanent, so it counts even if
+// the local host has received a replica of the session's home shard meanwhile: that replica may lag, or may have
+// received the end in a snapshot.
 func (h *HomeShards) over(id shard.SessionID, why protocol.EndReason) {
 	home := h.set.Of(id.Slot())
 	h.set.HomeShards.mu.Lock()
@@ -108,14 +108,14 @@ func (h *HomeShards) over(id shard.SessionID, why protocol.EndReason) {
 	}
 }
 
-// boundSessions returns the sessions with this home shard that are bound to connections on this host.
+// boundSessions returns the sessions with this home shard that are bound to connections on the host.
 func (se *Sessions) boundSessions() []shard.SessionID {
 	se.r.mu.Lock()
 	defer se.r.mu.Unlock()
 	return slices.Collect(maps.Keys(se.bound))
 }
 
-// endBound reports ends of bound sessions that happened while another host was responsible for the shard.
+// endBound reports ends of bound sessions that happened while a remote host was responsible for the shard.
 func (se *Sessions) endBound() {
 	for _, id := range se.boundSessions() {
 		if se.r.Machine.Liveness(id) == shard.Dead {
@@ -139,7 +139,7 @@ func (se *Sessions) unbindAll(id shard.SessionID, why protocol.EndReason) {
 	}
 }
 
-// askBound asks about the sessions that are bound to connections on this host.
+// askBound asks about the sessions that are bound to connections on the host.
 func (se *Sessions) askBound() {
 	for _, id := range se.boundSessions() {
 		se.r.set.HomeShards.ask(se.r, id)

@@ -59,7 +59,7 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepExecute) error {
 	return nil
 }
 
-// renewalOf returns the parameters for rebuilding a shard's machine. Counters skip everything that the shard may have
+// renewalOf returns the parameters for rebuilding a shard's machine. Counters skip everything the shard may have
 // assigned since they were last counted.
 func renewalOf(r *protocol.Rebuild) machine.Renewal {
 	return machine.Renewal{
@@ -95,7 +95,7 @@ func (s *seat) stop() error {
 	return nil
 }
 
-// retire closes this host's replica of a shard, outside the loop, if the replica is from an earlier group.
+// retire closes the host's replica of a shard, outside the loop, if the replica is from an earlier group.
 func (s *Set) retire(id hosts.ShardID, earlier func(replica uint64) bool) {
 	s.retiring.Go(func() {
 		defer s.change()()
@@ -124,8 +124,8 @@ func (r *Replica) retireAnnounced() {
 	}
 }
 
-// hearGroups acts on the shard groups in the records. It returns the version of the last order for a waiting group,
-// and whether this host has acted on all orders. Called on the host's loop.
+// hearGroups acts on the shard groups in the records. hearGroups returns the version of the last order for a waiting
+// group, and whether the local host has acted on all orders. Called on the host's loop.
 func (s *Set) hearGroups(records *hosts.Records) (ordered uint64, heard bool) {
 	heard = true
 	groups := make(map[hosts.ShardID]uint64)
@@ -161,8 +161,8 @@ func (s *Set) holding(id hosts.ShardID) *running {
 	return s.Replicas[id-1].end.on.Load()
 }
 
-// Lost returns one order id per rebuilt shard that waits: a session has lost everything that it held there under a
-// lower order id.
+// Lost returns one order id per rebuilt shard that waits: a session has lost everything it held there under a lower
+// order id.
 func (s *Set) Lost() []uint64 {
 	if lost := s.lost.Load(); lost != nil {
 		return *lost
@@ -170,8 +170,8 @@ func (s *Set) Lost() []uint64 {
 	return nil
 }
 
-// pushLost notifies the clients of sessions with this home shard that the sessions no longer hold anything below an
-// order id. The push precedes every later answer to a ping.
+// pushLost notifies the clients of sessions with this home shard the sessions no longer hold anything below an order
+// id. The push precedes every later answer to a ping.
 func (r *Replica) pushLost(fence uint64) {
 	reachable := make(map[shard.SessionID]struct{})
 	for _, id := range append(r.Sessions.boundSessions(), r.Leases.Attached()...) {

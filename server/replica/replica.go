@@ -21,7 +21,7 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// Replica is this host's replica of one data shard, with all work that the host does for the shard as leader or
+// Replica is the local host's replica of one data shard, with all work that the host does for the shard as leader or
 // follower.
 type Replica struct {
 	set      *Set
@@ -39,7 +39,7 @@ type Replica struct {
 	digests  digests
 	timeouts timeouts
 	left     atomic.Int64  // when the replica here left, by Set.Since; 0 if its state is not kept
-	asking   chan struct{} // has a slot for each question about a session with its home shard here
+	asking   chan struct{} // has a slot for every question about a session with its home shard here
 
 	Sessions Sessions
 	Lookup   Lookup
@@ -50,7 +50,7 @@ type Replica struct {
 	announced  announced
 	applied    atomic.Uint64 // index of the last applied entry
 	beats      atomic.Uint64 // number of proposed beats
-	served     atomic.Bool   // this host has been able to serve the shard once since host start
+	served     atomic.Bool   // the host has been able to serve the shard once since host start
 
 	// Used while batches are applied, by one goroutine at a time.
 	batch      shard.Batch
@@ -126,7 +126,7 @@ func (r *Replica) empty() error {
 	return r.Restore(saved)
 }
 
-// gone is called when the replica has left. Its clients are better served by other hosts.
+// gone is called when the replica has left. Its clients are better served by remote hosts.
 func (r *Replica) gone() {
 	r.fresh.forget()
 	r.left.Store(r.set.Clock())
@@ -137,10 +137,10 @@ func (r *Replica) gone() {
 	r.Inboxes.End(replicaGone)
 }
 
-// Leads reports whether this host believes that it leads the shard.
+// Leads reports whether the host believes that it leads the shard.
 func (r *Replica) Leads() bool { return r.leadership.Load().Leader == r.set.config.Self.ID }
 
-// noteLevel sets the pipeline's level to the shard's level, as far as this replica has applied its log.
+// noteLevel sets the pipeline's level to the shard's level, as far as the replica has applied its log.
 func (r *Replica) noteLevel() { r.Pipeline.SetLevel(r.Machine.Level()) }
 
 // Apply implements shard.StateMachine.
@@ -183,7 +183,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-// complete sends the batch's effects to this host's clients, in order. An error means that this replica must not
+// complete sends the batch's effects to the host's clients, in order. An error means that the replica must not
 // continue.
 func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 	results := 0
@@ -330,11 +330,11 @@ func (r *Replica) flushDirty() {
 // PrepareSnapshot implements shard.StateMachine.
 func (r *Replica) PrepareSnapshot() (shard.Snapshot, error) { return r.Machine.PrepareSnapshot() }
 
-// Restore implements shard.StateMachine. Watches and waiters on this host missed some changes.
+// Restore implements shard.StateMachine. Watches and waiters on the host missed some changes.
 func (r *Replica) Restore(from io.Reader) error {
 	restore := r.Machine.Restore
 	if r.set.config.Fits != nil && r.set.config.Fits(r.Machine.Usage(0).Bytes) != nil {
-		r.fresh.forget() // relaxed reads use other hosts
+		r.fresh.forget() // relaxed reads use remote hosts
 		restore = r.Machine.RestoreInPlace
 	}
 	if err := restore(from); err != nil {
@@ -362,7 +362,7 @@ func (r *Replica) Restore(from io.Reader) error {
 func (r *Replica) LeadershipChanged(l shard.Leadership) {
 	me := r.set.config.Self.ID
 	if l.Leader == me {
-		r.Pipeline.Elect(l.Term) // before clients learn that this host leads
+		r.Pipeline.Elect(l.Term) // before clients learn that the host leads
 	}
 	before := r.leadership.Swap(&l)
 	if l.Leader != before.Leader {
@@ -379,10 +379,10 @@ func (r *Replica) LeadershipChanged(l shard.Leadership) {
 	}
 }
 
-// Serving reports whether this host leads the shard, with the sessions restored: sessions may attach.
+// Serving reports whether the host leads the shard, with the sessions restored: sessions may attach.
 func (r *Replica) Serving() bool { return r.leader.ready() }
 
-// Confirm makes a read barrier. ok means that the replica is up to date as of the call; led means that this host may
+// Confirm makes a read barrier. ok means that the replica is up to date as of the call; led means that the host may
 // act as the leader.
 func (r *Replica) Confirm(done func(ok, led bool)) { r.fresh.confirm(done) }
 
@@ -395,5 +395,5 @@ func (osw *OneShotWatches) Len() int64 { return osw.watching.Load() }
 // AppliedIndex returns the index of the last applied entry.
 func (r *Replica) AppliedIndex() uint64 { return r.applied.Load() }
 
-// Leader returns the shard's leadership, as far as this host knows.
+// Leader returns the shard's leadership, as far as the host knows.
 func (r *Replica) Leader() shard.Leadership { return *r.leadership.Load() }

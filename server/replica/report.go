@@ -12,7 +12,7 @@ import (
 
 // A host reports to the meta shard which of its changes the host follows, and what the data shards led by the host
 // need. The meta shard leader proposes a report's commands, stamped with its term. A report may be lost, or take
-// effect late or twice; section 3 in shard/meta's DESIGN.md explains for each command why this is harmless.
+// effect late or twice; section 3 in shard/meta's DESIGN.md explains for every command why this is harmless.
 
 // request proposes meta shard commands that may be lost: the caller checks whether they took effect. A host that does
 // not lead the meta shard reports the commands to the leader.
@@ -34,8 +34,8 @@ func (m *Meta) request(commands ...meta.Command) {
 	}
 }
 
-// Reported returns the commands in another host's report. It refuses an expelled host, a replaced data directory, and
-// commands that the host may not report.
+// Reported returns the commands in a remote host's report. Reported refuses an expelled host, a replaced data
+// directory, and commands the host may not report.
 func (m *Meta) Reported(from shard.HostID, i hosts.Incarnation, report []byte) ([]meta.Command, error) {
 	h := m.Machine.HostRecord(from)
 	if m.Machine.Bootstrapped() && (h == nil || h.Refused() || h.Incarnation != i) {

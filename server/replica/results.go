@@ -68,7 +68,7 @@ func (r *Replica) WillWait(k protocol.Kind, c *shard.Command) bool {
 }
 
 // Unchanged returns the answer to a report or an ask that would change nothing, or nil if the request has to go into
-// the log. This host leads the shard.
+// the log. The host leads the shard.
 func (r *Replica) Unchanged(c *shard.Command) protocol.AnswerMessage {
 	now := r.EstimatedTime()
 	if now == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// Sessions tracks a home shard's sessions over this host's connections, and the hosts that asked about sessions.
+// Sessions tracks a home shard's sessions over the host's connections, and the hosts that asked about sessions.
 type Sessions struct {
 	r *Replica
 	// guarded by Replica.mu; may include the connection over which the session is attached
@@ -27,7 +27,7 @@ func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags sh
 	r.propose(&shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}, from, done)
 }
 
-// ended notifies a session's connections that the session is over.
+// ended notifies a session's connections the session is over.
 func (se *Sessions) ended(e *shard.Effect) {
 	se.r.waits.forgetSession(e.Session)
 	se.r.Inboxes.NoteSession(e.Session)
@@ -191,7 +191,7 @@ func (se *Sessions) reportMissedEnds() {
 }
 
 // Bind lets a session act over a connection without an attach, or only receive the session's end if the binding is
-// silent. It returns false if the session has just ended, or the connection is closed.
+// silent. Bind returns false if the session has just ended, or the connection is closed.
 func (se *Sessions) Bind(id shard.SessionID, node shard.NodeID, silent bool, c Conn) bool {
 	if c.Acts(id) {
 		return true
@@ -205,7 +205,7 @@ func (se *Sessions) Bind(id shard.SessionID, node shard.NodeID, silent bool, c C
 	if se.r.set.AfterBind != nil {
 		se.r.set.AfterBind()
 	}
-	// A session end reads the list after the machine has removed the session. So either the end finds this connection
+	// A session end reads the list after the machine has removed the session. So either the end finds the connection
 	// in the list, or the check below finds that the session has ended.
 	if !bound || !se.stillThere(id) {
 		c.Unbind(id)
@@ -241,8 +241,8 @@ func (r *Replica) SomeSlot() (slot shard.Slot, ok bool) {
 	return r.slots.At(rand.IntN(n)), true
 }
 
-// OpenInbox starts inbox pushes to a member over a connection, and answers; the caller flushes. If this replica does
-// not know the session as such a member, OpenInbox returns false without answering, unless sure reports that the
+// OpenInbox starts inbox pushes to a member over a connection, and answers; the caller flushes. If the local replica
+// does not know the session as such a member, OpenInbox returns false without answering, unless sure reports that the
 // replica is up to date.
 func (r *Replica) OpenInbox(c Conn, t pipeline.Ticket, m *protocol.InboxOpen, sure bool) (
 	answered bool, refused error,

@@ -27,26 +27,26 @@ type Config struct {
 	// Incarnations are the incarnations of the cluster's initial hosts, as far as known.
 	Incarnations map[shard.HostID]hosts.Incarnation
 	Shards       int          // data shards
-	Quotas       shard.Limits // for each data shard that this host leads
-	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard. It fails with ErrNotMember if the host
-	// has no replica.
+	Quotas       shard.Limits // for every data shard the host leads
+	// Logs opens the local host's end of a shard's log. Shard 0 is the meta shard. Logs fails with ErrNotMember if
+	// the host has no replica.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
 	// Gained provides the logs for replicas that are added later. nil means that none are added.
 	Gained Replicas
-	// Calls makes calls to other hosts, whose Set.AnswerHome answers about sessions. nil means that no host can be
+	// Calls makes calls to remote hosts, whose Set.AnswerHome answers about sessions. nil means that no host can be
 	// called.
 	Calls executor.Calls
-	// Report makes the meta shard leader execute commands that this host reports, with Meta.Reported. A report may be
-	// lost. Report does not block. nil means that all reports are lost.
+	// Report makes the meta shard leader execute commands the host reports, with Meta.Reported. A report may be lost.
+	// Report does not block. nil means that all reports are lost.
 	Report func(commands []byte)
-	// Rejoin is called after the host was stalled, and returns after other hosts have had time to refuse the host.
+	// Rejoin is called after the host was stalled, and returns after remote hosts have had time to refuse the host.
 	// nil means that no host refuses another.
 	Rejoin func()
-	// Show returns a session's description with its holdings in this host's shards among the listed ones, or in all
-	// of the host's shards if none is listed.
+	// Show returns a session's description with its holdings in the local host's shards among the listed ones, or in
+	// all of the host's shards if none is listed.
 	Show func(id shard.SessionID, parts []uint64) protocol.Session
-	// Apart is for tests: a shard replica that this host does not lead is ignored in session lookups, as if it did
-	// not exist.
+	// Apart is for tests: a shard replica the host does not lead is ignored in session lookups, as if it did not
+	// exist.
 	Apart bool
 	// Delay is how long an acquire that will be queued may wait for other commands; see pipeline.Options.
 	Delay          time.Duration
@@ -64,19 +64,19 @@ type Config struct {
 	// Fits returns an error if the host's memory cannot hold another state with the given number of quota bytes. May
 	// be nil.
 	Fits func(bytes uint64) error
-	// Maintenance is called in each loop round, after the replicas' due work. changed means that the routing may have
-	// changed. busy means that the next round has work.
+	// Maintenance is called in every loop round, after the replicas' due work. changed means that the routing may
+	// have changed. busy means that the next round has work.
 	Maintenance func(now time.Time, changed bool) (busy bool)
 }
 
-// Set contains this host's replicas of all shards, their shared state, and the loop for their work with deadlines.
+// Set contains the host's replicas of all shards, their shared state, and the loop for their work with deadlines.
 type Set struct {
 	config   Config
 	log      *slog.Logger
 	metrics  *metrics.Metrics
 	proposer uint64
-	// Now returns the host's time for judging leases and proofs. It is monotonic; a simulation may give each host its
-	// own clock.
+	// Now returns the host's time for judging leases and proofs. The time is monotonic; a simulation may give every
+	// host its own clock.
 	Now        func() time.Time
 	Started    time.Time
 	Meta       *Meta
@@ -94,7 +94,7 @@ type Set struct {
 	loop      sync.WaitGroup
 	digesting sync.WaitGroup // goroutines that compute digests
 	retiring  sync.WaitGroup // goroutines that close replicas from earlier groups, or rejoin
-	foreign   atomic.Bool    // the cluster differs from this host's configuration
+	foreign   atomic.Bool    // the cluster differs from the host's configuration
 	// changing has a token while a replica arrives or leaves. A mutex is unsuitable because a change may take long: a
 	// test's virtual time stops while a goroutine waits for a mutex.
 	changing chan struct{}
@@ -200,7 +200,7 @@ func (s *Set) missing() string {
 	return strings.Join(list, ", ")
 }
 
-// elsewhere reports whether all replicas of a shard are on other hosts.
+// elsewhere reports whether all replicas of a shard are on remote hosts.
 func (s *Set) elsewhere(r *hosts.Records, id hosts.ShardID) bool {
 	if !r.Spread() || id == hosts.Meta {
 		return false
@@ -220,7 +220,7 @@ func (s *Set) Of(slot shard.Slot) *Replica {
 	return s.Replicas[s.slots[slot%shard.Slots]]
 }
 
-// SomeLed returns a shard with slots that this host leads, or nil if there is none.
+// SomeLed returns a shard with slots the host leads, or nil if missing.
 func (s *Set) SomeLed() *Replica {
 	n := len(s.Replicas)
 	from := rand.IntN(n)
@@ -232,7 +232,7 @@ func (s *Set) SomeLed() *Replica {
 	return nil
 }
 
-// Moved returns the redirect for clients: the shard's leader, as far as this host knows.
+// Moved returns the redirect for clients: the shard's leader, as far as the host knows.
 func (s *Set) Moved(r *Replica) protocol.Result { return s.MovedTo(r.ID, r.Known().Leader) }
 
 // MovedTo is Moved for any shard and a given leader.
@@ -259,10 +259,10 @@ func (s *Set) Halt(err error) error {
 	return err
 }
 
-// Foreign reports whether the cluster differs from this host's configuration.
+// Foreign reports whether the cluster differs from the host's configuration.
 func (s *Set) Foreign() bool { return s.foreign.Load() }
 
-// ChangingTiming returns the nodes whose grace or self-check period is changing, as far as this host knows.
+// ChangingTiming returns the nodes whose grace or self-check period is changing, as far as the host knows.
 func (s *Set) ChangingTiming() []shard.NodeID { return s.timing.changing() }
 
 // NoSuchNode explains why a request about a node is refused.

@@ -11,17 +11,17 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// timeouts are the session timeouts that this host may grant as a home shard's leader. A rebuilt shard grants nothing
-// as long as a client may still believe in an earlier session. So the leader starts and attaches a session with a
-// timeout above shard.UnnotedTimeout only after its term has recorded a bound in the meta shard. It lowers the bound
-// only if no session in the home shard exceeds the new bound. Section 7 in package lease's DESIGN.md has the
-// argument.
+// timeouts are the session timeouts the host may grant as a home shard's leader. A rebuilt shard grants nothing as
+// long as a client may still believe in an earlier session. So the leader starts and attaches a session with a
+// timeout above shard.UnnotedTimeout only after its term has recorded a bound in the meta shard. The leader lowers
+// the bound only if no session in the home shard exceeds the new bound. Section 7 in package lease's DESIGN.md has
+// the argument.
 type timeouts struct {
 	r     *Replica
 	bound atomic.Uint64 // maximum timeout that may be granted, in milliseconds; set under the lock
 
 	mu   sync.Mutex // guards the fields below
-	term uint64     // 0: this host does not lead
+	term uint64     // 0: the host does not lead
 	// highest is the session with the longest timeout in the home shard, or an ended one with an even longer timeout.
 	// since is the longest among those that arrived after the latest scan of all sessions had begun.
 	highest, since shard.Longest
@@ -55,13 +55,13 @@ func (t *timeouts) init(r *Replica) {
 	t.bound.Store(shard.UnnotedTimeout)
 }
 
-// Grants reports whether this host, as the home shard's leader, may start or attach a session with a timeout in
+// Grants reports whether the host, as the home shard's leader, may start or attach a session with a timeout in
 // milliseconds.
 func (r *Replica) Grants(timeout uint64) bool { return timeout <= r.timeouts.bound.Load() }
 
-// OnceGranted calls done when this host may start or attach a session with a timeout, possibly at once, when the meta
-// shard has not answered in time, or when this host no longer leads. It returns false, without calling done, if this
-// host does not lead, or too many wait.
+// OnceGranted calls done when the host may start or attach a session with a timeout, possibly at once, when the meta
+// shard has not answered in time, or when the host no longer leads. OnceGranted returns false, without calling done,
+// if the host does not lead, or too many wait.
 func (r *Replica) OnceGranted(timeout uint64, done func(granted bool)) bool {
 	t := &r.timeouts
 	t.mu.Lock()
@@ -80,7 +80,7 @@ func (r *Replica) OnceGranted(timeout uint64, done func(granted bool)) bool {
 	return true
 }
 
-// begin is called when this host begins to lead in a term or, with term 0, no longer leads.
+// begin is called when the host begins to lead in a term or, with term 0, no longer leads.
 func (t *timeouts) begin(term uint64) {
 	t.mu.Lock()
 	t.bound.Store(shard.UnnotedTimeout)
@@ -163,7 +163,7 @@ func (t *timeouts) look(on *hosts.Shard, now time.Time) bool {
 	return true
 }
 
-// takeEnded takes the grants that no longer wait.
+// takeEnded takes the grants no longer wait.
 func (t *timeouts) takeEnded(now time.Time) (ended []grant) {
 	t.waiting = slices.DeleteFunc(t.waiting, func(g grant) bool {
 		is := t.r.Grants(g.timeout) || !now.Before(g.until)

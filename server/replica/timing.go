@@ -10,21 +10,21 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// timing contains this host's bounds while grace and self-check periods change. Two hosts may know different configs
-// for a node. So session ends use the longest grace period in effect on any host, and barriers are trusted only for
-// the shortest grace period of all nodes. The meta shard's machine keeps both bounds until a change has reached all
-// hosts (its Timing).
+// timing contains the local host's bounds while grace and self-check periods change. Two hosts may know different
+// configs for a node. So session ends use the longest grace period in effect on any host, and barriers are trusted
+// only for the shortest grace period of all nodes. The meta shard's machine keeps both bounds until a change has
+// reached all hosts (its Timing).
 //
 // Bounds widen as soon as a change is applied. They narrow on the host's loop, and only while no goroutine restores a
 // session: a session's grace period must not shrink between the reading of its time and the call.
 type timing struct {
-	// restoring is read-locked while sessions are restored outside the loop. It is taken before mu and the table
-	// locks.
+	// restoring is read-locked while sessions are restored outside the loop. restoring is taken before mu and the
+	// table locks.
 	restoring sync.RWMutex
 
 	mu       sync.RWMutex // guards the fields below; taken within a table's lock
 	nodes    map[shard.NodeID]bounds
-	narrower map[shard.NodeID]bounds // bounds that the loop must adopt
+	narrower map[shard.NodeID]bounds // bounds the loop must adopt
 	gone     map[shard.NodeID]bounds // dropped nodes, until no shard has remains of them
 	changes  map[shard.NodeID]struct{}
 	shortest bounds // shortest grace period and shortest self-check period of all nodes
@@ -84,7 +84,7 @@ func (t *timing) changed(n meta.Node) {
 	}
 }
 
-// reload records all nodes after the meta shard replica was replaced, and forgets nodes that the replica lacks.
+// reload records all nodes after the meta shard replica was replaced, and forgets nodes the replica lacks.
 func (t *timing) reload(m *meta.Machine) {
 	there := make(map[shard.NodeID]struct{})
 	for after, more := "", true; more; {
@@ -103,14 +103,14 @@ func (t *timing) reload(m *meta.Machine) {
 	}
 }
 
-// known returns the nodes known to this host.
+// known returns the nodes known to the host.
 func (t *timing) known() []shard.NodeID {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return slices.Collect(maps.Keys(t.nodes))
 }
 
-// forget removes a dropped node. Another host may not know about the drop yet, and may end the node's sessions after
+// forget removes a dropped node. A remote host may not know about the drop yet, and may end the node's sessions after
 // its grace period. So barriers respect the node until no shard has remains of it.
 func (t *timing) forget(id shard.NodeID) {
 	t.mu.Lock()
@@ -123,7 +123,7 @@ func (t *timing) forget(id shard.NodeID) {
 	delete(t.changes, id)
 }
 
-// narrow adopts bounds that have become narrower. It is called on the host's loop.
+// narrow adopts bounds that have become narrower. narrow is called on the host's loop.
 func (t *timing) narrow(m *meta.Machine) {
 	t.restoring.Lock()
 	defer t.restoring.Unlock()
@@ -149,7 +149,7 @@ func (t *timing) narrow(m *meta.Machine) {
 	}
 }
 
-// changing returns the nodes whose timing is not confirmed, as far as this host knows.
+// changing returns the nodes whose timing is not confirmed, as far as the host knows.
 func (t *timing) changing() []shard.NodeID {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

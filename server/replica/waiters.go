@@ -12,7 +12,7 @@ type waiting struct {
 	withdrawn bool
 }
 
-// waiters are the queued acquires of this host's clients. A session may have many, so each acquire is found by its
+// waiters are the queued acquires of the host's clients. A session may have many, so every acquire is found by its
 // number, and one session's acquires are chained.
 type waiters struct {
 	byNumber map[waitKey]*waiter

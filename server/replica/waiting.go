@@ -7,13 +7,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// waits are the acquires of this host's clients that wait in the shard's queues.
+// waits are the acquires of the host's clients that wait in the shard's queues.
 type waits struct {
 	r       *Replica
 	waiters waiters // guarded by Replica.mu
 }
 
-// add adds a queued acquire's waiter, or notifies the waiter at once that the outcome will come from another host.
+// add adds a queued acquire's waiter, or notifies the waiter at once that the outcome will come from a remote host.
 // The end of a leadership is recorded before it visits the waiters. So either the end finds the new waiter, or the
 // check here finds the end.
 func (wa *waits) add(id shard.SessionID, w waiting) {
@@ -69,14 +69,14 @@ func (wa *waits) complete(e *shard.Effect) {
 	wa.r.Mark(w.conn)
 }
 
-// redirect notifies all waiters on this host that the outcome will come from another host.
+// redirect notifies all waiters on the local host the outcome will come from a remote host.
 func (wa *waits) redirect(result protocol.Result) {
 	wa.r.mu.Lock()
 	all := wa.waiters
 	wa.waiters.init()
 	wa.r.mu.Unlock()
 	push := protocol.Aborted{Result: result}
-	answered := make(map[Conn]struct{}) // flush each connection once, however many waits it has
+	answered := make(map[Conn]struct{}) // flush every connection once, however many waits it has
 	for _, w := range all.byNumber {
 		w.conn.Push(w.request, &push)
 		answered[w.conn] = struct{}{}

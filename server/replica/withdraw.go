@@ -11,7 +11,7 @@ var Withdrawn = protocol.Result{
 	Status: protocol.StatusUnauthorized, Message: "the token does not give the right to this any more",
 }
 
-// Withdraw ends everything in the shard that a session has open over a connection whose client has lost the right:
+// Withdraw ends everything in the shard a session has open over a connection whose client has lost the right:
 // inboxes, one-shot watches, and waiting acquires. The session keeps its semaphores, and may release them. The caller
 // flushes.
 func (r *Replica) Withdraw(id shard.SessionID, c Conn) {

@@ -5,5 +5,5 @@
 //	made, err := restore.Make(ctx, options, states)       // the first host of the new cluster
 //
 // The new cluster has a new generation. It refuses the old cluster's hosts, has ended the old sessions, and assigns
-// no number that the old cluster may have assigned: package shard explains why.
+// no number the old cluster may have assigned: package shard explains why.
 package restore

@@ -23,7 +23,7 @@ import (
 // Options describes the cluster to create.
 type Options struct {
 	// Dir is an empty or missing directory: the first host's data directory. HostName is the host's name, and Raft
-	// its address for other hosts, empty for none.
+	// its address for remote hosts, empty for none.
 	Dir, HostName, Raft string
 	// Cluster is the new cluster's name, empty for none. With KeepID, the new cluster has the old cluster's id and
 	// name, so that programs which rely on the id accept the new cluster.

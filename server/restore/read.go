@@ -18,8 +18,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// Read reads everything that a stopped host has from its cluster, including entries not known to be committed. Read
-// works on a copy in a scratch directory, and does not change the host's directory.
+// Read reads everything a stopped host has from its cluster, including entries not known to be committed. Read works
+// on a copy in a scratch directory, and does not change the host's directory.
 func Read(ctx context.Context, dir, scratch, version string) (*backup.States, error) {
 	directory, err := identity.Claim(dir)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package settings defines a host's configuration. Each setting can be a flag, an environment variable or a line in a
-// YAML file, with the same name.
+// Package settings defines a host's configuration. Every setting can be a flag, an environment variable or a line in
+// a YAML file, with the same name.
 //
 // Every setting is a row in one table (table.go): its name, group, help text, and field in Settings. The flag, the
 // variable, the line in the file and docs/settings.md all come from the row, so they cannot differ. All sources

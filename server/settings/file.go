@@ -92,8 +92,7 @@ func parseFile(path string) (*yaml.Node, error) {
 	return root, nil
 }
 
-// textsOf converts a setting's value to the texts that a flag would have, nil if the file has the key without a
-// value.
+// textsOf converts a setting's value to the texts a flag would have, nil if the file has the key without a value.
 func textsOf(name string, content *yaml.Node) (texts []string, problem string) {
 	switch content.Kind {
 	case yaml.ScalarNode:

@@ -33,7 +33,7 @@ func ParseHosts(text string) ([]InitialHost, error) {
 // FormatHosts is the reverse of ParseHosts.
 func FormatHosts(hosts []InitialHost) string { return bootstrap.FormatInitialHosts(hosts) }
 
-// HostID returns this host's id: the index of its name among the sorted names, starting at 1; 0 for an unlisted name.
+// HostID returns the host's id: the index of its name among the sorted names, starting at 1; 0 for an unlisted name.
 func (s *Settings) HostID() shard.HostID {
 	return shard.HostID(1 + slices.IndexFunc(s.InitialHosts, func(h InitialHost) bool { return h.Name == s.Name }))
 }

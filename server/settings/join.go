@@ -40,7 +40,7 @@ func (c *checker) checkJoin() {
 	}
 }
 
-// checkJoinReachable rejects a joining host that the cluster's hosts could not reach.
+// checkJoinReachable rejects a joining host the cluster's hosts could not reach.
 func (c *checker) checkJoinReachable() {
 	s := c.settings
 	if c.rejected("join", "raft-listen", "raft-advertise") {
@@ -66,7 +66,7 @@ func hostOf(address string) string {
 	return host
 }
 
-// keptSecret returns the file with the secret that the host received at its join, empty if it received none.
+// keptSecret returns the file with the secret the host received at its join, empty if it received none.
 func (s *Settings) keptSecret() string {
 	path := filepath.Join(s.DataDir, identity.SecretName)
 	if s.DataDir == "" || unreadable(path) != "" {

@@ -153,7 +153,7 @@ func (s *Settings) complete(c *checker) {
 	listed := addressOf(s.InitialHosts, s.Name)
 	otherwise := Off
 	if len(s.InitialHosts) > 0 || c.rejected("initial-hosts") {
-		otherwise = DefaultRaftListen // this host is not in the list: check reports the mistake
+		otherwise = DefaultRaftListen // the host is not in the list: check reports the mistake
 	}
 	s.RaftListen = wildcard(cmp.Or(s.RaftListen, listed, otherwise))
 	if listens(s.RaftListen) {
@@ -211,8 +211,8 @@ func (s *Settings) AdminAdvertise() string {
 	return net.JoinHostPort(client, port)
 }
 
-// NamesOverHTTP returns the names by which HTTP requests may address this host: HTTPNames, the host name, and the
-// host parts of its listen and advertised addresses.
+// NamesOverHTTP returns the names by which HTTP requests may address the local host: HTTPNames, the host name, and
+// the host parts of its listen and advertised addresses.
 func (s *Settings) NamesOverHTTP() []string {
 	names := append(slices.Clone(s.HTTPAllowedHosts), s.Name)
 	for _, address := range []string{s.AdminListen, s.HTTPListen, s.Advertise, s.RaftAdvertise} {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// available returns the memory that this process may use, 0 if unknown.
+// available returns the memory the process may use, 0 if unknown.
 var available = memguard.Available
 
 // Memory returns the host's memory budget.
@@ -19,7 +19,7 @@ func (s *Settings) ShardQuota(shards int) uint64 {
 	return cmp.Or(uint64(s.ShardQuotaBytes), s.Memory().ShardBytes(shards, shard.DefaultShardBytes))
 }
 
-// ConnectionLimit returns the maximum number of client connections, given the number that the file descriptor limit
+// ConnectionLimit returns the maximum number of client connections, given the number the file descriptor limit
 // allows.
 func (s *Settings) ConnectionLimit(files int) int {
 	return cmp.Or(s.MaxConnections, min(files, s.Memory().Connections()))

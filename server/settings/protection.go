@@ -155,7 +155,7 @@ func (c *checker) checkExposure() {
 	}
 }
 
-// checkFiles checks that the specified files are readable, so that all missing files are reported together. Each
+// checkFiles checks that the specified files are readable, so that all missing files are reported together. Every
 // file's content is checked by the package that reads the file.
 func (c *checker) checkFiles() {
 	for _, setting := range []string{

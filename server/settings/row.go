@@ -61,7 +61,7 @@ func variableOf(name string) string {
 
 const (
 	variablePrefix = "SIGNALBOX_"
-	// fileSetting names the settings file. It is not a row, because the file cannot name itself.
+	// fileSetting names the settings file. fileSetting is not a row, because the file cannot name itself.
 	fileSetting = "config"
 	// joinTokenVariable contains the join token itself: a secret belongs neither in a flag nor in a settings file.
 	joinTokenVariable = variablePrefix + "JOIN_TOKEN"

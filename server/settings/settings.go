@@ -15,25 +15,25 @@ import (
 //
 // A disabled listener has the address Off.
 type Settings struct {
-	// Name is this host's name in InitialHosts. It never changes for a data directory.
+	// Name is the host's name in InitialHosts. Name never changes for a data directory.
 	Name string `yaml:"name"`
-	// DataDir is the data directory. It must not be shared between hosts.
+	// DataDir is the data directory. DataDir must not be shared between hosts.
 	DataDir string `yaml:"data-dir"`
 	// InitialHosts are the cluster's initial members with their addresses for each other, identical on all of them.
-	// Empty means only this host.
+	// Empty means only the host.
 	InitialHosts []InitialHost `yaml:"initial-hosts"`
-	// ClusterName is the cluster name. It distinguishes two clusters created successively with the same hosts.
-	// Identical on all hosts, and never changed.
+	// ClusterName is the cluster name. ClusterName distinguishes two clusters created successively with the same
+	// hosts. Identical on all hosts, and never changed.
 	ClusterName string `yaml:"cluster-name"`
 	// Join lists Raft addresses of hosts in the cluster to join. Used only while the data directory belongs to no
 	// cluster.
 	Join []string `yaml:"join"`
-	// Replace names the lost host that this host replaces when joining, empty for none.
+	// Replace names the lost host the local host replaces when joining, empty for none.
 	Replace string `yaml:"replace"`
-	// JoinTokenFile is the file with the join token that proves this host's right to join.
+	// JoinTokenFile is the file with the join token that proves the host's right to join.
 	JoinTokenFile string `yaml:"join-token-file"`
-	// JoinToken is the token itself, as an alternative to JoinTokenFile. It can only be set by the environment and by
-	// programs.
+	// JoinToken is the token itself, as an alternative to JoinTokenFile. JoinToken can only be set by the environment
+	// and by programs.
 	JoinToken string `yaml:"-"`
 	// FailureDomain is the host's failure domain, as comma-separated KEY=VALUE pairs: hosts that fail together share
 	// a value.
@@ -46,34 +46,34 @@ type Settings struct {
 	Listen string `yaml:"listen"`
 	// TLSListen is the address for clients with TLS.
 	TLSListen string `yaml:"tls-listen"`
-	// Advertise is this host's address for clients.
+	// Advertise is the host's address for clients.
 	Advertise string `yaml:"advertise"`
 	// TLSCert and TLSKey are TLSListen's certificate and key, in PEM files. The host rereads both after a change.
 	TLSCert string `yaml:"tls-cert"`
 	TLSKey  string `yaml:"tls-key"`
 	// TLSClientCA requires TLSListen's clients to present a certificate signed by an authority in the file.
 	TLSClientCA string `yaml:"tls-client-ca"`
-	// AccessFile contains the access rules that a cluster without rules imports. Before the import, a host with an
+	// AccessFile contains the access rules a cluster without rules imports. Before the import, a host with an
 	// AccessFile admits no client without a token.
 	AccessFile string `yaml:"access-file"`
-	// TokenFile contains hashes of root tokens, which may do everything on this host, whatever access rules the
+	// TokenFile contains hashes of root tokens, which may do everything on the local host, whatever access rules the
 	// cluster stores. While the cluster has no rules, a host with a TokenFile admits no client without a token.
 	TokenFile string `yaml:"token-file"`
 
-	// RaftListen is the address for other hosts. Without RaftListen and without a host list, no other host can
+	// RaftListen is the address for remote hosts. Without RaftListen and without a host list, no other host can
 	// connect.
 	RaftListen string `yaml:"raft-listen"`
-	// RaftAdvertise is this host's address for other hosts. With a host list, it must be the listed address. It is
-	// empty if RaftListen is Off.
+	// RaftAdvertise is the local host's address for remote hosts. With a host list, it must be the listed address.
+	// RaftAdvertise is empty if RaftListen is Off.
 	RaftAdvertise string `yaml:"raft-advertise"`
 	// RaftTLSCert, RaftTLSKey and RaftTLSCA make hosts authenticate to each other, in both directions.
 	RaftTLSCert string `yaml:"raft-tls-cert"`
 	RaftTLSKey  string `yaml:"raft-tls-key"`
 	RaftTLSCA   string `yaml:"raft-tls-ca"`
-	// RaftSecretFile contains a secret that only the cluster's hosts know. Without TLS, the secret keeps strangers
-	// from writing to the log.
+	// RaftSecretFile contains a secret only the cluster's hosts know. Without TLS, the secret keeps strangers from
+	// writing to the log.
 	RaftSecretFile string `yaml:"raft-secret-file"`
-	// RaftHeartbeatInterval is the interval at which leaders send heartbeats to other hosts. A host starts an
+	// RaftHeartbeatInterval is the interval at which leaders send heartbeats to remote hosts. A host starts an
 	// election after 6 to 12 intervals without a heartbeat, and at least 300 ms. Identical on all hosts.
 	RaftHeartbeatInterval time.Duration `yaml:"raft-heartbeat-interval"`
 	// RaftSnapshotBytes is the log length after which a shard saves a snapshot and drops the preceding log, except a
@@ -87,7 +87,7 @@ type Settings struct {
 	// HTTPListen is the HTTP API's address, for programs that combine a host with a gateway, as signalbox serve does:
 	// a host alone does not serve the HTTP API.
 	HTTPListen string `yaml:"http-listen"`
-	// HTTPPeerCA contains the authorities with which a gateway verifies other hosts over TLS; empty for the system's
+	// HTTPPeerCA contains the authorities with which a gateway verifies remote hosts over TLS; empty for the system's
 	// authorities.
 	HTTPPeerCA string `yaml:"http-peer-ca"`
 	// ConsoleAnonymousWrites lets browsers without a token make changes at HTTPListen.
@@ -99,7 +99,7 @@ type Settings struct {
 	// Pprof also serves the Go profiler at AdminListen.
 	Pprof bool `yaml:"pprof"`
 
-	// MemoryLimit is the memory that the host may use. 0 means what its container and machine allow. MaxOutputBuffer,
+	// MemoryLimit is the memory the host may use. 0 means what its container and machine allow. MaxOutputBuffer,
 	// MaxWatchMemory, MaxInputBuffer, ShardQuotaBytes and MaxConnections are derived from MemoryLimit if they are 0.
 	MemoryLimit Size `yaml:"memory-limit"`
 	// MaxDataSize is the maximum number of data bytes for a semaphore, an owner or a waiter.
@@ -137,11 +137,11 @@ type Settings struct {
 	// Insecure lists parts that may be open to a network without protection.
 	Insecure Parts `yaml:"insecure"`
 
-	// AnyPort allows port 0, meaning a free port, for the client and admin listeners. It is for programs that embed a
-	// host and ask the host for its addresses; no flag or file line sets AnyPort.
+	// AnyPort allows port 0, meaning a free port, for the client and admin listeners. AnyPort is for programs that
+	// embed a host and ask the host for its addresses; no flag or file line sets AnyPort.
 	AnyPort bool `yaml:"-"`
 
-	// alone: no host list was given, so this host creates the cluster.
+	// alone: no host list was given, so the local host creates the cluster.
 	alone bool
 	// httpByDefault: HTTPListen was not given.
 	httpByDefault bool
@@ -204,7 +204,7 @@ func Defaults() Settings {
 // closed: see identity.Bootstrap.
 func (s *Settings) HasAccessControl() bool { return s.AccessFile != "" || s.TokenFile != "" }
 
-// HasPeers reports whether the list contains other hosts.
+// HasPeers reports whether the list contains remote hosts.
 func (s *Settings) HasPeers() bool { return len(s.InitialHosts) > 1 }
 
 // HasList reports whether a host list was given.
@@ -213,7 +213,7 @@ func (s *Settings) HasList() bool { return !s.alone }
 // Joins reports whether the host should join an existing cluster.
 func (s *Settings) Joins() bool { return len(s.Join) > 0 }
 
-// ServesHosts reports whether other hosts may connect.
+// ServesHosts reports whether remote hosts may connect.
 func (s *Settings) ServesHosts() bool { return listens(s.RaftListen) }
 
 // IsLocal reports whether the host is isolated on its machine: no other host can reach it, and clients only from the

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// acceptor accepts TCP connections up to a limit. It survives all operating system errors except the closing of its
-// socket.
+// acceptor accepts TCP connections up to a limit. acceptor survives all operating system errors except the closing of
+// its socket.
 type acceptor struct {
 	socket net.Listener
 	limit  int64

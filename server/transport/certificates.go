@@ -28,7 +28,7 @@ func certificateConfig(certificate tls.Certificate, authorities *x509.CertPool) 
 	config := &tls.Config{
 		Certificates: []tls.Certificate{certificate},
 		MinVersion:   tls.VersionTLS12,
-		// Small first records help web pages to render while they load; here, each small record would be a separate
+		// Small first records help web pages to render while they load; here, every small record would be a separate
 		// write.
 		DynamicRecordSizingDisabled: true,
 	}

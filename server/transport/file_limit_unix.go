@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// RaiseFileLimit raises the process's file descriptor limit to the allowed maximum. It returns the effective limit,
-// even with an error. Call it once at process start.
+// RaiseFileLimit raises the process's file descriptor limit to the allowed maximum. RaiseFileLimit returns the
+// effective limit, even with an error. Call it once at process start.
 func RaiseFileLimit() (int, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

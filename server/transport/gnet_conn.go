@@ -137,7 +137,7 @@ func (l *gnetListener) OnOpen(raw gnet.Conn) ([]byte, gnet.Action) {
 	return nil, c.endTurn(entered)
 }
 
-// OnTraffic delivers the bytes that the loop has read.
+// OnTraffic delivers the bytes the loop has read.
 func (l *gnetListener) OnTraffic(raw gnet.Conn) gnet.Action {
 	c := raw.Context().(*gnetConn)
 	fresh, err := raw.Next(-1)
@@ -153,7 +153,7 @@ func (l *gnetListener) OnTraffic(raw gnet.Conn) gnet.Action {
 	return c.endTurn(entered)
 }
 
-// endTurn passes the bytes queued during this connection's turn to gnet, and leaves the outbox, if the turn had
+// endTurn passes the bytes queued during the connection's turn to gnet, and leaves the outbox, if the turn had
 // entered it. gnet writes immediately unless it holds older bytes. If the turn had not entered, another sender
 // handles the outbox: a caller of Flush, or a later turn on the loop, with the connection among the ready ones.
 func (c *gnetConn) endTurn(entered bool) gnet.Action {

@@ -19,7 +19,7 @@ type gnetLoop struct {
 	rounds Rounds
 
 	mu       sync.Mutex
-	ready    []*gnetConn // connections with something to flush, each at most once
+	ready    []*gnetConn // connections with something to flush, every at most once
 	check    bool        // it is time to check the connections with unsent bytes
 	round    bool        // it is time for a round
 	awaken   bool        // the loop will run a turn, or is running one and will check here again
@@ -92,7 +92,8 @@ func (l *gnetLoop) armRound() {
 	l.mu.Unlock()
 }
 
-// wakeAndUnlock is called with mu held. It releases mu before it wakes the loop, because waking is a system call.
+// wakeAndUnlock is called with mu held. wakeAndUnlock releases mu before it wakes the loop, because waking is a
+// system call.
 func (l *gnetLoop) wakeAndUnlock() {
 	if l.awaken || l.sealed {
 		l.mu.Unlock()

@@ -32,8 +32,8 @@ type handshakes struct {
 	room chan struct{}
 }
 
-// handshake is a half-open connection. It is also the net.Conn under the TLS connection, to detect when the TLS
-// handshake waits for the peer and when it computes.
+// handshake is a half-open connection. handshake is also the net.Conn under the TLS connection, to detect when the
+// TLS handshake waits for the peer and when it computes.
 type handshake struct {
 	net.Conn
 	table    *handshakes

@@ -38,8 +38,8 @@ const (
 	loopWrite   = 64 << 10
 	streamWrite = 16 << 10
 
-	// largestWrite is the maximum number of bytes that a writing goroutine passes to the operating system at once.
-	// Pending is exact to within largestWrite bytes.
+	// largestWrite is the maximum number of bytes a writing goroutine passes to the operating system at once. Pending
+	// is exact to within largestWrite bytes.
 	largestWrite = 64 << 10
 
 	// readRoom is the buffer size for an idle connection with a goroutine. busyReadRoom is the size after more than
@@ -55,7 +55,7 @@ const (
 	smallInbound = 512
 	keptInbound  = 8 << 10
 
-	// keptQueue is the capacity that an empty outbox keeps.
+	// keptQueue is the capacity an empty outbox keeps.
 	keptQueue = 256
 
 	// flushesPerTurn is the number of connections to which an event loop writes before it polls for arrived bytes
@@ -81,7 +81,7 @@ func connectionLimit(descriptors int) int {
 	return max(descriptors-reservedFiles(descriptors), 1)
 }
 
-// FileConnections returns the maximum number of connections per listener that the file descriptor limit allows.
+// FileConnections returns the maximum number of connections per listener the file descriptor limit allows.
 func FileConnections() int { return connectionLimit(fileLimit()) }
 
 func reservedFiles(descriptors int) int { return min(descriptors/4, 4096) }

@@ -30,7 +30,7 @@ type streamListener struct {
 	closeErr   error
 }
 
-// ListenNet listens on addr, "host:port", for plain TCP connections and serves each connection with its own
+// ListenNet listens on addr, "host:port", for plain TCP connections and serves every connection with its own
 // goroutines, for operating systems without good event loops. When ListenNet returns, the listener works and Addr has
 // the actual port.
 func ListenNet(addr string, handler Handler, options NetOptions) (Listener, error) {

@@ -12,9 +12,8 @@ const (
 	roundMissed = 3 * roundEvery
 )
 
-// Rounds records when an event loop last ran a round: at that time the loop was not stuck, and had read all bytes
-// that its connections had received before. A connection on an event loop has a method Rounds. Safe for concurrent
-// use.
+// Rounds records when an event loop last ran a round: at that time the loop was not stuck, and had read all bytes its
+// connections had received before. A connection on an event loop has a method Rounds. Safe for concurrent use.
 type Rounds struct {
 	last  atomic.Int64 // nanoseconds since epoch
 	stood atomic.Int64 // total stall time in nanoseconds

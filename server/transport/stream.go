@@ -72,7 +72,7 @@ func (s *stream) end(cause error) {
 	}
 }
 
-// serve is the reader. It returns after the connection is closed and Events.Closed has returned.
+// serve is the reader. serve returns after the connection is closed and Events.Closed has returned.
 func (s *stream) serve(handler Handler) {
 	entered := s.out.enter()
 	s.events = handler.Opened(s)
@@ -142,7 +142,7 @@ func putBusyRoom(room *[busyReadRoom]byte) {
 	busyRoomsHeld.Add(-1)
 }
 
-// deliver calls Data. It returns false if the connection must be closed.
+// deliver calls Data. deliver returns false if the connection must be closed.
 func (s *stream) deliver(in *inbound, fresh []byte) bool {
 	entered := s.out.enter()
 	s.turn.Lock()

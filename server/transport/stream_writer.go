@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// streamWriter contains the buffers that a stream's writer is writing.
+// streamWriter contains the buffers a stream's writer is writing.
 type streamWriter struct {
 	stream *stream
 	batch  []*bytebufferpool.ByteBuffer

@@ -37,9 +37,9 @@ type TLSOptions struct {
 // ErrNoTLSConfig: ListenTLS was called without a configuration.
 var ErrNoTLSConfig = errors.New("no TLS configuration")
 
-// ListenTLS listens on addr, "host:port", for TLS connections and serves each connection with its own goroutines. The
-// Handler sees a connection after its handshake. When ListenTLS returns, the listener works and Addr has the actual
-// port.
+// ListenTLS listens on addr, "host:port", for TLS connections and serves every connection with its own goroutines.
+// The Handler sees a connection after its handshake. When ListenTLS returns, the listener works and Addr has the
+// actual port.
 func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, error) {
 	if options.Config == nil {
 		return nil, fmt.Errorf("listen on %s: %w: set TLSOptions.Config, for example to that of "+

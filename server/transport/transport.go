@@ -50,7 +50,7 @@ type EarlyFlusher interface {
 // Events is the server's side of one connection. The transport calls a connection's methods one at a time, from
 // Opened to Closed.
 type Events interface {
-	// Data receives the arrived, not yet consumed bytes, which are valid during the call. It returns the number of
+	// Data receives the arrived, not yet consumed bytes, which are valid during the call. Data returns the number of
 	// consumed bytes; the rest is passed again after more bytes have arrived. Data must not block. A negative result
 	// closes the connection.
 	Data(b []byte) (consumed int)

@@ -12,7 +12,7 @@ import (
 // connections, event loops share the work.
 const fewSubscribers = 16
 
-// deliver appends the planned frames, all of a connection's frames together, and flushes each connection once.
+// deliver appends the planned frames, all of a connection's frames together, and flushes every connection once.
 func (wo *worker) deliver() {
 	few := len(wo.reached) <= fewSubscribers
 	for _, sub := range wo.reached {
@@ -76,7 +76,7 @@ func (wo *worker) writePlan(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer)
 	wo.hub.counters.bytes.Add(uint64(len(buf.B) - before))
 }
 
-// finishRound ends a round: it removes the watches that the deliveries ended, and closed connections.
+// finishRound ends a round: it removes the watches the deliveries ended, and closed connections.
 func (wo *worker) finishRound() {
 	for _, w := range wo.ended {
 		wo.remove(w)

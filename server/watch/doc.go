@@ -18,7 +18,7 @@
 // A watch that wants only data, or only owners, does not get the rest, and its view keeps the revision of the last
 // sent change. Nothing is missing in such a view: the client can reopen the watch from this revision on any host.
 //
-// Objects other than semaphores show heads and rows, as a whole or in parts. Each part is a view with its own
+// Objects other than semaphores show heads and rows, as a whole or in parts. Every part is a view with its own
 // revision. The kind defines what the bytes mean; the hub reads, encodes and sends them. The file rows.go contains
 // everything that differs from semaphores, owners.go everything that only semaphores have.
 //

@@ -23,11 +23,11 @@ var (
 	errRevisions = errors.New("watch: the revisions of a shard do not grow")
 )
 
-// Machine is the state that the hub reads; *machine.Machine is a shard's machine.
+// Machine is the state the hub reads; *machine.Machine is a shard's machine.
 //
 // Objects other than semaphores are read by view. A view is the whole object or a part, with a head and rows. A
 // view's revision is the revision of its last change. A read of changes since this revision or a later one returns
-// none, whatever else changes in the object, and each further change to the view leads above all earlier revisions.
+// none, whatever else changes in the object, and every further change to the view leads above all earlier revisions.
 // If a view is created anew, a reader that asks since an earlier revision gets a full description. Rows are valid
 // until their Delta or Description is reused; everything else that was read never changes.
 type Machine interface {
@@ -35,7 +35,7 @@ type Machine interface {
 	Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Description) bool
 }
 
-// Hub serves the streaming watches for one shard's replica on this host. Safe for concurrent use, except Apply and
+// Hub serves the streaming watches for one shard's replica on the host. Safe for concurrent use, except Apply and
 // Restored, which belong to the goroutine that applies batches.
 //
 // A hub has at most one worker. The worker starts when there is work and ends when none is left. Only the worker
@@ -58,10 +58,10 @@ type Hub struct {
 	checkAt     time.Time      // when the worker should check snapshot progress; zero if no check is due
 	checking    bool           // a check is due now
 	revision    shard.Revision // the newest revision that Apply got
-	awaited     shard.Revision // the lowest revision that a watch waits for; 0 if none waits
+	awaited     shard.Revision // the lowest revision a watch waits for; 0 if none waits
 	running     bool           // the worker is running
 	closed      bool
-	stopped     sync.Cond // signals that the worker has stopped
+	stopped     sync.Cond // signals the worker has stopped
 
 	worker worker
 }
@@ -169,7 +169,7 @@ func (h *Hub) Stop(sink Sink, id uint64) bool {
 	return false
 }
 
-// known returns a connection's subscriber, nil if there is none.
+// known returns a connection's subscriber, nil if missing.
 func (h *Hub) known(sink Sink) *subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()

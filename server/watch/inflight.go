@@ -2,7 +2,7 @@ package watch
 
 import "time"
 
-// Snapshots are copied into the stream of each receiving connection. If thousands of connections open a watch at
+// Snapshots are copied into the stream of every receiving connection. If thousands of connections open a watch at
 // once, after a host restart, all copies would be in memory at the same time. So only Options.InflightBytes of
 // snapshots are in flight at a time, and further watches wait until the connections have sent their bytes.
 
@@ -10,7 +10,7 @@ const (
 	// inflightTime is how long a connection may hold snapshot bytes without a new page before the bytes no longer
 	// count, so that slow clients do not delay other clients. Options.SlowBytes limits such a connection's bytes.
 	inflightTime = time.Second
-	// smallPages is the number of pages that count as one Options.PageBytes if each page is too small to count.
+	// smallPages is the number of pages that count as one Options.PageBytes if every page is too small to count.
 	smallPages = 16
 	// burstBytes is the maximum number of snapshot bytes planned between two checks. The event loops write the bytes,
 	// and requests on the same loops wait meanwhile: for 100 ms if all InflightBytes were planned at once.

@@ -78,7 +78,7 @@ type Counters struct {
 	Topics  int // watched semaphores, and watched views of other objects
 	Watches int
 	Slow    int // watches skipped because their connections are slow
-	Ahead   int // watches that wait until this replica has reached their revision
+	Ahead   int // watches that wait until the replica has reached their revision
 
 	// The fields below count since the hub was created.
 	Deltas    uint64 // frames with changes

@@ -20,7 +20,7 @@ func (ownerItems) inPage(d *shard.Description) []shard.LinkView     { return d.L
 func (ownerItems) inDelta(d *shard.Delta) []shard.LinkView          { return d.Joined }
 func (ownerItems) add(m *protocol.WatchSnapshot, v *shard.LinkView) { m.Owners.Append(ownerOf(v)) }
 
-// keep copies nothing, because the owners that the machine returned never change.
+// keep copies nothing, because the owners the machine returned never change.
 func (ownerItems) keep(_ []shard.LinkView, room []byte) []byte { return room }
 
 func ownerOf(v *shard.LinkView) protocol.Owner {

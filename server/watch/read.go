@@ -27,8 +27,8 @@ type items[T item] interface {
 //
 // An item without a change since the first page is correct on the page that covers its id. All other items are in the
 // changes since the first page, in their current state: the map changed holds them. So the pages, overlaid with the
-// changes, are the state at the revision to which the latest changes lead. After each page with another revision, the
-// reading asks for changes, so the machine's history needs to cover only one page.
+// changes, are the state at the revision to which the latest changes lead. After every page with another revision,
+// the reading asks for changes, so the machine's history needs to cover only one page.
 type reading[T item, I items[T]] struct {
 	revision  shard.Revision // revision of the pages so far, overlaid with changed
 	data      string
@@ -45,7 +45,7 @@ type reading[T item, I items[T]] struct {
 	of    I
 }
 
-// read reads a topic's object or view. It returns false if the object is gone, or changed more than the machine's
+// read reads a topic's object or view. read returns false if the object is gone, or changed more than the machine's
 // history holds.
 func (r *reading[T, I]) read(m Machine, at shard.Ref) bool {
 	r.revision, r.data, r.limit, r.ephemeral, r.pages = 0, "", 0, false, 0
@@ -146,7 +146,7 @@ func (r *reading[T, I]) forget() {
 	clear(r.of.inDelta(&r.delta))
 }
 
-// snapshotOf reads and encodes a topic's snapshot. It returns nil if a snapshot is impossible now.
+// snapshotOf reads and encodes a topic's snapshot. snapshotOf returns nil if a snapshot is impossible now.
 func snapshotOf[T item, I items[T]](wo *worker, r *reading[T, I], t *topic) *snapshot {
 	defer r.forget()
 	for range readTries {

@@ -43,8 +43,8 @@ func (s *snapshot) drop() {
 	s.bare, s.full, s.rest = nil, nil, nil
 }
 
-// startReading gives the watch a snapshot to read. It returns false if no snapshot is possible now, because the
-// object changes too much: the changes themselves trigger the worker again.
+// startReading gives the watch a snapshot to read. startReading returns false if no snapshot is possible now, because
+// the object changes too much: the changes themselves trigger the worker again.
 func (wo *worker) startReading(w *watch) bool {
 	s := wo.snapshot(w.topic, w.revision)
 	if s == nil {
@@ -96,7 +96,7 @@ func (wo *worker) releaseSnapshot(w *watch) {
 	}
 }
 
-// dropUnused removes the snapshots that no watch has used recently.
+// dropUnused removes the snapshots no watch has used recently.
 func (wo *worker) dropUnused() {
 	wo.cached = slices.DeleteFunc(wo.cached, func(t *topic) bool {
 		s := t.snapshot
@@ -108,8 +108,8 @@ func (wo *worker) dropUnused() {
 	})
 }
 
-// snapshot returns a snapshot of the topic that is newer than a revision: the snapshot that is being sent, if the
-// changes since then fit in a delta, or else a new snapshot.
+// snapshot returns a snapshot of the topic that is newer than a revision: the snapshot being sent, if the changes
+// since then fit in a delta, or else a new snapshot.
 func (wo *worker) snapshot(t *topic, than shard.Revision) *snapshot {
 	if s := t.snapshot; s != nil && s.revision > than && wo.continuesFrom(t, s) {
 		return s

@@ -14,7 +14,7 @@ import (
 type subscriber struct {
 	sink Sink
 
-	// mu guards the fields below and the watches' closed flags. It is held while frames are appended, and only the
+	// mu guards the fields below and the watches' closed flags. mu is held while frames are appended, and only the
 	// sink's own lock is taken under it.
 	mu      sync.Mutex
 	watches map[uint64]*watch

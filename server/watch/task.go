@@ -103,8 +103,8 @@ func (wo *worker) endAhead(e *task) {
 	}
 }
 
-// endUnless ends a connection's watches in nodes that the connection may not watch. A watch without a topic is opened
-// by a later task, and its opener checks whether the watch may stay.
+// endUnless ends a connection's watches in nodes the connection may not watch. A watch without a topic is opened by a
+// later task, and its opener checks whether the watch may stay.
 func (wo *worker) endUnless(e *task) {
 	last := wo.watchEnd(e.result)
 	e.subscriber.mu.Lock()

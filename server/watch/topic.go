@@ -18,7 +18,7 @@ const (
 )
 
 // object is a watched name, whether or not an object with this name exists. Changes are recorded by object, and read
-// by topic: the semaphore with this name is a topic, and so is each view of another kind.
+// by topic: the semaphore with this name is a topic, and so is every view of another kind.
 type object struct {
 	name shard.ObjectName
 
@@ -27,7 +27,7 @@ type object struct {
 	rests    int               // index in Hub.resting
 	next     time.Time         // earliest time for the next send
 	flags    shard.EffectFlags // changes since the worker last took the object
-	interest shard.EffectFlags // changes that its watches should get
+	interest shard.EffectFlags // changes its watches should get
 	replaced bool              // the machine's state was replaced since the worker last took the object
 
 	// Only the worker uses the fields below.
@@ -61,8 +61,8 @@ type topic struct {
 	visited bool
 	latest  *change // the most recently read change
 	changes map[shard.Revision]*change
-	// The snapshots that are being sent: the newest, which is kept briefly, and its predecessor. There are no more,
-	// however many watches read however slowly.
+	// The snapshots being sent: the newest, which is kept briefly, and its predecessor. There are no more, however
+	// many watches read however slowly.
 	snapshot, older *snapshot
 	// The fields below are for views. seen is the shard revision at which every watch was up to date or in a list to
 	// be planned; 0: unknown. missed means that a watch could not be brought up to date, and waits for the next
@@ -86,7 +86,7 @@ func refOf(m *protocol.Watch) shard.Ref {
 	return r
 }
 
-// topicOf returns a part's topic, and creates one if there is none yet.
+// topicOf returns a part's topic, and creates one if missing yet.
 func (o *object) topicOf(p part, wo *worker) *topic {
 	if p.kind == shard.KindSemaphore {
 		o.semaphore.object, o.semaphore.part, o.semaphore.form = o, p, &wo.owners
@@ -150,8 +150,8 @@ func (t *topic) remove(w *watch) bool {
 	return last == 0
 }
 
-// interests returns the flags of all changes that the watches should get. In an object other than a semaphore, a
-// change may be in every view, so all changes count and the worker checks each topic.
+// interests returns the flags of all changes the watches should get. In an object other than a semaphore, a change
+// may be in every view, so all changes count and the worker checks every topic.
 func (o *object) interests() shard.EffectFlags {
 	if len(o.views) > 0 {
 		return everything

@@ -5,8 +5,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// change is what happened in a topic since a revision. A change is read once, and encoded once for each combination
-// of wants, for all watches at that revision. It is kept until it is delivered.
+// change is what happened in a topic since a revision. A change is read once, and encoded once for every combination
+// of wants, for all watches at that revision. change is kept until it is delivered.
 type change struct {
 	from    shard.Revision // 0: nothing is known, because the view has not begun
 	kind    shard.DeltaKind

@@ -29,7 +29,7 @@ type watch struct {
 	absent   bool           // the view is known to show no object
 	missed   bool           // the watch was held back since it was last up to date
 
-	reading *snapshot // the snapshot that is being sent
+	reading *snapshot // the snapshot being sent
 	page    int       // the next page of the snapshot
 
 	waits  int           // index in worker.ahead, starting at 1; 0: not there
@@ -68,7 +68,7 @@ func wantsOf(m *protocol.Watch) wants {
 	return w
 }
 
-// flags returns the flags of changes that the watch should get.
+// flags returns the flags of changes the watch should get.
 func (w wants) flags() shard.EffectFlags {
 	f := shard.FlagCreated | shard.FlagDeleted | shard.FlagLimit
 	if w&wantsData != 0 {

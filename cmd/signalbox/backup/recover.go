@@ -28,7 +28,7 @@ type recoverFlags struct {
 	left   []remnantObject // the surviving content, after read
 }
 
-// Recover returns the command that creates a cluster from survivors' content. It is a subcommand of cluster.
+// Recover returns the command that creates a cluster from survivors' content. Recover is a subcommand of cluster.
 func Recover(f *cli.Frame) *cobra.Command {
 	var r recoverFlags
 	c := f.Local(&cobra.Command{
@@ -116,7 +116,7 @@ func (r *recoverFlags) run(ctx context.Context, f *cli.Frame) error {
 	})
 }
 
-// read reads all survivors' content, and returns the most advanced state for each shard.
+// read reads all survivors' content, and returns the most advanced state for every shard.
 func (r *recoverFlags) read(ctx context.Context, f *cli.Frame) (*backup.States, error) {
 	var all []*backup.States
 	for _, from := range r.from {

@@ -23,15 +23,15 @@ type remnantShardObject struct {
 	Shard uint64
 	Term  uint64
 	Index uint64
-	// Taken: the new cluster uses this survivor's state. Lacks is the number of entries in the taken state that the
-	// survivor lacks. Replaced: the survivor has as many entries or more, but from a leader that a later leader has
+	// Taken: the new cluster uses this survivor's state. Lacks is the number of entries in the taken state the
+	// survivor lacks. Replaced: the survivor has as many entries or more, but from a leader a later leader has
 	// replaced.
 	Taken    bool
 	Lacks    uint64
 	Replaced bool
 }
 
-// remnantsOf compares survivors' content with the most advanced state for each shard.
+// remnantsOf compares survivors' content with the most advanced state for every shard.
 func remnantsOf(from []string, all []*backup.States, best *backup.States) (list []remnantObject) {
 	taken := make(map[meta.ShardID]bool)
 	for i, s := range all {

@@ -36,7 +36,7 @@ func (r *restoredRights) principals() []admin.Principal {
 	return cli.Map(r.book.Records(), (*access.Record).View)
 }
 
-// list prints everything that the backup brings back.
+// list prints everything the backup brings back.
 func (r *restoredRights) list(f *cli.Frame) {
 	f.Say("signalbox: these rights were in force at %s and come back, also what was revoked since:",
 		r.saved.Format(time.RFC3339))

@@ -71,7 +71,7 @@ func (e *edit) run() error {
 	return os.RemoveAll(filepath.Dir(file))
 }
 
-// get returns the current value, with revision 0 if there is none.
+// get returns the current value, with revision 0 if missing.
 func (e *edit) get() (v config.Value, err error) {
 	err = e.f.Ask(e.c, func(ctx context.Context, box *client.Client) error {
 		var err error

@@ -165,8 +165,8 @@ func listHosts(f *cli.Frame, c *admin.Cluster, all bool) error {
 	return rows.End()
 }
 
-// memberOf returns the host that a user named. Among several hosts with the same name, it is the one that is not
-// expelled, or else the last.
+// memberOf returns the host a user named. Among several hosts with the same name, it is the one that is not expelled,
+// or else the last.
 func memberOf(c *admin.Cluster, name string) (*admin.Host, error) {
 	if h := cmp.Or(c.HostByName(name), c.Expelled(name)); h != nil {
 		return h, nil
@@ -179,7 +179,7 @@ func memberOf(c *admin.Cluster, name string) (*admin.Host, error) {
 	return nil, cli.Errorf(cli.ExitNotFound, "there is no host %s; signalbox host list shows them", cli.Safe(name))
 }
 
-// findHost asks the cluster for the host that a user named.
+// findHost asks the cluster for the host a user named.
 func findHost(ctx context.Context, on *admin.Admin, name string) (*admin.Host, error) {
 	cluster, err := on.Describe(ctx)
 	if err != nil {

@@ -37,7 +37,7 @@ func rolesText(c *admin.Cluster, s *admin.Shard, role admin.Role) string {
 	return strings.Join(names, ",")
 }
 
-// stateText describes the state of a shard that the governor observes.
+// stateText describes the state of a shard the governor observes.
 func stateText(s *admin.Shard) string {
 	switch {
 	case s.Tolerated < 0:

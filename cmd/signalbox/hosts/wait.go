@@ -22,7 +22,7 @@ const (
 	restFor = 2500 * time.Millisecond
 )
 
-// waiting is a wait for the governor. Each thing that the governor waits for is printed once, on one line.
+// waiting is a wait for the governor. Everything the governor waits for is printed once, on one line.
 type waiting struct {
 	frame *cli.Frame
 	on    *admin.Admin
@@ -90,7 +90,7 @@ func (w *waiting) look(ctx context.Context) (*admin.Why, error) {
 	return nil, nil
 }
 
-// waitedFor is something that the governor waits for: a key that identifies it at the next check, and the text.
+// waitedFor is something the governor waits for: a key that identifies it at the next check, and the text.
 type waitedFor struct{ key, text string }
 
 // say prints what the governor waits for, except what the last check found already.

@@ -179,7 +179,7 @@ func (o *Object) HasProblem(path string) bool {
 	return slices.ContainsFunc(o.Problems, func(p inspectedObject) bool { return p.Path == path })
 }
 
-// readContents reads each shard's newest snapshot.
+// readContents reads every shard's newest snapshot.
 func readContents(f *cli.Frame, d *datadir.Directory, o *Object) {
 	var content datadir.Content
 	bar := cli.NewProgress(f)

@@ -34,7 +34,7 @@ const (
 	countVariable    = "SIGNALBOX_COUNT"
 )
 
-// leaseRunner runs a command under a lease. It is shared by lock and elect.
+// leaseRunner runs a command under a lease. leaseRunner is shared by lock and elect.
 type leaseRunner struct {
 	runner.Runner
 	timeout   time.Duration

@@ -1,4 +1,4 @@
-// Package optable creates a command from each command entry in the table of plain operations. Start at Add. A row in
+// Package optable creates a command from every command entry in the table of plain operations. Start at Add. A row in
 // package operation declares the whole command: arguments, flags, help, and the table or fields to show.
 package optable
 
@@ -20,7 +20,7 @@ import (
 	"github.com/signalbox/signalbox/internal/apijson"
 )
 
-// face is a command in the table of plain operations, with the request that the command line fills.
+// face is a command in the table of plain operations, with the request the command line fills.
 type face struct {
 	*cli.Frame
 	*operation.Face
@@ -30,7 +30,7 @@ type face struct {
 	// name, args and flags are the words in Use.
 	name, args, flags []string
 	texts             map[*requestField]*string // data flags
-	given             map[string]func()         // pointer flags: each function sets the field given on the command line
+	given             map[string]func()         // pointer flags: every function sets the field given on the command line
 	said              cli.ActFlags
 }
 

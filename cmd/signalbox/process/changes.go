@@ -102,7 +102,7 @@ func (c *changes) round(before, now *view) {
 	}
 }
 
-// result returns an epoch's result, nil if there is none.
+// result returns an epoch's result, nil if missing.
 func (v *view) result(epoch uint64) *process.Result {
 	return cli.Find(v.Results, func(r *process.Result) bool { return r.Epoch == epoch })
 }

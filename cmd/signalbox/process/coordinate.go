@@ -19,7 +19,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
 )
 
-// coordinate runs the command that coordinates a round, and executes the lines that the command prints.
+// coordinate runs the command that coordinates a round, and executes the lines the command prints.
 func (c *runCommand) coordinate(ctx context.Context, r *process.Round) (any, error) {
 	if c.on.coordinate == "" {
 		process.Yield(ctx, func() { <-ctx.Done() })
@@ -77,7 +77,7 @@ func newDialogue(c *runCommand, r *process.Round) (*dialogue, error) {
 	return d, nil
 }
 
-// follow executes each line from the command, until the output ends. If a line cannot be executed, stop ends the
+// follow executes every line from the command, until the output ends. If a line cannot be executed, stop ends the
 // command.
 func (d *dialogue) follow(ctx context.Context, stop context.CancelCauseFunc) {
 	defer close(d.over)

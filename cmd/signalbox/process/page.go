@@ -151,7 +151,7 @@ func (v *view) memberText(id uint64) string {
 	return fmt.Sprintf("member %d, which has left", id)
 }
 
-// memberTable returns a line for each member, up to the page limit.
+// memberTable returns a line for every member, up to the page limit.
 func (v *view) memberTable(f *cli.Frame) string {
 	rows := memberRows(f)
 	shown := v.membersFirst()

@@ -19,7 +19,7 @@ import (
 // gateCommand is one run of rollout gate.
 type gateCommand struct {
 	runner.SessionRunner
-	judgement rollout.GateReport // the part that all reports share
+	judgement rollout.GateReport // the part all reports share
 	atOnce    bool
 	again     time.Duration
 }

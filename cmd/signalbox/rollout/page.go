@@ -126,7 +126,7 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 	return b.String()
 }
 
-// table returns a line for each location.
+// table returns a line for every location.
 func (v *view) table(f *cli.Frame) string {
 	rows := f.Rows("LOCATION", "VERSION#", "LABEL", "STATE", "SINCE#", "REACHED", "NEXT", "GATES", "+GENERATION#",
 		"+CAUSE", "+INSTANCES#", "+FAILING#", "+RE-ELECTIONS#")

@@ -135,7 +135,7 @@ func (s *specFlags) apply(c *cobra.Command, spec *rollout.Spec) error {
 	return err
 }
 
-// each sets a number for each location in a flag.
+// each sets a number for every location in a flag.
 func (s *specFile) each(flag string, numbers map[string]int, set func(*fileLocation, int)) error {
 	for _, name := range slices.Sorted(maps.Keys(numbers)) {
 		l, err := s.find(flag, name)
@@ -147,7 +147,7 @@ func (s *specFile) each(flag string, numbers map[string]int, set func(*fileLocat
 	return nil
 }
 
-// find returns the location that a flag names.
+// find returns the location a flag names.
 func (s *specFile) find(flag, name string) (*fileLocation, error) {
 	if l := cli.Find(s.Locations, func(l *fileLocation) bool { return l.Name == name }); l != nil {
 		return l, nil

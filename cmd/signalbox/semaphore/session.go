@@ -86,7 +86,7 @@ func describeSession(ctx context.Context, box *client.Client, id uint64) (*heldS
 	return d, nil
 }
 
-// nodePath returns a node's path, empty for a node that the caller may not list.
+// nodePath returns a node's path, empty for a node the caller may not list.
 func nodePath(ctx context.Context, box *client.Client, id uint64) string {
 	for n, err := range box.ListNodes(ctx, "") {
 		if err != nil {
@@ -142,7 +142,7 @@ is given.`,
 	return c
 }
 
-// described returns a session's description in brackets, empty if there is none.
+// described returns a session's description in brackets, empty if missing.
 func described(text string) string {
 	if text == "" {
 		return ""

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// demoPort is the first host's first port; each further host's ports are 10 higher.
+	// demoPort is the first host's first port; every further host's ports are 10 higher.
 	demoPort     = 7420
 	demoPortStep = 10
 	demoAddress  = "127.0.0.1"
@@ -77,7 +77,7 @@ A demonstration:
         free (default 7420)
 `
 
-// checkDemoFlags refuses settings that a demo sets itself.
+// checkDemoFlags refuses settings a demo sets itself.
 func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -173,7 +173,7 @@ func (d *demo) plan() error {
 	return nil
 }
 
-// ports returns each host's ports, in the order of demoPorts.
+// ports returns every host's ports, in the order of demoPorts.
 func (d *demo) ports() ([]int, error) {
 	var ports []int
 	for host := range demoNames {
@@ -230,7 +230,7 @@ func (d *demo) start() error {
 		errors.Join(problems...))
 }
 
-// awaitReady waits until all hosts are ready. It returns false after an interrupt.
+// awaitReady waits until all hosts are ready. awaitReady returns false after an interrupt.
 func (d *demo) awaitReady(interrupted context.Context) bool {
 	return !slices.ContainsFunc(d.running, func(h *host.Host) bool { return h.WaitReady(interrupted) != nil })
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// waitingReport is when the log first reports why a host is not ready yet; the wait doubles after each report.
+	// waitingReport is when the log first reports why a host is not ready yet; the wait doubles after every report.
 	waitingReport    = 5 * time.Second
 	maxWaitingReport = 80 * time.Second
 )
@@ -166,8 +166,8 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 	return err
 }
 
-// awaitReady waits until the host serves, and periodically logs why the host is not ready. It returns false after an
-// interrupt.
+// awaitReady waits until the host serves, and periodically logs why the host is not ready. awaitReady returns false
+// after an interrupt.
 func awaitReady(interrupted context.Context, h *host.Host, given *settings.Settings, log *slog.Logger) bool {
 	for pause := waitingReport; ; pause = min(2*pause, maxWaitingReport) {
 		waiting, cancel := context.WithTimeout(interrupted, pause)

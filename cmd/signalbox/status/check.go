@@ -167,7 +167,7 @@ func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) 
 	judgeHealthIssues(list, x)
 }
 
-// judgeHealthIssues adds the hosts' health issues, and a finding for each group without an issue.
+// judgeHealthIssues adds the hosts' health issues, and a finding for every group without an issue.
 func judgeHealthIssues(list *admin.HealthIssues, x *findings) {
 	if n := len(list.Unreachable); n == 0 {
 		x.add(levelOK, "answers", "", "all hosts answer: %d", list.Asked)

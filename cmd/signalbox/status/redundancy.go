@@ -32,7 +32,7 @@ func askGovernor(ctx context.Context, box *client.Client, hosts []client.HostSta
 	return nil
 }
 
-// governorTries is the number of times that the governor is asked until it has received reports from all hosts.
+// governorTries is the number of times the governor is asked until it has received reports from all hosts.
 const governorTries = 3
 
 // addCluster adds what is known about the hosts as a whole.

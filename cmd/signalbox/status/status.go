@@ -90,8 +90,8 @@ type Status struct {
 	LevelHeldBy  string `name:"feature_level_held_by"`
 	// Generation counts cluster restores and recoveries; the highest report counts.
 	Generation uint64
-	// Tolerated is the number of further voters that every shard may lose, -1 if a shard has too few voters, and nil
-	// if unknown.
+	// Tolerated is the number of further voters every shard may lose, -1 if a shard has too few voters, and nil if
+	// unknown.
 	Tolerated    *int                    `name:"failure_tolerance"`
 	HealthIssues []admin.HealthIssue     `name:"health_issues"`
 	whole        *admin.Cluster          // nil if the hosts have no records
@@ -104,13 +104,13 @@ type silentEndpoint struct {
 	Err     error `name:"error"`
 }
 
-// hostReport is a host's report, as in HTTP API answers, with the ids of the shards that the host leads.
+// hostReport is a host's report, as in HTTP API answers, with the ids of the shards the host leads.
 type hostReport struct {
 	gateway.HostStatus
 	Leads []uint64
 }
 
-// shardReport is a shard as reported by all of its hosts. Lag is the number of entries that the slowest host lacks.
+// shardReport is a shard as reported by all of its hosts. Lag is the number of entries the slowest host lacks.
 type shardReport struct {
 	client.ShardStatus
 	LeaderName string
@@ -119,7 +119,7 @@ type shardReport struct {
 }
 
 // newStatusReport merges host reports. The cluster's records, nil if unknown, show which host has a replica of which
-// shard: a host without a replica keeps reporting the last leader that it knew.
+// shard: a host without a replica keeps reporting the last leader it knew.
 func newStatusReport(hosts []client.HostStatus, records *admin.Cluster) *Status {
 	s, names := &Status{}, make(map[uint64]string)
 	var whole shardReport

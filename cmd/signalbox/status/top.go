@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/server/settings"
 )
 
-// minTopInterval is the minimum pause between two samples: for each sample, hosts write all their series.
+// minTopInterval is the minimum pause between two samples: for every sample, hosts write all their series.
 const minTopInterval = 200 * time.Millisecond
 
 // topCommand is one run of top.

@@ -175,7 +175,7 @@ func (s *Sample) addSemaphores(h *adminclient.Reading) {
 	s.Queued += leaderSum(h)
 }
 
-// leaderSum returns the number of waiters in the shards that a host leads; followers count the same waiters too.
+// leaderSum returns the number of waiters in the shards a host leads; followers count the same waiters too.
 func leaderSum(h *adminclient.Reading) (sum float64) {
 	for i := range h.Status.Shards {
 		if s := &h.Status.Shards[i]; s.Leads && s.ShardContent != nil {

@@ -18,8 +18,7 @@ type stillRollout struct {
 	Seconds  float64
 }
 
-// stillProcess is a waiting process round. Member is the first member that the round waits for, empty if there is
-// none.
+// stillProcess is a waiting process round. Member is the first member the round waits for, empty if missing.
 type stillProcess struct {
 	Node    string
 	Name    string

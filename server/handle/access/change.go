@@ -13,7 +13,7 @@ import (
 )
 
 // change changes the cluster's access rules. The meta shard leader decides here whether the client may make the
-// change; the command names the rights that the decision relied on.
+// change; the command names the rights the decision relied on.
 func (h handlers) change(r *handle.Request) (handle.Reply, error) {
 	m := &r.AccessChange
 	if err := h.LeadsMeta(); err != nil {

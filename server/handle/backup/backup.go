@@ -21,10 +21,10 @@ type Config struct {
 	Log  *slog.Logger
 }
 
-// Backups are the states that clients read, over all connections.
+// Backups are the states clients read, over all connections.
 type Backups struct {
 	Config
-	places chan struct{} // has a slot for each state in progress
+	places chan struct{} // has a slot for every state in progress
 	saved  savedStates
 
 	mu     sync.Mutex // guards the fields below

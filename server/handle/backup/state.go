@@ -21,7 +21,7 @@ var noState error = &protocol.Result{
 	Status: protocol.StatusNotFound, Message: "there is no state of this number over this connection, or not any more",
 }
 
-// export is one shard state that a client reads. A separate goroutine saves the state, piece by piece.
+// export is one shard state a client reads. A separate goroutine saves the state, piece by piece.
 type export struct {
 	of      *Backups
 	conn    handle.Connection
@@ -92,8 +92,8 @@ func (e *export) save(state shard.Snapshot) protocol.HostEvent {
 	return protocol.HostBackupSaved
 }
 
-// Write implements io.Writer for the snapshot that is being saved. It pauses, so that saving uses only a small share
-// of a processor, and goroutines that wait for the machine's lock go first.
+// Write implements io.Writer for the snapshot being saved. Write pauses, so that saving uses only a small share of a
+// processor, and goroutines that wait for the machine's lock go first.
 func (e *export) Write(p []byte) (n int, err error) {
 	if !e.pace.Pause(e.stop) {
 		return 0, shard.ErrSnapshotStopped

@@ -16,13 +16,13 @@ import (
 
 // Own is the interface to the local host.
 type Own interface {
-	// Overview returns this host's view of the cluster's hosts, with observations if this host is the governor.
+	// Overview returns the host's view of the cluster's hosts, with observations if the host is the governor.
 	Overview() (overview.Cluster, error)
-	// Governing answers questions about changes among hosts; nil if this host has no governor.
+	// Governing answers questions about changes among hosts; nil if the host has no governor.
 	Governing() overview.Governor
-	// Recovery returns the order to rebuild a shard, with any objection, if this host is the governor.
+	// Recovery returns the order to rebuild a shard, with any objection, if the host is the governor.
 	Recovery(id hosts.ShardID, empty bool) (hosts.Recovery, error)
-	// HealthIssues returns the health issues that this host detects, worst first.
+	// HealthIssues returns the health issues the host detects, worst first.
 	HealthIssues() []kind.Issue
 	// HostStatus returns the host's status report, and HostLoad its recent load.
 	HostStatus() *protocol.HostStatusAnswer
@@ -36,7 +36,7 @@ type Own interface {
 type handlers struct {
 	*handle.Host
 	Own
-	places chan struct{} // has a slot for each open question about the cluster
+	places chan struct{} // has a slot for every open question about the cluster
 }
 
 // Handlers returns the handlers.
@@ -91,11 +91,11 @@ func (h *handlers) routing(r *handle.Request) (handle.Reply, error) {
 	return answer, nil
 }
 
-// maxQuestions is the maximum number of concurrent cluster questions: each question reads all records.
+// maxQuestions is the maximum number of concurrent cluster questions: every question reads all records.
 const maxQuestions = 4
 
 // question answers a question outside the connection's event loop. Every error except ErrNotBootstrapped means that
-// this host is not the governor.
+// the host is not the governor.
 func (h *handlers) question(answer func() (protocol.AnswerMessage, error)) (handle.Reply, error) {
 	return h.aside(func() (handle.Reply, error) {
 		a, err := answer()
@@ -181,7 +181,7 @@ func (h *handlers) topology(answer func(*meta.Topology) protocol.AnswerMessage) 
 	}), nil
 }
 
-// healthIssues answers with this host's health issues. An issue about an object is omitted if the client may not see
+// healthIssues answers with the host's health issues. An issue about an object is omitted if the client may not see
 // the object.
 func (h *handlers) healthIssues(r *handle.Request) (handle.Reply, error) {
 	by := r.Caller

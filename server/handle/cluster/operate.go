@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Operator actions on the cluster's hosts. Each action is a meta shard command, proposed by the meta shard leader.
+// Operator actions on the cluster's hosts. Every action is a meta shard command, proposed by the meta shard leader.
 
 func (h *handlers) hostOperate(r *handle.Request) (handle.Reply, error) {
 	m := &r.HostUpdate

@@ -67,8 +67,8 @@ func (h *handlers) createToken(r *handle.Request) (handle.Reply, error) {
 		})
 }
 
-// joining returns the information that a new host needs in addition to a token: the hosts' addresses, and how to
-// recognise the hosts.
+// joining returns the information a new host needs in addition to a token: the hosts' addresses, and how to recognise
+// the hosts.
 func (h *handlers) joining(t *meta.Topology) *protocol.JoinTokenAnswer {
 	a := &protocol.JoinTokenAnswer{Authority: h.Authority()}
 	for _, x := range t.Records.Hosts() {

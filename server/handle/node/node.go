@@ -1,5 +1,5 @@
 // Package node implements the handlers for requests about coordination nodes. Changes go to the meta shard leader.
-// Every host answers reads, and looks a missing node up again after a barrier: another host may just have
+// Every host answers reads, and looks a missing node up again after a barrier: a remote host may just have
 // acknowledged its creation.
 package node
 

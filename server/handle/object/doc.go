@@ -11,5 +11,5 @@
 // the client.
 //
 // A page of a list, rollout or process is limited in items and in bytes: by the limit in the request, and by
-// protocol.PageBytes. Objects that the client may not see are omitted.
+// protocol.PageBytes. Objects the client may not see are omitted.
 package object

@@ -72,7 +72,7 @@ func (h handlers) mutate(r *handle.Request) (handle.Reply, error) {
 var noSuchNode error = &protocol.Result{Status: protocol.StatusNotFound, Message: replica.NoSuchNode}
 
 // admits refuses a change that needs disk space while the disk is full. Owners may still release, and objects may be
-// deleted: space is reserved for such changes. If another host leads, its disk counts.
+// deleted: space is reserved for such changes. If a remote host leads, its disk counts.
 func (h handlers) admits(k protocol.Kind, rp *replica.Replica) error {
 	if mutation.All[k].Frees || !rp.Leads() {
 		return nil
@@ -80,7 +80,7 @@ func (h handlers) admits(k protocol.Kind, rp *replica.Replica) error {
 	return h.AdmitsWrites(rp)
 }
 
-// givesBack reports whether a session releases or leaves its own object over this connection. Release requires no
+// givesBack reports whether a session releases or leaves its own object over the connection. Release requires no
 // right: a refusal would only keep the object from other sessions.
 func (h handlers) givesBack(r *handle.Request, command *shard.Command) bool {
 	of := shard.Ref{Node: command.Node, Name: protocol.Text(command.Name)}
@@ -98,8 +98,8 @@ func (h handlers) givesBack(r *handle.Request, command *shard.Command) bool {
 		h.Set.Of(shard.SlotOf(of.Node, command.Name)).Machine.Linked(command.Session, of)
 }
 
-// mutateLater is mutate in a node that is unknown on this host. The node may just have been created through another
-// host, so mutateLater asks the meta shard first.
+// mutateLater is mutate in a node that is unknown on the local host. The node may just have been created through a
+// remote host, so mutateLater asks the meta shard first.
 func (h handlers) mutateLater(r *handle.Request, rp *replica.Replica, command shard.Command) (handle.Reply, error) {
 	if err := h.admits(r.Kind, rp); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (h handlers) processList(r *handle.Request) (handle.Reply, error) {
 		})
 }
 
-// inboxOpen starts inbox pushes to a member over the connection, if this host leads the process's shard.
+// inboxOpen starts inbox pushes to a member over the connection, if the host leads the process's shard.
 func (h handlers) inboxOpen(r *handle.Request) (handle.Reply, error) {
 	m := r.InboxOpen
 	id := shard.NodeID(m.NodeID)
@@ -69,7 +69,7 @@ func (h handlers) inboxOpen(r *handle.Request) (handle.Reply, error) {
 				t.Fail(err)
 			case answered:
 				t.Conn.Flush(false)
-			default: // this replica may not have applied the join yet
+			default: // the replica may not have applied the join yet
 				t.Complete(h.ConfirmLed(rp, func() (handle.Reply, error) { return open(true), nil }), nil)
 			}
 		})

@@ -23,8 +23,8 @@ func (h handlers) rolloutDescribe(r *handle.Request) (handle.Reply, error) {
 	})
 }
 
-// noteDetached marks named instances and sources whose sessions are detached, if this host leads the sessions' home
-// shards: no other host knows.
+// noteDetached marks named instances and sources whose sessions are detached, if the local host leads the sessions'
+// home shards: no other host knows.
 func (h handlers) noteDetached(reasons []rollout.Reason) {
 	now := time.Now()
 	for k := range reasons {

@@ -34,7 +34,7 @@ func semaphoreInfo(s *shard.SemaphoreView, withData bool) protocol.Semaphore {
 	return info
 }
 
-// describe is a describe in progress. Each connection keeps a describe for requests that are answered immediately.
+// describe is a describe in progress. Every connection keeps a describe for requests that are answered immediately.
 type describe struct {
 	h      handlers
 	rp     *replica.Replica
@@ -104,7 +104,7 @@ func (d *describe) run() (handle.Reply, error) {
 
 var noSemaphore error = &protocol.Result{Status: protocol.StatusNotFound, Message: "no semaphore of this name"}
 
-// elsewhere returns the page's sessions whose home shards are on other hosts.
+// elsewhere returns the page's sessions whose home shards are on remote hosts.
 func (d *describe) elsewhere() (ids []shard.SessionID) {
 	for i := range d.page.Links {
 		if id := d.page.Links[i].Session; !d.h.Set.Of(id.Slot()).Here() {
@@ -114,7 +114,7 @@ func (d *describe) elsewhere() (ids []shard.SessionID) {
 	return ids
 }
 
-// askElsewhere asks other hosts for the page's sessions with home shards there, and then reads again.
+// askElsewhere asks remote hosts for the page's sessions with home shards there, and then reads again.
 func (d *describe) askElsewhere(ids []shard.SessionID) handle.Reply {
 	later := &describe{h: d.h, rp: d.rp, m: d.m}
 	later.m.Name = slices.Clone(d.m.Name)
@@ -127,7 +127,7 @@ func (d *describe) askElsewhere(ids []shard.SessionID) handle.Reply {
 	})
 }
 
-// clientOf returns a session's client, as reported by another host if the session's home shard is there.
+// clientOf returns a session's client, as reported by a remote host if the session's home shard is there.
 func (d *describe) clientOf(id shard.SessionID) protocol.ClientInfo {
 	if s, is := d.clients[id]; is {
 		return s.Client

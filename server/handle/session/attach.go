@@ -31,7 +31,7 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 		return nil, unavailable(notServing)
 	default:
 		return confirm(rp, func() (handle.Reply, error) {
-			// Another host may already have proposed and applied the session's creation.
+			// A remote host may already have proposed and applied the session's creation.
 			if _, known := handle.Session(by, rp, id); known {
 				return nil, unavailable("this host has just come to know of the session")
 			}

@@ -17,7 +17,7 @@ func (h handlers) describe(r *handle.Request) (handle.Reply, error) {
 	rp := h.Set.Of(id.Slot())
 	consistency := protocol.ConsistencyUnset
 	if rp.Machine.Liveness(id) == shard.Unknown {
-		consistency = protocol.ConsistencyStrict // a session that this replica has not applied yet is not over
+		consistency = protocol.ConsistencyStrict // a session the replica has not applied yet is not over
 	}
 	return h.Read(rp, consistency, func() (handle.Reply, error) {
 		view, known := rp.Machine.DescribeSession(id)
@@ -77,7 +77,7 @@ func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 }
 
 // sees reports whether the client may see a session's purpose. A client whose rights are limited to some object names
-// sees two kinds of sessions in full: sessions that hold or wait for such an object, as far as this host knows, and
+// sees two kinds of sessions in full: sessions that hold or wait for such an object, as far as the host knows, and
 // sessions attached by the client's own token.
 func (h handlers) sees(by *caller.Caller, home *replica.Replica, v *shard.SessionView) bool {
 	node, _ := h.Meta.Machine.NodeByID(v.Node)
@@ -103,7 +103,7 @@ func (h handlers) sees(by *caller.Caller, home *replica.Replica, v *shard.Sessio
 	return false
 }
 
-// info returns everything that the host's shards know about a session.
+// info returns everything the host's shards know about a session.
 func (h handlers) info(home *replica.Replica, v *shard.SessionView) protocol.Session {
 	s := protocol.Session{
 		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout, Details: Details(v),

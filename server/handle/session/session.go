@@ -51,7 +51,7 @@ func record(d *kind.Details) []byte {
 	return protocol.AppendRecord(nil, d)
 }
 
-// Details returns the details that a session's client reports.
+// Details returns the details a session's client reports.
 func Details(v *shard.SessionView) (d kind.Details) {
 	if v.Details != "" {
 		_ = protocol.ReadRecord(protocol.View(v.Details), &d, 0) // written by a host

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// start creates a session in a shard that the host leads.
+// start creates a session in a shard the host leads.
 func (h handlers) start(r *handle.Request) (handle.Reply, error) {
 	m := &r.SessionStart
 	path, err := handle.Path(r, m.Path)

@@ -102,7 +102,7 @@ func (w *Watches) run() {
 	}
 }
 
-// begin records that a watch waits to be opened. It returns false if a watch with this id is already waiting.
+// begin records that a watch waits to be opened. begin returns false if a watch with this id is already waiting.
 func (w *Watches) begin(c handle.Connection, id uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +114,7 @@ func (w *Watches) begin(c handle.Connection, id uint64) bool {
 	return true
 }
 
-// stopOpening records the WATCH_STOP for a watch that is being opened. taken is false if another stop arrived before.
+// stopOpening records the WATCH_STOP for a watch being opened. taken is false if another stop arrived before.
 func (w *Watches) stopOpening(c handle.Connection, id uint64, t handle.Ticket) (opening, taken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

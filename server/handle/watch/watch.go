@@ -105,8 +105,8 @@ func (w *Watches) open(t handle.Ticket, rp *replica.Replica, m *protocol.Watch, 
 }
 
 // stop stops a watch. If the watch is waiting to be opened, the first WATCH_STOP stops it once it is open, and
-// further stops are refused. A WATCH_STOP is never refused because of a limit: it frees memory that the host holds
-// for the client.
+// further stops are refused. A WATCH_STOP is never refused because of a limit: it frees memory the host holds for the
+// client.
 func (w *Watches) stop(r *handle.Request) (handle.Reply, error) {
 	id := r.WatchStop.WatchID
 	switch opening, taken := w.stopOpening(r.Conn, id, r.Ticket()); {

@@ -20,7 +20,7 @@ type Cluster struct {
 	Wall time.Time
 	// Governor is the meta shard leader, 0 if unknown.
 	Governor shard.HostID
-	// Leader returns a shard's leader as far as this host knows. Leader is used only while Seen is nil.
+	// Leader returns a shard's leader as far as the host knows. Leader is used only while Seen is nil.
 	Leader func(hosts.ShardID) shard.HostID
 }
 

@@ -45,7 +45,7 @@ func (c *Cluster) Hosts() []host.Host {
 	return list
 }
 
-// host converts a host to its protocol form: the record and, if this host is the governor, the observations.
+// host converts a host to its protocol form: the record and, if the local host is the governor, the observations.
 func (c *Cluster) host(h *hosts.Host, authors map[change]string) host.Host {
 	x := host.Host{
 		ID: uint64(h.ID), Name: h.Name, Incarnation: digits(h.Incarnation), Starts: h.Start.Number,

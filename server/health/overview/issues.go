@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// patienceMillis is the time limit for each step: a host's start after its join, then coming online, then getting
-	// its replicas and keeping up with the leaders.
+	// patienceMillis is the time limit for every step: a host's start after its join, then coming online, then
+	// getting its replicas and keeping up with the leaders.
 	patienceMillis = 60_000
 	// lateBackup is the age of the last backup above which an issue is listed, if the cluster has ever saved a
 	// backup.
@@ -94,7 +94,7 @@ func (c *Cluster) ofHost(h *hosts.Host) *kind.Issue {
 	return x
 }
 
-// ofOffline is about a host that is not to be online.
+// ofOffline returns the issue with a host whose target state is not online.
 func (c *Cluster) ofOffline(h *hosts.Host) *kind.Issue {
 	switch {
 	case h.Target.Reason == hosts.ReasonDrained && !h.Reached():
@@ -212,7 +212,7 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Issue {
 }
 
 // withoutMajority returns the issue for a shard that has lost its quorum. The remedy depends on the silent voters: a
-// host that is being expelled does not come back.
+// host being expelled does not come back.
 func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Issue {
 	x := issue(kind.NoQuorum, nil, "%d of %d voters are alive", r.Live, r.Voters)
 	var all, away, gone []string
@@ -275,7 +275,7 @@ func (c *Cluster) ofCopies() (list []kind.Issue) {
 	return list
 }
 
-// ofDomains returns the issues with labels that too many voters share, except the label that the policy requires for
+// ofDomains returns the issues with labels that too many voters share, except the label the policy requires for
 // voters.
 func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Issue {
 	var bad []string
@@ -340,8 +340,8 @@ func (c *Cluster) ofVersions() *kind.Issue {
 		strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 }
 
-// wasSaved is part of each audit entry for a completely saved state. Entries without it are about states that are
-// being saved or were given up.
+// wasSaved is part of every audit entry for a completely saved state. Entries without it are about states being saved
+// or were given up.
 const wasSaved = " was saved, "
 
 // ofBackups returns an issue if backups have stopped. The audit log records, by wall clock, when a state was last

@@ -28,7 +28,7 @@ type Reading struct {
 	Metrics Metrics
 }
 
-// Read reads the pages of the hosts at the given addresses, and of all hosts that the pages name. Each host is listed
+// Read reads the pages of the hosts at the given addresses, and of all hosts the pages name. Every host is listed
 // once, sorted by id; hosts that cannot be read come last, so that the list begins with figures.
 func Read(ctx context.Context, addresses []string) []Reading {
 	list := readAll(ctx, addresses)

@@ -20,7 +20,7 @@ type moment struct{ before, all, after time.Duration }
 
 func now() moment { return nowBy(func() time.Duration { return time.Since(epoch) }, sinceBoot) }
 
-// nowBy reads the clocks. On a busy machine, this process may have to wait for a processor between two readings, for
+// nowBy reads the clocks. On a busy machine, signalbox may have to wait for a processor between two readings, for
 // longer than a significant sleep; the clocks are then read again.
 func nowBy(awake func() time.Duration, all func(otherwise time.Duration) time.Duration) moment {
 	m := moment{after: awake()}
@@ -35,8 +35,8 @@ func nowBy(awake func() time.Duration, all func(otherwise time.Duration) time.Du
 	return m
 }
 
-// slept returns the minimum time that the machine slept between two moments: the time taken by reading the clocks
-// does not count.
+// slept returns the minimum time the machine slept between two moments: the time taken by reading the clocks does not
+// count.
 func (m moment) slept(until moment) time.Duration {
 	return (until.all - m.all) - (until.after - m.before)
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot also counts the time that the machine sleeps.
+// sinceBoot also counts the time the machine sleeps.
 func sinceBoot(otherwise time.Duration) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The command and the processes that it started form a separate process group, so that a signal ends the whole group.
-// A shell only knows this process's group, its job, and stops and continues the job. So this process does for the
-// command's group what a shell does for a job:
+// The command and the processes it started form a separate process group, so that a signal ends the whole group. A
+// shell only knows signalbox's group, its job, and stops and continues the job. So signalbox does for the command's
+// group what a shell does for a job:
 //
 //   - The command gets the terminal's foreground when the command begins, or when it is stopped because it wants the
 //     foreground, provided that the shell's job has the foreground.
@@ -26,11 +26,11 @@ import (
 //   - A command that a foreign process stops with SIGSTOP stays stopped, and its lease is renewed. A line on standard
 //     error reports this.
 
-// Change is a command event that users should know about.
+// Change is a command event users should know about.
 type Change int
 
 const (
-	// Suspended: the command is stopped, and this process stops with it. The lease is not renewed.
+	// Suspended: the command is stopped, and signalbox stops with it. The lease is not renewed.
 	Suspended Change = iota + 1
 	// Stopped: another process stopped the command, and the lease is renewed.
 	Stopped
@@ -53,7 +53,7 @@ type job struct {
 	stopped  bool // a foreign process stopped the command, and the stop was reported
 }
 
-// startJob starts a command under this process's job control. onChange may be nil.
+// startJob starts a command under signalbox's job control. onChange may be nil.
 func startJob(cmd *exec.Cmd, onChange func(Change)) (*job, error) {
 	if onChange == nil {
 		onChange = func(Change) {}
@@ -76,8 +76,8 @@ func startApart(cmd *exec.Cmd) (*job, error) {
 	return j, err
 }
 
-// watchJob begins to handle job control signals before the command starts. A signal that this process ignored from
-// the start stays ignored, for the command too.
+// watchJob begins to handle job control signals before the command starts. A signal that signalbox ignored from the
+// start stays ignored, for the command too.
 func watchJob(onChange func(Change)) *job {
 	j := &job{terminal: openTerminal(), onChange: onChange, signals: make(chan os.Signal, 16)}
 	for _, s := range jobSignals {
@@ -109,8 +109,8 @@ func (j *job) move(from, to int) bool {
 	return j.terminal.move(from, to)
 }
 
-// handle handles a job control signal. suspended reports that this process may have been stopped: the caller must
-// check the lease, and call resume if it is still held.
+// handle handles a job control signal. suspended reports that signalbox may have been stopped: the caller must check
+// the lease, and call resume if it is still held.
 func (j *job) handle(s os.Signal) (suspended bool) {
 	switch s {
 	case syscall.SIGCHLD:
@@ -164,7 +164,7 @@ func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 		}
 		j.resume()
 	case !j.stopped:
-		// This process has the keyboard now, so the terminal is not dead.
+		// Signalbox has the keyboard now, so the terminal is not dead.
 		j.move(j.process.group(), j.terminal.own)
 		j.stopped = true
 		j.onChange(Stopped)
@@ -172,18 +172,18 @@ func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 	return false
 }
 
-// suspend stops the command's group and then this process, as the parent shell expects, and returns after the shell
-// has continued this process. Without such a shell, suspend does nothing and returns false. halted means that the
-// command was stopped first: the rest of this process's group is still running, and is stopped now.
+// suspend stops the command's group and then signalbox, as the parent shell expects, and returns after the shell has
+// continued signalbox. Without such a shell, suspend does nothing and returns false. halted means that the command
+// was stopped first: the rest of signalbox's group is still running, and is stopped now.
 func (j *job) suspend(halted bool) bool {
 	if signal.Ignored(syscall.SIGTSTP) || !underShell() {
 		return false
 	}
-	// After this, no process in the group executes another instruction of its program. This process does not wait for
+	// After this, no process in the group executes another instruction of its program. Signalbox does not wait for
 	// the report that all are stopped: a process that waits for a vfork child which was stopped before its exec is
 	// never reported.
 	j.process.Signal(syscall.SIGSTOP)
-	// From here on, this process can write to the terminal and move its foreground from the background.
+	// From here on, signalbox can write to the terminal and move its foreground from the background.
 	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	if j.terminal.move(j.process.group(), j.terminal.own) {
 		j.wants = true
@@ -211,8 +211,8 @@ func (j *job) resume() {
 	j.process.Signal(syscall.SIGCONT)
 }
 
-// StopIdly lets the terminal stop this process, as is the default, while no command runs, until the returned function
-// is called. A Go program that handles a signal does not get the default action back.
+// StopIdly lets the terminal stop signalbox, as is the default, while no command runs, until the returned function is
+// called. A Go program that handles a signal does not get the default action back.
 func StopIdly() (over func()) {
 	stops, done := make(chan os.Signal, 1), make(chan struct{})
 	for _, s := range []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
@@ -238,8 +238,8 @@ func StopIdly() (over func()) {
 	}
 }
 
-// underShell reports whether some process could continue this process's group: the parent of a process in the group
-// that is in the session, but not in the group.
+// underShell reports whether some process could continue signalbox's group: the parent of a process in the group that
+// is in the session, but not in the group.
 func underShell() bool {
 	own := syscall.Getpgrp()
 	session, err := unix.Getsid(0)

@@ -23,9 +23,9 @@ import (
 // t, and kills at the latest at t + 3/4 of the reserve, whenever and however it learns about the loss. That leaves a
 // quarter of the reserve for the kernel and for clock drift.
 //
-// Pauses are covered too. If this process was stopped, or had no processor, for longer than that, t is old when it
-// resumes, and it kills immediately, without first asking the command to end. While this process is stopped, the
-// command continues to run: fencing tokens must reject whatever it writes.
+// Pauses are covered too. If signalbox was stopped, or had no processor, for longer than that, t is old when it
+// resumes, and it kills immediately, without first asking the command to end. While signalbox is stopped, the command
+// continues to run: fencing tokens must reject whatever it writes.
 const (
 	reserveShare = 10 // one part in reserveShare of the session timeout
 	checks       = 8  // checks per reserve
@@ -41,7 +41,7 @@ var ErrSlept = errors.New("the machine slept, and the cluster may have given the
 // Reserve returns the time for ending a command, given the session timeout.
 func Reserve(timeout time.Duration) time.Duration { return timeout / reserveShare }
 
-// DefaultKillAfter is the default time that a command has between SIGTERM and SIGKILL.
+// DefaultKillAfter is the default time a command has between SIGTERM and SIGKILL.
 func DefaultKillAfter(timeout time.Duration) time.Duration { return Reserve(timeout) / 2 }
 
 // MaxKillAfter is the maximum time for a command, assuming a check that is late by one period.
@@ -64,7 +64,7 @@ type KillTimer struct {
 	Timeout time.Duration
 	// KillAfter is how long the command has to end after SIGTERM, at most MaxKillAfter.
 	KillAfter time.Duration
-	// OnChange, if set, is called for command events that users should know about.
+	// OnChange, if set, is called for command events users should know about.
 	OnChange func(Change)
 }
 
@@ -109,7 +109,7 @@ func (k KillTimer) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error)
 		}
 		t, lost := k.check(good)
 		if lost == nil && control != nil && j.handle(control) {
-			// This process was stopped, and so was the command.
+			// Signalbox was stopped, and so was the command.
 			if t, lost = k.check(t); lost == nil {
 				j.resume()
 			}
@@ -155,7 +155,7 @@ func (k KillTimer) end(p *Process, good moment, lost error) Outcome {
 			out.Killed = true
 		}
 	}
-	// After the command's end, processes that it started may still exist, without a lease.
+	// After the command's end, processes it started may still exist, without a lease.
 	p.Signal(syscall.SIGKILL)
 	out.Status = p.Wait()
 	return out

@@ -49,7 +49,7 @@ func (p *Process) watch() {
 // group returns the command's process group.
 func (p *Process) group() int { return p.cmd.Process.Pid }
 
-// Ended returns a channel that is closed after the command's end. Processes that it started may continue to run.
+// Ended returns a channel that is closed after the command's end. Processes it started may continue to run.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 // Signal sends a signal to the command's group. After Wait it does nothing.

@@ -31,7 +31,7 @@ func awaitExit(pid int) {
 // change reports nothing, because stopped commands are not detected on this operating system.
 func (p *Process) change() (c Change, by syscall.Signal, ok bool) { return 0, 0, false }
 
-// stopSelf stops this process, and returns after it is continued.
+// stopSelf stops signalbox, and returns after it is continued.
 func stopSelf() {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
@@ -41,5 +41,5 @@ func stopSelf() {
 	}
 }
 
-// parentOf only knows this process's parent.
+// parentOf only knows signalbox's parent.
 func parentOf(int) int { return 0 }

@@ -58,8 +58,8 @@ func (p *Process) change() (c Change, by syscall.Signal, ok bool) {
 	return 0, 0, false
 }
 
-// stopSelf stops this process, and returns after it is continued. The signal is for the calling thread, which
-// receives it before the next instruction.
+// stopSelf stops signalbox, and returns after it is continued. The signal is for the calling thread, which receives
+// it before the next instruction.
 func stopSelf() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -17,10 +17,10 @@ type Task struct {
 	Purpose context.Context
 	// KillAfter is how long the command has to end after SIGTERM.
 	KillAfter time.Duration
-	// OnChange, if set, is called for command events that users should know about.
+	// OnChange, if set, is called for command events users should know about.
 	OnChange func(Change)
 	// Background keeps the command away from the terminal and job control, which handle only one command at a time.
-	// So several commands can run at once. While this process is stopped, the commands continue to run.
+	// So several commands can run at once. While signalbox is stopped, the commands continue to run.
 	Background bool
 }
 

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is this process's controlling terminal, whatever the standard streams are. One process group at a time has
+// terminal is signalbox's controlling terminal, whatever the standard streams are. One process group at a time has
 // the foreground, and receives the keys.
 type terminal struct {
 	fd  int // negative without a terminal
-	own int // this process's group
+	own int // signalbox's group
 }
 
 func openTerminal() *terminal {
@@ -54,9 +54,9 @@ func (t *terminal) move(from, to int) (moved bool) {
 	return unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, to) == nil
 }
 
-// isFor reports whether a command gets the foreground when it starts: this process has the foreground, and the
-// command reads from the terminal. In a pipeline, the programs that show the output keep the foreground until the
-// command asks for it.
+// isFor reports whether a command gets the foreground when it starts: signalbox has the foreground, and the command
+// reads from the terminal. In a pipeline, the programs that show the output keep the foreground until the command
+// asks for it.
 func (t *terminal) isFor(cmd *exec.Cmd) bool {
 	stdin, ok := cmd.Stdin.(*os.File)
 	if !ok || t.foreground() != t.own {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// completeWithin is the maximum time that a user waits after pressing the tab key.
+	// completeWithin is the maximum time a user waits after pressing the tab key.
 	completeWithin = time.Second
 	// completeMost is the maximum number of requested completions.
 	completeMost = 200
@@ -37,8 +37,8 @@ func complete(by []Completion) Completion {
 	}
 }
 
-// completionOf returns the completion for the value that a word stands for, nil if there is none. A name is an object
-// name for the command's noun; the user chooses a new object's name.
+// completionOf returns the completion for the value a word stands for, nil if missing. A name is an object name for
+// the command's noun; the user chooses a new object's name.
 func (f *Frame) completionOf(c *cobra.Command, word string) Completion {
 	switch word {
 	case "PATH":
@@ -70,7 +70,7 @@ func (f *Frame) completionOf(c *cobra.Command, word string) Completion {
 // possible lists the possible arguments, given the preceding arguments.
 type possible = func(ctx context.Context, box *client.Client, args []string, begun string) iter.Seq[string]
 
-// namesOf lists object names for each noun, in the node whose path is the first argument.
+// namesOf lists object names for every noun, in the node whose path is the first argument.
 var namesOf = map[string]possible{
 	"node": paths, "rollout": rollouts, "process": processes, "barrier": processes, "semaphore": semaphores,
 	"discover": semaphores, "config": semaphores, "lock": semaphores, "elect": semaphores,
@@ -129,7 +129,7 @@ func hosts(ctx context.Context, box *client.Client, _ []string, _ string) iter.S
 	return slices.Values(found)
 }
 
-// PartsOfRollout completes a part of the rollout that the first two arguments name.
+// PartsOfRollout completes a part of the rollout the first two arguments name.
 func (f *Frame) PartsOfRollout(parts func(*rollout.State) []string) Completion {
 	return f.CompleteBy(func(ctx context.Context, box *client.Client, args []string, _ string) iter.Seq[string] {
 		var found []string

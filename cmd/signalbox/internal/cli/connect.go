@@ -173,7 +173,7 @@ func (c *Connection) tlsConfig() (*tls.Config, error) {
 	if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
 		return nil, c.mistake(settingTLSCert, err.Error())
 	}
-	// The key pair is read for each connection, because a command with a lease may outlive its certificate.
+	// The key pair is read for every connection, because a command with a lease may outlive its certificate.
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		return &pair, err

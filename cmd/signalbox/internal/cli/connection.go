@@ -68,8 +68,8 @@ func (f *Frame) Settings() (*Connection, error) {
 	return k, nil
 }
 
-// keepOwn withholds a context's token and TLS settings from hosts that the context does not name: a host that
-// receives a token can use it, and one cluster's TLS settings are wrong for another.
+// keepOwn withholds a context's token and TLS settings from hosts the context does not name: a host that receives a
+// token can use it, and one cluster's TLS settings are wrong for another.
 func (f *Frame) keepOwn(k *Connection, context Context) {
 	own := context[settingEndpoints]
 	if own == "" || within(k.Endpoints(), own) {

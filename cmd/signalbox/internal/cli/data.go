@@ -40,5 +40,5 @@ func (f *Frame) DataOf(from string, read func() ([]byte, error)) ([]byte, error)
 	return data, nil
 }
 
-// Amount is a semaphore count or limit in the form that users write.
+// Amount is a semaphore count or limit in the form users write.
 type Amount = operation.Amount

@@ -1,4 +1,4 @@
-// Package cli is the frame that all commands share: input and output (Streams), finding the cluster (Frame.Ask,
+// Package cli is the frame all commands share: input and output (Streams), finding the cluster (Frame.Ask,
 // Frame.Stay), printing (Frame.Rows, Frame.Fields, Frame.Line) and exit codes (ExitWith, ExitCode).
 //
 // A command that communicates with a cluster is created with a Frame:

@@ -110,8 +110,8 @@ func (f *Frame) Stay(c *cobra.Command, do func(ctx context.Context, k *Connectio
 	return err
 }
 
-// Follow is Stay for a command that prints as long as its output is read. It ends, successfully, on an interrupt or
-// when the reader is gone, even if there is nothing to print at the time.
+// Follow is Stay for a command that prints as long as its output is read. Follow ends, successfully, on an interrupt
+// or when the reader is gone, even if there is nothing to print at the time.
 func (f *Frame) Follow(c *cobra.Command, do func(ctx context.Context, k *Connection, box *client.Client) error) error {
 	return f.Stay(c, func(ctx context.Context, k *Connection, box *client.Client) error {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -129,7 +129,7 @@ func (f *Frame) Follow(c *cobra.Command, do func(ctx context.Context, k *Connect
 	})
 }
 
-// Print follows an endless list, and prints each item.
+// Print follows an endless list, and prints every item.
 func Print[T any](f *Frame, c *cobra.Command, list func(ctx context.Context, box *client.Client) iter.Seq2[T, error],
 	each func(T) error,
 ) error {

@@ -20,10 +20,10 @@ type Interrupted struct{ Signal os.Signal }
 // Error names the signal.
 func (i *Interrupted) Error() string { return fmt.Sprintf("stopped by a signal (%v)", i.Signal) }
 
-// Code returns the shell's exit code for a process that the signal ended.
+// Code returns the shell's exit code for a process the signal ended.
 func (i *Interrupted) Code() int { return SignalCode(i.Signal) }
 
-// SignalCode returns the shell's exit code for a process that a signal ended.
+// SignalCode returns the shell's exit code for a process a signal ended.
 func SignalCode(s os.Signal) int {
 	if number, ok := s.(syscall.Signal); ok {
 		return ExitSignal + int(number)

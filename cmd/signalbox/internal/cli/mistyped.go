@@ -28,8 +28,8 @@ func FlagError(c *cobra.Command, err error) error {
 	return Errorf(ExitUsage, "%w; %s", err, hint)
 }
 
-// nearestFlag returns the flag most similar to a name, empty if there is none. As many letters may be wrong as leave
-// the word recognisable; a unique prefix matches its flag.
+// nearestFlag returns the flag most similar to a name, empty if missing. As many letters may be wrong as leave the
+// word recognisable; a unique prefix matches its flag.
 func nearestFlag(flags *pflag.FlagSet, name string) (near string) {
 	if len(name) < 2 {
 		return ""

@@ -25,8 +25,8 @@ const (
 	spokenOther // neither protocol
 )
 
-// otherProtocol checks whether an unusable endpoint uses a protocol that the command does not expect, and returns
-// advice. The text is empty if the protocol is right.
+// otherProtocol checks whether an unusable endpoint uses a protocol the command does not expect, and returns advice.
+// The text is empty if the protocol is right.
 func (c *Connection) otherProtocol(ctx context.Context) string {
 	wanted, err := c.tlsWanted()
 	if err != nil {

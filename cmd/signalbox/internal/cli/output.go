@@ -144,7 +144,7 @@ func (f *Frame) Say(format string, args ...any) {
 	fmt.Fprintln(f.Err, Escape(fmt.Sprintf(format, args...)))
 }
 
-// Rows is a list that a command prints: in JSON a line per row, written by Add; otherwise a table, written by End.
+// Rows is a list a command prints: in JSON a line per row, written by Add; otherwise a table, written by End.
 type Rows struct {
 	frame   *Frame
 	columns []Column
@@ -182,8 +182,7 @@ func (r *Rows) Text() string {
 	return tableText(r.columns, r.cells, r.frame.Wide(), func(s string) string { return r.frame.Paint(Bold, s) })
 }
 
-// EndAfter is End for a list that an error may have cut short: rows before the error are shown, but an empty table is
-// not.
+// EndAfter is End for a list an error may have cut short: rows before the error are shown, but an empty table is not.
 func (r *Rows) EndAfter(err error) error {
 	if err != nil && len(r.cells) == 0 {
 		return errors.Join(err, r.err)
@@ -213,7 +212,7 @@ func AddAll[T any](rows *Rows, list iter.Seq2[T, error], add func(T)) error {
 	return rows.End()
 }
 
-// List adds a row of cells for each item and ends the rows.
+// List adds a row of cells for every item and ends the rows.
 func List[T any](rows *Rows, items []T, cells func(T) []any) error {
 	for _, item := range items {
 		rows.Add(item, cells(item)...)
@@ -242,7 +241,7 @@ func Map[T, R any](items []T, of func(T) R) (results []R) {
 	return results
 }
 
-// Find returns the first item that the function accepts, nil if there is none.
+// Find returns the first item the function accepts, nil if missing.
 func Find[T any](items []T, is func(*T) bool) *T {
 	for i := range items {
 		if is(&items[i]) {
@@ -311,7 +310,7 @@ func Cell(cell any) string {
 	return Safe(text)
 }
 
-// shownData is the maximum number of data bytes that a table shows.
+// shownData is the maximum number of data bytes a table shows.
 const shownData = 60
 
 // shorten truncates data that is too long for a table.

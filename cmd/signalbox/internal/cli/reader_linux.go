@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitReaderGone waits until a pipe's reader has closed it. It returns false if the reader's state cannot be
-// determined.
+// awaitReaderGone waits until a pipe's reader has closed it. awaitReaderGone returns false if the reader's state
+// cannot be determined.
 func awaitReaderGone(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok {

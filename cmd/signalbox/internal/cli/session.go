@@ -61,8 +61,7 @@ func (s *SessionFlags) Stay(f *Frame, c *cobra.Command, args []string,
 	})
 }
 
-// CleanUp releases something that the command holds, even after its context has ended, and prints a line if this
-// fails.
+// CleanUp releases something the command holds, even after its context has ended, and prints a line if this fails.
 func CleanUp(ctx context.Context, f *Frame, what string, do func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CleanUpTime)
 	defer cancel()

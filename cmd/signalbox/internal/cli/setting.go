@@ -65,7 +65,7 @@ func Variables() []string {
 		TokenVariable, ContextVariable, ContextsVariable, OutputVariable)
 }
 
-// addSettings adds a flag for each setting.
+// addSettings adds a flag for every setting.
 func addSettings(set *pflag.FlagSet) {
 	for _, s := range settings {
 		set.Var(&text{kind: s.hint}, s.name, s.help)

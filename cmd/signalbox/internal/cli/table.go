@@ -29,7 +29,7 @@ func Columns(titles ...string) []Column {
 	return columns
 }
 
-// tableText formats rows under their column titles, with each column as wide as necessary. paint colours the titles.
+// tableText formats rows under their column titles, with every column as wide as necessary. paint colours the titles.
 func tableText(columns []Column, rows [][]string, wide bool, paint func(string) string) string {
 	var shown []int
 	for i, c := range columns {

@@ -21,7 +21,7 @@ func terminalSize(stream any) (columns, rows int, ok bool) {
 	return int(size.Col), int(size.Row), true
 }
 
-// typeUnseen makes a terminal deliver each key immediately without showing it, and returns a function that restores
+// typeUnseen makes a terminal deliver every key immediately without showing it, and returns a function that restores
 // the terminal. The function is nil if the stream is not a terminal, or the terminal belongs to another job, because
 // this job would be stopped.
 func typeUnseen(stream any) (restore func()) {

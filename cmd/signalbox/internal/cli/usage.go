@@ -68,7 +68,7 @@ func wholeHelp(c *cobra.Command) string {
 }
 
 // Help writes --help's output: everything if it fits on a screen, otherwise the first paragraph, two examples and the
-// first words about each flag.
+// first words about every flag.
 func (f *Frame) Help(c *cobra.Command, _ []string) {
 	w := c.OutOrStdout()
 	whole := wholeHelp(c)

@@ -42,7 +42,7 @@ func Number(text, form string) (uint64, error) {
 	return n, nil
 }
 
-// OneOf returns the value that a word stands for.
+// OneOf returns the value a word stands for.
 func OneOf[T any](flag, word string, known map[string]T, choice string) (T, error) {
 	value, ok := known[word]
 	if !ok {

@@ -25,7 +25,7 @@ const (
 	segmentSuffix = ".wal"
 )
 
-// Directory is a data directory that is being inspected.
+// Directory is a data directory being inspected.
 type Directory struct {
 	Path     string
 	Identity identity.Identity
@@ -33,7 +33,7 @@ type Directory struct {
 	InUse string
 	// Machine is the name of the machine that filled the log, empty without a log.
 	Machine string
-	// Logs and Snapshots are the log files, and all snapshots, with each shard's newest last.
+	// Logs and Snapshots are the log files, and all snapshots, with every shard's newest last.
 	Logs      []File
 	Snapshots []Snapshot
 
@@ -127,7 +127,7 @@ func (d *Directory) scan() error {
 	return err
 }
 
-// ignoreGone ignores errors about files that a running host has removed meanwhile.
+// ignoreGone ignores errors about files a running host has removed meanwhile.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -4,6 +4,6 @@
 // running, only the safe parts are read: the identity, and file names and sizes, because a running host replaces
 // snapshots at any time.
 //
-// Changes after a shard's newest snapshot are in the log. ReadLog reports which entries the log contains for each
+// Changes after a shard's newest snapshot are in the log. ReadLog reports which entries the log contains for every
 // replica, and whether a file is damaged or missing; only the host itself reads the entries' content.
 package datadir

@@ -1,5 +1,5 @@
 // Package liveview shows objects while they change. A Kind defines how to draw an object and how to describe a
-// change. On a terminal, a Screen redraws the page; otherwise each change is a line.
+// change. On a terminal, a Screen redraws the page; otherwise every change is a line.
 package liveview
 
 import (
@@ -29,7 +29,7 @@ type Screen struct {
 	shown   int
 }
 
-// New returns the screen on standard output, or a plain one that shows each text below the last.
+// New returns the screen on standard output, or a plain one that shows every text below the last.
 func New(f *cli.Frame, plain bool) *Screen {
 	return &Screen{frame: f, plain: plain || !cli.IsTerminal(f.Out)}
 }

@@ -30,8 +30,8 @@ const OutputDelay = time.Second
 // ErrStopping: a signal has ended this program before the command was run.
 var ErrStopping = errors.New("this program is stopping")
 
-// SessionRunner runs commands repeatedly for an object in which a session takes part. It is shared by rollout follow,
-// gate and source and process run.
+// SessionRunner runs commands repeatedly for an object in which a session takes part. SessionRunner is shared by
+// rollout follow, gate and source and process run.
 type SessionRunner struct {
 	Runner
 	session      cli.SessionFlags
@@ -52,7 +52,7 @@ const SessionHelp = `SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to COMMAN
 COMMAND has ended, with code 0. Where there is no need for COMMAND any more it gets
 SIGTERM, and SIGKILL after --kill-after, as does what it has started.`
 
-// AddFlags adds the flags that all session commands share.
+// AddFlags adds the flags all session commands share.
 func (r *SessionRunner) AddFlags(c *cobra.Command) {
 	r.session.Add(c)
 	c.Flags().DurationVar(&r.KillAfter, "kill-after", 10*time.Second, "Time between SIGTERM and SIGKILL for COMMAND "+
@@ -69,7 +69,7 @@ func (r *SessionRunner) Prepare(c *cobra.Command, args []string) error {
 	return r.Check(c, args)
 }
 
-// Check checks the part of a command line that all commands share. The arguments begin with PATH and NAME.
+// Check checks the part of a command line all commands share. The arguments begin with PATH and NAME.
 func (r *SessionRunner) Check(c *cobra.Command, args []string) error {
 	if r.KillAfter < 0 {
 		return cli.Misuse(c, "--kill-after %v is below zero", r.KillAfter)
