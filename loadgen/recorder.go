@@ -76,10 +76,10 @@ func (f *failures) total() int64 {
 	return total
 }
 
-// recorder collects the results of one or a few callers: no recorder is shared by all callers. The lock is needed
+// recorder collects results from one or a few callers: no recorder is shared by all callers. The lock is needed
 // because progress is read while the callers run.
 type recorder struct {
-	mu       sync.Mutex // guards the next fields
+	mu       sync.Mutex // guards the fields below
 	done     histogram
 	failures failures
 	_        [64]byte // keeps neighbours in separate cache lines

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// stages are the parts of a workload's operation, such as its acquire and release, or the operations in a mix. A
+// stages are the parts in a workload's operation, such as its acquire and release, or the operations in a mix. A
 // stage's time is measured from its own beginning to its end, independently of when the whole operation was due.
 type stages struct {
 	callers int
@@ -42,7 +42,7 @@ func (s *stages) count(stage int) int64 {
 	return done
 }
 
-// report adds the times of the recorded stages.
+// report adds the recorded stages' times.
 func (s *stages) report(to *report.Report) {
 	to.StagesUS = make(map[string]*report.Quantiles, len(s.names))
 	for i, name := range s.names {

@@ -12,8 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// writeCluster writes the state of the cluster's hosts if the local host is the governor; otherwise only that it is
-// not.
+// writeCluster writes the cluster's host states if the local host is the governor; otherwise only that it is not.
 func (h *Host) writeCluster(w io.Writer) {
 	v, err := h.view()
 	if err != nil {
@@ -71,8 +70,8 @@ func writeHostReplicas(w io.Writer, c *overview.Cluster) {
 	}
 }
 
-// writeHealthIssues writes the number of the host's health issues by kind, including kinds without an issue: an alert
-// ends when the series is 0.
+// writeHealthIssues counts the host's health issues by kind, including kinds without an issue: an alert ends when the
+// series is 0.
 func (h *Host) writeHealthIssues(w io.Writer) {
 	counts := make(map[health.Kind]int)
 	for _, c := range h.issues.Read(h.config.Clock()) {

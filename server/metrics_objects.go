@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// maxObjectSeries is the maximum number of series about single objects, per kind: semaphores with their owners,
-	// and stalled objects.
+	// maxObjectSeries limits the series about single objects, per kind: semaphores with their owners, and stalled
+	// objects.
 	maxObjectSeries = 1000
-	// maxObjectChecks is the maximum number of objects per kind that are examined for a page.
+	// maxObjectChecks limits the objects examined for a page, per kind.
 	maxObjectChecks = 20_000
 )
 
@@ -21,8 +21,8 @@ const (
 type objectWriter struct {
 	host   *Host
 	to     io.Writer
-	series int // remaining number of series
-	checks int // remaining number of objects to examine
+	series int // remaining series
+	checks int // remaining objects to examine
 }
 
 func newObjectWriter(h *Host, to io.Writer) objectWriter {
@@ -46,7 +46,7 @@ func (ow *objectWriter) add(seen map[string]bool, series string, millis uint64) 
 	fmt.Fprintf(ow.to, "%s %g\n", series, float64(millis)/1000)
 }
 
-// walkObjects examines a shard's objects of one kind, page by page, as long as checks are left. count gets every
+// walkObjects examines a shard's objects with one kind, page by page, as long as checks are left. count gets every
 // object, and returns whether the object may have stalled; write gets those that may have, without a lock.
 func walkObjects[S any](ow *objectWriter, r *replica.Replica,
 	walk func(*machine.Machine, shard.Cursor, uint64, func(*S)) (shard.Cursor, bool),

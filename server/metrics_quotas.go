@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// maxQuotaNodes is the maximum number of nodes over all shards with quota series, fullest first.
+	// maxQuotaNodes limits the nodes with quota series, over all shards, fullest first.
 	maxQuotaNodes = 25
-	// quotaShare is the share of a quota above which a node has series. leastShare is the share above which a node is
-	// a candidate for the fullest nodes.
+	// quotaShare is the used quota share above which a node has series. leastShare is the used share above which a
+	// node is a candidate for the fullest nodes.
 	quotaShare = 0.5
 	leastShare = 0.01
 )
@@ -24,7 +24,7 @@ type nodeQuota struct {
 	shard.NodeUsage
 }
 
-// writeQuotas writes the usage of shard quotas, and of node quotas with little left. All replicas have equal numbers,
+// writeQuotas writes shard quota usage, and node quota usage where little is left. All replicas have equal numbers,
 // so only a shard's leader shows its nodes.
 func (h *Host) writeQuotas(w io.Writer) {
 	gauge := func(name, labels string, v float64) { fmt.Fprintf(w, "%s%s %g\n", name, labels, v) }

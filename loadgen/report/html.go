@@ -134,7 +134,7 @@ func (r *Report) latencyChart() chart {
 	if last == first {
 		last++
 	}
-	nines := 1.0 // number of columns the distribution reaches
+	nines := 1.0 // columns that the distribution reaches
 	for _, p := range r.Spectrum {
 		if p.Percent < 100 {
 			nines = max(nines, math.Ceil(tail(p.Percent)))

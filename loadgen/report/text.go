@@ -79,7 +79,7 @@ func at[T any](p *T) (v T) {
 	return v
 }
 
-// text formats the points in a suitable unit; micros is the number of microseconds in the points' unit.
+// text formats the points in a suitable unit; micros is the points' unit in microseconds.
 func (q Quantiles) text(micros float64) string {
 	var parts []string
 	for _, p := range []struct {
@@ -127,7 +127,7 @@ func count(n int, what string) string {
 	return Number(float64(n)) + " " + what + "s"
 }
 
-// Size formats a number of bytes.
+// Size formats a byte count.
 func Size(bytes float64) string {
 	switch {
 	case bytes >= 1<<30 || bytes <= -(1<<30):

@@ -106,7 +106,7 @@ func (c *Conn) Data(b []byte) (consumed int) {
 		r.Caller = c.Caller()
 	}
 	arrival := s.arrivals.Add(1)
-	early := arrival == c.arrival+1 // no other connection has received frames since, so an extra write delays none of them
+	early := arrival == c.arrival+1 // no frames arrived elsewhere, so a write delays no one
 	c.arrival = arrival
 	open := true
 	for open && consumed < len(b) {

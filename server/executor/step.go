@@ -128,7 +128,7 @@ func (t *term) ended(ctx context.Context, s *step, doing *act, err error) {
 	late := errors.Is(err, shard.ErrOtherMembership) || errors.Is(err, errOldTerm)
 	if err != nil && !late && ctx.Err() == nil {
 		t.e.config.Log.Warn("a step has failed", "step", uint64(s.ID), "error", err)
-		_ = t.propose(ctx, Command{Verb: VerbRetry, Act: s.Act(t.number), Text: err.Error()}) // if this fails, the action is retried
+		_ = t.propose(ctx, Command{Verb: VerbRetry, Act: s.Act(t.number), Text: err.Error()}) // retried on failure
 	}
 	t.mu.Lock()
 	doing.running, doing.ended = false, time.Now()

@@ -17,7 +17,7 @@ import (
 type addressBook struct {
 	mu      sync.Mutex                        // guards the fields below
 	written []identity.Known                  // from the records, or from the saved copy of the records
-	heard   []identity.Known                  // hosts that joined later than all hosts in written; reported by remote hosts
+	heard   []identity.Known                  // joined later than all hosts in written; from remote hosts
 	met     map[hosts.Incarnation]hosts.Start // met by the process
 }
 

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// FileName is the file name of the identity in the data directory.
+	// FileName is the identity's file name in the data directory.
 	FileName = "identity.json"
-	// PeersName is the file name of the record of remote hosts' starts.
+	// PeersName is the file name for the record with remote hosts' starts.
 	PeersName = "peers.json"
-	// SecretName is the file name of the cluster secret the host received at its join.
+	// SecretName is the file name for the cluster secret received at the join.
 	SecretName = "raft-secret"
-	// LogName is the name of the log directory in the data directory.
+	// LogName is the log directory's name in the data directory.
 	LogName = "raft"
 
 	lockName = "lock"

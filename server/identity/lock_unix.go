@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// lock keeps other processes out. The operating system releases the lock however the process ends. The file is never
-// removed, because removing it would let two processes lock two files with the same name.
+// lock keeps competing processes out. The operating system releases the lock however the process ends. The file is
+// never removed, because removing it would let two processes lock two files with one name.
 type lock struct{ file *os.File }
 
 func takeLock(path string) (*lock, error) {
@@ -29,7 +29,7 @@ func takeLock(path string) (*lock, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	// The number is only for the error message in other processes.
+	// The number only serves error messages in competing processes.
 	_ = file.Truncate(0)
 	_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return &lock{file}, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// deliversHere is for how many members Deliver pushes on the calling goroutine. The start of a goroutine takes longer
-// than a few pushes, and many pushes would hold up the next batches.
+// deliversHere is the maximum number of members to which Deliver pushes on the calling goroutine. Starting a
+// goroutine takes longer than a few pushes, but many pushes would delay the next batches.
 const deliversHere = 4
 
 // counters count since the table was created.

@@ -76,8 +76,8 @@ func (g *group) silent(heard, now instant, limit int, due []*session) (_ []*sess
 		case s.millis == 0:
 			return
 		default:
-			// The sessions below have larger timeouts, but their since may lie further back. So the deadline of this
-			// session says nothing of theirs; only the length of the silence does.
+			// The sessions below have larger timeouts, but possibly an earlier since. So the current session's
+			// deadline is no bound for their deadlines; only the silence is.
 			if soonest := heard.plus(s.timeout()); soonest > now {
 				next = min(next, soonest)
 				return

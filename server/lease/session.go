@@ -149,7 +149,7 @@ func (st *sessionStore) add(id shard.SessionID) *session {
 	return s
 }
 
-// drop takes back a record without references.
+// drop frees a record without references.
 func (st *sessionStore) drop(s *session) {
 	delete(st.byID, s.id)
 	st.free = append(st.free, s.handle)

@@ -210,6 +210,6 @@ func (t *timeouts) next(on *hosts.Shard, recorded, looked bool, now time.Time) b
 	}
 	t.proposed = hosts.TimeoutBound{Term: t.term, Number: t.proposed.Number + 1, Longest: l}
 	t.proposedAt = now
-	t.bound.Store(min(t.bound.Load(), max(l.Timeout, shard.UnnotedTimeout))) // lower immediately, raise after it is recorded
+	t.bound.Store(min(t.bound.Load(), max(l.Timeout, shard.UnnotedTimeout))) // lower now, raise when recorded
 	return true
 }

@@ -23,17 +23,17 @@ func (c *checker) check() {
 
 // Limits for settings.
 const (
-	// MaxShards is the maximum number of data shards in a cluster.
+	// MaxShards limits the data shards in a cluster.
 	MaxShards = 64
-	// MaxHosts is the maximum number of hosts in a cluster, at the bootstrap and later.
+	// MaxHosts limits the hosts in a cluster, at the bootstrap and later.
 	MaxHosts = hosts.MaxHosts
-	// MaxClusterName is the maximum length of a cluster name in bytes, because the cluster id begins with the name.
+	// MaxClusterName is the maximum cluster name length in bytes, because the cluster id begins with the name.
 	MaxClusterName = 32
-	// MaxHostName is the maximum length of a host name in bytes.
+	// MaxHostName is the maximum host name length in bytes.
 	MaxHostName = protocol.MaxHostNameBytes
-	// MaxAddress is the maximum length of an address in bytes.
+	// MaxAddress is the maximum address length in bytes.
 	MaxAddress = protocol.MaxAddressBytes
-	// MaxFile is the maximum size of a settings file in bytes.
+	// MaxFile is the maximum settings file size in bytes.
 	MaxFile = 1 << 20
 )
 

@@ -132,7 +132,7 @@ func (c *checker) checkExposure() {
 			raft = "initial-hosts"
 		}
 		switch {
-		case s.RaftSecretFile == "" && (s.JoinToken != "" || s.JoinTokenFile != ""): // the join's answer contains the secret
+		case s.RaftSecretFile == "" && (s.JoinToken != "" || s.JoinTokenFile != ""): // the join provides the secret
 		case s.RaftSecretFile == "":
 			expose(raft, s.RaftListen, PartRaft, "whoever reaches it can write to the log of the cluster",
 				"give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at least --raft-secret-file")

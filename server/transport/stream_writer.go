@@ -53,7 +53,7 @@ func (w *streamWriter) run() {
 	}
 }
 
-// Write writes piece by piece, to keep Pending exact, and calls Drained.
+// Write writes in pieces, to keep Pending exact, and calls Drained.
 func (w *streamWriter) Write(b []byte) (written int, err error) {
 	for written < len(b) && err == nil {
 		var n int

@@ -11,12 +11,12 @@
 // The first change after a quiet time is sent at once. Changes during the sending, and for a quarter of its duration
 // afterwards, are merged into one delta.
 //
-// A connection that accepts too little is skipped: its watches keep their revision, and when the connection has
-// drained, one merged delta or a snapshot brings the watches up to date. A skipped connection costs one list entry
-// per watch, however much it misses.
+// A connection with too many unsent bytes is skipped: the connection's watches keep their revision. After the
+// connection has drained, a merged delta or a snapshot brings the watches up to date. A skipped connection costs a
+// list entry per watch, however many changes are skipped.
 //
-// A watch that wants only data, or only owners, does not get the rest, and its view keeps the revision of the last
-// sent change. Nothing is missing in such a view: the client can reopen the watch from this revision on any host.
+// A watch that wants only data, or only owners, does not get the rest, and the view keeps the last sent change's
+// revision. The view is still complete: the client can reopen the watch from the view's revision on every host.
 //
 // Objects other than semaphores show heads and rows, as a whole or in parts. Every part is a view with its own
 // revision. The kind defines what the bytes mean; the hub reads, encodes and sends them. The file rows.go contains

@@ -28,8 +28,8 @@ var (
 // Objects other than semaphores are read by view. A view is the whole object or a part, with a head and rows. A
 // view's revision is the revision of its last change. A read of changes since this revision or a later one returns
 // none, whatever else changes in the object, and every further change to the view leads above all earlier revisions.
-// If a view is created anew, a reader that asks since an earlier revision gets a full description. Rows are valid
-// until their Delta or Description is reused; everything else that was read never changes.
+// If a view is recreated, a reader that asks since an earlier revision gets a full description. Rows are valid until
+// their Delta or Description is reused; everything else that was read never changes.
 type Machine interface {
 	Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind
 	Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Description) bool

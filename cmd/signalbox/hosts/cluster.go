@@ -71,7 +71,7 @@ func showCluster(f *cli.Frame, c *admin.Cluster, found []admin.HealthIssue) erro
 	return f.Show(c, fields, health.Section(found))
 }
 
-// stepCells are an open step in a table.
+// stepCells returns an open step as table cells.
 func stepCells(s admin.Step) []any {
 	text := s.LastError
 	if s.Wait > 0 {

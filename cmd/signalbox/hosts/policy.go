@@ -109,10 +109,10 @@ func oneReplica(context.Context, *client.Client) (string, error) {
 	return "this leaves each data shard on one host, and a shard is lost with its host", nil
 }
 
-// leastTier is the minimum number of hosts in a tier that tolerates the loss of one.
+// leastTier is the minimum host count for a tier that tolerates a host failure.
 const leastTier = 3
 
-// thinTier returns a warning if a tier has too few hosts to tolerate the loss of one, or an empty text.
+// thinTier returns a warning if a tier has too few hosts to tolerate a host failure, or an empty text.
 func thinTier(c *admin.Cluster, tier string) string {
 	n := 0
 	key, value, _ := strings.Cut(tier, "=")

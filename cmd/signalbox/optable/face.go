@@ -30,7 +30,7 @@ type face struct {
 	// name, args and flags are the words in Use.
 	name, args, flags []string
 	texts             map[*requestField]*string // data flags
-	given             map[string]func()         // pointer flags: every function sets the field given on the command line
+	given             map[string]func()         // pointer flags: each function sets a field
 	said              cli.ActFlags
 }
 

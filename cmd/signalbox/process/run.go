@@ -35,7 +35,7 @@ type runCommand struct {
 	member     string
 	attributes string
 	observer   bool
-	create     bool                                                            // create the process if it does not exist
+	create     bool                                                            // create the process if missing
 	on         struct{ prepare, request, coordinate, complete, cancel string } // command lines
 
 	serving context.Context // context of the membership

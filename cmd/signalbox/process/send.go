@@ -131,7 +131,7 @@ func (s *sendCommand) sendIn(ctx context.Context, r *process.Round) (again bool,
 	return false, errors.Join(s.print(peers, replies), s.explain(peers, err))
 }
 
-// receivers returns the ids of the members to which a request is addressed.
+// receivers returns the member ids to which a request is addressed.
 func receivers(peers []*process.Peer, to []string) (ids []uint64, err error) {
 	for _, text := range to {
 		id := uint64(0)
@@ -195,7 +195,7 @@ func (s *sendCommand) explain(peers []*process.Peer, err error) error {
 	return err
 }
 
-// peerName returns the name of a member in a round, or the id of a member that has left.
+// peerName returns a round member's name, or a departed member's id.
 func peerName(peers []*process.Peer, id uint64) string {
 	for _, peer := range peers {
 		if peer.ID == id {

@@ -250,7 +250,7 @@ func (c *Cluster) ofCopies() (list []kind.Issue) {
 			on := s.On(h.ID)
 			switch {
 			case !h.Online() || !h.Wanted():
-			case c.Records.Spread() && s.ID != hosts.Meta && (on == nil || !on.Member()): // other hosts have the replicas
+			case c.Records.Spread() && s.ID != hosts.Meta && (on == nil || !on.Member()): // replicas are elsewhere
 			case on == nil || !on.Member():
 				if !h.Cordoned && c.age(h.Current.Since) > patienceMillis &&
 					(on == nil || c.age(on.Since) > patienceMillis) {

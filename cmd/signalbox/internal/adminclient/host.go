@@ -20,7 +20,7 @@ const maxPage = 64 << 20
 
 // Reading is the content of a host's pages at one time.
 type Reading struct {
-	// Address is the address of the pages. Err explains why they cannot be read; all other fields are then zero.
+	// Address is the address for the pages. Err explains why they cannot be read; all other fields are then zero.
 	Address string
 	Err     error
 	At      time.Time
@@ -28,7 +28,7 @@ type Reading struct {
 	Metrics Metrics
 }
 
-// Read reads the pages of the hosts at the given addresses, and of all hosts the pages name. Every host is listed
+// Read reads the hosts' pages at the given addresses, and the pages for all hosts named there. Every host is listed
 // once, sorted by id; hosts that cannot be read come last, so that the list begins with figures.
 func Read(ctx context.Context, addresses []string) []Reading {
 	list := readAll(ctx, addresses)
@@ -65,8 +65,8 @@ type belonging struct {
 	cluster string
 }
 
-// check refuses a wrong host's pages: an address such as 127.0.0.1 means the reader's machine, not that of the host
-// which advertises the address.
+// check refuses a wrong host's pages: an address such as 127.0.0.1 means the reader's machine, not the advertising
+// host's machine.
 func (b belonging) check(r Reading) Reading {
 	if s := &r.Status; r.Err == nil && (s.Host.ID != b.id || s.Cluster.ID != b.cluster) {
 		return Reading{Address: r.Address,
