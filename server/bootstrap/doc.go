@@ -28,14 +28,14 @@
 // Suppose a host is an initial member in two bootstraps. Both deciders have the host's promise, made by one
 // incarnation. An incarnation promises once, so both deciders are the same incarnation on the same host. That decider
 // would have decided twice. But a host decides only while in no cluster, and stores the decision in its directory
-// before remote hosts learn about it. So both bootstraps are the same.
+// before other hosts learn about it. So both bootstraps are the same.
 //
 // A wiped host has a new incarnation. If a cluster was created meanwhile, an unwiped member reports the cluster,
 // because no host is bootstrapped before all other hosts have answered. If a majority was wiped, the majority's
 // confirmations are lost, and no program can recover them.
 //
 // A host that draws a new incarnation counts as wiped too. Suppose the process of a wiped decider keeps running
-// beside its successor and reaches one host alone; a remote host may reach that process after the decision was made
+// beside its successor and reaches one host alone; another host may reach that process after the decision was made
 // with its old incarnation. There is still only one cluster, but the cluster loses its majority when the wiped
 // decider's process ends.
 //

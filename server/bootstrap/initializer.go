@@ -22,7 +22,7 @@ type Record interface {
 	Bootstrap(identity.Bootstrap) error
 }
 
-// Initializer is a host that waits to bootstrap with remote hosts. Its methods are safe for concurrent use.
+// Initializer is a host that waits to bootstrap with other hosts. Its methods are safe for concurrent use.
 type Initializer struct {
 	plan Plan
 	name string
@@ -75,7 +75,7 @@ func (e *ExcludedError) Error() string {
 		"other settings of this host, and without --initial-hosts", e.Host, e.Cluster, why, command)
 }
 
-// HandleAsk answers a remote host. The promise in the answer is durable. news reports whether the asking host's
+// HandleAsk answers another host. The promise in the answer is durable. news reports whether the asking host's
 // incarnation was unknown before.
 func (in *Initializer) HandleAsk(ask Ask) (answer Answer, news bool) {
 	in.mu.Lock()
@@ -115,7 +115,7 @@ func (in *Initializer) refusal(ask *Ask) string {
 	return ""
 }
 
-// Ask returns the question that the host sends to remote hosts.
+// Ask returns the question that the host sends to other hosts.
 func (in *Initializer) Ask() Ask {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -36,7 +36,7 @@ func member(id *identity.Identity) Answer {
 	return Answer{Name: id.HostName, Incarnation: id.Incarnation, Bootstrap: &bootstrap}
 }
 
-// AnswerAsMember answers a remote host's ask on behalf of a host in a cluster. The secret may be empty.
+// AnswerAsMember answers another host's ask on behalf of a host in a cluster. The secret may be empty.
 func AnswerAsMember(t peerrpc.Transcript, secret []byte, id *identity.Identity, request []byte) ([]byte, error) {
 	c := channel{t, secret}
 	if err := c.decode(askLabel, request, new(Ask)); err != nil {
@@ -60,7 +60,7 @@ const (
 	answerLabel = "signalbox bootstrap answer"
 )
 
-// IsAsk reports whether a remote host's request is an ask.
+// IsAsk reports whether another host's request is an ask.
 func IsAsk(request []byte) bool { return bytes.HasPrefix(request, []byte(`{"bootstrap":`)) }
 
 // channel is a connection for a single ask and its answer, between hosts with the same secret. An empty secret means

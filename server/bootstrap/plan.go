@@ -10,7 +10,7 @@ import (
 // InitialHost is a host in the initial host list.
 type InitialHost struct {
 	Name string `json:"name"`
-	// Raft is the host's address for remote hosts.
+	// Raft is the host's address for other hosts.
 	Raft string `json:"raft"`
 }
 
@@ -34,7 +34,7 @@ func (p *Plan) has(name string) bool {
 	return slices.ContainsFunc(p.Hosts, func(h InitialHost) bool { return h.Name == name })
 }
 
-// compare describes how a remote host's settings differ, or returns an empty string if they are equal.
+// compare describes how another host's settings differ, or returns an empty string if they are equal.
 func (p *Plan) compare(theirs *Plan) string {
 	var differences []string
 	differ := func(setting, ours, theirs string) {

@@ -35,7 +35,7 @@ func NewRunner(c *Initializer, secret []byte, call peerrpc.CallUnnamed) *Runner 
 	return r
 }
 
-// Answer answers a remote host's request on a connection. Safe for concurrent use.
+// Answer answers another host's request on a connection. Safe for concurrent use.
 func (r *Runner) Answer(t peerrpc.Transcript, request []byte) ([]byte, error) {
 	c := channel{t, r.secret}
 	var ask Ask

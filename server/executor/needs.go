@@ -92,7 +92,7 @@ type Replicas interface {
 	Start(ctx context.Context, id hosts.ShardID, replica uint64) error
 	// Discard stops a replica and deletes its data. A second Discard does nothing.
 	Discard(ctx context.Context, id hosts.ShardID, replica uint64) error
-	// Renew makes the replica in an EffectRenew the only replica of a new group, with the host's data from the
+	// Renew makes the replica in an EffectRebuild the only replica of a new group, with the host's data from the
 	// previous group. A second Renew does nothing. Renew continues after its context ends.
 	Renew(ctx context.Context, e *protocol.StepExecute) error
 }

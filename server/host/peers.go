@@ -273,7 +273,8 @@ func (h *Host) rejoin() {
 	}
 }
 
-// differInSecret records and logs once that, of the host and another, only one has a cluster secret.
+// differInSecret records and logs once that only one host in a pair, the local host or the peer, has a cluster
+// secret.
 func (h *Host) differInSecret(other rafttransport.Host) {
 	text := fmt.Sprintf("the host at %s has a secret of the cluster, and this host has none, so neither hears the "+
 		"other: start this host with the --raft-secret-file of the others, or put the secret back into %s",

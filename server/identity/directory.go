@@ -30,7 +30,7 @@ var (
 	ErrNewer = errors.New("the data directory is of a newer version")
 	// ErrEarlier: the directory was written by an earlier version.
 	ErrEarlier = errors.New("the data directory is of an earlier build")
-	// ErrMismatch: the directory belongs to a remote host, to another cluster, or to a cluster with different
+	// ErrMismatch: the directory belongs to another host, to another cluster, or to a cluster with different
 	// bootstrap facts.
 	ErrMismatch = errors.New("the data directory does not fit the settings")
 	// ErrLogLost: the host's log is missing.
@@ -179,7 +179,7 @@ func (d *Directory) Bootstrap(bootstrap Bootstrap) error {
 	return d.bootstrap(bootstrap, Generation{}, false)
 }
 
-// BootstrapAlone creates a cluster from the local host, which is in no cluster. A promise to remote hosts does not
+// BootstrapAlone creates a cluster from the local host, which is in no cluster. A promise to other hosts does not
 // bind the host, because BootstrapAlone draws a new incarnation first.
 func (d *Directory) BootstrapAlone(cluster string, shards int, raft string, closed bool) error {
 	if d.Identity().Promise != (hosts.Incarnation{}) {

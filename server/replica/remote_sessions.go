@@ -25,7 +25,7 @@ func (r *Replica) reports() bool { return r.Holds() && (!r.set.config.Apart || r
 
 // Liveness implements shard.Directory. The local host's replica of the session's home shard answers: a replica that
 // lags may report the session as unknown, but never reports a living session as dead. If the replica does not know
-// the session, is not filled, or does not exist, the host also asks a remote host: see Set.over.
+// the session, is not filled, or does not exist, the host also asks a remote host: see HomeShards.over.
 func (s *Set) Liveness(id shard.SessionID) (is shard.Liveness) {
 	home := s.Of(id.Slot())
 	if home.reports() {

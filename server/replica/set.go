@@ -33,8 +33,8 @@ type Config struct {
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
 	// Gained provides the logs for replicas that are added later. nil means that none are added.
 	Gained Replicas
-	// Calls makes calls to remote hosts, whose Set.AnswerHome answers about sessions. nil means that no host can be
-	// called.
+	// Calls makes calls to remote hosts, whose HomeShards.Answer answers about sessions. nil means that no host can
+	// be called.
 	Calls executor.Calls
 	// Report makes the meta shard leader execute commands the host reports, with Meta.Reported. A report may be lost.
 	// Report does not block. nil means that all reports are lost.

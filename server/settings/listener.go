@@ -94,7 +94,7 @@ func (c *checker) checkAdvertised(setting, address, purpose string, anyPort bool
 	}
 }
 
-// raftFromList reports whether the local host listens for remote hosts on its address in the list.
+// raftFromList reports whether the local host listens for other hosts on its address in the list.
 func (s *Settings) raftFromList() bool {
 	return !s.alone && s.RaftListen == wildcard(addressOf(s.InitialHosts, s.Name))
 }

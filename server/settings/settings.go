@@ -60,10 +60,10 @@ type Settings struct {
 	// cluster stores. While the cluster has no rules, a host with a TokenFile admits no client without a token.
 	TokenFile string `yaml:"token-file"`
 
-	// RaftListen is the address for remote hosts. Without RaftListen and without a host list, no other host can
+	// RaftListen is the address for other hosts. Without RaftListen and without a host list, no other host can
 	// connect.
 	RaftListen string `yaml:"raft-listen"`
-	// RaftAdvertise is the local host's address for remote hosts. With a host list, it must be the listed address.
+	// RaftAdvertise is the local host's address for other hosts. With a host list, it must be the listed address.
 	// RaftAdvertise is empty if RaftListen is Off.
 	RaftAdvertise string `yaml:"raft-advertise"`
 	// RaftTLSCert, RaftTLSKey and RaftTLSCA make hosts authenticate to each other, in both directions.
@@ -73,7 +73,7 @@ type Settings struct {
 	// RaftSecretFile contains a secret only the cluster's hosts know. Without TLS, the secret keeps strangers from
 	// writing to the log.
 	RaftSecretFile string `yaml:"raft-secret-file"`
-	// RaftHeartbeatInterval is the interval at which leaders send heartbeats to remote hosts. A host starts an
+	// RaftHeartbeatInterval is the interval at which leaders send heartbeats to other hosts. A host starts an
 	// election after 6 to 12 intervals without a heartbeat, and at least 300 ms. Identical on all hosts.
 	RaftHeartbeatInterval time.Duration `yaml:"raft-heartbeat-interval"`
 	// RaftSnapshotBytes is the log length after which a shard saves a snapshot and drops the preceding log, except a
@@ -87,7 +87,7 @@ type Settings struct {
 	// HTTPListen is the HTTP API's address, for programs that combine a host with a gateway, as signalbox serve does:
 	// a host alone does not serve the HTTP API.
 	HTTPListen string `yaml:"http-listen"`
-	// HTTPPeerCA contains the authorities with which a gateway verifies remote hosts over TLS; empty for the system's
+	// HTTPPeerCA contains the authorities with which a gateway verifies other hosts over TLS; empty for the system's
 	// authorities.
 	HTTPPeerCA string `yaml:"http-peer-ca"`
 	// ConsoleAnonymousWrites lets browsers without a token make changes at HTTPListen.
@@ -204,7 +204,7 @@ func Defaults() Settings {
 // closed: see identity.Bootstrap.
 func (s *Settings) HasAccessControl() bool { return s.AccessFile != "" || s.TokenFile != "" }
 
-// HasPeers reports whether the list contains remote hosts.
+// HasPeers reports whether the list contains other hosts.
 func (s *Settings) HasPeers() bool { return len(s.InitialHosts) > 1 }
 
 // HasList reports whether a host list was given.
@@ -213,7 +213,7 @@ func (s *Settings) HasList() bool { return !s.alone }
 // Joins reports whether the host should join an existing cluster.
 func (s *Settings) Joins() bool { return len(s.Join) > 0 }
 
-// ServesHosts reports whether remote hosts may connect.
+// ServesHosts reports whether other hosts may connect.
 func (s *Settings) ServesHosts() bool { return listens(s.RaftListen) }
 
 // IsLocal reports whether the host is isolated on its machine: no other host can reach it, and clients only from the

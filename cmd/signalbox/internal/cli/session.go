@@ -30,7 +30,7 @@ func (s *SessionFlags) Add(c *cobra.Command) {
 		"Default: the command and the machine")
 }
 
-// Open starts a session in a node. The caller must close it with cleanUp.
+// Open starts a session in a node. The caller must close the session with CleanUp.
 func (s *SessionFlags) Open(ctx context.Context, k *Connection, box *client.Client, path, command string,
 	options ...client.SessionOption) (*client.Session, error) {
 	if s.timeout < client.MinSessionTimeout {
