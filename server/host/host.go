@@ -88,7 +88,7 @@ type Host struct {
 	identity      identity.Identity
 	logSyncs      *metrics.Histogram
 	syncTime      pipeline.Shortest
-	logGrew       chan struct{} // has a token if the log has grown since the last note of its end
+	logGrew       chan struct{} // has a token if the log has grown since its end was last recorded
 	logSnapshots  *server.SnapshotTransfers
 	doors         atomic.Pointer[func(io.Writer)] // write the metrics of additional gateways; nil: no gateways
 	raftSecret    []byte                          // nil: no secret

@@ -10,10 +10,10 @@ import (
 // the creation is applied. Closed means that the client has disconnected meanwhile: the session is recorded as
 // detached, and unless its client learned the id, no client will ever attach the session.
 //
-// If the client must not have the session yet, the first call has no holder, and so detaches the session. A second call
-// attaches the session.
+// If the client must not have the session yet, the first call has no holder, and so records the session as detached.
+// A second call attaches the session.
 //
-// If the walk over the machine's sessions was faster, the session may be known already, and may even be Expiring, or
+// If the walk over the machine's sessions came first, the session may already be known, and may even be Expiring, or
 // attached by a client that guessed the id: OutOfSequence.
 func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Duration, h *Holder, seq uint64,
 	now time.Time) Verdict {

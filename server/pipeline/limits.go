@@ -5,14 +5,14 @@ import "time"
 const (
 	// maxInflight is the maximum number of concurrent batches per shard if rounds are not slow. See pace.
 	maxInflight = 8
-	// slowRound is the round from which on a batch waits for the callers that the last batch has answered, for one
-	// waitShare of a round at most. If a sync takes more than one diskShare of a round, one batch is in flight at a
+	// slowRound is the round time above which a batch waits for the callers the last batch has answered, for at most
+	// one waitShare of a round. If a sync takes more than one diskShare of a round, only one batch is in flight at a
 	// time.
 	slowRound  = 800 * time.Microsecond
 	shortestOf = 32
 	waitShare  = 2
 	diskShare  = 4
-	// maxScale bounds pace.scale.
+	// maxScale is the maximum pace.scale.
 	maxScale   = 8
 	quietShare = 8
 	// maxBatchCommands and maxBatchBytes limit one batch: a command that just misses a batch waits until the batch is

@@ -10,26 +10,26 @@ import (
 // A batch takes a round: every voter syncs the batch, and messages cross the network. If rounds are short, up to
 // maxInflight batches are in flight, and the processor is the limit.
 //
-// If rounds are slow, the next batch waits for the callers that the last batch has answered. Most callers ask again at
-// once. If the first of them had a batch alone, a disk would sync for one caller, and all other callers would wait.
-// Slow disks also have one batch in flight at a time: the engine does nothing else while it syncs, and so it is ready
-// when the answers of other voters arrive. If the network is slow, batches overlap.
+// If rounds are slow, the next batch waits for the callers that the last batch has answered. Most callers ask again
+// immediately. If the first caller had a batch alone, a disk would sync for one caller, and all other callers would
+// wait. With a slow disk, only one batch is in flight at a time: the engine does nothing else while it syncs, so it
+// is ready when the other voters' answers arrive. With a slow network, batches overlap.
 type pace struct {
-	sync     func() time.Duration // how long this host's disk takes for a sync; nil: not known
-	round    time.Duration        // from the proposal of a batch until the shard applies it, on average
-	rounds   Shortest             // of the rounds
+	sync     func() time.Duration // sync time on the host's disk; nil: unknown
+	round    time.Duration        // average time from a batch's proposal until the shard applies it
+	rounds   Shortest             // round times
 	landed   time.Time            // when the last batch was applied
-	expected int                  // how many commands the next batch has if all answered callers ask again
+	expected int                  // commands in the next batch if all answered callers ask again
 	arrived  time.Time            // when the latest command was seen since then
-	queued   int                  // how many commands were queued then
+	queued   int                  // number of commands queued then
 	timer    *time.Timer          // ends the wait for callers
-	waiting  bool                 // the timer runs
+	waiting  bool                 // the timer is running
 }
 
-// Shortest is the shortest of the latest durations. A busy processor makes single rounds and syncs longer, but not all
-// of them. Note has one caller at a time; Get may be called at any time.
+// Shortest is the minimum of the latest durations. A busy processor prolongs single rounds and syncs, but not all of
+// them. Only one goroutine at a time may call Note; Get may be called at any time.
 type Shortest struct {
-	of      atomic.Int64 // the shortest of the current and the last shortestOf durations
+	of      atomic.Int64 // minimum of the current and the last shortestOf durations
 	current time.Duration
 	noted   int
 }
@@ -47,13 +47,13 @@ func (s *Shortest) Note(took time.Duration) {
 	}
 }
 
-// Get returns the shortest of the latest durations, 0 before there are enough.
+// Get returns the minimum of the latest durations, 0 before enough durations were recorded.
 func (s *Shortest) Get() time.Duration { return time.Duration(s.of.Load()) }
 
-// slow returns whether rounds are so long that a wait for callers pays.
+// slow returns whether rounds are so long that waiting for callers pays off.
 func (p *pace) slow() bool { return p.rounds.Get() >= slowRound }
 
-// most returns how many batches may be in flight.
+// most returns the maximum number of batches in flight.
 func (p *pace) most() int {
 	if p.slow() && (p.sync == nil || p.sync() > p.rounds.Get()/diskShare) {
 		return 1
@@ -61,8 +61,8 @@ func (p *pace) most() int {
 	return maxInflight
 }
 
-// scale returns how many quanta each source may have in a batch that light and heavy sources share. The longer a round
-// takes, the less a larger batch adds to the round, and the more rounds a small batch would cost the heavy sources.
+// scale returns how many quanta a source may have in a batch that light and heavy sources share. The longer a round
+// takes, the less a larger batch prolongs the round, and the more rounds a small batch would cost the heavy sources.
 func (p *pace) scale() int { return 1 + int(min(p.rounds.Get()/slowRound, maxScale-1)) }
 
 // due returns whether the next batch, with the given number of commands, may be proposed now. If only the wait for

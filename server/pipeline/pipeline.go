@@ -78,9 +78,9 @@ type Options struct {
 	Delay time.Duration
 	// QueuedBytes limits the commands that wait for a batch; 0 means DefaultQueuedBytes.
 	QueuedBytes int
-	// Sync returns how long a sync of the host's disk takes; nil: not known.
+	// Sync returns the sync time on the host's disk; nil if unknown.
 	Sync func() time.Duration
-	// Clock is the host's time for the stamps of batches; nil stands for the machine's time.
+	// Clock is the host's time for batch timestamps; nil means the machine's time.
 	Clock func() time.Time
 }
 

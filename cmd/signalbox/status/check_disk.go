@@ -23,17 +23,17 @@ const (
 	badSync = 300 * time.Millisecond
 	// slowWrite is the 99th percentile of write times above which a disk is too slow for a busy host.
 	slowWrite = 10 * time.Millisecond
-	// probeWriters is how many files are synced at the same time in the second part of the probe.
+	// probeWriters is the number of files synced concurrently in the probe's second part.
 	probeWriters = 8
-	// oneCaller and manyCallers are what a change takes besides a sync, for one caller and for callers who share
-	// syncs, rounded up from measurements on two cores.
+	// oneCaller and manyCallers are the time that a change takes in addition to a sync, for one caller and for
+	// callers that share syncs, rounded up from measurements on two cores.
 	oneCaller   = 400 * time.Microsecond
 	manyCallers = time.Millisecond
 	callers     = 64
 )
 
-// checkDisk measures how long it takes until a small write is durable, as the writes of the log are, and derives which
-// rates the disk allows.
+// checkDisk measures how long it takes until a small write, like a log write, is durable, and derives the rates that
+// the disk allows.
 func checkDisk(ctx context.Context, f *cli.Frame, dir string, x *findings) {
 	subject := "disk at " + dir
 	bar := cli.NewProgress(f)
@@ -74,7 +74,7 @@ func checkDisk(ctx context.Context, f *cli.Frame, dir string, x *findings) {
 		duration(most.Seconds()), duration(worst.Seconds()))
 }
 
-// spread returns the median, the 99th percentile and the longest of some times.
+// spread returns the median, the 99th percentile and the maximum of durations.
 func spread(times []time.Duration) (half, most, worst time.Duration) {
 	slices.Sort(times)
 	return times[len(times)/2], times[len(times)*99/100], times[len(times)-1]
@@ -82,7 +82,7 @@ func spread(times []time.Duration) (half, most, worst time.Duration) {
 
 func ratePerSecond(n int, in time.Duration) int { return int(float64(n) / in.Seconds()) }
 
-// probeTogether returns how long each write took while several files are written.
+// probeTogether returns the duration of every write while several files are written.
 func probeTogether(ctx context.Context, f *cli.Frame, dir string) (times []time.Duration, err error) {
 	bar := cli.NewProgress(f)
 	defer bar.End()
@@ -96,7 +96,7 @@ func probeTogether(ctx context.Context, f *cli.Frame, dir string) (times []time.
 	return slices.Concat(each...), errors.Join(errs...)
 }
 
-// probe returns how long each of some writes to a new file took. It reports how many writes are done.
+// probe returns the duration of every write to a new file. probe reports how many writes are done.
 func probe(ctx context.Context, dir string, report func(done int)) (times []time.Duration, err error) {
 	file, err := os.CreateTemp(dir, ".signalbox-check-*")
 	if err != nil {

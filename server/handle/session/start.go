@@ -30,9 +30,9 @@ func (h handlers) start(r *handle.Request) (handle.Reply, error) {
 			Data: record(&m.Details), Key: slices.Clone(m.SessionSecret), Client: handle.ClientRef(r.Caller),
 		},
 	}
-	// No session starts in a node whose drop was answered, whatever this host has heard of the drop. The barrier of the
-	// meta shard and the creation take a round trip each, at the same time if this host knows the node. A session that
-	// lives as long as its connection cannot exist without one.
+	// No session starts in a node whose drop was acknowledged, even if the local host has not applied the drop. The
+	// meta shard barrier and the creation take a round trip each; they run concurrently if the host knows the node. A
+	// session with timeout 0 ends with its connection, so it is created only after the barrier.
 	if n, ok := h.Meta.Machine.Node(path); ok && m.TimeoutMillis > 0 {
 		s.node = n
 		h.Meta.Confirm(func(ok bool) { s.confirmed(ok, path) })
@@ -50,7 +50,7 @@ func (h handlers) start(r *handle.Request) (handle.Reply, error) {
 
 func noNode(path string) error { return handle.Refuse(protocol.StatusNotFound, "no node "+path) }
 
-// starting is a session in the making.
+// starting is a session start in progress.
 type starting struct {
 	handlers
 	conn     handle.Connection
@@ -59,12 +59,12 @@ type starting struct {
 	node     meta.Node
 
 	mu      sync.Mutex // guards the fields below
-	sure    bool       // the barrier of the meta shard has ended
-	refusal error      // why the session must not start, once sure
-	early   func()     // goes on with a session that was created before the barrier has ended
+	sure    bool       // the meta shard barrier has ended
+	refusal error      // why the session must not start, valid once sure
+	early   func()     // continues a session created before the barrier ended
 }
 
-// confirmed is called when the barrier of the meta shard has ended.
+// confirmed is called when the meta shard barrier has ended.
 func (s *starting) confirmed(ok bool, path string) {
 	n, exists := s.Meta.Machine.Node(path)
 	s.mu.Lock()
@@ -154,7 +154,7 @@ func (s *starting) done(t handle.Ticket, rp *replica.Replica, e *shard.Effect, f
 		t.Append(nil, rp.Exceeded(&s.command, e.Quota))
 	case e.Status != protocol.StatusSuccess:
 		t.Append(nil, &protocol.Result{Status: e.Status})
-	case !rp.Grants(s.command.Timeout): // the leader's term has changed since, or its bound
+	case !rp.Grants(s.command.Timeout): // the leader's term or timeout bound has changed since
 		s.refuse(t, rp, e.Session, unavailable(notOnRecord(s.command.Timeout)))
 	default:
 		s.created(t, rp, e.Session)
@@ -162,14 +162,14 @@ func (s *starting) done(t handle.Ticket, rp *replica.Replica, e *shard.Effect, f
 	rp.Mark(t.Conn)
 }
 
-// refuse ends a session that was created and must not start.
+// refuse ends a created session that must not start.
 func (s *starting) refuse(t handle.Ticket, rp *replica.Replica, id shard.SessionID, why error) {
 	rp.Adopt(id, s.node.ID, millis(s.command.Timeout))
 	rp.EndSession(nil, id, 0, nil)
 	t.Append(nil, why)
 }
 
-// created goes on with a session that was created, on the goroutine that applies the creation.
+// created continues after a session was created, on the goroutine that applies the creation.
 func (s *starting) created(t handle.Ticket, rp *replica.Replica, id shard.SessionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,12 +191,13 @@ func (s *starting) created(t handle.Ticket, rp *replica.Replica, id shard.Sessio
 	}
 }
 
-// begin has the leases count the session's time, for a client at the holder. Nil: the client is not attached yet.
+// begin starts the session's lease for a client at the holder. A nil holder means that the client is not attached
+// yet.
 func (s *starting) begin(rp *replica.Replica, id shard.SessionID, at *lease.Holder) lease.Verdict {
 	return rp.Leases.Start(id, s.node.ID, millis(s.command.Timeout), at, s.sequence, s.Clock())
 }
 
-// lost is the error for a command with an unknown effect.
+// lost returns the error for a command whose effect is unknown.
 func (h handlers) lost(rp *replica.Replica, failed protocol.Status) error {
 	if failed == protocol.StatusMoved {
 		return h.Moved(rp)
