@@ -20,7 +20,7 @@ func smallest(providers ...memlimit.Provider) (least uint64) {
 	return least
 }
 
-// Go runtime metrics a measurement reads.
+// series lists the Go runtime metrics read by a measurement.
 var series = [...]string{
 	"/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes",
 	"/memory/classes/heap/unused:bytes", "/memory/classes/heap/released:bytes", "/memory/classes/total:bytes",

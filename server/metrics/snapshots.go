@@ -18,6 +18,7 @@ type snapshotCounts struct {
 	bytes  atomic.Int64 // in the latest saved or loaded snapshot
 }
 
+// write writes the snapshot series of one shard.
 func (c *snapshotCounts) write(w io.Writer, shardID uint64) {
 	l := fmt.Sprintf(`{shard="%d"}`, shardID)
 	fmt.Fprintf(w, "signalbox_snapshots_saved_total%s %d\n", l, c.saved.Load())
@@ -32,6 +33,7 @@ func (m *Metrics) CountSnapshots(shardID uint64, to shard.StateMachine, clock fu
 	return countedMachine{to, m, &m.snapshots[shardID], clock}
 }
 
+// countedMachine counts the snapshots prepared by, and restored to, a state machine.
 type countedMachine struct {
 	shard.StateMachine
 	metrics *Metrics
@@ -61,6 +63,7 @@ func (m countedMachine) Restore(r io.Reader) error {
 	return nil
 }
 
+// countedSnapshot measures how long it takes to save a snapshot.
 type countedSnapshot struct {
 	shard.Snapshot
 	machine countedMachine
@@ -82,6 +85,7 @@ func (s countedSnapshot) Save(w io.Writer, stop <-chan struct{}) error {
 	return err
 }
 
+// sizedWriter counts the written bytes.
 type sizedWriter struct {
 	io.Writer
 	size int64
@@ -93,6 +97,7 @@ func (w *sizedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// sizedReader counts the bytes read.
 type sizedReader struct {
 	io.Reader
 	size int64

@@ -68,11 +68,11 @@ var Applied = func() (all [math.MaxUint8 + 1]func(*inbox.Table, *shard.Command))
 type Forecast uint8
 
 const (
-	// NeverWaits: the command's result is its whole effect.
+	// NeverWaits: the command's result is its whole effect, so the command is never delayed.
 	NeverWaits Forecast = iota
-	// Queues: an acquire, which may wait for a release.
+	// Queues: an acquire, which may wait in the semaphore's queue for a release.
 	Queues
-	// Gathers: a process member's command, which may wait for the other members.
+	// Gathers: a process member's command, which may have no effect until the other members send theirs.
 	Gathers
 )
 
@@ -97,7 +97,7 @@ func CommandOf(r *protocol.Request, body *[]byte) shard.Command {
 	return c
 }
 
-// flagIf returns the flag if set is true, and 0 otherwise.
+// flagIf returns the command flag if a request field is set, and 0 otherwise.
 func flagIf(set bool, flag shard.CommandFlags) shard.CommandFlags {
 	if set {
 		return flag

@@ -129,6 +129,8 @@ var rolloutMutations = map[protocol.Kind]Mutation{
 	},
 }
 
+// reportCommand returns the command for a report from an instance. Reports and asks share the form: an ask also
+// reports the current status.
 func reportCommand(k shard.CommandKind, m *protocol.InstanceReport, body *[]byte) shard.Command {
 	*body = rollout.AppendReport((*body)[:0], rollout.Report{
 		Current: m.Current, Generation: m.Generation, Status: m.Status, Code: protocol.Text(m.Code),

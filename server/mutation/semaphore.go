@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// semaphoreMutations are the mutations for semaphores.
+// semaphoreMutations are the mutations for semaphores: create, update, resize, acquire, release and delete.
 var semaphoreMutations = map[protocol.Kind]Mutation{
 	protocol.KindSemaphoreCreate: {
 		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {

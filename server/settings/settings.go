@@ -20,7 +20,7 @@ type Settings struct {
 	// DataDir is the data directory. DataDir must not be shared between hosts.
 	DataDir string `yaml:"data-dir"`
 	// InitialHosts are the cluster's initial members with their addresses for each other, identical on all of them.
-	// Empty means only the host.
+	// Empty means that the host is alone.
 	InitialHosts []InitialHost `yaml:"initial-hosts"`
 	// ClusterName is the cluster name. ClusterName distinguishes two clusters created successively with the same
 	// hosts. Identical on all hosts, and never changed.

@@ -38,7 +38,7 @@ const (
 	updateAhead             // the replica has not reached the revision
 )
 
-// update is a change in the form for watches with one combination of wants.
+// update is a change as sent to watches with one combination of wants.
 type update struct {
 	kind     updateKind
 	snapshot bool // push is a snapshot, not a delta

@@ -61,6 +61,7 @@ func (h handlers) rolloutList(r *handle.Request) (handle.Reply, error) {
 		})
 }
 
+// rolloutPlan answers with the expected course of a rollout, after an optional action on a copy.
 func (h handlers) rolloutPlan(r *handle.Request) (handle.Reply, error) {
 	m := &r.RolloutPlan
 	id := shard.NodeID(m.NodeID)

@@ -83,7 +83,7 @@ func (c *Cluster) standing(s *hosts.State, by string) host.Standing {
 	}
 }
 
-// change is an audit entry's key.
+// change is an audit entry's key: the host, the event, and the time.
 type change struct {
 	host  shard.HostID
 	event hosts.Event

@@ -64,7 +64,8 @@ func (c *Cluster) ago(millis uint64) time.Time {
 	return c.Wall.Add(-time.Duration(min(millis, 1<<53)) * time.Millisecond)
 }
 
-// ofHost returns a host's issue, nil for a healthy host.
+// ofHost returns the most important issue with a host, nil for a healthy host. An expelled host has no issue, because
+// it has left the cluster.
 func (c *Cluster) ofHost(h *hosts.Host) *kind.Issue {
 	var x *kind.Issue
 	since := c.since(h.Target.Since)
@@ -195,7 +196,8 @@ func addShard(list []kind.Issue, x *kind.Issue, id hosts.ShardID) []kind.Issue {
 	return list
 }
 
-// ofShard returns the worst issue with a shard, nil for a healthy shard.
+// ofShard returns the worst issue with a shard, nil for a healthy shard: a lost quorum, a missing leader, missing
+// voters, or no failure tolerance.
 func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Issue {
 	switch {
 	case r.Tolerated < 0:
@@ -239,7 +241,8 @@ func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Issue {
 	return x
 }
 
-// ofCopies returns the issues with missing replicas, silent learners, and replicas far behind the leader.
+// ofCopies returns the issues with missing replicas, silent learners, and replicas far behind the leader. Replicas
+// that are new, or on a new host, get patienceMillis to catch up.
 func (c *Cluster) ofCopies() (list []kind.Issue) {
 	if c.Seen == nil {
 		return nil
@@ -275,8 +278,9 @@ func (c *Cluster) ofCopies() (list []kind.Issue) {
 	return list
 }
 
-// ofDomains returns the issues with labels that too many voters share, except the label the policy requires for
-// voters.
+// ofDomains returns an issue that names the failure domain labels shared by too many voters: if all hosts with a
+// named label fail together, the shard loses its quorum. The policy may require one label (the tier) for voters, so
+// that label is ignored.
 func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Issue {
 	var bad []string
 	for _, d := range r.Domains {
@@ -291,7 +295,7 @@ func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Issue {
 		strings.Join(bad, ", or all of "))
 }
 
-// ofSize returns an issue if the cluster is too small to tolerate a host failure.
+// ofSize returns an issue if the cluster has one or two living hosts, and so cannot tolerate a host failure.
 func (c *Cluster) ofSize() *kind.Issue {
 	var living []*hosts.Host
 	for _, h := range c.Records.Hosts() {
@@ -325,7 +329,7 @@ func (c *Cluster) votesOf(two []*hosts.Host) string {
 	return fmt.Sprintf("%s and %s vote: the failure of one of them stops changes", two[0].Name, two[1].Name)
 }
 
-// ofVersions returns an issue if hosts run different versions.
+// ofVersions returns an issue if living hosts run different versions, as during a rolling upgrade.
 func (c *Cluster) ofVersions() *kind.Issue {
 	versions := make(map[string]bool)
 	for _, h := range c.Records.Hosts() {

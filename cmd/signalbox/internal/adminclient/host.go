@@ -75,6 +75,7 @@ func (b belonging) check(r Reading) Reading {
 	return r
 }
 
+// failed returns the sort rank of a reading: readings with an error come last.
 func failed(r *Reading) int {
 	if r.Err != nil {
 		return 1
@@ -82,10 +83,12 @@ func failed(r *Reading) int {
 	return 0
 }
 
+// known reports whether a list contains a successful reading from the host with an id.
 func known(list []Reading, id uint64) bool {
 	return slices.ContainsFunc(list, func(r Reading) bool { return r.Err == nil && r.Status.Host.ID == id })
 }
 
+// readAll reads the pages at all addresses concurrently.
 func readAll(ctx context.Context, addresses []string) []Reading {
 	list := make([]Reading, len(addresses))
 	var all sync.WaitGroup
@@ -96,6 +99,7 @@ func readAll(ctx context.Context, addresses []string) []Reading {
 	return list
 }
 
+// readHost reads the status page and, if that succeeds, the metrics page.
 func readHost(ctx context.Context, address string) Reading {
 	r := Reading{Address: address}
 	r.Err = get(ctx, address, "/status", func(body io.Reader) error { return json.NewDecoder(body).Decode(&r.Status) })

@@ -39,6 +39,7 @@ func Parse(r io.Reader) (Metrics, error) {
 	return m, lines.Err()
 }
 
+// parseLine parses a line that contains a sample: name, optional labels in braces, and value.
 func parseLine(line string) (name string, s Sample, err error) {
 	at := strings.IndexAny(line, "{ ")
 	if at < 0 {
@@ -94,6 +95,7 @@ func (m Metrics) Sum(name string, pairs ...string) (sum float64) {
 	return sum
 }
 
+// has reports whether the sample has all labels given as pairs.
 func (s *Sample) has(pairs []string) bool {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if s.Labels[pairs[i]] != pairs[i+1] {

@@ -42,6 +42,7 @@ func (d *Directory) Read(s Snapshot, c *Content, watch Watch) error {
 	return d.readData(s, c, watch)
 }
 
+// readMeta adds the node paths in a meta shard snapshot.
 func (d *Directory) readMeta(s Snapshot, c *Content, watch Watch) error {
 	m := meta.New()
 	if err := d.restore(s, m.Restore, watch); err != nil {
@@ -58,6 +59,7 @@ func (d *Directory) readMeta(s Snapshot, c *Content, watch Watch) error {
 	return nil
 }
 
+// readData adds the sessions and semaphores in a data shard snapshot, counted by node.
 func (d *Directory) readData(s Snapshot, c *Content, watch Watch) error {
 	m := machine.New(kinds.All(), machine.Options{History: 1})
 	if err := d.restore(s, m.Restore, watch); err != nil {
@@ -86,6 +88,7 @@ func (d *Directory) readData(s Snapshot, c *Content, watch Watch) error {
 	return nil
 }
 
+// restore passes a snapshot's machine state to a restore function, and reports progress to watch.
 func (d *Directory) restore(s Snapshot, into func(io.Reader) error, watch Watch) error {
 	r, err := openSnapshot(filepath.Join(d.Path, s.Path))
 	if err != nil {

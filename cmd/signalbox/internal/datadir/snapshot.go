@@ -30,6 +30,7 @@ type Snapshot struct {
 // snapshotPath matches the log engine's snapshot paths: by shard and replica, and by index.
 var snapshotPath = regexp.MustCompile(`/snapshot-(\d+)-\d+/snapshot-([0-9A-F]{16})/snapshot-[0-9A-F]{16}\.gbsnap$`)
 
+// snapshotOf parses shard and index from a snapshot's path. snapshotOf returns false for all other files.
 func snapshotOf(f File, saved time.Time) (Snapshot, bool) {
 	m := snapshotPath.FindStringSubmatch("/" + filepath.ToSlash(f.Path))
 	if m == nil {
@@ -40,6 +41,7 @@ func snapshotOf(f File, saved time.Time) (Snapshot, bool) {
 	return Snapshot{f, shard, index, saved}, err == nil && err2 == nil
 }
 
+// compareSnapshots sorts by shard, then by index.
 func compareSnapshots(a, b Snapshot) int {
 	return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.Index, b.Index))
 }
@@ -80,6 +82,7 @@ func openSnapshot(path string) (*reader, error) {
 	return r, nil
 }
 
+// begin checks the engine's header, and moves to the machine's state.
 func (r *reader) begin() error {
 	info, err := r.file.Stat()
 	if err != nil {
