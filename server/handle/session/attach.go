@@ -151,8 +151,8 @@ func (a *attaching) commit() handle.Reply {
 	})
 }
 
-// firstNumberSpace is the space of a session's first draw, above the numbers of a clock that counts microseconds, and
-// above the numbers of gateways without draws.
+// firstNumberSpace is the number space for a session's first draw: above the numbers from microsecond clocks, and
+// above the numbers from gateways that do not draw.
 const firstNumberSpace = 1 << 55 / protocol.SequencesPerAttach
 
 // drawNumbers first draws numbers for the session.

@@ -22,7 +22,7 @@ type Frame struct {
 	flags   *pflag.FlagSet // connection flags and --output; shared by all commands
 	context string
 	output  string
-	format  string // what output is, once the command runs
+	format  string // value of output, after the command started
 }
 
 // NewFrame returns the frame for one program's commands.

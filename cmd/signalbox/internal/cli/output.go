@@ -79,7 +79,7 @@ func (f *Frame) Object(object any) error {
 	return f.Write(printableJSON(append(text, '\n')))
 }
 
-// DoneOr shows the result of a change; with JSON it prints the answer of the HTTP API instead.
+// DoneOr shows a change's result; with JSON it prints the HTTP API's answer instead.
 func (f *Frame) DoneOr(show func() error) error {
 	if !f.JSON() {
 		return show()
