@@ -1,11 +1,9 @@
-// Package history records a test with many clients, hosts and faults: what every client asked for and was answered,
-// when it believed that it holds what, what watchers saw, which faults there were and the final state. Rules are
-// checked on the record afterwards, by nothing but what clients can see, so that the same rules check a simulation and
-// real processes.
+// Package history records a test with many clients, hosts and faults: client requests and answers, client beliefs about
+// ownership, watcher views, faults and the final state. Rules check the record afterwards. They use only what clients
+// can see, so the same rules check a simulation and real processes.
 //
-// Times are those of one clock that all clients share: moments since the recording began, no two of them the same. A
-// thing is recorded as having begun before it did, and as having ended after it did, so that a rule that finds
-// something wrong is right.
+// All clients share one clock. Times count from the start of the recording, and no two times are equal. Recorded
+// intervals start early and end late, so a rule violation is never an artifact of the recording.
 //
 // Start reading at Recorder, which collects the record, and Rules, which lists the rules.
 package history

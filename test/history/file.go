@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// line is one line of a file: one of its fields is set.
+// line is one line of a file. Exactly one field is set.
 type line struct {
 	History   *History   `json:"history,omitempty"`
 	Operation *Operation `json:"operation,omitempty"`
@@ -30,7 +30,7 @@ type line struct {
 	Process  *ProcessFinal  `json:"process,omitempty"`
 }
 
-// Save writes the history as lines of JSON: its title first, then each thing that was recorded.
+// Save writes the history as lines of JSON: the title first, then one line per record.
 func (h *History) Save(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	lines := json.NewEncoder(out)
@@ -64,7 +64,7 @@ func (h *History) Save(w io.Writer) error {
 	return nil
 }
 
-// putAll puts a line for each thing of a list.
+// putAll writes one line per list item.
 func putAll[T any](put func(line), list []T, of func(*T) line) {
 	for i := range list {
 		put(of(&list[i]))
@@ -84,7 +84,7 @@ func (h *History) SaveFile(path string) error {
 	return f.Close()
 }
 
-// Load reads what Save has written.
+// Load reads a history written by Save.
 func Load(r io.Reader) (*History, error) {
 	h := &History{}
 	lines := json.NewDecoder(bufio.NewReader(r))
@@ -102,7 +102,7 @@ func Load(r io.Reader) (*History, error) {
 	}
 }
 
-// add adds what a line has, and reports whether it has something.
+// add adds the content of a line, and reports whether the line had content.
 func (h *History) add(l *line) bool {
 	if l.History != nil {
 		h.Title, h.Grace, h.Notes, h.Restored = l.History.Title, l.History.Grace, l.History.Notes, l.History.Restored
@@ -116,7 +116,7 @@ func (h *History) add(l *line) bool {
 		addTo(&h.Exchanges, l.Exchange) || addTo(&h.Changes, l.Change) || addTo(&h.Processes, l.Process)
 }
 
-// addTo adds a thing to its list, where there is one.
+// addTo appends x to the list, if x is not nil.
 func addTo[T any](list *[]T, x *T) bool {
 	if x != nil {
 		*list = append(*list, *x)
@@ -124,7 +124,7 @@ func addTo[T any](list *[]T, x *T) bool {
 	return x != nil
 }
 
-// LoadFile reads a file that SaveFile has written.
+// LoadFile reads a file written by SaveFile.
 func LoadFile(path string) (*History, error) {
 	f, err := os.Open(path)
 	if err != nil {

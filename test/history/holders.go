@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Holders checks that at no moment clients believe to hold more of a semaphore than its limit, together. What was
-// removed by force, by an operator or with a node does not count from then on. A part in a shard that was made anew
-// does not count while faults of the client hide the loss from the client.
+// Holders checks that clients never believe to hold, in total, more than the semaphore limit. A holding stops counting
+// when an operator removes it by force or deletes its node. A holding in a rebuilt shard does not count while client
+// faults hide the loss from its client.
 func Holders(h *History) []string {
 	type edge struct {
 		at   Time

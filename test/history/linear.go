@@ -9,14 +9,14 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// linearTime bounds the search for an order of one semaphore's operations.
+// linearTime bounds the linearizability search per semaphore.
 const linearTime = 2 * time.Second
 
-// Linear checks that there is an order of the operations on a semaphore, each between its call and its return, that
-// explains every answer. STRICT descriptions show the state of a moment between theirs, RELAXED ones may show one that
-// is older by their Age. A session that is over loses what it had at some moment after its client gave it up.
+// Linear checks that the operations on each semaphore are linearizable: some order, with each operation between call
+// and return, explains every answer. STRICT descriptions show a state between call and return, RELAXED descriptions may
+// be older by Age. An ended session loses its holdings at some time after its client gave up.
 //
-// The limit is for each semaphore; undecided are those for which it was too short.
+// limit applies per semaphore. undecided lists the semaphores with too little time.
 func Linear(h *History, limit time.Duration) (found []string, undecided []Semaphore) {
 	operations := make(map[Semaphore][]*Operation)
 	for i := range h.Operations {
@@ -67,7 +67,7 @@ func linearOperations(steps []step) []porcupine.Operation {
 	return out
 }
 
-// firstUnexplained describes the first step that no order reaches, of the longest that were found.
+// firstUnexplained describes the first step not reached by the longest orders found.
 func firstUnexplained(steps []step, info porcupine.LinearizationInfo) string {
 	longest := 0
 	var done map[int]bool
@@ -196,7 +196,7 @@ func (s *step) applyOther(m model) (next model, ok bool) {
 		if o.Outcome == Done {
 			return m, false
 		}
-		// The lease was lost meanwhile. What was got in its place is given back.
+		// The lease was lost meanwhile. The replacement is released again.
 		next, _, ok = m.acquire(s.session, o.Count, 0, true, o.Ephemeral)
 		return next.markTransient(s.session, 0), ok
 	case Release:
@@ -205,7 +205,7 @@ func (s *step) applyOther(m model) (next model, ok bool) {
 	return m, true
 }
 
-// release is a release whose outcome is known.
+// release is a release with a known outcome.
 func (s *step) release(m model) (next model, ok bool) {
 	i := m.index(s.session)
 	mine := i >= 0 && (s.of.Guard == 0 || m.links[i].Order == 0 || m.links[i].Order == s.of.Guard)

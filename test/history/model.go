@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// model is a semaphore at one moment, by the rules of semaphores. It is a value: its methods return another one.
+// model is a semaphore state, by the semaphore rules. It is a value: methods return a new model.
 type model struct {
 	exists    bool
 	ephemeral bool
 	limit     uint64
 	data      string
-	last      uint64      // the highest order id that is known to have been given out
-	owners    int         // how many of the links own; the others wait
-	links     []modelLink // by order; an order id that no client knows is 0
+	last      uint64      // highest order id known to be assigned
+	owners    int         // number of owners in links; the rest are waiters
+	links     []modelLink // by order; 0 for an order id unknown to clients
 }
 
-// modelLink is a link of the model. A transient one may end at any moment, and no client hears of it: its acquire was
-// given up or timed out, its release is under way, or its session is over.
+// modelLink is a holding in the model. A transient holding may end at any time without notice to a client: its acquire
+// was given up or timed out, its release is in progress, or its session is over.
 type modelLink struct {
 	Link
 	transient bool
 }
 
-// held is the sum of the counts of links.
+// held is the sum of link counts.
 func held(links []modelLink) uint64 {
 	total := uint64(0)
 	for _, l := range links {
@@ -49,7 +49,7 @@ func (m model) equal(other model) bool {
 		m.last == other.last && m.owners == other.owners && slices.Equal(m.links, other.links)
 }
 
-// hash is the same for equal models.
+// hash is equal for equal models.
 func (m model) hash() uint64 {
 	const prime = 1099511628211
 	h := uint64(14695981039346656037)
@@ -74,7 +74,7 @@ func (m model) index(session uint64) int {
 	return slices.IndexFunc(m.links, func(l modelLink) bool { return l.Session == session })
 }
 
-// grant grants to waiters what can be granted.
+// grant grants as many waiters as fit.
 func (m model) grant() model {
 	left := m.limit - held(m.links[:m.owners])
 	for m.owners < len(m.links) && m.links[m.owners].Count <= left {
@@ -106,8 +106,8 @@ func (m model) withoutLinks() model {
 	return m
 }
 
-// acquire is the model after an acquire, and its outcome. ok is false where the acquire cannot have been
-// given that order id; 0 is one that no client knows.
+// acquire returns the model after an acquire, and its outcome. ok is false if the acquire cannot have received the
+// order id. Order 0 is unknown to clients.
 func (m model) acquire(session, count, order uint64, try, ephemeral bool) (next model, a answer, ok bool) {
 	switch {
 	case !m.exists && !ephemeral:
@@ -136,7 +136,7 @@ func (m model) acquire(session, count, order uint64, try, ephemeral bool) (next 
 	return m, owning, true
 }
 
-// reacquire is an acquire by a session that has a link already.
+// reacquire is an acquire by a session with an existing link.
 func (m model) reacquire(i int, count, order uint64, try bool) (next model, a answer, ok bool) {
 	l := m.links[i]
 	if count > l.Count {
@@ -159,7 +159,7 @@ func (m model) reacquire(i int, count, order uint64, try bool) (next model, a an
 	return m, waiting, true
 }
 
-// matches reports whether a description can be of the model, and returns the model with what the description adds.
+// matches reports whether a description fits the model, and returns the model with the facts added by the description.
 func (m model) matches(s *State) (next model, ok bool) {
 	if !s.Exists || !m.exists {
 		return m, s.Exists == m.exists
@@ -190,7 +190,7 @@ func (m model) matches(s *State) (next model, ok bool) {
 	return m, true
 }
 
-// markTransient marks what a session has, under an order id where that is not 0, as transient.
+// markTransient marks the session's links as transient. A nonzero order selects one link.
 func (m model) markTransient(session, order uint64) model {
 	i := m.index(session)
 	if i < 0 || m.links[i].transient || order != 0 && m.links[i].Order != 0 && m.links[i].Order != order {
@@ -201,7 +201,7 @@ func (m model) markTransient(session, order uint64) model {
 	return m
 }
 
-// successors are what the model may have become by itself: with any of its transient links gone.
+// successors are the possible models after spontaneous ends of transient links.
 func (m model) successors() []model {
 	all := []model{m}
 	for _, l := range m.links {

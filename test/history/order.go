@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Order checks that a client that asks after another one has got its order id gets a larger one, and that they own in
-// the order of these ids where the limit is one. So the ids are fencing tokens, and the queue is first come, first
-// served.
+// Order checks that order ids grow: a client that asks after an order id became known gets a larger id. Semaphores with
+// limit 1 are owned in id order. So order ids are fencing tokens, and the queue is first come, first served.
 func Order(h *History) []string {
 	bySemaphore := make(map[Semaphore][]*Operation)
 	for i := range h.Operations {
@@ -23,7 +22,7 @@ func Order(h *History) []string {
 	return append(found, grantOrder(h)...)
 }
 
-// joinOrderID is the order id that an acquire got first, 0 if none is known.
+// joinOrderID is the first order id received by an acquire, 0 if unknown.
 func (o *Operation) joinOrderID() uint64 {
 	if o.Queued != 0 {
 		return o.Place
@@ -31,7 +30,7 @@ func (o *Operation) joinOrderID() uint64 {
 	return o.Order
 }
 
-// knownAt is when the client knew that order id at the latest.
+// knownAt is the latest time at which the client learned the order id.
 func (o *Operation) knownAt() Time {
 	if o.Queued != 0 {
 		return o.Queued
@@ -60,11 +59,11 @@ func joinOrder(s Semaphore, list []*Operation) (found []string) {
 	return found
 }
 
-// grantOrder checks semaphores that one session holds at a time.
+// grantOrder checks semaphores with at most one owner at a time.
 func grantOrder(h *History) (found []string) {
 	limits, removals := limits(h), removalsOf(h)
 	last := make(map[Semaphore]*Hold)
-	for i := range h.Holds { // they are in the order of their beginnings
+	for i := range h.Holds { // sorted by start time
 		x := &h.Holds[i]
 		if limits[x.Semaphore] != 1 || removals.hold(x) <= x.From {
 			continue
@@ -81,8 +80,8 @@ func grantOrder(h *History) (found []string) {
 	return found
 }
 
-// Writes checks that the store that a lock guards never accepts a token below one that it has accepted, and never
-// refuses the holder of the lock in the moment of writing.
+// Writes checks the store guarded by a lock: it never accepts a token below an accepted token, and never refuses the
+// current lock holder.
 func Writes(h *History) (found []string) {
 	highest, owners := make(map[Semaphore]uint64), make(map[ownership]uint64) // sessions, by tokens
 	removals := removalsOf(h)
@@ -106,12 +105,12 @@ func Writes(h *History) (found []string) {
 	return found
 }
 
-// Numbers checks that no request is answered as another one that had its number: who is answered as an owner owns, and
-// who is answered as having nothing to release had nothing.
+// Numbers checks that a request never receives the answer of an earlier request with the same number: an acquire
+// answered as owner owns, and a release answered with "nothing to release" had no holding.
 func Numbers(h *History) (found []string) {
 	for i := range h.Numbered {
 		switch x := &h.Numbered[i]; {
-		case h.renewed(x.Semaphore, x.From, x.To): // what an owner had is gone between the request and the reading
+		case h.renewed(x.Semaphore, x.From, x.To): // the owner may lose its holding between request and read
 		case x.Kind == Acquire && x.Order != x.Owns:
 			found = append(found, fmt.Sprintf(
 				"%v: session %x acquired under %d by its number %d at %v, and owns under %d",

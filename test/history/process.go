@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Process names a coordination process. A node that is made again under the same path must have another name here.
+// Process names a coordination process. A node recreated under the same path needs a different name here.
 type Process struct {
 	Node string `json:"node"`
 	Name string `json:"name"`
@@ -14,58 +14,58 @@ type Process struct {
 // String returns both names.
 func (p Process) String() string { return p.Node + " " + p.Name }
 
-// CallKind says which handler of a member is called.
+// CallKind is the handler called at a member.
 type CallKind string
 
-// The kinds of calls.
+// Call kinds.
 const (
 	CallPrepare    CallKind = "prepare"
 	CallCoordinate CallKind = "coordinate"
 	CallRequest    CallKind = "request"
 	CallComplete   CallKind = "complete"
 	CallCancel     CallKind = "cancel"
-	CallTerminate  CallKind = "terminate" // the member is none any more
+	CallTerminate  CallKind = "terminate" // the membership has ended
 )
 
-// ProcessCall is one call of a handler, from its beginning until it has returned.
+// ProcessCall is one handler call, from start to return.
 type ProcessCall struct {
 	Kind    CallKind `json:"kind"`
 	Process Process  `json:"process"`
 	Client  int      `json:"client"`
 	Member  uint64   `json:"member"` // its id
-	Place   int      `json:"place"`  // among the calls of the member, in the order in which they began
+	Place   int      `json:"place"`  // position among the member's calls, by start time
 	Epoch   uint64   `json:"epoch,omitempty"`
-	// Coordinator and Size are those of the round that a member prepares for: who coordinates it, and how many members
-	// it has. View are those of its members that have not left, nil where they were not read.
+	// Coordinator and Size describe the round that the member prepares for: its coordinator and member count. View
+	// lists members that have not left, nil if not read.
 	Coordinator uint64   `json:"coordinator,omitempty"`
 	Size        int      `json:"size,omitempty"`
 	View        []uint64 `json:"view,omitempty"`
-	// From is the sender of a request, Mark its payload. Mark is also the result of a round that is complete.
+	// From is the sender of a request, Mark the payload. Mark is also the result of a completed round.
 	From uint64 `json:"from,omitempty"`
 	Mark string `json:"mark,omitempty"`
-	// Reply is what a request is answered with, now or later; Failed says that it is a failure with that text.
+	// Reply is the answer to a request, immediate or later. If Failed is set, Reply is the error text.
 	Reply  string `json:"reply,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
 
 	Began Time `json:"began"`
-	Ended Time `json:"ended,omitempty"` // 0 where it never returned
+	Ended Time `json:"ended,omitempty"` // 0 if it never returned
 }
 
-// Exchange is a request that a member sent to others, from before it was sent until it knew what became of it.
+// Exchange is a member's request to other members, from before sending until its outcome was known.
 type Exchange struct {
 	Process Process  `json:"process"`
 	Client  int      `json:"client"`
 	Member  uint64   `json:"member"` // its sender
 	Epoch   uint64   `json:"epoch"`
-	Mark    string   `json:"mark"`             // no two exchanges have the same
-	To      []uint64 `json:"to,omitempty"`     // whom it is for; nil for all
-	Others  bool     `json:"others,omitempty"` // it is not for its sender
-	Wanted  int      `json:"wanted"`           // how many it is for
+	Mark    string   `json:"mark"`             // unique per exchange
+	To      []uint64 `json:"to,omitempty"`     // recipients; nil for all
+	Others  bool     `json:"others,omitempty"` // the sender is not a recipient
+	Wanted  int      `json:"wanted"`           // number of recipients
 
 	Called   Time `json:"called"`
 	Returned Time `json:"returned"`
-	// Outcome is Done where it ended with all replies or with those that came in time, Unknown where its round was over
-	// first, or the request may not have been taken at all.
+	// Outcome is Done if the exchange ended with all replies or with the replies received in time. It is Unknown if the
+	// round ended first or the request was possibly never accepted.
 	Outcome Outcome `json:"outcome"`
 	Late    bool    `json:"late,omitempty"` // some did not reply in time
 	Error   string  `json:"error,omitempty"`
@@ -73,39 +73,39 @@ type Exchange struct {
 	Replies []ExchangeReply `json:"replies,omitempty"`
 }
 
-// ExchangeReply is a reply that a sender got.
+// ExchangeReply is a reply received by the sender.
 type ExchangeReply struct {
 	From   uint64 `json:"from"`
 	Text   string `json:"text"`
 	Failed bool   `json:"failed,omitempty"`
 }
 
-// ChangeKind says what changes a process.
+// ChangeKind is the kind of a process change.
 type ChangeKind string
 
-// The kinds of changes.
+// Change kinds.
 const (
 	MemberJoins  ChangeKind = "join"
 	MemberLeaves ChangeKind = "leave"
-	// MemberFails and MemberCompletes are what a coordinator returned, or that a member could not prepare. What became
-	// of that it does not hear.
+	// MemberFails and MemberCompletes record a coordinator's return value or a failed prepare. The member never learns
+	// the outcome.
 	MemberFails      ChangeKind = "fail"
 	MemberCompletes  ChangeKind = "complete"
-	MemberIsOut      ChangeKind = "out" // it hears that it was put out
+	MemberIsOut      ChangeKind = "out" // the member learned of its removal
 	OperatorKicks    ChangeKind = "kick"
 	OperatorRestarts ChangeKind = "restart"
 	OperatorAlters   ChangeKind = "alter"
 )
 
-// ProcessChange is what may change the membership or the round of a process, from before it was asked for until its
-// client knew the outcome.
+// ProcessChange is a request that may change membership or round, from before sending until its client knew the
+// outcome.
 type ProcessChange struct {
 	Kind    ChangeKind `json:"kind"`
 	Process Process    `json:"process"`
 	Session uint64     `json:"session,omitempty"`
-	Member  uint64     `json:"member,omitempty"` // whose it is, or whom it is about; of a join the id that it got
-	Epoch   uint64     `json:"epoch,omitempty"`  // of the round that is completed or given up
-	// Mark is the result of a round, or the reason of an operator. No two changes have the same.
+	Member  uint64     `json:"member,omitempty"` // subject member; for a join, the assigned id
+	Epoch   uint64     `json:"epoch,omitempty"`  // epoch of the completed or cancelled round
+	// Mark is the result of a round, or the operator's reason. Unique per change.
 	Mark      string `json:"mark,omitempty"`
 	Candidate bool   `json:"candidate,omitempty"` // of a join
 
@@ -115,7 +115,7 @@ type ProcessChange struct {
 	Error    string  `json:"error,omitempty"`
 }
 
-// ProcessPart says that a client believes to have a member, or that it is over.
+// ProcessPart records that a client believes to have a member, or that the membership is over.
 type ProcessPart struct {
 	Process Process `json:"process"`
 	Member  uint64  `json:"member"`
@@ -123,7 +123,7 @@ type ProcessPart struct {
 	Over    bool    `json:"over,omitempty"`
 }
 
-// ProcessFinal is what a process knew of itself in the end, when the faults had been over for long.
+// ProcessFinal is the final state of a process, long after all faults ended.
 type ProcessFinal struct {
 	Process     Process       `json:"process"`
 	At          Time          `json:"at"`
@@ -132,34 +132,34 @@ type ProcessFinal struct {
 	Coordinator uint64        `json:"coordinator"`
 	Members     []FinalMember `json:"members,omitempty"`
 	Results     []FinalResult `json:"results,omitempty"` // the oldest first
-	// Kept is how many results the process keeps: of fewer, all are there.
+	// Kept is the number of results kept by the process. If there were fewer, all are present.
 	Kept int `json:"kept"`
 	// Least is how many members a round needs.
 	Least int `json:"least,omitempty"`
-	// Parts are the members that clients believed then to have.
+	// Parts are the members that clients believed to have at that time.
 	Parts []ProcessPart `json:"parts,omitempty"`
 }
 
-// The states of a process whose round is complete, and of one that has none.
+// Process states with a complete round, and without a round.
 const (
 	StateComplete = "complete"
 	StateForming  = "forming"
 )
 
-// FinalMember is a member as its process knows it.
+// FinalMember is a member as known to its process.
 type FinalMember struct {
 	Member    uint64 `json:"member"`
 	Session   uint64 `json:"session"`
-	Completed uint64 `json:"completed"` // the last epoch whose completion it has handled
+	Completed uint64 `json:"completed"` // last epoch with a handled completion
 }
 
-// FinalResult is a result that a process keeps.
+// FinalResult is a result kept by a process.
 type FinalResult struct {
 	Epoch uint64 `json:"epoch"`
 	Mark  string `json:"mark"`
 }
 
-// memberKey is a member of a process.
+// memberKey identifies a member of a process.
 type memberKey struct {
 	process Process
 	id      uint64
@@ -168,13 +168,13 @@ type memberKey struct {
 // String returns the process and the id.
 func (m memberKey) String() string { return fmt.Sprintf("%v: member %d", m.process, m.id) }
 
-// epochKey is an epoch of a process.
+// epochKey identifies an epoch of a process.
 type epochKey struct {
 	process Process
 	epoch   uint64
 }
 
-// member is who is called, epoch the epoch that a call is about.
+// member is the called member.
 func (c *ProcessCall) member() memberKey { return memberKey{c.Process, c.Member} }
 func (c *ProcessCall) epoch() epochKey   { return epochKey{c.Process, c.Epoch} }
 

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// Causes checks that no epoch opens without a cause: between an epoch and the next one a member joined, left or was
-// put out, a session ended, a round was given up, or an operator did something. Each cause is one for one epoch at the
-// most, so a reconnect or a change of leader that opened one would be noticed.
+// Causes checks that every new epoch has a cause: between two epochs a member joined, left or was removed, a session
+// ended, a round was given up, or an operator acted. Each cause explains at most one epoch, so an epoch caused by a
+// reconnect or a leader change is detected.
 func Causes(h *History) []string {
 	var found findings
 	causes, earliest := causesOf(h), earliestOf(h)
 	for process, opened := range openedOf(viewsOf(h)) {
 		free := slices.Clone(causes[process])
-		after := Time(-1) // what caused the next epoch happened later
+		after := Time(-1) // lower bound for the cause of the next epoch
 		for i, c := range opened {
-			// Of those that fit the one is taken that fits later epochs least.
+			// Among fitting causes, take the one that fits the fewest later epochs.
 			best, bestLast := -1, uint64(0)
 			for k := range free {
 				if x := &free[k]; x.fits(c, after) {
@@ -37,18 +37,18 @@ func Causes(h *History) []string {
 	return found
 }
 
-// cause is a time in which something happened that opens an epoch: one above a number, and up to another one.
+// cause is an event that opens an epoch above from and up to to, within a time interval.
 type cause struct {
 	from, to    Time
 	above, upTo uint64
 }
 
-// fits reports whether it may have caused an epoch, when what caused that happened later than a moment.
+// fits reports whether the cause may have opened an epoch, given that the cause must be later than after.
 func (ca *cause) fits(c *ProcessCall, after Time) bool {
 	return ca.from < c.Began && ca.to > after && c.Epoch > ca.above && c.Epoch <= ca.upTo
 }
 
-// lastOf returns the last of some epochs, of which it fits the first, that it fits.
+// lastOf returns the last of the opened epochs that fits the cause. The first epoch always fits.
 func (ca *cause) lastOf(opened []*ProcessCall, earliest map[epochKey]Time) uint64 {
 	for i, c := range opened[:len(opened)-1] {
 		if !ca.fits(opened[i+1], earliest[c.epoch()]) {
@@ -58,8 +58,8 @@ func (ca *cause) lastOf(opened []*ProcessCall, earliest map[epochKey]Time) uint6
 	return opened[len(opened)-1].Epoch
 }
 
-// causesOf returns all that may have opened an epoch of each process. A member has joined before the first epoch that
-// it prepared for, and has gone after the last.
+// causesOf returns all possible causes of new epochs, per process. A member joined before the first epoch that it
+// prepared for, and left after the last.
 func causesOf(h *History) map[Process][]cause {
 	causes, ends, removed := make(map[Process][]cause), removedBy(h), learnedOf(h)
 	joined := joinsOf(h)
@@ -88,14 +88,14 @@ func causesOf(h *History) map[Process][]cause {
 			}
 			if end, ok := ends[c.Session]; ok {
 				end.above = last[m]
-				if !removed[m] { // it may have been put out, and its session ended before it heard of that
+				if !removed[m] { // may have been removed, and its session ended before it was notified
 					end.from, end.to = c.Returned, Never
 				}
 				causes[c.Process] = append(causes[c.Process], end)
 			}
 		case MemberLeaves:
 			x.above = last[m]
-			if join := joined[m]; join != nil { // it may have been put out before, and does not hear of it
+			if join := joined[m]; join != nil { // may have been removed before, without notice
 				x.from = join.Called
 			}
 		case MemberIsOut, OperatorKicks:
@@ -108,7 +108,7 @@ func causesOf(h *History) map[Process][]cause {
 	return causes
 }
 
-// learnedOf returns the members that heard that they had gone, or that operators put out.
+// learnedOf returns members that were notified of their removal, or removed by operators.
 func learnedOf(h *History) map[memberKey]bool {
 	removed := make(map[memberKey]bool)
 	for i := range h.Changes {
@@ -120,7 +120,7 @@ func learnedOf(h *History) map[memberKey]bool {
 	return removed
 }
 
-// removedBy returns when sessions that have ended may have ended for their hosts.
+// removedBy returns the intervals in which hosts may have ended the ended sessions.
 func removedBy(h *History) map[uint64]cause {
 	ends := make(map[uint64]cause)
 	for i := range h.Sessions {
@@ -128,18 +128,18 @@ func removedBy(h *History) map[uint64]cause {
 		case "":
 		case Expired, Ended: // a host said so
 			ends[s.ID] = cause{s.From, s.To, 0, math.MaxUint64}
-		default: // its host ends it when it hears of that, or has not heard from it for long
+		default: // the host ends the session after a notification or a long silence
 			ends[s.ID] = cause{s.To, Never, 0, math.MaxUint64}
 		}
 	}
 	return ends
 }
 
-// earliestOf returns for each epoch a moment at which it certainly had not opened: when something of an earlier one was
-// sent that was accepted, or when one of its members began to join.
+// earliestOf returns, per epoch, a time at which the epoch certainly had not opened: when an accepted message of an
+// earlier epoch was sent, or a member of the epoch began to join.
 func earliestOf(h *History) map[epochKey]Time {
 	joined, accepted := joinsOf(h), make(map[Process][]acceptance)
-	members := make(map[epochKey]Time) // when the last of those that were seen began to join
+	members := make(map[epochKey]Time) // latest join start among the seen members
 	for k := range preparedOf(h) {
 		if join := joined[memberKey{k.process, k.member}]; join != nil {
 			members[k.epochKey] = max(members[k.epochKey], join.Called)

@@ -2,11 +2,13 @@ package history
 
 import "slices"
 
-// Rounds checks that in the end, when all faults are over and nothing fails any more, the round of each process is
-// complete, its members are those that believe so, and each has handled the completion. A process with fewer members
-// than a round needs forms one, and waits, where so few clients have sessions: one that died before the end may have
-// found no host since. Every client that works with processes has a member of each. A round waits for a member whose
-// session may have been known to lost hosts alone: whether the session is over is not known for half an hour.
+// Rounds checks the final state, after all faults: the round of each process is complete, its members are the members
+// that clients believe in, and each member has handled the completion. Every client that works with processes has a
+// member in each process.
+//
+// Too few members are accepted if too few clients have sessions (a restarted client may have found no host); such a
+// process forms a round and waits. A round may also wait for a member whose session was possibly known to lost hosts
+// only: the end of that session stays undecided for half an hour.
 func Rounds(h *History) []string {
 	var found findings
 	calls := callsOf(h)
@@ -42,7 +44,7 @@ func Rounds(h *History) []string {
 	return found
 }
 
-// checkParts compares the members of a process with those that believe to be some.
+// checkParts compares the members of a process with the members that clients believe in.
 func checkParts(h *History, f *ProcessFinal) (found findings) {
 	for i := range h.Changes {
 		kicked := func(m FinalMember) bool { return m.Member == h.Changes[i].Member }
@@ -67,7 +69,7 @@ func checkParts(h *History, f *ProcessFinal) (found findings) {
 	return found
 }
 
-// clientsAt counts the clients that had a session at a time.
+// clientsAt counts the clients with a session at a given time.
 func clientsAt(h *History, at Time) int {
 	clients := make(map[int]bool)
 	for _, s := range h.Sessions {
@@ -89,7 +91,7 @@ func checkCompleted(f *ProcessFinal) (found findings) {
 	return found
 }
 
-// checkFew checks a process that has fewer members than a round needs.
+// checkFew checks a process with too few members for a round.
 func checkFew(f *ProcessFinal) (found findings) {
 	if len(f.Parts) > 0 && f.State != StateForming {
 		found.add(f.Process, "in the end epoch %d is %s, with %d members, and a round needs %d", f.Epoch, f.State,

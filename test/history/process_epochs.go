@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Epochs checks that epochs follow each other: nothing of an epoch is accepted that was sent when a later one had
-// opened, and what is accepted comes from a member of the epoch. So no two coordinators are heard at the same time.
-// None begins with fewer members than it needs.
+// Epochs checks that epochs are exclusive: after an epoch opens, messages sent later in an older epoch are rejected,
+// and accepted messages come from members of the epoch. So two coordinators are never heard at once. No epoch begins
+// with fewer members than required.
 func Epochs(h *History) []string {
 	var found findings
 	views, prepared := viewsOf(h), preparedOf(h)
@@ -35,7 +35,7 @@ func Epochs(h *History) []string {
 	return append(found, checkResults(h, views)...)
 }
 
-// openedOf returns the first calls that prepared for the epochs of each process, in the order of epochs.
+// openedOf returns the first prepare call per epoch, in epoch order, for each process.
 func openedOf(views map[epochKey]*ProcessCall) map[Process][]*ProcessCall {
 	opened := make(map[Process][]*ProcessCall)
 	for k, c := range views {
@@ -53,7 +53,7 @@ type preparedKey struct {
 	member uint64
 }
 
-// preparedOf returns which members began to prepare for which epochs.
+// preparedOf returns the members that began to prepare, per epoch.
 func preparedOf(h *History) map[preparedKey]bool {
 	prepared := make(map[preparedKey]bool)
 	for i := range h.Calls {
@@ -64,7 +64,7 @@ func preparedOf(h *History) map[preparedKey]bool {
 	return prepared
 }
 
-// acceptance is something of an epoch that was certainly accepted.
+// acceptance is a message certainly accepted in an epoch.
 type acceptance struct {
 	epochKey
 	member uint64
@@ -72,8 +72,8 @@ type acceptance struct {
 	called Time
 }
 
-// acceptedOf returns what was accepted: exchanges that ended by themselves, or whose request was handled, and
-// completions that members were shown.
+// acceptedOf returns accepted messages: exchanges that ended normally or had a handled request, and completions shown
+// to members.
 func acceptedOf(h *History) (list []acceptance) {
 	handled, completed := make(map[markKey]bool), make(map[epochKey]bool)
 	for i := range h.Calls {
@@ -98,8 +98,8 @@ func acceptedOf(h *History) (list []acceptance) {
 	return list
 }
 
-// checkResults checks that each result is what the coordinator of its epoch returned, that no round is both completed
-// and cancelled, and that no result is lost that a member was shown.
+// checkResults checks three rules: a result is the return value of the epoch's coordinator, no round is both completed
+// and cancelled, and no result shown to a member is lost.
 func checkResults(h *History, views map[epochKey]*ProcessCall) (found findings) {
 	returned := make(map[epochKey]*ProcessChange)
 	for i := range h.Changes {
@@ -137,7 +137,7 @@ func checkResults(h *History, views map[epochKey]*ProcessCall) (found findings) 
 	return found
 }
 
-// checkKept compares the results that processes keep with what coordinators returned and members were shown.
+// checkKept compares the results kept by processes with coordinators' return values and results shown to members.
 func checkKept(h *History, returned map[epochKey]*ProcessChange, shown map[epochKey]*ProcessCall) (found findings) {
 	for i := range h.Processes {
 		f := &h.Processes[i]
@@ -150,7 +150,7 @@ func checkKept(h *History, returned map[epochKey]*ProcessChange, shown map[epoch
 			}
 		}
 		for k, c := range shown {
-			before := k.process == f.Process && k.epoch <= f.Epoch // a later one began when the process had been read
+			before := k.process == f.Process && k.epoch <= f.Epoch // a later epoch began after the process was read
 			if before && !kept[k.epoch] && (len(f.Results) < f.Kept || k.epoch > f.Results[0].Epoch) {
 				found.add(f.Process, "the result %q of epoch %d, which member %d was shown at %v, is not kept", c.Mark,
 					k.epoch, c.Member, c.Began)

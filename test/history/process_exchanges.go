@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Exchanges checks what members send each other: a request is handled at most once by each member that it is for, and
-// by no other, in the epoch in which it was sent; requests of one member are handled in the order in which they were
-// sent; an exchange ends with a reply of each, or with some of them, and they are those that were given.
+// Exchanges checks messages between members. Each recipient, and nobody else, handles a request at most once, in the
+// epoch in which it was sent. Requests from one member are handled in send order. An exchange ends with a reply from
+// each recipient, or from some, and the replies equal the recipients' return values.
 func Exchanges(h *History) []string {
 	var found findings
 	sent := make(map[markKey]*Exchange)
@@ -50,7 +50,7 @@ type handledKey struct {
 	member uint64
 }
 
-// checkRequest compares a request as it is handled with how it was sent.
+// checkRequest compares a handled request with the sent request.
 func checkRequest(c *ProcessCall, x *Exchange) (found findings) {
 	switch {
 	case x == nil:
@@ -64,7 +64,7 @@ func checkRequest(c *ProcessCall, x *Exchange) (found findings) {
 	return found
 }
 
-// checkReplies compares the replies of an exchange with those that were given.
+// checkReplies compares the replies received in an exchange with the replies given.
 func checkReplies(x *Exchange, handled map[handledKey]*ProcessCall) (found findings) {
 	from := make(map[uint64]bool)
 	for _, r := range x.Replies {
@@ -88,12 +88,12 @@ func checkReplies(x *Exchange, handled map[handledKey]*ProcessCall) (found findi
 	return found
 }
 
-// checkOrder checks that each member handles the requests of one sender in the order in which they were sent: none that
-// was sent when a later one had certainly been taken comes before that.
+// checkOrder checks that members handle requests from one sender in send order: a request sent after a later one was
+// certainly accepted must not be handled first.
 func checkOrder(h *History, sent map[markKey]*Exchange) (found findings) {
 	taken := takenBy(h, sent)
 	for m, calls := range callsOf(h) {
-		latest := make(map[uint64]*Exchange) // by sender: what was sent last of what the member has handled
+		latest := make(map[uint64]*Exchange) // by sender: latest send time among requests handled by the member
 		for _, c := range calls {
 			x := sent[markKey{c.Process, c.Mark}]
 			if c.Kind != CallRequest || x == nil {
@@ -112,7 +112,7 @@ func checkOrder(h *History, sent map[markKey]*Exchange) (found findings) {
 	return found
 }
 
-// takenBy returns by when a request had certainly been taken by its process: when its sender was answered, or the first
+// takenBy returns the time by which the process had certainly accepted a request: the sender was answered, or the first
 // member began to handle it.
 func takenBy(h *History, sent map[markKey]*Exchange) map[*Exchange]Time {
 	taken := make(map[*Exchange]Time)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Handlers checks how the handlers of each member are called: one after the other; for each epoch prepare first, then
-// requests, and one end, which is complete or cancel, before anything of the next epoch. All members of an epoch have
-// the same coordinator, who is the first of them that may, and the same number of members.
+// Handlers checks handler calls per member: calls never overlap; each epoch starts with prepare, followed by requests
+// and a final complete or cancel, before the next epoch begins. All members of an epoch see the same member count and
+// the same coordinator, the first eligible member.
 func Handlers(h *History) []string {
 	var found findings
 	for m, calls := range callsOf(h) {
@@ -21,7 +21,7 @@ func Handlers(h *History) []string {
 	return append(found, checkViews(h)...)
 }
 
-// callsOf returns the calls of each member, in order.
+// callsOf returns the calls per member, in order.
 func callsOf(h *History) map[memberKey][]*ProcessCall {
 	calls := make(map[memberKey][]*ProcessCall)
 	for i := range h.Calls {
@@ -34,15 +34,15 @@ func callsOf(h *History) map[memberKey][]*ProcessCall {
 	return calls
 }
 
-// rounds is where a member stands.
+// rounds is the progress of a member.
 type rounds struct {
 	memberKey
-	epoch       uint64 // the last that it prepared for
+	epoch       uint64 // last prepared epoch
 	open        bool   // the round has not ended
 	coordinator uint64
 	coordinated bool
 	over        bool
-	last        *ProcessCall // of those that are made one after the other
+	last        *ProcessCall // last sequential call
 	found       findings
 }
 
@@ -91,7 +91,7 @@ func (r *rounds) next(c *ProcessCall) {
 	}
 }
 
-// checkViews compares what the members of an epoch know of it.
+// checkViews compares the members' views of an epoch.
 func checkViews(h *History) (found findings) {
 	views, joined, members := viewsOf(h), joinsOf(h), make(map[epochKey]map[uint64]bool)
 	for i := range h.Calls {
@@ -120,8 +120,8 @@ func checkViews(h *History) (found findings) {
 	return found
 }
 
-// checkMember checks that a member can be one of an epoch, with the coordinator that it has. How it joined is not known
-// where its client was not answered.
+// checkMember checks that a member may take part in an epoch with its coordinator. The join is unknown if its client
+// got no answer.
 func checkMember(c *ProcessCall, id uint64, join *ProcessChange) (found findings) {
 	switch {
 	case id >= c.Epoch:
@@ -133,10 +133,10 @@ func checkMember(c *ProcessCall, id uint64, join *ProcessChange) (found findings
 	return found
 }
 
-// viewsOf returns the call that prepared first for each epoch.
+// viewsOf returns the first prepare call per epoch.
 func viewsOf(h *History) map[epochKey]*ProcessCall {
 	first := make(map[epochKey]*ProcessCall)
-	for i := range h.Calls { // they are in the order of their moments
+	for i := range h.Calls { // sorted by time
 		if c := &h.Calls[i]; c.Kind == CallPrepare && first[c.epoch()] == nil {
 			first[c.epoch()] = c
 		}
@@ -144,7 +144,7 @@ func viewsOf(h *History) map[epochKey]*ProcessCall {
 	return first
 }
 
-// joinsOf returns how each member has joined.
+// joinsOf returns the join of each member.
 func joinsOf(h *History) map[memberKey]*ProcessChange {
 	joined := make(map[memberKey]*ProcessChange)
 	for i := range h.Changes {

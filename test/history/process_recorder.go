@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// processRecord is what a Recorder has of processes. Its lock guards it.
+// processRecord is a Recorder's data about processes, guarded by the Recorder's lock.
 type processRecord struct {
 	calls     map[entryKey]ProcessCall
 	exchanges map[entryKey]Exchange
@@ -28,7 +28,7 @@ func newProcessRecord() processRecord {
 	}
 }
 
-// add records an entry, and reports whether it is about a process.
+// add records an entry, and reports whether the entry concerns a process.
 func (r *processRecord) add(k entryKey, e *Entry) bool {
 	switch {
 	case e.Call != nil:
@@ -50,7 +50,7 @@ func (r *processRecord) add(k entryKey, e *Entry) bool {
 	return true
 }
 
-// clientDied ends what a client believed in.
+// clientDied ends the beliefs of a client.
 func (r *processRecord) clientDied(client int) {
 	for k := range r.parts {
 		if k.client == client {
@@ -59,7 +59,7 @@ func (r *processRecord) clientDied(client int) {
 	}
 }
 
-// addTo adds what was recorded to a history, in order.
+// addTo adds the records to a history, in order.
 func (r *processRecord) addTo(h *History, now Time) {
 	for _, c := range r.calls {
 		h.Calls = append(h.Calls, c)
@@ -82,7 +82,7 @@ func (r *processRecord) addTo(h *History, now Time) {
 	h.Processes = r.finals
 }
 
-// Change records a change by the test itself that has returned now. Its Called is set.
+// Change records a change made by the test itself, returned just now. Called must be set.
 func (r *Recorder) Change(c ProcessChange) {
 	c.Returned = r.Now()
 	r.mu.Lock()
@@ -91,8 +91,8 @@ func (r *Recorder) Change(c ProcessChange) {
 	r.processes.changes[entryKey{own, r.lastOwn}] = c
 }
 
-// Process records what a process knows of itself in the end, with the members that clients believe in now. An earlier
-// record of the same process is replaced.
+// Process records the final state of a process, with the members that clients believe in now. It replaces an earlier
+// record of the process.
 func (r *Recorder) Process(f ProcessFinal) {
 	f.At = r.Now()
 	r.mu.Lock()
@@ -108,7 +108,7 @@ func (r *Recorder) Process(f ProcessFinal) {
 	r.processes.finals = append(r.processes.finals, f)
 }
 
-// Unfinished returns what is not yet as it has to be in the end, of a process as it was recorded last.
+// Unfinished returns differences between the last recorded state of a process and the required final state.
 func (r *Recorder) Unfinished(of Process) (found findings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

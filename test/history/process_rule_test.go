@@ -12,7 +12,7 @@ import (
 
 var workers = history.Process{Node: "/jobs", Name: "workers"}
 
-// The members, their sessions and the epochs of the history that tests change.
+// Members, sessions and epochs of the base history.
 const (
 	older, newer     = 1, 2
 	inOlder, inNewer = 11, 12
@@ -25,8 +25,7 @@ const (
 	secondCompleted  = history.Time(2500)
 )
 
-// coordinated is a history of two members and two rounds, the second because of a restart, in which something else
-// happens.
+// coordinated is a history with two members and two rounds, the second caused by a restart. alter changes the history.
 func coordinated(alter func(*history.History)) *history.History {
 	h := &history.History{
 		Sessions: []history.Session{
@@ -54,7 +53,7 @@ func coordinated(alter func(*history.History)) *history.History {
 	return h
 }
 
-// leaveOne has the newer member and its client die before the end, and a round of the other one form that needs two.
+// leaveOne kills the newer member and its client before the end. The remaining member forms a round that needs two.
 func leaveOne(h *history.History) {
 	h.Sessions[1].Client, h.Sessions[1].To, h.Sessions[1].End = 1, 8000, history.Closed
 	f := &h.Processes[0]
@@ -62,7 +61,8 @@ func leaveOne(h *history.History) {
 	f.Members, f.Parts = f.Members[:1], f.Parts[:1]
 }
 
-// undecided has the session of the newer member end, and a shard some slots away from its home made anew before.
+// undecided ends the session of the newer member, after a rebuild of the shard that is `away` slots from the session's
+// home.
 func undecided(h *history.History, away shard.Slot) {
 	h.Processes[0].Parts = h.Processes[0].Parts[:1]
 	h.Sessions[1].To, h.Sessions[1].End = 3000, history.Closed
@@ -70,7 +70,8 @@ func undecided(h *history.History, away shard.Slot) {
 	h.Recoveries = []history.Recovery{recovery(home+away, 2900, 3100)}
 }
 
-// addRound adds a round in which the coordinator sends a request to both members, and the newer one to the coordinator.
+// addRound adds a round: the coordinator sends a request to both members, the newer member sends one to the
+// coordinator.
 func addRound(h *history.History, epoch uint64, at, done history.Time, result string) {
 	for _, m := range []uint64{older, newer} {
 		prepare := history.ProcessCall{
@@ -104,7 +105,7 @@ func addRound(h *history.History, epoch uint64, at, done history.Time, result st
 	}
 }
 
-// changed is a change that was made at a moment.
+// changed is a change made at the given time.
 func changed(kind history.ChangeKind, at history.Time, c history.ProcessChange) history.ProcessChange {
 	c.Kind, c.Process, c.Called, c.Returned, c.Outcome = kind, workers, at, at+5, history.Done
 	return c
@@ -121,7 +122,7 @@ func call(h *history.History, member, epoch uint64, at history.Time, c history.P
 	h.Calls = append(h.Calls, c)
 }
 
-// callOf returns a call of a member in an epoch.
+// callOf returns a member's call in an epoch.
 func callOf(h *history.History, kind history.CallKind, member, epoch uint64) *history.ProcessCall {
 	i := slices.IndexFunc(h.Calls, func(c history.ProcessCall) bool {
 		return c.Kind == kind && c.Member == member && c.Epoch == epoch
@@ -135,17 +136,16 @@ func remove(h *history.History, kind history.CallKind, member, epoch uint64) {
 	h.Calls = slices.DeleteFunc(h.Calls, func(c history.ProcessCall) bool { return c.Member == member && c.Place == x })
 }
 
-// cancelled makes the completion of the first round a cancellation for a member.
+// cancelled turns the completion of the first round into a cancellation, for one member.
 func cancelled(h *history.History, member uint64) {
 	c := callOf(h, history.CallComplete, member, firstEpoch)
 	c.Kind, c.Mark = history.CallCancel, ""
 }
 
-// TestRulesOfProcesses has histories that break the rule that is named, or none.
 func TestRulesOfProcesses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		rule   string // empty: none is broken
+		rule   string // broken rule; empty for none
 		change func(h *history.History)
 	}{
 		{"all is well", "", func(*history.History) {}},
@@ -398,7 +398,6 @@ func TestRulesOfProcesses(t *testing.T) {
 	}
 }
 
-// TestAHistoryOfProcessesIsReadAsItWasSaved: what clients report of processes is in the history, in order.
 func TestAHistoryOfProcessesIsReadAsItWasSaved(t *testing.T) {
 	want := coordinated(func(*history.History) {})
 	slices.SortFunc(want.Changes, func(a, b history.ProcessChange) int { return int(a.Called - b.Called) })
@@ -460,7 +459,7 @@ func TestAHistoryOfProcessesIsReadAsItWasSaved(t *testing.T) {
 	}
 }
 
-// TestARoundOfTooFewForms: where the client of a member is gone, and no other one comes.
+// Too few members: a member's client is gone and no replacement comes.
 func TestARoundOfTooFewForms(t *testing.T) {
 	if found, _ := history.Check(coordinated(leaveOne)); len(found) > 0 {
 		t.Errorf("%v", found)

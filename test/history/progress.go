@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// quietTime is how long there must have been no fault before clients may expect to be served at once: until the
-	// last session that died in a fault has expired, by the longest timeout and grace.
+	// quietTime is the time without faults after which clients may expect prompt service: the last session that died in
+	// a fault has expired by then, even with the longest timeout and grace.
 	quietTime = 60 * time.Second
-	// promptTime is how long a free lock may stay free in quiet times while a client waits for it.
+	// promptTime is the maximum time that a lock may be free during quiet times while a client waits.
 	promptTime = 5 * time.Second
 )
 
-// Progress checks that in quiet times no client waits for a lock that no client holds.
+// Progress checks that in quiet times no client waits for a free lock.
 func Progress(h *History) (found []string) {
 	limits := limits(h)
 	holds := make(map[Semaphore][]*Hold)
@@ -37,8 +37,7 @@ func Progress(h *History) (found []string) {
 	return found
 }
 
-// Notified checks that in quiet times an owner hears soon that a semaphore was deleted by force, or its session
-// destroyed.
+// Notified checks that in quiet times owners are notified soon after a forced delete or a session destroy.
 func Notified(h *History) (found []string) {
 	for i := range h.Operations {
 		o := &h.Operations[i]
@@ -58,7 +57,7 @@ func Notified(h *History) (found []string) {
 	return found
 }
 
-// longestFree is the longest time between two moments in which no client held anything.
+// longestFree is the longest interval without holds, within from and to.
 func longestFree(holds []*Hold, from, to Time) (begin, end Time) {
 	holds = slices.Clone(holds)
 	slices.SortFunc(holds, func(a, b *Hold) int { return cmp.Compare(a.From, b.From) })

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Clock shows the time since a recording began. It shows no moment twice.
+// Clock returns the time since the start of the recording. Readings are unique.
 type Clock struct {
 	read func() Time
 
@@ -17,7 +17,7 @@ type Clock struct {
 	last Time
 }
 
-// NewClock returns a clock on top of a function that returns the time since the beginning.
+// NewClock returns a clock based on read, the time since the start.
 func NewClock(read func() Time) *Clock { return &Clock{read: read} }
 
 // Now is the present moment.
@@ -28,8 +28,8 @@ func (c *Clock) Now() Time {
 	return c.last
 }
 
-// Entry is one thing that a client reports. An entry of the same client and number replaces an earlier one: so what a
-// client was about to do is recorded even if it never reports the outcome.
+// Entry is a client report. An entry with the same client and number replaces the earlier one, so intended requests are
+// recorded even if their outcome is never reported.
 type Entry struct {
 	Client    int        `json:"client"`
 	Number    uint64     `json:"number"`
@@ -42,9 +42,9 @@ type Entry struct {
 	Note      *Note      `json:"note,omitempty"`
 	Request   *Request   `json:"request,omitempty"`
 	Target    *Target    `json:"target,omitempty"`
-	// Joined says that an instance has joined, or takes part no more where it has no session.
+	// Joined: an instance has joined, or has left if Session is 0.
 	Joined *Joined `json:"joined,omitempty"`
-	// Numbered is a request under a number that may have been used before.
+	// Numbered is a request with a possibly reused number.
 	Numbered *Numbered `json:"numbered,omitempty"`
 
 	Call     *ProcessCall   `json:"call,omitempty"`
@@ -53,27 +53,27 @@ type Entry struct {
 	Part     *ProcessPart   `json:"part,omitempty"`
 }
 
-// Note is a finding of a client itself.
+// Note is a finding by a client.
 type Note struct {
 	At   Time   `json:"at"`
 	Text string `json:"text"`
-	// Since, if it is set: the note does not count where a fault disturbed every client at some moment since then.
+	// Since, if set: ignore the note if a fault affected every client since then.
 	Since Time `json:"since,omitempty"`
 }
 
-// entryKey identifies entries that replace each other.
+// entryKey identifies an entry for replacement.
 type entryKey struct {
 	client int
 	number uint64
 }
 
-// neverReported is the error of what a client began and did not end.
+// neverReported is the error of a request that never ended.
 const neverReported = "its client never reported the outcome"
 
-// own is the client of operations that the test itself carries out.
+// own is the client number for the test's own operations.
 const own = -1
 
-// Store is what locks guard. It accepts no fencing token below one that it has seen. Its user holds a mutex.
+// Store is the store guarded by locks. It refuses fencing tokens below the highest seen. The caller holds a mutex.
 type Store map[Semaphore]uint64
 
 // Write writes to the store, and reports whether the write is accepted.
@@ -85,7 +85,7 @@ func (s Store) Write(of Semaphore, token uint64) bool {
 	return true
 }
 
-// Recorder collects what all clients report, and has the store that locks guard. It is safe for use by many goroutines.
+// Recorder collects client reports and contains the store guarded by locks. It is safe for concurrent use.
 type Recorder struct {
 	*Clock
 	title string
@@ -100,7 +100,7 @@ type Recorder struct {
 	faults     []Fault
 	finals     []Final
 	numbered   []Numbered
-	agreed     []Final // those of the finals on which all clients agreed
+	agreed     []Final // finals on which all clients agreed
 	notes      []Note
 	store      Store
 	last       map[int]View // of each watcher
@@ -152,9 +152,9 @@ func (r *Recorder) Add(e Entry) {
 	}
 }
 
-// lasted is the moment at which something ended that is reported after the final state was read. A client whose process
-// stood still does not know when something of its own ended and reports the earliest moment; what owned in a final
-// state on which all clients agreed had not ended then. The lock is held.
+// lasted corrects the end time of a holding, reported after the final state was read. A client with a stalled process
+// does not know the end time and reports the earliest possible one. A holding that owned in an agreed final state had
+// not ended by then. The lock is held.
 func (r *Recorder) lasted(to Time, owned func(Semaphore, Link) bool) Time {
 	for _, f := range r.agreed {
 		if to <= f.At && slices.ContainsFunc(f.State.Owners, func(l Link) bool { return owned(f.Semaphore, l) }) {
@@ -164,7 +164,7 @@ func (r *Recorder) lasted(to Time, owned func(Semaphore, Link) bool) Time {
 	return to
 }
 
-// Operation records an operation of the test itself that has returned now. Its Called is set.
+// Operation records an operation by the test itself, returned just now. Called must be set.
 func (r *Recorder) Operation(o Operation) {
 	o.Returned = r.Now()
 	r.mu.Lock()
@@ -173,14 +173,14 @@ func (r *Recorder) Operation(o Operation) {
 	r.operations[entryKey{own, r.lastOwn}] = o
 }
 
-// Write returns what the guarded store does with a write, and when.
+// Write writes to the guarded store and returns the result and the time.
 func (r *Recorder) Write(of Semaphore, token uint64) (at Time, accepted bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.Now(), r.store.Write(of, token)
 }
 
-// Fault records that a fault begins now, for one client or for all if that is negative, and returns what ends it.
+// Fault records the start of a fault for one client, or for all clients if negative. Call end when the fault ends.
 func (r *Recorder) Fault(what string, client int) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,21 +198,21 @@ func (r *Recorder) Note(format string, args ...any) {
 	r.Add(Entry{Note: &Note{At: r.Now(), Text: fmt.Sprintf(format, args...)}})
 }
 
-// Grace records that a node has this grace period.
+// Grace records the grace period of a node.
 func (r *Recorder) Grace(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.grace = max(r.grace, d)
 }
 
-// Restored records that the cluster was replaced by one that was made of its backup.
+// Restored records the replacement of the cluster by a cluster restored from its backup.
 func (r *Recorder) Restored(x Restoration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.restored = &x
 }
 
-// Recovered records that a shard without a majority was made anew.
+// Recovered records a rebuilt shard.
 func (r *Recorder) Recovered(x Recovery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -230,7 +230,7 @@ func (r *Recorder) Final(s Semaphore, state State, watchers []int, agreed bool) 
 	}
 }
 
-// ClientDied ends what a client believed in whose process died, at a moment at which the process still ran.
+// ClientDied ends the beliefs of a client. The client's process still ran at the given time.
 func (r *Recorder) ClientDied(client int, at Time) {
 	const why = "its process died"
 	r.mu.Lock()
@@ -251,7 +251,7 @@ func (r *Recorder) ClientDied(client int, at Time) {
 	}
 }
 
-// Living returns the sessions that have not ended.
+// Living returns the live sessions.
 func (r *Recorder) Living() (ids []uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -264,7 +264,7 @@ func (r *Recorder) Living() (ids []uint64) {
 	return ids
 }
 
-// Calm reports whether there was no fault since a moment but those of one kind, and no session ended.
+// Calm reports whether, since a given time, no session ended and no fault occurred except the excluded kind.
 func (r *Recorder) Calm(since Time, but string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -281,8 +281,8 @@ func (r *Recorder) Calm(since Time, but string) bool {
 	return true
 }
 
-// Agrees reports whether all clients know the state of a semaphore: its owners believe that they own and no other
-// client does, watchers have seen it, and no client waits.
+// Agrees reports whether all clients know the semaphore state: exactly the owners believe to own, watchers have seen
+// the state, and no client waits.
 func (r *Recorder) Agrees(s Semaphore, state State, watchers []int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -309,7 +309,7 @@ func (r *Recorder) Agrees(s Semaphore, state State, watchers []int) bool {
 	return true
 }
 
-// Created returns the creates of semaphores whose names have a prefix, by name.
+// Created returns semaphore creates by name, for names with a prefix.
 func (r *Recorder) Created(prefix string) map[string]Operation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -322,7 +322,7 @@ func (r *Recorder) Created(prefix string) map[string]Operation {
 	return created
 }
 
-// History returns what was recorded, in order. An operation whose client never reported the outcome has an unknown one.
+// History returns the record, in order. An operation without a reported outcome has outcome Unknown.
 func (r *Recorder) History() *History {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ func TestAnEntryReplacesTheOneBeforeUnderItsNumber(t *testing.T) {
 	}
 }
 
-// TestAClientThatDiedBelievesInNothing: a client that is started again has the number of the one that died.
+// A restarted client has the client number of its predecessor, but none of its beliefs.
 func TestAClientThatDiedBelievesInNothing(t *testing.T) {
 	r := newRecorder("")
 	other := history.Semaphore{Name: "other"}
@@ -107,8 +107,7 @@ func TestAllClientsHaveToAgree(t *testing.T) {
 	agrees(false, "a client waits")
 }
 
-// TestAnOwnerOfTheFinalStateHadNotEndedThen: clients whose processes stood still report after the final state was read
-// that something ended before, and do not know when.
+// Clients with stalled processes report ends after the final state was read, and do not know when they happened.
 func TestAnOwnerOfTheFinalStateHadNotEndedThen(t *testing.T) {
 	for _, agreed := range []bool{true, false} {
 		r := newRecorder("")

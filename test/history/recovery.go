@@ -7,19 +7,19 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Recovery is a data shard that had lost its majority for good and was made anew, of all that had been acknowledged.
+// Recovery is a data shard that permanently lost its majority and was rebuilt with every acknowledged change.
 type Recovery struct {
 	// From is before the order, To when the new group had a leader. The state was renewed at a moment between.
 	From Time `json:"from"`
 	To   Time `json:"to"`
-	// First and Last are the slots of the shard, Node and NodeID the node of all semaphores.
+	// First and Last are the shard's slots, Node and NodeID the node of all semaphores.
 	First  shard.Slot   `json:"first"`
 	Last   shard.Slot   `json:"last"`
 	Node   string       `json:"node"`
 	NodeID shard.NodeID `json:"node_id"`
 }
 
-// has reports whether a slot is of the shard.
+// has reports whether the shard contains a slot.
 func (r *Recovery) has(slot shard.Slot) bool { return r.First <= slot && slot <= r.Last }
 
 // hasSemaphore reports whether a semaphore is in the shard.
@@ -27,7 +27,7 @@ func (r *Recovery) hasSemaphore(s Semaphore) bool {
 	return s.Node == r.Node && r.has(shard.SlotOf(r.NodeID, []byte(s.Name)))
 }
 
-// lostHome reports whether a session ended because its home was made anew: no client can attach it any more.
+// lostHome reports whether a session ended because its home shard was rebuilt: clients can no longer attach it.
 func (h *History) lostHome(s *Session) bool {
 	for i := range h.Recoveries {
 		if r := &h.Recoveries[i]; r.has(shard.SessionID(s.ID).Slot()) && s.From < r.To && s.To > r.From {
@@ -37,13 +37,13 @@ func (h *History) lostHome(s *Session) bool {
 	return false
 }
 
-// isUndecided reports whether other shards may not know at a time that a session is over: lost hosts may have known
-// the session's beginning for sure, and no other host.
+// isUndecided reports whether other shards may not know, at the given time, that a session is over, because possibly
+// only lost hosts knew of the session's start.
 func (h *History) isUndecided(id uint64, at Time) bool {
 	return slices.ContainsFunc(h.Sessions, func(s Session) bool { return s.ID == id && s.To <= at && h.lostHome(&s) })
 }
 
-// renewed reports whether the shard of a semaphore was made anew at some moment between two.
+// renewed reports whether the semaphore's shard was rebuilt between two times.
 func (h *History) renewed(s Semaphore, from, to Time) bool {
 	for i := range h.Recoveries {
 		if r := &h.Recoveries[i]; r.hasSemaphore(s) && r.From < to && r.To > from {
@@ -53,8 +53,8 @@ func (h *History) renewed(s Semaphore, from, to Time) bool {
 	return false
 }
 
-// renewedAfter returns the first moment between two in which the shard of an object may have been made anew, or the
-// last moment. Leaderships of instances end with the recovery of the shard.
+// renewedAfter returns the first time between first and last at which the object's shard may have been rebuilt, or
+// last. A shard recovery ends the leadership of instances.
 func (h *History) renewedAfter(of Semaphore, first, last Time) Time {
 	for i := range h.Recoveries {
 		if r := &h.Recoveries[i]; r.hasSemaphore(of) && r.To > first {
@@ -64,7 +64,7 @@ func (h *History) renewedAfter(of Semaphore, first, last Time) Time {
 	return last
 }
 
-// renewals are the steps in which all that owned a semaphore or waited for it lost that, with its shard.
+// renewals are the steps at which a rebuilt shard dropped the semaphore's owners and waiters.
 func (h *History) renewals(s Semaphore) (steps []step) {
 	for i := range h.Recoveries {
 		if r := &h.Recoveries[i]; r.hasSemaphore(s) {
@@ -74,12 +74,13 @@ func (h *History) renewals(s Semaphore) (steps []step) {
 	return steps
 }
 
-// lookTime is how long a new group grants nothing, besides twice the grace, so that clients can ask it what is left.
+// lookTime is the time, in addition to twice the grace period, for which a new group grants nothing, so that clients
+// can find out what is left.
 const lookTime = 5 * time.Second
 
-// unanswered returns the time in which a client may believe in a part of a shard that was made anew, since faults of
-// the client kept the new group from answering while the group granted nothing. A session whose home was made
-// anew as well has no such time: the group waits for the timeouts of those sessions.
+// unanswered returns the interval in which a client may still believe in a holding of a rebuilt shard: client faults
+// kept the new group from answering before the group resumed grants. A session whose home was also rebuilt has no such
+// interval: the group waits for the timeout of such sessions.
 func (h *History) unanswered(x *Hold) (from, until Time) {
 	for i := range h.Recoveries {
 		r := &h.Recoveries[i]

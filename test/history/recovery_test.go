@@ -8,12 +8,12 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// recovery is that of the shard of a slot, between two moments.
+// recovery is a recovery of the slot's shard, between two times.
 func recovery(slot shard.Slot, from, to history.Time) history.Recovery {
 	return history.Recovery{From: from, To: to, First: slot, Last: slot, Node: lock.Node, NodeID: 1}
 }
 
-// TestOnlyWhatARecoveryMayTakeIsLost has histories in which a shard was made anew.
+// TestOnlyWhatARecoveryMayTakeIsLost checks histories with a rebuilt shard.
 func TestOnlyWhatARecoveryMayTakeIsLost(t *testing.T) {
 	slot := shard.SlotOf(1, []byte(lock.Name))
 	home := uint64(shard.NewSessionID(slot, 1))
@@ -50,7 +50,7 @@ func TestOnlyWhatARecoveryMayTakeIsLost(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		of     history.Recovery
-		rule   string // empty: none is broken
+		rule   string // broken rule; empty for none
 		change func(*history.History)
 	}{
 		{"a session whose home is made anew is over", recovery(slot, 20, 30), "", expired},

@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Restoration is what is known of a cluster that was replaced by another one, which was made of its backup. The hosts
-// of the old one had ended before the new one began.
+// Restoration describes the replacement of a cluster by a cluster restored from its backup. All old hosts had stopped
+// before the new cluster started.
 type Restoration struct {
-	// From and To are when the saving of the backup was begun, and when it was over.
+	// From and To are the start and end of the backup.
 	From Time `json:"from"`
 	To   Time `json:"to"`
-	// Down is when the hosts of the old cluster had ended, Up when the first of the new one was started.
+	// Down is when the last old host had stopped, Up when the first new host was started.
 	Down Time `json:"down"`
 	Up   Time `json:"up"`
-	// Saved are the semaphores as they are in the backup.
+	// Saved are the semaphores in the backup.
 	Saved []Final `json:"saved"`
 }
 
 // old reports whether a session was begun in the old cluster. Nothing reaches a client between Down and Up.
 func (r *Restoration) old(s *Session) bool { return s.From < r.Up }
 
-// oldSessions are those of the old cluster.
+// oldSessions are the sessions of the old cluster.
 func (h *History) oldSessions() map[uint64]bool {
 	old := make(map[uint64]bool)
 	for i := range h.Sessions {
@@ -33,8 +33,8 @@ func (h *History) oldSessions() map[uint64]bool {
 	return old
 }
 
-// split returns what clients saw of the old cluster, and what they saw of the new one. The backup is a description of
-// each semaphore by the old one, and a creation of it in the new one.
+// split separates observations of the old cluster from observations of the new one. The backup counts as a description
+// of each semaphore by the old cluster, and as its creation in the new one.
 func (h *History) split() (before, after *History) {
 	r, old := h.Restored, h.oldSessions()
 	before = &History{Title: h.Title, Grace: h.Grace, Faults: h.Faults, Notes: h.Notes}
@@ -71,8 +71,8 @@ func (h *History) split() (before, after *History) {
 	return before, after
 }
 
-// absences are the last views that watchers had of the old cluster, of semaphores that were not there. There is nothing
-// to see of the new one, then, as long as there is no such semaphore.
+// absences are the last old-cluster views that showed a missing semaphore. The new cluster has nothing new to show
+// while the semaphore is missing there too.
 func (h *History) absences() (views []View) {
 	last := make(map[int]View)
 	for _, v := range h.Views {
@@ -94,7 +94,7 @@ func (r *Restoration) splitSessions(list []Session, before, after *History) {
 			after.Sessions = append(after.Sessions, s)
 			continue
 		}
-		if s.To >= r.Down { // that it ends is the restore's doing
+		if s.To >= r.Down { // ended by the restore
 			s.To, s.End, s.Detail = Never, "", ""
 		}
 		before.Sessions = append(before.Sessions, s)
@@ -113,7 +113,7 @@ func (r *Restoration) splitHolds(list []Hold, old map[uint64]bool, before, after
 	}
 }
 
-// tokensOf are the fencing tokens that sessions have had of each semaphore.
+// tokensOf returns each semaphore's fencing tokens that the sessions had.
 func (h *History) tokensOf(sessions map[uint64]bool) map[Semaphore]map[uint64]bool {
 	tokens := make(map[Semaphore]map[uint64]bool)
 	for _, x := range h.Holds {
@@ -127,20 +127,20 @@ func (h *History) tokensOf(sessions map[uint64]bool) map[Semaphore]map[uint64]bo
 	return tokens
 }
 
-// saved is the reading of the backup: it shows the state of a moment while it was saved.
+// saved is the backup as a read: it shows a state during the backup.
 func (r *Restoration) saved(f *Final) Operation {
 	state := f.State
 	return Operation{Kind: Describe, Semaphore: f.Semaphore, Called: r.From, Returned: r.To, Outcome: Done,
 		Found: &state}
 }
 
-// restored is the creation of a semaphore in the new cluster.
+// restored is the semaphore's creation in the new cluster.
 func (r *Restoration) restored(f *Final) Operation {
 	return Operation{Kind: Create, Semaphore: f.Semaphore, Limit: f.State.Limit, Data: f.State.Data,
 		Called: r.Up - 2, Returned: r.Up - 1, Outcome: Done}
 }
 
-// splitOperation adds an operation to the parts in which it may have had an effect.
+// splitOperation adds an operation to each side in which it may have taken effect.
 func (r *Restoration) splitOperation(o Operation, old map[uint64]bool, before, after *History) {
 	if o.Called < r.Down {
 		was := o
@@ -152,7 +152,7 @@ func (r *Restoration) splitOperation(o Operation, old map[uint64]bool, before, a
 		}
 		before.Operations = append(before.Operations, was)
 	}
-	// No session of before can change anything.
+	// Old sessions cannot change anything.
 	if o.Returned < r.Up || old[o.Session] && o.needsSession() {
 		return
 	}
@@ -161,11 +161,11 @@ func (r *Restoration) splitOperation(o Operation, old map[uint64]bool, before, a
 	after.Operations = append(after.Operations, o)
 }
 
-// needsSession reports whether an operation is of a session that must be there.
+// needsSession reports whether an operation requires a live session.
 func (o *Operation) needsSession() bool { return o.Kind != Describe && o.Kind != Destroy }
 
-// Restored checks that a restored cluster gives no number that the old one may have given, that what had a session in
-// the old one changes nothing in the new one, and that the store which a lock guards refuses it.
+// Restored checks three rules: a restored cluster never assigns a number that the old cluster may have assigned, old
+// sessions change nothing in the new cluster, and the store guarded by a lock refuses old sessions.
 func Restored(h *History) (found []string) {
 	before, after := h.split()
 	last, first := before.numbers(), after.numbers()
@@ -194,8 +194,8 @@ func Restored(h *History) (found []string) {
 	return append(found, h.refusedAfterwards()...)
 }
 
-// refusedAfterwards checks that no token of the old cluster is accepted after one of the new one, and that no view goes
-// back.
+// refusedAfterwards checks that the store accepts no old-cluster token after a new-cluster token, and that views never
+// go back.
 func (h *History) refusedAfterwards() (found []string) {
 	highest := make(map[Semaphore]uint64)
 	for _, w := range h.Writes {
@@ -219,7 +219,7 @@ func (h *History) refusedAfterwards() (found []string) {
 	return found
 }
 
-// span is the least and the most of some numbers.
+// span is the minimum and maximum of some numbers.
 type span struct{ least, most uint64 }
 
 func (s *span) add(n uint64) {
@@ -228,7 +228,7 @@ func (s *span) add(n uint64) {
 	}
 }
 
-// numbers are those that a cluster has given, as far as clients were shown them.
+// numbers are the numbers assigned by a cluster, as far as clients saw them.
 type numbers struct{ order, revision span }
 
 func (h *History) numbers() *numbers {

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// restoredHistory is one in which a backup was saved from 10 to 20, the old cluster ended at 30, and the new one began
-// at 40. Session 1 is of the old one, session 2 of the new one.
+// restoredHistory is a history with a backup from 10 to 20, an old cluster until 30, and a new cluster from 40. Session
+// 1 belongs to the old cluster, session 2 to the new one.
 func restoredHistory() *history.History {
 	acquired := func(session, order uint64, called history.Time) history.Operation {
 		return history.Operation{Kind: history.Acquire, Semaphore: lock, Session: session, Count: 1, Called: called,
@@ -35,7 +35,7 @@ func restoredHistory() *history.History {
 			{Semaphore: lock, Order: 7, At: 25, Believed: true, Accepted: true},
 			{Semaphore: lock, Order: 7, At: 45, Believed: true, Accepted: true},
 			{Semaphore: lock, Order: 1000, At: 52, Believed: true, Accepted: true},
-			{Semaphore: lock, Order: 7, At: 55, Believed: true}, // who does not know of the new cluster
+			{Semaphore: lock, Order: 7, At: 55, Believed: true}, // unaware of the new cluster
 		},
 		Views: []history.View{
 			{Watcher: 1, Semaphore: lock, At: 6, State: history.State{Exists: true, Limit: 1, Revision: 5,
@@ -47,8 +47,7 @@ func restoredHistory() *history.History {
 	}
 }
 
-// TestWhatARestoreMayDoIsNoFinding: sessions of before end while their clients believe in them, and others get
-// what they hold.
+// Old sessions end while clients still believe in them, and new sessions get their holdings.
 func TestWhatARestoreMayDoIsNoFinding(t *testing.T) {
 	h := restoredHistory()
 	found, undecided := history.Check(h)
@@ -64,7 +63,7 @@ func TestWhatARestoreMayDoIsNoFinding(t *testing.T) {
 	}
 }
 
-// TestAWatcherOfWhatIsNotThereSeesNothingOfARestore: there is no such semaphore before, in the backup, and after.
+// The semaphore is missing before the backup, in the backup, and afterwards.
 func TestAWatcherOfWhatIsNotThereSeesNothingOfARestore(t *testing.T) {
 	gone := history.Semaphore{Node: lock.Node, Name: "gone"}
 	h := restoredHistory()
@@ -81,7 +80,7 @@ func TestAWatcherOfWhatIsNotThereSeesNothingOfARestore(t *testing.T) {
 		t.Errorf("%v", found)
 	}
 
-	// What a watcher saw of the old cluster is no excuse where there is something to see of the new one.
+	// An old-cluster view is no excuse if the new cluster has a state to show.
 	h.Finals[1].State = history.State{Exists: true, Limit: 1, Revision: 950}
 	if found, _ := history.Check(h); !slices.ContainsFunc(found, func(f history.Finding) bool {
 		return f.Rule == "watches"
@@ -90,7 +89,6 @@ func TestAWatcherOfWhatIsNotThereSeesNothingOfARestore(t *testing.T) {
 	}
 }
 
-// TestWhatARestoreMayNotDoIsFound: each of the rules, broken.
 func TestWhatARestoreMayNotDoIsFound(t *testing.T) {
 	for _, x := range []struct {
 		name, want string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Rollout names a rollout. A node that is made again under the same path must have another name here.
+// Rollout names a rollout. A node recreated under the same path needs a different name here.
 type Rollout struct {
 	Node string `json:"node"`
 	Name string `json:"name"`
@@ -15,43 +15,43 @@ type Rollout struct {
 // String returns both names.
 func (r Rollout) String() string { return r.Node + " " + r.Name }
 
-// findings are where a rule about rollouts or processes is broken.
+// findings are violations of a rollout or process rule.
 type findings []string
 
 func (f *findings) add(of fmt.Stringer, format string, args ...any) {
 	*f = append(*f, fmt.Sprintf("%v: %s", of, fmt.Sprintf(format, args...)))
 }
 
-// RequestKind says what a request about a rollout asks for.
+// RequestKind is the kind of a rollout request.
 type RequestKind string
 
-// The kinds of requests.
+// Request kinds.
 const (
 	Publish RequestKind = "publish"
-	Offer   RequestKind = "offer" // a source makes a version because it is asked
+	Offer   RequestKind = "offer" // a source makes a requested version
 	Act     RequestKind = "act"   // of an operator
 	Lead    RequestKind = "lead"
 	Follow  RequestKind = "follow" // or leave
-	Reach   RequestKind = "reach"  // an instance reports that it has reached a target
-	Fail    RequestKind = "fail"   // an instance reports that it has failed to
+	Reach   RequestKind = "reach"  // an instance reports that it reached a target
+	Fail    RequestKind = "fail"   // an instance reports a failure
 	Judge   RequestKind = "judge"  // a checker passes a gate, or does not
 )
 
-// Request is one request about a rollout, from before it was sent until its client knew the outcome.
+// Request is a rollout request, from before sending until its client knew the outcome.
 type Request struct {
 	Kind    RequestKind `json:"kind"`
 	Rollout Rollout     `json:"rollout"`
-	// Session is the session that asks, 0 for none; Member the instance that it asks for, numbered by its client.
+	// Session is the requesting session, 0 for none; Member the requesting instance, numbered by its client.
 	Session  uint64 `json:"session,omitempty"`
 	Member   int    `json:"member,omitempty"`
-	Location string `json:"location,omitempty"` // of the instance or the gate
-	// Mark is the label of what is published or offered, or the reason of an act. No two requests have the same.
+	Location string `json:"location,omitempty"` // location of the instance or gate
+	// Mark is the label of a published or offered version, or the reason of an operator's action. Unique per request.
 	Mark string `json:"mark,omitempty"`
-	// Verb, Locations and Seq are those of an act. Seq is also the version that was answered, judged or reached.
+	// Verb, Locations and Seq describe an action. Seq is also the answered, judged or reached version.
 	Verb      string   `json:"verb,omitempty"`
 	Locations []string `json:"locations,omitempty"`
 	Seq       uint64   `json:"seq,omitempty"`
-	// Generation is that of the target that a report or a verdict is about.
+	// Generation is the target generation in a report or verdict.
 	Generation uint64 `json:"generation,omitempty"`
 	Passed     bool   `json:"passed,omitempty"` // the gate
 
@@ -64,21 +64,21 @@ type Request struct {
 // mayHaveTakenEffect reports whether a request may have had an effect.
 func (r *Request) mayHaveTakenEffect() bool { return r.Outcome == Done || r.Outcome == Unknown }
 
-// Target is a target that an instance was shown.
+// Target is a target shown to an instance.
 type Target struct {
 	Rollout  Rollout `json:"rollout"`
 	Client   int     `json:"client"`
-	Member   int     `json:"member"` // of the client; an instance that joins again has another number
+	Member   int     `json:"member"` // client's instance number; changes with each join
 	Location string  `json:"location"`
 	At       Time    `json:"at"`
 
 	Generation uint64 `json:"generation"`
 	Seq        uint64 `json:"seq"`
-	Mark       string `json:"mark"` // what its payload says
+	Mark       string `json:"mark"` // from the payload
 }
 
-// RolloutFinal is what a rollout knew of itself in the end, when the faults had been over for long: the decisions that
-// it had made. Moments are those of the shard's time, in milliseconds.
+// RolloutFinal is a rollout's final state and past decisions, long after all faults ended. Times are shard times in
+// milliseconds.
 type RolloutFinal struct {
 	Rollout   Rollout         `json:"rollout"`
 	At        Time            `json:"at"`
@@ -86,15 +86,15 @@ type RolloutFinal struct {
 	Locations []FinalLocation `json:"locations"` // in their order
 	Acts      []FinalAct      `json:"acts,omitempty"`
 	Versions  []FinalVersion  `json:"versions,omitempty"`
-	// Kept is how many versions the rollout keeps; 0 where that is not known.
+	// Kept is the number of versions kept by the rollout; 0 if unknown.
 	Kept uint64 `json:"kept,omitempty"`
-	// Members are the sessions of the instances, as the rollout knows them.
+	// Members are the sessions of the rollout's instances, as known to the rollout.
 	Members []uint64 `json:"members,omitempty"`
-	// Participants are the instances of clients that believed then to have joined.
+	// Participants are the instances that clients believed to be joined at that time.
 	Participants []Participant `json:"participants,omitempty"`
 }
 
-// Participant is an instance as its client knows it.
+// Participant is an instance as known to its client.
 type Participant struct {
 	Client   int    `json:"client"`
 	Member   int    `json:"member"`
@@ -102,15 +102,15 @@ type Participant struct {
 	Session  uint64 `json:"session,omitempty"`
 }
 
-// FinalLocation is a location with all targets that it ever had.
+// FinalLocation is a location with its complete target history.
 type FinalLocation struct {
 	Name     string        `json:"name"`
 	Delay    time.Duration `json:"delay"`
 	Leaders  int           `json:"leaders"`
 	Bypassed bool          `json:"bypassed,omitempty"`
-	Gated    bool          `json:"gated,omitempty"`   // it has a gate
-	Targets  []FinalTarget `json:"targets,omitempty"` // in the order in which it got them
-	// Cut: there are older targets that are not kept.
+	Gated    bool          `json:"gated,omitempty"`   // has a gate
+	Targets  []FinalTarget `json:"targets,omitempty"` // in the order of assignment
+	// Cut: older targets are missing.
 	Cut bool `json:"cut,omitempty"`
 }
 
@@ -121,13 +121,13 @@ type FinalTarget struct {
 	Assigned   uint64 `json:"assigned"`
 	Reached    uint64 `json:"reached,omitempty"`
 	Abandoned  uint64 `json:"abandoned,omitempty"`
-	// Automatic: it was no operator's act that gave it. Next: the one before was reached.
+	// Automatic: not caused by an operator's action. Next: the previous target was reached.
 	Automatic bool   `json:"automatic,omitempty"`
 	Cause     string `json:"cause"`
 	Waived    bool   `json:"waived,omitempty"`
 }
 
-// FinalAct is an act of an operator that was carried out.
+// FinalAct is an operator's action, carried out.
 type FinalAct struct {
 	Number    uint64   `json:"number"`
 	Moment    uint64   `json:"moment"`
@@ -148,7 +148,7 @@ type FinalVersion struct {
 	Mark string `json:"mark"`
 }
 
-// The words of a rollout that rules look at.
+// Rollout states and words used by the rules.
 const (
 	causeNext     = "next"
 	causeRollback = "rollback"
@@ -159,7 +159,7 @@ const (
 	verbWithdraw  = "withdraw"
 )
 
-// last returns the present target, nil where there is none.
+// last returns the current target, or nil.
 func (l *FinalLocation) last() *FinalTarget {
 	if len(l.Targets) == 0 {
 		return nil

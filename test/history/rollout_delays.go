@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// clockSlack is by how much, as a part of one, the fastest clock of a host runs faster than that of the recording.
+// clockSlack is the maximum relative speed difference between a host clock and the recording clock.
 const clockSlack = 0.05
 
-// Delays checks how versions flow from location to location. What a location gets by itself was reached in the one that
-// it follows, at least for the delay, and was withdrawn or given up nowhere up to it; and it is none of those that the
-// location was rolled back from. That is checked twice: with what the rollout says of itself, in the time of its shard,
-// and with what instances reported and were shown, by the clock of the recording.
+// Delays checks the flow of versions between locations. An automatic target must have been reached in the preceding
+// location for at least the delay, must not be withdrawn or given up in any location up to there, and must not be a
+// version that the location was rolled back from. Delays checks this twice: with the rollout's own record in shard
+// time, and with reports and displays of instances by the recording clock.
 func Delays(h *History) []string {
 	var found findings
 	for i := range h.Rollouts {
@@ -30,13 +30,13 @@ func Delays(h *History) []string {
 	return found
 }
 
-// delays is what is known of a rollout.
+// delays is the data about a rollout.
 type delays struct {
 	*RolloutFinal
-	bypassed map[string]bool     // locations that may have been bypassed at some time
-	reached  map[reachedKey]Time // when an instance began for the first time to report that
-	shown    map[uint64]*Target  // what was shown first, by generation
-	newest   map[string]uint64   // the newest version that was there before an act, by its reason
+	bypassed map[string]bool     // locations that may ever have been bypassed
+	reached  map[reachedKey]Time // first report per location and version
+	shown    map[uint64]*Target  // first display by generation
+	newest   map[string]uint64   // newest version before an action, by the action's reason
 }
 
 type reachedKey struct {
@@ -58,7 +58,7 @@ func bypassed(h *History, f *RolloutFinal) map[string]bool {
 	return locations
 }
 
-// firstReached returns when instances began for the first time to report that they have reached a version.
+// firstReached returns the earliest report of each version.
 func firstReached(h *History, f *RolloutFinal) map[reachedKey]Time {
 	first := make(map[reachedKey]Time)
 	for i := range h.Requests {
@@ -71,10 +71,10 @@ func firstReached(h *History, f *RolloutFinal) map[reachedKey]Time {
 	return first
 }
 
-// firstShown returns what instances were shown first of each generation.
+// firstShown returns the first display of each generation.
 func firstShown(h *History, f *RolloutFinal) map[uint64]*Target {
 	first := make(map[uint64]*Target)
-	for i := range h.Targets { // they are in the order of their moments
+	for i := range h.Targets { // sorted by time
 		if t := &h.Targets[i]; t.Rollout == f.Rollout && first[t.Generation] == nil {
 			first[t.Generation] = t
 		}
@@ -82,7 +82,7 @@ func firstShown(h *History, f *RolloutFinal) map[uint64]*Target {
 	return first
 }
 
-// newestBefore returns for each act, by its reason, the newest version that was acknowledged before the act was sent.
+// newestBefore returns, per action reason, the newest version acknowledged before the action was sent.
 func newestBefore(h *History, f *RolloutFinal) map[string]uint64 {
 	newest := make(map[string]uint64)
 	for i := range h.Requests {
@@ -101,8 +101,8 @@ func newestBefore(h *History, f *RolloutFinal) map[string]uint64 {
 	return newest
 }
 
-// lastRollback returns the last roll-back of a location up to a moment, nil where there was none. What another one had
-// held back comes in the moment of one to a later version.
+// lastRollback returns the last roll-back of a location up to a given time, or nil. A roll-back to a later version may
+// coincide with versions that an earlier roll-back held back.
 func (d *delays) lastRollback(l *FinalLocation, upTo uint64) (last *FinalAct) {
 	for i := range d.Acts {
 		a := &d.Acts[i]
@@ -113,7 +113,7 @@ func (d *delays) lastRollback(l *FinalLocation, upTo uint64) (last *FinalAct) {
 	return last
 }
 
-// check checks a target that a location got by itself.
+// check checks an automatic target of a location.
 func (d *delays) check(place int, t *FinalTarget) (found findings) {
 	l := &d.Locations[place]
 	for i := range place + 1 {
@@ -139,7 +139,8 @@ func (d *delays) check(place int, t *FinalTarget) (found findings) {
 	return found
 }
 
-// givenUp returns when a location had given a version up, before some moment; 0 where it had not, or had got it again.
+// givenUp returns when a location had given up a version before a given time; 0 if never, or if the location got the
+// version again.
 func (d *delays) givenUp(l *FinalLocation, seq, before uint64) (at uint64) {
 	for i := range l.Targets {
 		if t := &l.Targets[i]; t.Seq == seq && t.Assigned < before {
@@ -152,8 +153,8 @@ func (d *delays) givenUp(l *FinalLocation, seq, before uint64) (at uint64) {
 	return at
 }
 
-// notYet says why a location could not be given a version yet, empty if it could. It may follow any location before it
-// where all between may have been bypassed.
+// notYet explains why a location could not get a version yet, empty if it could. The location may follow any earlier
+// location if all locations between may have been bypassed.
 func (d *delays) notYet(place int, t *FinalTarget) (why string) {
 	var delay time.Duration
 	for i := place - 1; i >= 0; i-- {
@@ -163,10 +164,10 @@ func (d *delays) notYet(place int, t *FinalTarget) (why string) {
 			return why
 		}
 	}
-	return "" // it may have taken what was published
+	return "" // it may have taken a published version directly
 }
 
-// notFrom says why a location could not be given a version because of another one that it follows with a delay.
+// notFrom explains why a location could not get a version from the preceding location with a delay.
 func (d *delays) notFrom(before *FinalLocation, delay time.Duration, t *FinalTarget) (why string) {
 	waived, known := false, false
 	why = fmt.Sprintf("%s never had it", before.Name)
@@ -192,7 +193,7 @@ func (d *delays) notFrom(before *FinalLocation, delay time.Duration, t *FinalTar
 	return d.notByReports(before, delay, t)
 }
 
-// notByReports says why a location was shown a version earlier than the reports of the one before it allow.
+// notByReports explains why a location was shown a version too early, given the reports of the preceding location.
 func (d *delays) notByReports(before *FinalLocation, delay time.Duration, t *FinalTarget) (why string) {
 	shown := d.shown[t.Generation]
 	if shown == nil {

@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-// Converged checks that in the end, when all faults are over and nothing stands in the way, every location with
-// instances has reached the newest version, every instance was shown it, and the instances are those that believe so:
-// none of sessions that are over. A location without instances holds up those after it, unless it is bypassed.
+// Converged checks the final state, with no faults or blocks left: every location with instances has reached the newest
+// version, every instance was shown it, and the rollout's instances are exactly the instances that clients believe in,
+// without ended sessions. A location without instances blocks later locations, unless bypassed.
 func Converged(h *History) []string {
 	var found findings
 	for i := range h.Rollouts {
@@ -34,7 +34,7 @@ func Converged(h *History) []string {
 	return found
 }
 
-// checkMembers compares the instances of a rollout with those that believe to be some.
+// checkMembers compares the instances of a rollout with the instances that clients believe in.
 func checkMembers(f *RolloutFinal) (found findings) {
 	joined := make(map[uint64]bool)
 	for _, p := range f.Participants {
@@ -53,10 +53,10 @@ func checkMembers(f *RolloutFinal) (found findings) {
 	return found
 }
 
-// checkShown checks that what each instance that has joined was shown last is the target of its location.
+// checkShown checks that each joined instance was last shown its location's target.
 func checkShown(h *History, f *RolloutFinal) (found findings) {
 	last := make(map[Participant]*Target)
-	for i := range h.Targets { // they are in the order of their moments
+	for i := range h.Targets { // sorted by time
 		if t := &h.Targets[i]; t.Rollout == f.Rollout && t.At < f.At {
 			last[Participant{Client: t.Client, Member: t.Member}] = t
 		}

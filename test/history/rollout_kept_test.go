@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestVersionsThatARolloutDoesNotKeepMayBeGone: it keeps the newest, and older ones that are in use in the place of as
-// many. Of three that are kept out of seven, version 2 is in use, so 6 and 7 are there beside it.
+// A rollout keeps the newest versions. Each older version in use takes one place. With three kept of seven, and version
+// 2 in use, versions 2, 6 and 7 remain.
 func TestVersionsThatARolloutDoesNotKeepMayBeGone(t *testing.T) {
 	for _, x := range []struct {
 		name    string
 		kept    uint64
 		there   []uint64
-		missing int // of the versions that were acknowledged
+		missing int // missing acknowledged version
 	}{
 		{"all of them", 8, []uint64{1, 2, 3, 4, 5, 6, 7}, 0},
 		{"one is lost", 8, []uint64{1, 2, 4, 5, 6, 7}, 1},

@@ -2,9 +2,8 @@ package history
 
 import "slices"
 
-// Published checks that what changes a rollout takes effect once: what was published, offered or done by an operator is
-// there once where that was acknowledged, at most once where the outcome is not known, and never where it was refused;
-// and no source is asked in vain.
+// Published checks that rollout changes take effect once: a publish, offer or operator action is present once if
+// acknowledged, at most once if the outcome is unknown, and never if refused. Sources are never asked in vain.
 func Published(h *History) []string {
 	var found findings
 	marks := make(map[Rollout]map[string]*Request)
@@ -27,7 +26,7 @@ func Published(h *History) []string {
 	return append(found, checkRefused(h, marks)...)
 }
 
-// checkVersions compares the versions of a rollout with what was asked for. Those that are not kept are not seen.
+// checkVersions compares the versions of a rollout with the requests. Versions that are no longer kept are not visible.
 func checkVersions(f *RolloutFinal, asked map[string]*Request) (found findings) {
 	seqs := make(map[string]uint64)
 	for _, v := range f.Versions {
@@ -58,8 +57,8 @@ func checkVersions(f *RolloutFinal, asked map[string]*Request) (found findings) 
 	return found
 }
 
-// firstKept is the version from which on all must be there. Where there were more than are kept some before it may be:
-// those that are in use, each of which takes the place of another one.
+// firstKept is the first version from which all versions must be present. Some earlier versions may be present as well:
+// versions in use, each in place of a newer one.
 func (f *RolloutFinal) firstKept() uint64 {
 	first := f.Versions[0].Seq
 	if f.Kept == 0 || f.LastSeq <= f.Kept {
@@ -75,13 +74,13 @@ func (f *RolloutFinal) firstKept() uint64 {
 	return first
 }
 
-// checkActs compares the acts that a rollout remembers with what operators did.
+// checkActs compares the actions remembered by a rollout with the operators' requests.
 func checkActs(f *RolloutFinal, asked map[string]*Request) (found findings) {
 	numbers := make(map[string]uint64)
 	for _, a := range f.Acts {
 		r := asked[a.Mark]
 		if r == nil {
-			continue // the one that made it
+			continue // the creating action
 		}
 		if other, ok := numbers[a.Mark]; ok {
 			found.add(f.Rollout, "the act %q is number %d and number %d", a.Mark, other, a.Number)
@@ -97,7 +96,7 @@ func checkActs(f *RolloutFinal, asked map[string]*Request) (found findings) {
 		}
 	}
 	if len(f.Acts) == 0 || f.Acts[0].Number > 1 {
-		return found // it does not remember all
+		return found // the list is incomplete
 	}
 	for mark, r := range asked {
 		if _, ok := numbers[mark]; !ok && r.Kind == Act && r.Outcome == Done {
@@ -108,7 +107,7 @@ func checkActs(f *RolloutFinal, asked map[string]*Request) (found findings) {
 	return found
 }
 
-// checkRefused checks that no instance is shown what was refused.
+// checkRefused checks that no instance is shown a refused version.
 func checkRefused(h *History, asked map[Rollout]map[string]*Request) (found findings) {
 	for i := range h.Targets {
 		t := &h.Targets[i]
@@ -120,8 +119,8 @@ func checkRefused(h *History, asked map[Rollout]map[string]*Request) (found find
 	return found
 }
 
-// checkWanted checks that a source was asked for no version in vain: each but the newest was a target of the first
-// location, unless an operator forbade that. Acts of a long day are forgotten, so what was asked for counts too.
+// checkWanted checks that each version requested from a source, except the newest, was a target of the first location,
+// unless an operator prevented that. A long test forgets old actions, so requests count too.
 func checkWanted(f *RolloutFinal, asked map[string]*Request) (found findings) {
 	entry, acts := &f.Locations[0], slices.Clone(f.Acts)
 	for _, r := range asked {

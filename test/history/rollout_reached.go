@@ -1,8 +1,8 @@
 package history
 
-// Reached checks that a location gets its next version when its leaders have reached the one before, and no earlier:
-// what was reached, an instance has reported, and a checker has passed; and an instance that was a leader all the time
-// from the target before to the next one has.
+// Reached checks that a location gets its next version only after the leaders have reached the previous one: an
+// instance has reported each reached version, a checker has passed it, and every instance that led from one target to
+// the next has reported it.
 func Reached(h *History) []string {
 	var found findings
 	e := evidence{reportsOf(h), passedGates(h), leadingOf(h)}
@@ -22,14 +22,14 @@ func Reached(h *History) []string {
 	return found
 }
 
-// evidence is what instances and checkers reported.
+// evidence is the reports of instances and checkers.
 type evidence struct {
-	reports map[generation]map[uint64]Time // when sessions began for the first time to report that they had reached it
+	reports map[generation]map[uint64]Time // first report of each generation by each session
 	passed  map[passedKey]bool
 	leaders []leading
 }
 
-// checkReached checks that a target counts as reached because of what was reported.
+// checkReached checks that reports justify a reached target.
 func (e *evidence) checkReached(f *RolloutFinal, l *FinalLocation, t *FinalTarget) (found findings) {
 	if t.Reached == 0 || t.Waived {
 		return nil
@@ -44,7 +44,7 @@ func (e *evidence) checkReached(f *RolloutFinal, l *FinalLocation, t *FinalTarge
 	return found
 }
 
-// checkNext checks a target of a location that followed the one before it because that was reached.
+// checkNext checks a target that was assigned because the previous target was reached.
 func (e *evidence) checkNext(f *RolloutFinal, shown map[uint64]*Target, l *FinalLocation, k int) (found findings) {
 	before, next := &l.Targets[k-1], &l.Targets[k]
 	if before.Reached == 0 || before.Abandoned != 0 || before.Reached > next.Assigned {
@@ -57,8 +57,8 @@ func (e *evidence) checkNext(f *RolloutFinal, shown map[uint64]*Target, l *Final
 	return found
 }
 
-// checkLeaders checks that what led all the time from the moment a generation was shown had begun to report it when the
-// next one was shown.
+// checkLeaders checks that instances that led during the whole display of a generation had begun to report it before
+// the next generation was shown.
 func (e *evidence) checkLeaders(g generation, from, to *Target) (found findings) {
 	for _, x := range e.leaders {
 		if x.rollout != g.rollout || x.location != from.Location || x.from > from.At || x.to < to.At {
@@ -73,7 +73,7 @@ func (e *evidence) checkLeaders(g generation, from, to *Target) (found findings)
 	return found
 }
 
-// reportsOf returns when each session began for the first time to report that it has reached a generation.
+// reportsOf returns the start of each session's first report of a generation.
 func reportsOf(h *History) map[generation]map[uint64]Time {
 	reports := make(map[generation]map[uint64]Time)
 	for i := range h.Requests {
@@ -99,7 +99,7 @@ type passedKey struct {
 	seq      uint64
 }
 
-// passedGates returns what checkers began to pass.
+// passedGates returns the generations that checkers began to pass.
 func passedGates(h *History) map[passedKey]bool {
 	passed := make(map[passedKey]bool)
 	for i := range h.Requests {
@@ -110,7 +110,7 @@ func passedGates(h *History) map[passedKey]bool {
 	return passed
 }
 
-// leading is a time in which an instance certainly was a leader.
+// leading is an interval in which an instance certainly was a leader.
 type leading struct {
 	rollout  Rollout
 	location string
@@ -118,7 +118,7 @@ type leading struct {
 	from, to Time
 }
 
-// leadingOf returns when which instances led, one session after the other.
+// leadingOf returns the leadership intervals of instances, per session.
 func leadingOf(h *History) (list []leading) {
 	ends := make(map[uint64]Time)
 	for i := range h.Sessions {

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Joined says that an instance of a client has joined a rollout with a session.
+// Joined: an instance of a client has joined a rollout with a session.
 type Joined struct {
 	Rollout Rollout `json:"rollout"`
 	Participant
 }
 
-// rolloutRecord is what a Recorder has of rollouts. Its lock guards it.
+// rolloutRecord is a Recorder's data about rollouts, guarded by the Recorder's lock.
 type rolloutRecord struct {
 	requests map[entryKey]Request
 	joined   map[joinedKey]Participant
@@ -48,7 +48,7 @@ func (r *rolloutRecord) add(k entryKey, e *Entry) {
 	}
 }
 
-// clientDied ends what a client believed in.
+// clientDied ends the beliefs of a client.
 func (r *rolloutRecord) clientDied(client int) {
 	for k := range r.joined {
 		if k.client == client {
@@ -57,7 +57,7 @@ func (r *rolloutRecord) clientDied(client int) {
 	}
 }
 
-// addTo adds what was recorded to a history, in order.
+// addTo adds the records to a history, in order.
 func (r *rolloutRecord) addTo(h *History, now Time) {
 	for _, x := range r.requests {
 		if x.Outcome == "" {
@@ -72,7 +72,7 @@ func (r *rolloutRecord) addTo(h *History, now Time) {
 	slices.SortStableFunc(h.Targets, func(a, b Target) int { return cmp.Compare(a.At, b.At) })
 }
 
-// Request records a request of the test itself that has returned now. Its Called is set.
+// Request records a request by the test itself, returned just now. Called must be set.
 func (r *Recorder) Request(x Request) {
 	x.Returned = r.Now()
 	r.mu.Lock()
@@ -81,8 +81,8 @@ func (r *Recorder) Request(x Request) {
 	r.rollouts.requests[entryKey{own, r.lastOwn}] = x
 }
 
-// Rollout records what a rollout knows of itself in the end, with the instances that clients believe in now. An earlier
-// record of the same rollout is replaced.
+// Rollout records the final state of a rollout, with the instances that clients believe in now. It replaces an earlier
+// record of the rollout.
 func (r *Recorder) Rollout(f RolloutFinal) {
 	f.At = r.Now()
 	r.mu.Lock()
@@ -100,7 +100,7 @@ func (r *Recorder) Rollout(f RolloutFinal) {
 	r.rollouts.finals = append(r.rollouts.finals, f)
 }
 
-// NotConverged returns what is not yet as it has to be in the end, of a rollout as it was recorded last.
+// NotConverged returns differences between the last recorded state of a rollout and the required final state.
 func (r *Recorder) NotConverged(of Rollout) (found findings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,7 +14,7 @@ var dns = history.Rollout{Node: "/jobs", Name: "dns"}
 
 const (
 	sas, man  = "sas", "man"
-	inSas     = 1 // the session, and the number, of the instance in sas
+	inSas     = 1 // session and number of the instance in sas
 	inMan     = 2
 	manDelay  = 5 * time.Second
 	sasTime   = history.Time(1010) // when sas was shown the first version
@@ -56,7 +56,7 @@ func rolledOut(change func(*history.History)) *history.History {
 	return h
 }
 
-// request is a request that was done in a moment.
+// request is a request at the given time.
 func request(kind history.RequestKind, session uint64, r history.Request, at history.Time) history.Request {
 	r.Kind, r.Rollout, r.Session, r.Called, r.Returned, r.Outcome = kind, dns, session, at, at+5, history.Done
 	return r
@@ -71,7 +71,7 @@ func reach(session uint64, location string, generation, seq uint64, at history.T
 		history.Request{Location: location, Generation: generation, Seq: seq}, at)
 }
 
-// act is an act, in the history and in the memory of the rollout.
+// act adds an action, both as a request and in the rollout's memory.
 func act(h *history.History, verb string, a history.FinalAct, at history.Time) *history.Request {
 	f := &h.Rollouts[0]
 	a.Verb, a.Mark, a.Number = verb, verb+at.String(), uint64(len(f.Acts)+1)
@@ -88,7 +88,7 @@ func shownTarget(member int, location string, generation, seq uint64, at history
 	}
 }
 
-// second publishes a second version in sas, which follows the first.
+// second publishes a second version in sas, after the first.
 func second(h *history.History) (inSasToo *history.FinalTarget) {
 	f := &h.Rollouts[0]
 	h.Requests = append(h.Requests, request(history.Publish, 0, history.Request{Mark: "v2", Seq: 2}, manTime+100),
@@ -104,7 +104,7 @@ func second(h *history.History) (inSasToo *history.FinalTarget) {
 	return &(*targets)[1]
 }
 
-// empty takes the instance of sas away before it reached anything, so that man, which has one, got nothing.
+// empty removes the sas instance before it reached a version, so man, with an instance, got no version.
 func empty(change func(*history.RolloutFinal)) func(*history.History, *history.RolloutFinal) {
 	return func(h *history.History, f *history.RolloutFinal) {
 		h.Requests, h.Targets = h.Requests[:3], h.Targets[:1]
@@ -114,11 +114,10 @@ func empty(change func(*history.RolloutFinal)) func(*history.History, *history.R
 	}
 }
 
-// TestRulesOfRollouts has histories that break the rule that is named, or none.
 func TestRulesOfRollouts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		rule   string // empty: none is broken
+		rule   string // broken rule; empty for none
 		change func(h *history.History, f *history.RolloutFinal)
 	}{
 		{"all is well", "", func(*history.History, *history.RolloutFinal) {}},
@@ -356,7 +355,6 @@ func TestRulesOfRollouts(t *testing.T) {
 	}
 }
 
-// TestAHistoryOfRolloutsIsReadAsItWasSaved: what clients report of rollouts is in the history, in order.
 func TestAHistoryOfRolloutsIsReadAsItWasSaved(t *testing.T) {
 	want := rolledOut(func(*history.History) {})
 	r := newRecorder("a title")

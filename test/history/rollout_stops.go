@@ -1,7 +1,7 @@
 package history
 
-// Pauses checks that nothing moves by itself while a rollout is paused: by what it remembers itself, and by what
-// instances are shown of versions that were published after the pause was acknowledged and before its end was sent.
+// Pauses checks that a paused rollout makes no automatic progress, both in its own record and in the displays of
+// versions published after the pause was acknowledged and before the resume was sent.
 func Pauses(h *History) []string {
 	var found findings
 	for i := range h.Rollouts {
@@ -15,10 +15,10 @@ func Pauses(h *History) []string {
 	return append(found, shownWhilePaused(h)...)
 }
 
-// pause is the time between two acts, in moments of the shard.
+// pause is the interval between two actions, in shard time.
 type pause struct{ from, to uint64 }
 
-// pausesOf returns the pauses of a rollout. Where it does not remember all acts, those are missing that began before.
+// pausesOf returns the pauses of a rollout. Pauses before the first remembered action are missing.
 func pausesOf(f *RolloutFinal) (list []pause) {
 	from := uint64(0)
 	for _, a := range f.Acts {
@@ -42,11 +42,11 @@ func (p pause) check(f *RolloutFinal, l *FinalLocation) (found findings) {
 	return found
 }
 
-// shownWhilePaused checks what was published in a pause.
+// shownWhilePaused checks versions published during a pause.
 func shownWhilePaused(h *History) (found findings) {
 	given, _ := targetsOf(h)
 	first := make(map[version]*Target)
-	for i := range h.Targets { // they are in the order of their moments
+	for i := range h.Targets { // sorted by time
 		t := &h.Targets[i]
 		row := given[generation{t.Rollout, t.Generation}]
 		if v := (version{t.Rollout, t.Seq}); first[v] == nil && row != nil && row.Automatic {
@@ -74,8 +74,7 @@ func shownWhilePaused(h *History) (found findings) {
 	return found
 }
 
-// nextResume returns when the end of a pause was sent, Never where it was not. One that was under way while the pause
-// was counts as well.
+// nextResume returns when a pause's end was sent, or Never. A resume in progress during the pause request counts too.
 func (r *Request) nextResume(h *History) Time {
 	next := Never
 	for i := range h.Requests {

@@ -12,9 +12,9 @@ type version struct {
 	seq     uint64
 }
 
-// Targets checks what the instances of rollouts are shown: no instance is shown an older target after a newer one, a
-// generation is one version in one location, a version is what its publisher said, and the rollout has given these
-// targets and no others. A location goes back to an older version by a roll-back alone.
+// Targets checks displays of rollout instances: an instance never sees an older target after a newer one, a generation
+// is one version in one location, a version has its publisher's content, and the rollout assigned exactly these
+// targets. A location returns to an older version only by roll-back.
 func Targets(h *History) []string {
 	var found findings
 	type member struct{ client, number int }
@@ -52,7 +52,7 @@ func Targets(h *History) []string {
 	return found
 }
 
-// marksOf returns what was published under which seq, as far as publishers know it.
+// marksOf returns published marks by seq, as far as publishers know.
 func marksOf(h *History) map[version]string {
 	marks := make(map[version]string)
 	for i := range h.Requests {
@@ -64,7 +64,7 @@ func marksOf(h *History) map[version]string {
 	return marks
 }
 
-// targetsOf returns the targets that rollouts gave, and of which rollouts all are known.
+// targetsOf returns the targets assigned by rollouts. whole tells whether a rollout's list is complete.
 func targetsOf(h *History) (given map[generation]*FinalTarget, whole map[Rollout]bool) {
 	given, whole = make(map[generation]*FinalTarget), make(map[Rollout]bool)
 	for i := range h.Rollouts {
@@ -83,7 +83,7 @@ func targetsOf(h *History) (given map[generation]*FinalTarget, whole map[Rollout
 	return given, whole
 }
 
-// checkRows checks the targets that a rollout gave among themselves.
+// checkRows checks the targets of a rollout for consistency.
 func checkRows(f *RolloutFinal) (found findings) {
 	owner := make(map[uint64]string)
 	for i := range f.Locations {

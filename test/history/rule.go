@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Rule is something that must hold in every history.
+// Rule must hold in every history.
 type Rule struct {
 	Name  string
 	Check func(*History) []string
 }
 
-// Rules are all there are but for Linear, which is not always decided.
+// Rules are all rules except Linear, which may stay undecided.
 var Rules = []Rule{
 	{"notes", func(h *History) []string { return h.Notes }},
 	{"holders", Holders},
@@ -38,19 +38,17 @@ var Rules = []Rule{
 	{"rounds", Rounds},
 }
 
-// Finding is where a history breaks a rule.
+// Finding is a rule violation.
 type Finding struct {
 	Rule string
 	Text string
 }
 
-// String returns the rule and what was found.
 func (f Finding) String() string { return f.Rule + ": " + f.Text }
 
-// Check returns where the history breaks any of the rules, Linear among them, and for which semaphores that one
-// could not be decided in time.
+// Check returns rule violations, including Linear, and the semaphores that Linear could not decide in time.
 //
-// A history of a cluster that was restored is judged in two parts, and by the rule of restorations.
+// A restored cluster's history is judged in two parts, and by the restoration rule.
 func Check(h *History) (found []Finding, undecided []Semaphore) {
 	if h.Restored == nil {
 		return check(h)
@@ -86,7 +84,7 @@ func check(h *History) (found []Finding, undecided []Semaphore) {
 // mayHaveTakenEffect reports whether an operation may have had an effect.
 func (o *Operation) mayHaveTakenEffect() bool { return o.Outcome == Done || o.Outcome == Unknown }
 
-// removals are the operations that take something from an owner. The owner may believe in it until it hears of that.
+// removals are the operations that remove a holding. The owner may believe in the holding until notified.
 type removals struct {
 	semaphores map[Semaphore][]*Operation
 	sessions   map[uint64][]*Operation
@@ -94,7 +92,7 @@ type removals struct {
 	gained     map[ownership]Time
 }
 
-// ownership is what a session owns, under one order id, however much of it that is at a time.
+// ownership is a session's holding under one order id, with any count.
 type ownership struct {
 	semaphore      Semaphore
 	session, order uint64
@@ -105,7 +103,7 @@ func removalsOf(h *History) *removals {
 		semaphores: make(map[Semaphore][]*Operation), sessions: make(map[uint64][]*Operation),
 		nodes: make(map[string][]*Operation), gained: make(map[ownership]Time),
 	}
-	for i := range h.Holds { // they are in the order of their beginnings
+	for i := range h.Holds { // sorted by start time
 		hold := &h.Holds[i]
 		if key := (ownership{hold.Semaphore, hold.Session, hold.Order}); x.gained[key] == 0 {
 			x.gained[key] = hold.From
@@ -115,7 +113,7 @@ func removalsOf(h *History) *removals {
 		o := &h.Operations[i]
 		if key := (ownership{o.Semaphore, o.Session, o.Order}); o.Kind == Acquire && o.Order != 0 &&
 			o.Called < x.gained[key] {
-			x.gained[key] = o.Called // it may have been granted, and lost, long before its client heard of it
+			x.gained[key] = o.Called // it may have been granted and lost long before its client was notified
 		}
 		switch {
 		case !o.mayHaveTakenEffect():
@@ -130,13 +128,13 @@ func removalsOf(h *History) *removals {
 	return x
 }
 
-// hold is the earliest moment from which on a hold may have been over without the knowledge of its client.
+// hold is the earliest time at which a hold may have ended without the client's knowledge.
 func (r *removals) hold(h *Hold) Time {
 	return r.from(h.Semaphore, h.Session, r.gained[ownership{h.Semaphore, h.Session, h.Order}])
 }
 
-// from is the earliest moment from which on what a session got of a semaphore at some time may have been taken
-// away without its knowledge.
+// from is the earliest time at which a holding, gained at a given time, may have been removed without the session's
+// knowledge.
 func (r *removals) from(s Semaphore, session uint64, gained Time) Time {
 	first := Never
 	for _, list := range [][]*Operation{r.semaphores[s], r.sessions[session], r.nodes[s.Node]} {
@@ -149,7 +147,7 @@ func (r *removals) from(s Semaphore, session uint64, gained Time) Time {
 	return first
 }
 
-// limits are the largest limits that semaphores may ever have had.
+// limits are the largest limits that each semaphore may have had.
 func limits(h *History) map[Semaphore]uint64 {
 	out := make(map[Semaphore]uint64)
 	for i := range h.Operations {
@@ -164,10 +162,10 @@ func limits(h *History) map[Semaphore]uint64 {
 	return out
 }
 
-// unlimited is the limit of an ephemeral semaphore, and the count of who wants all of one.
+// unlimited is the limit of an ephemeral semaphore, and the count of an exclusive acquire.
 const unlimited = 1<<64 - 1
 
-// plus adds counts that may be endless.
+// plus adds counts without overflow.
 func plus(a, b uint64) uint64 {
 	if a > unlimited-b {
 		return unlimited

@@ -12,7 +12,7 @@ import (
 
 var lock = history.Semaphore{Node: "/jobs", Name: "lock"}
 
-// made is a history in which the lock, limit 1, was created; then something else happens.
+// made is a history that creates the lock with limit 1, modified by change.
 func made(change func(*history.History)) *history.History {
 	h := &history.History{Operations: []history.Operation{
 		{Kind: history.Create, Semaphore: lock, Limit: 1, Called: 1, Returned: 2, Outcome: history.Done},
@@ -52,11 +52,10 @@ func one(session, order uint64) history.Link {
 	return history.Link{Session: session, Order: order, Count: 1}
 }
 
-// TestRules has histories that break the rule that is named, or none.
 func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		rule   string // empty: none is broken
+		rule   string // broken rule; empty for none
 		change func(*history.History)
 	}{
 		{"nothing happens", "", func(*history.History) {}},

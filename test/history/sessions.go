@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// recoveryTime is how long after a fault a client may still be disturbed by it.
+// recoveryTime is the time for which a client may be disturbed after a fault.
 const recoveryTime = 3 * time.Second
 
-// Sessions checks that no host ends a session whose client still believes in it, and that no client has to give one up
-// by its own clock unless there was a fault within the session's timeout before.
+// Sessions checks that no host ends a session while its client believes in it, and that no client gives up a session by
+// its own clock without a fault within the preceding session timeout.
 func Sessions(h *History) (found []string) {
 	removals := removalsOf(h)
 	for i := range h.Sessions {
@@ -17,7 +17,7 @@ func Sessions(h *History) (found []string) {
 		switch s.End {
 		case Expired:
 			if removals.from(Semaphore{Node: s.Node}, s.ID, s.From) <= s.To || h.lostHome(s) {
-				continue // it was removed before
+				continue // removed before
 			}
 			found = append(found,
 				fmt.Sprintf("session %x of client %d was ended by a host at %v, though its client believed in it: %s",
@@ -33,8 +33,7 @@ func Sessions(h *History) (found []string) {
 	return found
 }
 
-// disturbed reports whether there was a fault for a client at some moment between two; for any client, if it is
-// negative.
+// disturbed reports whether a fault affected a client between two times; any client, if negative.
 func (h *History) disturbed(client int, from, to Time) bool {
 	for _, f := range h.Faults {
 		if (client < 0 || f.Client < 0 || f.Client == client) && f.From < to && f.To > from {

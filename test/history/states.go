@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// States checks that every state that a client is shown is possible: the owners have no more than the limit, they and
-// then the waiters are in the order in which they joined, and the first waiter could not own.
+// States checks that each displayed state is valid: the owners' counts fit the limit, owners and then waiters are in
+// join order, and the first waiter does not fit.
 func States(h *History) (found []string) {
 	check := func(s Semaphore, at Time, state *State, waiters bool) {
 		if wrong := state.wrong(waiters); wrong != "" {
@@ -53,7 +53,7 @@ func (s *State) wrong(waiters bool) string {
 	return ""
 }
 
-// observation is a state that a client was shown.
+// observation is a state shown to a client.
 type observation struct {
 	revision uint64
 	at       Time
@@ -61,9 +61,9 @@ type observation struct {
 	of       string
 }
 
-// Once checks that nothing takes effect twice. Every write of a workload writes other data, and every acquire gets
-// another order id. So, over the revisions of a semaphore that clients were shown, no data and no owner comes back
-// after something else was there; and one revision is the same state for all clients.
+// Once checks that nothing takes effect twice. Every workload write has unique data, and every acquire gets a new order
+// id. So data or an owner that was replaced must not return in a later revision, and one revision shows the same state
+// to all clients.
 func Once(h *History) (found []string) {
 	observations := make(map[Semaphore][]observation)
 	for i := range h.Operations {

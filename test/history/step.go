@@ -5,37 +5,37 @@ import (
 	"slices"
 )
 
-// stepKind is what a step does.
+// stepKind is the kind of a step.
 type stepKind string
 
 const (
 	stepAcquire   stepKind = "acquire" // with an answer at once
 	stepJoin      stepKind = "join"    // own or wait
 	stepOwn       stepKind = "own"     // be an owner
-	stepTransient stepKind = "end"     // what is transient from now on
-	stepRenew     stepKind = "renewal" // of the shard: all owners and waiters are gone
+	stepTransient stepKind = "end"     // what becomes transient
+	stepRenew     stepKind = "renewal" // shard rebuild: all owners and waiters are gone
 	stepOther     stepKind = "other"
 )
 
-// step is one change of a semaphore at a moment between two. An acquire that waited is two steps.
+// step is one semaphore change within a time interval. An acquire that waited has two steps.
 type step struct {
 	kind      stepKind
-	of        *Operation // nil for the end of a session
+	of        *Operation // nil for a session end
 	session   uint64
-	order     uint64 // 0 where it is not known
-	maybe     bool   // it may not have happened
-	transient bool   // what the session has then is transient
+	order     uint64 // 0 if unknown
+	maybe     bool   // may not have happened
+	transient bool   // the session's new holding is transient
 	from, to  Time
 }
 
-// stepsOf turns what a history knows of a semaphore into steps.
+// stepsOf converts the operations on a semaphore into steps.
 func stepsOf(operations []*Operation, ends map[uint64]Time) (steps []step) {
 	slices.SortFunc(operations, func(a, b *Operation) int { return cmp.Compare(a.Called, b.Called) })
 	answered, shown := answersOf(operations), shownData(operations)
 	ended := make(map[uint64]bool)
 	for _, o := range operations {
 		if o.Kind == Update && o.Outcome == Unknown {
-			// Data that was shown was written before that; data that no client was shown explains nothing.
+			// Displayed data was written before its display. Data never displayed explains nothing.
 			if at, knownAt := shown[o.Data]; knownAt {
 				steps = append(steps, step{kind: stepOther, of: o, session: o.Session, from: o.Called, to: at})
 			}
@@ -54,7 +54,7 @@ func stepsOf(operations []*Operation, ends map[uint64]Time) (steps []step) {
 	return steps
 }
 
-// shownData returns by when all data was written that was shown. No two updates write the same.
+// shownData returns, for displayed data, the latest possible write time. Updates never write equal data.
 func shownData(operations []*Operation) map[string]Time {
 	shown := make(map[string]Time)
 	for _, o := range operations {
@@ -68,7 +68,7 @@ func shownData(operations []*Operation) map[string]Time {
 	return shown
 }
 
-// answers are the changes of each session that a host answered for good, in order.
+// answers are the changes of each session with a final answer, in order.
 type answers map[uint64][]*Operation
 
 func answersOf(operations []*Operation) answers {
@@ -81,8 +81,8 @@ func answersOf(operations []*Operation) answers {
 	return a
 }
 
-// latestEffect is until when an operation that was given up may take effect: until a later change of the same
-// semaphore by the same session was answered, whose number is higher. Without a session there is no such end.
+// latestEffect is the latest time at which a given-up operation may take effect: when a later change of the semaphore
+// by the same session, with a higher number, was answered. Without a session there is no limit.
 func (a answers) latestEffect(o *Operation) Time {
 	if o.Session != 0 {
 		for _, other := range a[o.Session] {
@@ -106,14 +106,14 @@ func stepsOfOne(o *Operation, answered answers) []step {
 		one.from -= o.Age
 		return []step{one}
 	case o.Kind == Release && o.Outcome == Unknown:
-		// It goes on in the background.
+		// The release continues in the background.
 		return []step{{kind: stepTransient, session: o.Session, order: o.Guard, from: o.Called, to: o.Called}}
 	case o.Kind == Acquire:
 		return acquireSteps(o, one, answered)
 	case o.Kind == Change && (o.Outcome == Done || o.Outcome == Unknown):
 		return []step{one}
 	case o.Kind == Update && o.Revision != 0 && o.Outcome == Refused:
-		return nil // because of a revision, of which the model knows nothing
+		return nil // a revision mismatch, unknown to the model
 	case o.Kind == Create, o.Kind == Update, o.Kind == Delete, o.Kind == Release:
 		return []step{one}
 	}
@@ -137,11 +137,11 @@ func acquireSteps(o *Operation, one step, answered answers) []step {
 		if o.Outcome != Done {
 			return []step{first}
 		}
-		// It may have owned, and lost that again, before it heard that it waits.
+		// It may have owned and lost the semaphore before the client learned of waiting.
 		if o.Place == o.Order {
 			return []step{first, own}
 		}
-		// It lost its place without hearing of it, and got another one.
+		// It lost its queue position without notice, and got a new one.
 		first.transient = true
 		join.from = o.Queued
 		return []step{first, join, own}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 )
 
-// Watches checks that every watcher sees revisions that grow, each once, with changes that lead from view to view, and
-// in the end the final state.
+// Watches checks that every watcher sees increasing revisions, each once, with changes that lead from view to view, and
+// finally the final state.
 func Watches(h *History) (found []string) {
 	last := make(map[int]*View)
 	for i := range h.Views {
@@ -35,7 +35,7 @@ func Watches(h *History) (found []string) {
 	return found
 }
 
-// lastView is what a watcher had seen last at a moment.
+// lastView is the last view of a watcher before a given time.
 func (h *History) lastView(watcher int, at Time) (last *View) {
 	for i := range h.Views {
 		if v := &h.Views[i]; v.Watcher == watcher && v.At < at {
@@ -45,8 +45,8 @@ func (h *History) lastView(watcher int, at Time) (last *View) {
 	return last
 }
 
-// Finals checks that in the end a semaphore is owned by the clients that believe to hold it, and by no other: not by
-// ended sessions, and not by clients that have given up or released. No client waits, because no program asks any more.
+// Finals checks that in the final state exactly the clients that believe to hold a semaphore own it, without ended
+// sessions and clients that gave up or released. No client waits, because no program asks any more.
 func Finals(h *History) (found []string) {
 	removals := removalsOf(h)
 	ends := make(map[uint64]Time)
