@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// applyScratch is the memory in which a state machine gets its entries.
+// applyScratch is reused memory for entries passed to a state machine.
 type applyScratch struct {
 	entries []shard.Entry
 	data    []byte
@@ -17,7 +17,7 @@ type applyScratch struct {
 // poison overwrites Entry.Data when Apply has returned.
 const poison = 0xDB
 
-// apply gives entries to the state machine. Those that were proposed here then end as applied.
+// apply passes entries to the state machine. Local proposals among them end as applied.
 func (l *Log) apply(entries []*entry) {
 	b, last := &l.scratch, entries[len(entries)-1]
 	l.fill(b, entries)
@@ -87,12 +87,12 @@ func (l *Log) restore(snap *savedSnapshot) {
 	l.record(Record{Kind: RecordRestored, Term: snap.term, Index: snap.index})
 }
 
-// fail ends the calls of the state machine. The replica stays in the group, because its log is good.
+// fail stops state machine calls. The replica stays in the group, because its log is intact.
 func (l *Log) fail(err error) {
 	l.failed = fmt.Errorf("memlog: group %d on host %d: %w", l.group.id, l.host.id, err)
 }
 
-// prepareSnapshot fixes the state after the last applied entry if a snapshot is due, and schedules its saving.
+// prepareSnapshot fixes the state after the last applied entry if a snapshot is due, and schedules the save.
 func (l *Log) prepareSnapshot(term uint64) {
 	every := l.net.cfg.SnapshotEvery
 	due := max(l.replica.store.snapshotIndex()+every, l.nextSave)
@@ -119,7 +119,7 @@ func (l *Log) prepareSnapshot(term uint64) {
 	}})
 }
 
-// save writes the prepared snapshot and drops the log that it replaces.
+// save writes the prepared snapshot and compacts the log.
 func (l *Log) save(snap *savedSnapshot) {
 	prepared, s := l.prepared, l.replica.store
 	if l.ended || prepared == nil {
@@ -140,7 +140,7 @@ func (l *Log) save(snap *savedSnapshot) {
 		return
 	}
 	if snap.index <= s.snapshotIndex() {
-		return // the leader has sent a newer one meanwhile
+		return // the leader has sent a newer snapshot meanwhile
 	}
 	snap.data = data.Bytes()
 	s.snapshot = snap

@@ -8,23 +8,23 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// barrier is a read barrier begun on one host.
+// barrier is a read barrier started on one host.
 type barrier struct {
-	done    func(error) // nil once it is decided
+	done    func(error) // nil once decided
 	expires time.Duration
-	floor   uint64 // the highest index that any replica knew to be committed when the barrier was begun
-	index   uint64 // what this host must have applied; zero until a majority has confirmed the leader
+	floor   uint64 // highest index known by any replica to be committed when the barrier started
+	index   uint64 // index to apply first; 0 until a majority has confirmed the leader
 }
 
 func (b *barrier) decided() bool           { return b.done == nil }
 func (b *barrier) deadline() time.Duration { return b.expires }
 
-// read is a barrier as its leader sees it.
+// read is a barrier at its leader.
 type read struct {
 	barrier *barrier
-	log     *Log   // where it was begun
-	index   uint64 // what was committed when the leader took it up
-	round   uint64 // the round of heartbeats that confirms it
+	log     *Log   // origin
+	index   uint64 // commit index when the leader received the barrier
+	round   uint64 // confirming heartbeat round
 }
 
 func (l *Log) barrier(done func(error)) error {
@@ -47,7 +47,7 @@ func (l *Log) barrier(done func(error)) error {
 	return nil
 }
 
-// startBarrier begins a barrier here if this host leads, and otherwise at the leader that it knows.
+// startBarrier starts a barrier here if this host leads, otherwise at its known leader.
 func (l *Log) startBarrier(b *barrier) {
 	switch {
 	case b.decided():
@@ -65,7 +65,7 @@ func (l *Log) startBarrier(b *barrier) {
 	}
 }
 
-// sendBarrier sends a barrier to the leader that this host knows.
+// sendBarrier sends a barrier to this host's known leader.
 func (l *Log) sendBarrier(b *barrier) {
 	l.sendTo(l.group.replicaOn(l.leadership.Leader), func(at *Log) {
 		if at.leading != nil {
@@ -74,7 +74,7 @@ func (l *Log) sendBarrier(b *barrier) {
 	})
 }
 
-// resendBarriers repeats the questions that no leader has answered, since they may be lost, to the leader of now.
+// resendBarriers sends unanswered barriers, possibly lost, to the current leader.
 func (l *Log) resendBarriers() {
 	l.resendArmed = false
 	l.unconfirmed = slices.DeleteFunc(l.unconfirmed, func(b *barrier) bool { return b.decided() || b.index > 0 })
@@ -98,9 +98,9 @@ func (l *Log) resendBarriers() {
 	l.after(l.net.cfg.Heartbeat, l.resendBarriers)
 }
 
-// beginRead asks the followers whether this host still leads. The read notes what is committed before the question goes
-// out: a majority that answers had not heard of a later leader when it did. A leader that has committed nothing in its
-// own term does not know yet what is committed, so the read waits for that.
+// beginRead asks the followers whether this host still leads. The read notes the commit index before sending: when
+// followers in a majority answer, they had not heard from a later leader. A leader without a commit in its own term
+// does not know the commit index yet, so the read waits for the first commit.
 func (l *Log) beginRead(r *read) {
 	ld := l.leading
 	if l.replica.store.commit < ld.first {
@@ -115,7 +115,7 @@ func (l *Log) beginRead(r *read) {
 	}
 }
 
-// beginRound begins the next round, which serves every read that waits for one.
+// beginRound starts the next round, which serves every waiting read.
 func (l *Log) beginRound() {
 	l.leading.round++
 	for r := range l.peers() {
@@ -125,7 +125,7 @@ func (l *Log) beginRound() {
 	l.confirmReads()
 }
 
-// confirmReads confirms the reads whose round a majority has answered.
+// confirmReads confirms reads whose round a majority has answered.
 func (l *Log) confirmReads() {
 	ld := l.leading
 	confirmed := l.group.majority(func(r *replica) uint64 {
@@ -168,7 +168,8 @@ func (l *Log) readConfirmed(b *barrier, index uint64) {
 	l.releaseBarriers()
 }
 
-// releaseBarriers ends the barriers whose index is applied, or queued to be applied before their callback runs.
+// releaseBarriers ends barriers with an applied index, or with an index queued to be applied before their callback
+// runs.
 func (l *Log) releaseBarriers() {
 	l.confirmed = slices.DeleteFunc(l.confirmed, func(b *barrier) bool {
 		if b.index <= l.queued {
@@ -178,7 +179,7 @@ func (l *Log) releaseBarriers() {
 	})
 }
 
-// failReads ends this host's own reads when it steps down. Other hosts ask again for theirs.
+// failReads ends this host's own reads when it steps down. Other hosts resend their barriers.
 func (l *Log) failReads(ld *leaderState) {
 	for _, r := range append(ld.early, ld.reads...) {
 		if r.log == l {
@@ -187,7 +188,7 @@ func (l *Log) failReads(ld *leaderState) {
 	}
 }
 
-// completeBarrier decides a barrier, unless it is decided already.
+// completeBarrier decides an undecided barrier.
 func (l *Log) completeBarrier(b *barrier, err error) {
 	if b.decided() {
 		return
@@ -206,8 +207,7 @@ func (l *Log) completeBarrier(b *barrier, err error) {
 	l.record(Record{Kind: kind, Term: l.leadership.Term, Index: b.index})
 }
 
-// checkBarrier checks, before the callback of a barrier runs, that the state machine really has what the barrier
-// promises.
+// checkBarrier checks, before a barrier callback runs, that the state machine has applied the promised index.
 func (l *Log) checkBarrier(b *barrier, err error) error {
 	switch {
 	case err != nil:

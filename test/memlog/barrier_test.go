@@ -32,7 +32,7 @@ func TestBarrierTakesARoundThatBeginsAfterIt(t *testing.T) {
 
 	start := c.net.Elapsed()
 	first := c.barrier(1)
-	c.net.Advance(delay) // the questions of the first round are just arriving
+	c.net.Advance(delay) // the first round arrives now
 	second, third := c.barrier(1), c.barrier(1)
 	if err := await(c, first); err != nil || c.net.Elapsed()-start != 2*delay {
 		t.Errorf("the first: %v after %v", err, c.net.Elapsed()-start)
@@ -66,7 +66,7 @@ func TestBarrierOfAPausedOldLeaderNeverPasses(t *testing.T) {
 	c := newCluster(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 3)
 	c.led(1)
 	c.net.Pause(1)
-	before := c.barrier(1) // its process is called, and sleeps
+	before := c.barrier(1) // the state machine is called, and blocks
 	c.until("another host leads", func() bool { return c.group.Leader().Leader != 1 })
 	next := c.group.Leader().Leader
 	c.led(next)
@@ -75,7 +75,7 @@ func TestBarrierOfAPausedOldLeaderNeverPasses(t *testing.T) {
 		t.Fatalf("it slept and believes %v", l)
 	}
 	c.net.Resume(1)
-	after := c.barrier(1) // it has not read yet what arrived while it slept
+	after := c.barrier(1) // messages received meanwhile are still unread
 	for _, b := range []*pending[error]{before, after} {
 		if err := await(c, b); !errors.Is(err, shard.ErrNoQuorum) {
 			t.Errorf("the old leader's barrier: %v", err)
@@ -139,8 +139,7 @@ func TestFollowersBarrierSurvivesLossAndAChangeOfLeader(t *testing.T) {
 	}
 }
 
-// TestBarrierGoesOnWhereTheVoterItWaitsForIsRemoved: the answer to the round that is out never comes, and is not needed
-// any more.
+// The answer to the current round never arrives, and is no longer needed.
 func TestBarrierGoesOnWhereTheVoterItWaitsForIsRemoved(t *testing.T) {
 	for after := range 5 {
 		c := newGroup(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 2, 1, 2)

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// nullMachine is a state machine that forgets everything.
+// nullMachine is a state machine without state.
 type nullMachine struct{}
 
 func (nullMachine) Apply([]shard.Entry) error                    { return nil }
@@ -58,8 +58,7 @@ func benchNetwork(b *testing.B, hosts int, realTime bool) (*memlog.Network, *mem
 	return n, leader
 }
 
-// BenchmarkPropose is one batch after the other, in real time without delays: from the call of Propose
-// to that of its callback.
+// BenchmarkPropose proposes batches sequentially in real time without delays: from the call of Propose to its callback.
 func BenchmarkPropose(b *testing.B) {
 	for _, hosts := range []int{1, 3} {
 		b.Run(fmt.Sprintf("replicas=%d", hosts), func(b *testing.B) {
@@ -99,7 +98,7 @@ func BenchmarkProposeInFlight(b *testing.B) {
 	}
 }
 
-// BenchmarkProposeSimulated is what a batch costs in a simulation.
+// BenchmarkProposeSimulated is the cost of a batch in a simulation.
 func BenchmarkProposeSimulated(b *testing.B) {
 	n, l := benchNetwork(b, 3, false)
 	batch := make([]byte, 128)

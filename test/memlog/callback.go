@@ -1,10 +1,9 @@
 package memlog
 
-// callback is one call that a log makes of its state machine or of a function that a caller gave it. Callbacks of a log
-// run one after the other, in the order in which they were queued. Each begins under the network's lock and releases it
-// while foreign code runs.
+// callback is one call by a log: to its state machine or to a caller's function. A log runs its callbacks sequentially,
+// in queue order. Each starts under the network's lock and releases the lock while foreign code runs.
 type callback struct {
-	entries []*entry // to be applied; nil for every other callback
+	entries []*entry // to apply; nil for other callbacks
 	run     func()
 }
 
@@ -26,14 +25,14 @@ func (q *callbackQueue) pop() callback {
 	return c
 }
 
-// enqueue queues a callback and sees to it that it runs.
+// enqueue queues a callback and schedules its execution.
 func (l *Log) enqueue(run func()) {
 	l.callbacks.items = append(l.callbacks.items, callback{run: run})
 	l.wakeCallbacks()
 }
 
-// enqueueMachine queues a call of the state machine. It is left out once the log has ended or the state machine has
-// failed.
+// enqueueMachine queues a state machine call. The call is skipped if the log has ended or the state machine has failed
+// by then.
 func (l *Log) enqueueMachine(run func()) {
 	l.enqueue(func() {
 		if l.machineRuns() {
@@ -42,7 +41,7 @@ func (l *Log) enqueueMachine(run func()) {
 	})
 }
 
-// enqueueCommitted queues the application of everything known to be committed. Entries join those that are queued last.
+// enqueueCommitted queues all committed entries for apply. Entries join the last queued entries if possible.
 func (l *Log) enqueueCommitted() {
 	s := l.replica.store
 	if s.commit <= l.queued {
@@ -76,13 +75,13 @@ func (l *Log) wakeCallbacks() {
 	}
 }
 
-// hasCallback reports whether a callback may run now. A paused host runs none, and a crashed one only after its log was
-// closed.
+// hasCallback reports whether a callback may run now. A paused host runs none. A crashed host runs callbacks only after
+// its log was closed.
 func (l *Log) hasCallback() bool {
 	return !l.callbacks.empty() && (l.closed || !l.ended && !l.host.paused)
 }
 
-// runCallback runs the first callback of the queue.
+// runCallback runs the first queued callback.
 func (l *Log) runCallback() {
 	switch c := l.callbacks.pop(); {
 	case c.entries == nil:
@@ -92,7 +91,7 @@ func (l *Log) runCallback() {
 	}
 }
 
-// callMachine calls the state machine. Close waits for the end of the call.
+// callMachine calls the state machine. Close waits for the call.
 func (l *Log) callMachine(f func() error) (err error) {
 	l.inMachine++
 	defer func() {
@@ -103,8 +102,8 @@ func (l *Log) callMachine(f func() error) (err error) {
 	return err
 }
 
-// awaitMachine waits until no call of the state machine is under way. Once the log has ended none follows, and a
-// snapshot that was prepared and not saved is discarded.
+// awaitMachine waits until no state machine call is running. After the log has ended, it also discards a prepared,
+// unsaved snapshot.
 func (l *Log) awaitMachine() {
 	for l.inMachine > 0 {
 		l.net.idle.Wait()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// committedLog is the committed entries of a group, which no election can undo, whether or not a replica knows that
-// they are committed. Entries that every replica has compacted are left out.
+// committedLog is a group's committed entries, whether or not any replica knows that they are committed. No election
+// can undo them. Entries compacted by every replica are dropped.
 type committedLog struct {
 	before  uint64
 	entries []*entry
@@ -19,19 +19,19 @@ func (c *committedLog) has(index uint64) bool { return index > c.before && index
 
 func (c *committedLog) at(index uint64) *entry { return c.entries[index-c.before-1] }
 
-// acceptance is how far a replica had a leader's log durable while it was in that leader's term, and so before it voted
-// in a later one. What a majority has accepted is committed: a later leader needs the vote of one of them, which
-// demands a log that reaches as far.
+// acceptance is the durable part of a leader's log at a replica in that leader's term, before the replica voted in a
+// later term. Entries accepted by a majority are committed: a later leader needs a vote from the majority, and voters
+// demand a log of at least their length.
 type acceptance struct {
 	term  uint64
-	index uint64 // an entry of that term
+	index uint64 // entry of the term
 }
 
-// recordAcceptance records what the replica has synced, and extends the committed log by what that commits.
+// recordAcceptance records the synced log of the replica, and extends the committed log accordingly.
 func (r *replica) recordAcceptance() {
 	g, s := r.group, r.store
 	if s.synced == 0 || s.termAt(s.synced) != s.term {
-		return // entries of an earlier term are committed by one of the current term after them
+		return // entries of earlier terms are committed only by a later entry of the current term
 	}
 	last := g.committed.last()
 	r.accepted = slices.DeleteFunc(r.accepted, func(a acceptance) bool { return a.term == s.term || a.index <= last })
@@ -45,7 +45,7 @@ func (r *replica) recordAcceptance() {
 	}
 }
 
-// acceptedIn returns up to where the replica accepted the log of a term's leader, or 0.
+// acceptedIn returns the last index accepted from the leader of a term, or 0.
 func (r *replica) acceptedIn(term uint64) uint64 {
 	for _, a := range r.accepted {
 		if a.term == term {
@@ -55,8 +55,8 @@ func (r *replica) acceptedIn(term uint64) uint64 {
 	return 0
 }
 
-// commitUpTo extends the committed log by the entries up to index, from a replica that accepted them. It ends with an
-// entry that changes the membership: what comes after that is for the voters of then.
+// commitUpTo extends the committed log by the entries up to index, from a replica that accepted them. It stops at a
+// membership change: later entries need a majority of the new voters.
 func (g *Group) commitUpTo(term, index uint64) {
 	var entries []*entry
 	for _, r := range g.replicas {
@@ -79,7 +79,7 @@ func (g *Group) commitUpTo(term, index uint64) {
 	}
 }
 
-// checkDurable checks that a majority of those that committed the last entry has all that is committed on its disks.
+// checkDurable checks that a majority of the voters that committed the last entry has all committed entries on disk.
 func (g *Group) checkDurable() {
 	last := g.committed.last()
 	holders := 0
@@ -97,7 +97,7 @@ func (g *Group) checkDurable() {
 	}
 }
 
-// checkCommitted checks what a replica takes for committed, after lo up to hi, against the committed log.
+// checkCommitted compares a replica's commit index, from lo to hi, with the committed log.
 func (g *Group) checkCommitted(r *replica, lo, hi uint64) {
 	if hi > g.committed.last() {
 		g.violated("host %d takes entry %d for committed, of which only %d are", r.host.id, hi, g.committed.last())
@@ -110,7 +110,7 @@ func (g *Group) checkCommitted(r *replica, lo, hi uint64) {
 	g.knownCommitted = max(g.knownCommitted, hi)
 }
 
-// checkWinner checks that the winner of an election has every committed entry, and that the term is new.
+// checkWinner checks that an election winner has every committed entry, and that the term is new.
 func (g *Group) checkWinner(r *replica, term uint64) {
 	last, s := g.committed.last(), r.store
 	if term <= g.term {
@@ -121,14 +121,14 @@ func (g *Group) checkWinner(r *replica, term uint64) {
 	}
 }
 
-// checkDropped holds a replica that overwrites an entry to this: it is none that is committed.
+// checkDropped checks that a replica never overwrites a committed entry.
 func (g *Group) checkDropped(r *replica, e *entry) {
 	if g.committed.has(e.index) && g.committed.at(e.index) == e {
 		g.violated("host %d drops the committed entry %d", r.host.id, e.index)
 	}
 }
 
-// trim drops from the committed log what every replica has compacted.
+// trim drops entries from the committed log after every replica has compacted them.
 func (g *Group) trim() {
 	low := g.committed.last()
 	for _, r := range g.replicas {

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// discarding is a state machine that accepts everything and keeps nothing.
+// discarding is a state machine that drops all entries.
 type discarding struct{}
 
 func (discarding) Apply([]shard.Entry) error                { return nil }

@@ -9,28 +9,28 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The limits and defaults of a Network.
+// Limits and defaults.
 const (
 	// DefaultElectionTimeout is short because a simulated host is never late unless a test sets a fault.
 	DefaultElectionTimeout = 150 * time.Millisecond
-	// DefaultProposalTimeout is how long a batch may be under way before its proposer gives up.
+	// DefaultProposalTimeout is the maximum time for a proposal.
 	DefaultProposalTimeout = 2 * time.Second
 	// DefaultBarrierTimeout is how long a barrier waits for a majority.
 	DefaultBarrierTimeout = time.Second
-	// DefaultMaxInFlight bounds the proposals, and apart from them the barriers, of one log.
+	// DefaultMaxInFlight bounds a log's proposals in flight, and separately its barriers.
 	DefaultMaxInFlight = 1024
-	// DefaultMaxInFlightBytes bounds the bytes of one log's proposals under way.
+	// DefaultMaxInFlightBytes bounds the bytes of a log's proposals in flight.
 	DefaultMaxInFlightBytes = 64 << 20
-	// MaxHosts bounds a network: some of what it does is quadratic in its hosts.
+	// MaxHosts bounds a network. Some work is quadratic in the number of hosts.
 	MaxHosts = 64
 
-	// maxAppendEntries is the most entries that one message to a follower carries.
+	// maxAppendEntries is the maximum number of entries in a message.
 	maxAppendEntries = 256
-	// maxHeld is how many events wait for a paused host. Further messages are lost, as when the buffers of its sockets
-	// are full.
+	// maxHeld is the maximum number of events waiting for a paused host. Further messages are lost, as with full socket
+	// buffers.
 	maxHeld = 10_000
-	// maxEventsAtOnce is how many events may happen in one call of Step, Advance or RunUntil while time stands still.
-	// More come only from a callback that repeats something at once and for ever.
+	// maxEventsAtOnce is the maximum number of events in one call of Step, Advance or RunUntil without virtual time
+	// advancing. Only a callback in an endless loop exceeds it.
 	maxEventsAtOnce = 1_000_000
 	// heartbeatsPerTimeout is how many heartbeats fit into the default election timeout.
 	heartbeatsPerTimeout = 5
@@ -39,18 +39,18 @@ const (
 // ErrConfig is returned wrapped by Validate and NewNetwork for an invalid config.
 var ErrConfig = errors.New("memlog: bad config")
 
-// Delay is a range that delays are drawn from, evenly, both ends included.
+// Delay is a range for uniformly random delays, both ends included.
 type Delay struct {
 	Min, Max time.Duration
 }
 
-// Exactly is the delay that is always d.
+// Exactly is a constant delay.
 func Exactly(d time.Duration) Delay { return Delay{Min: d, Max: d} }
 
-// Between is a delay of lo to hi.
+// Between is a delay from lo to hi.
 func Between(lo, hi time.Duration) Delay { return Delay{Min: lo, Max: hi} }
 
-// draw returns a delay of the range. Where only one is possible it draws no random number.
+// draw returns a random delay. A range with a single value consumes no random number.
 func (d Delay) draw(rng *rand.Rand) time.Duration {
 	if d.Max <= d.Min {
 		return d.Min
@@ -65,60 +65,58 @@ func (d Delay) validate(what string) error {
 	return nil
 }
 
-// Config describes a Network at its beginning. The zero value of every field but Hosts is useful.
+// Config describes a new Network. Every field except Hosts has a useful zero value.
 type Config struct {
 	// Seed decides all random choices.
 	Seed uint64
-	// Hosts are the hosts of the network. At least one; no zero, no duplicates.
+	// Hosts are the hosts of the network: at least one, no zero, no duplicates.
 	Hosts []shard.HostID
 
-	// Path is what every direction between two hosts is like until SetPath changes it.
+	// Path is the initial path between any two hosts. SetPath changes it.
 	Path Path
-	// Disk is how long an fsync takes on every host until SetDisk changes it.
+	// Disk is the initial fsync time on every host. SetDisk changes it.
 	Disk Delay
 
-	// ElectionTimeout T: a follower that heard of no leader for a random time of T to 2T tries to
-	// become one. Default DefaultElectionTimeout.
+	// ElectionTimeout T: a follower without contact to a leader for a random time between T and 2T starts an election.
+	// Default DefaultElectionTimeout.
 	ElectionTimeout time.Duration
-	// Heartbeat is how often a leader sends heartbeats, which is when lost messages are noticed and repeated. It must
-	// be shorter than ElectionTimeout. Default a fifth of it.
+	// Heartbeat is the interval between heartbeats, which also detect and repeat lost messages. It must be shorter than
+	// ElectionTimeout. Default: a fifth of ElectionTimeout.
 	Heartbeat time.Duration
-	// CheckQuorum makes a leader step down that no majority answered for ElectionTimeout. Without it, which is harder
-	// on users, it believes that it leads until it hears of a higher term.
+	// CheckQuorum makes a leader step down if no majority answered within ElectionTimeout. Without it, a leader
+	// believes to lead until it hears of a higher term, which is harder for users.
 	CheckQuorum bool
 
-	// ProposalTimeout ends a batch that is still under way as OutcomeUnknown. Default
-	// DefaultProposalTimeout.
+	// ProposalTimeout ends a pending batch as OutcomeUnknown. Default DefaultProposalTimeout.
 	ProposalTimeout time.Duration
 	// BarrierTimeout ends a barrier with shard.ErrNoQuorum. Default DefaultBarrierTimeout.
 	BarrierTimeout time.Duration
-	// MaxInFlight and MaxInFlightBytes bound what one log has under way; beyond them it answers
+	// MaxInFlight and MaxInFlightBytes bound the operations in flight per log; beyond the bounds, the log answers
 	// shard.ErrLogBusy. Defaults DefaultMaxInFlight, DefaultMaxInFlightBytes.
 	MaxInFlight      int
 	MaxInFlightBytes int
 
-	// LateOutcome is the probability (0..1) that a batch is reported as OutcomeUnknown at the moment its leader appends
-	// it. It is replicated all the same.
+	// LateOutcome is the probability (0..1) that a batch is reported as OutcomeUnknown when its leader appends it. The
+	// batch is still replicated.
 	LateOutcome float64
-	// UnknownOnTermChange is the probability (0..1) that a batch under way ends as OutcomeUnknown at
-	// the moment its host learns of a newer term. Otherwise it ends when it is applied after all, when
-	// it is overwritten, or by ProposalTimeout.
+	// UnknownOnTermChange is the probability (0..1) that a pending batch ends as OutcomeUnknown when its host learns of
+	// a newer term. Otherwise the batch ends when applied, when overwritten, or by ProposalTimeout.
 	UnknownOnTermChange float64
 
-	// SnapshotEvery is after how many entries a replica takes a snapshot and drops the log before it;
-	// zero takes none, and the log grows for ever.
+	// SnapshotEvery is the number of entries between snapshots; a snapshot compacts the log. 0 disables snapshots, and
+	// the log grows without limit.
 	SnapshotEvery uint64
-	// SnapshotKeep is how many entries before a snapshot stay in the log, for followers that lag.
+	// SnapshotKeep is the number of entries before a snapshot that stay in the log for lagging followers.
 	SnapshotKeep uint64
 	// SnapshotSave is how long after PrepareSnapshot a snapshot is saved.
 	SnapshotSave Delay
 
-	// Trace, where set, is given every record as it is made. It is called under the network's lock: it must return soon
-	// and must not call the network.
+	// Trace, if set, receives every record immediately. It is called under the network's lock: it must return soon and
+	// must not call the network.
 	Trace func(Record)
 }
 
-// Validate returns an error that says what is wrong with the config, if something is.
+// Validate returns an error describing the first invalid setting.
 func (c Config) Validate() error {
 	if len(c.Hosts) == 0 || len(c.Hosts) > MaxHosts {
 		return fmt.Errorf("%w: %d hosts: want 1 to %d", ErrConfig, len(c.Hosts), MaxHosts)

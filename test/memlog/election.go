@@ -11,21 +11,21 @@ import (
 type electionKind uint8
 
 const (
-	// electTimedOut: it heard of no leader. A host that heard of one does not vote for it.
+	// electTimedOut: no leader heard. A host that heard from a leader refuses its vote.
 	electTimedOut electionKind = iota + 1
-	// electHandedOver: its leader transferred leadership to it.
+	// electHandedOver: the leader transferred leadership.
 	electHandedOver
-	// electForced: the test asked for it, or the group never had a leader.
+	// electForced: requested by the test, or the group never had a leader.
 	electForced
 )
 
-// resetElectionTimer is called when the host heard of its leader: it puts off the next election.
+// resetElectionTimer postpones the next election after contact with the leader.
 func (l *Log) resetElectionTimer() {
 	l.lastHeard = l.net.now
 	l.armElection()
 }
 
-// armElection sets the time of the host's next candidacy: T to 2T from now, by its own clock.
+// armElection schedules the host's next candidacy: T to 2T from now, by its own clock.
 func (l *Log) armElection() {
 	t := l.net.cfg.ElectionTimeout
 	l.electionAt = l.net.now + l.host.virtual(t+time.Duration(l.net.rng.Int64N(int64(t))))
@@ -55,8 +55,8 @@ func (l *Log) electionDue() {
 	l.armElection()
 }
 
-// campaign schedules an election for when the votes of the nearest majority would have arrived. All of it is decided in
-// that one moment, and an election that fails changes nothing. A learner does not stand.
+// campaign schedules an election for the time at which votes of the nearest majority would arrive. The election is
+// decided at that time, and a failed election changes nothing. Learners do not stand for election.
 func (l *Log) campaign(kind electionKind) {
 	if !l.replica.voter {
 		return
@@ -76,15 +76,15 @@ func (l *Log) campaign(kind electionKind) {
 		needed = max(needed, others[k-1])
 	}
 	n.schedule(needed, event{host: l.host, log: l, run: func() {
-		// The candidacy is void where the candidate has learned of a term or a leader meanwhile.
+		// The candidacy is void if the candidate has learned of a term or a leader meanwhile.
 		if l.leading == nil && l.replica.store.term == term && (kind != electTimedOut || l.leadership.Leader == 0) {
-			_ = l.elect(kind) // where votes are missing the next timeout tries again
+			_ = l.elect(kind) // if votes are missing, the next timeout tries again
 		}
 	}})
 }
 
-// elect makes this host the leader if a majority votes for it. The voters adopt the term at once, and learn who leads
-// it from the leader's first message.
+// elect makes this host the leader if a majority votes for it. Voters adopt the term at once, and learn the leader from
+// its first message.
 func (l *Log) elect(kind electionKind) error {
 	g := l.group
 	if l.leading != nil && l.leading.term == g.term {
@@ -150,7 +150,7 @@ func (l *Log) refusal(r *replica, kind electionKind) string {
 	return ""
 }
 
-// hearsLeader reports whether the host leads, or has heard its leader within the election timeout.
+// hearsLeader reports whether the host leads, or has heard from its leader within the election timeout.
 func (l *Log) hearsLeader() bool {
 	if l.leading != nil || l.heartbeatsElided {
 		return true

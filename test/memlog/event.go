@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// event is something that happens at a moment of virtual time. Its function runs under the network's lock.
+// event happens at a virtual time. Its function runs under the network's lock.
 type event struct {
 	at  time.Duration
-	seq uint64 // orders events of the same moment by when they were scheduled
+	seq uint64 // orders simultaneous events by schedule order
 	run func()
 
-	host *host  // on which it happens, and which holds it back while it is paused; nil for the network's own events
-	boot uint64 // the run of the host's process that the event belongs to: it is void in a later one
-	log  *Log   // the open log that the event is a timer or a call of: it is void once that log has ended
+	host *host  // location of the event; holds it back while paused; nil for the network's own events
+	boot uint64 // process run at schedule time: the event is void in later runs
+	log  *Log   // owner of the timer or call: the event is void after the log has ended
 
-	path    *path    // the event is a message, which is lost if the path is cut when it arrives
-	to      *replica // the receiver of the message
-	arrived bool     // the message has arrived and was held back: a cut no longer concerns it
+	path    *path    // for a message, lost if the path is cut on arrival
+	to      *replica // receiver of the message
+	arrived bool     // the message arrived and was held back: a later cut has no effect
 
-	despiteStuckDisk bool // it happens even while the log hangs on a stuck disk
+	despiteStuckDisk bool // happens even while the log hangs on a stuck disk
 }
 
 // schedule adds an event to the queue, to happen after the delay.
@@ -40,7 +40,7 @@ func (n *Network) schedule(delay time.Duration, e event) {
 	heap.Push(&n.events, p)
 }
 
-// fire runs the event, drops it, or holds it back, as the faults in force require.
+// fire runs the event, drops it, or holds it back, depending on active faults.
 func (n *Network) fire(e *event) {
 	held := e.heldIn()
 	full := held != nil && len(*held) >= maxHeld
@@ -61,7 +61,7 @@ func (n *Network) fire(e *event) {
 	n.free = append(n.free, e)
 }
 
-// heldIn returns the list in which the event must wait for its host or its disk, or nil.
+// heldIn returns the list of held events of the event's paused host or stuck disk, or nil.
 func (e *event) heldIn() *[]*event {
 	l := e.log
 	if e.to != nil {
@@ -76,8 +76,8 @@ func (e *event) heldIn() *[]*event {
 	return nil
 }
 
-// release puts held events back into the queue. Messages are read after another delay of their path. The rest is
-// overdue and so happens before everything that is due now.
+// release requeues held events. Messages arrive after another path delay. All other events are overdue and happen
+// first.
 func (n *Network) release(held *[]*event) {
 	for _, e := range *held {
 		if e.path != nil {
@@ -90,7 +90,7 @@ func (n *Network) release(held *[]*event) {
 	*held = nil
 }
 
-// eventHeap is the queue of events, the earliest first. It implements heap.Interface.
+// eventHeap is the event queue, earliest first. It implements heap.Interface.
 type eventHeap []*event
 
 func (h eventHeap) peek() *event {

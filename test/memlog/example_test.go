@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// printer is a state machine that prints what it is given.
+// printer is a state machine that prints its entries.
 type printer struct{ host shard.HostID }
 
 func (p printer) Apply(entries []shard.Entry) error {
@@ -23,7 +23,8 @@ func (p printer) LeadershipChanged(l shard.Leadership)     {}
 func (p printer) PrepareSnapshot() (shard.Snapshot, error) { return nil, io.EOF }
 func (p printer) Restore(io.Reader) error                  { return nil }
 
-// Example pauses a leader while the others go on. When it resumes it believes that it leads; its barrier fails.
+// Example pauses a leader while other hosts continue. After resuming, the old leader believes to lead, but its barrier
+// fails.
 func Example() {
 	net, err := memlog.NewNetwork(memlog.Config{
 		Seed:  1,

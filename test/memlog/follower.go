@@ -2,28 +2,28 @@ package memlog
 
 import "github.com/signalbox/signalbox/shard"
 
-// appendMessage is the message of a leader to a follower: entries, the commit index, and a sign that the leader runs.
+// appendMessage is a leader's message to a follower: entries, the commit index, and a heartbeat.
 type appendMessage struct {
 	from     *replica
 	term     uint64
-	prev     uint64 // the index before the entries, and the term there: the follower must have that entry
+	prev     uint64 // index and term before the entries: the follower must have this entry
 	prevTerm uint64
 	entries  []*entry
 	commit   uint64
-	round    uint64 // the latest round of the leader
-	reply    bool   // the follower replies even if it has nothing to sync
+	round    uint64 // latest round of the leader
+	reply    bool   // the follower must reply even without anything to sync
 }
 
-// appendReply is the reply of a follower.
+// appendReply is a follower's reply.
 type appendReply struct {
 	term     uint64
-	outdated bool   // the message was of an earlier term
+	outdated bool   // the message had an outdated term
 	connects bool   // the follower had the entry before the entries
-	match    uint64 // up to here it has the leader's log, durably; without connects the index to try next
+	match    uint64 // last durable index shared with the leader; without connects, the next index to try
 	round    uint64
 }
 
-// acceptLeader handles the sender and term of a leader's message, and reports whether this host follows that leader.
+// acceptLeader handles sender and term of a leader's message, and reports whether this host follows the leader.
 func (l *Log) acceptLeader(term uint64, from *replica) bool {
 	switch own := l.replica.store.term; {
 	case term < own:
@@ -40,12 +40,12 @@ func (l *Log) acceptLeader(term uint64, from *replica) bool {
 	return true
 }
 
-// adoptTerm moves to a newer term. The leader is zero where it is not known yet.
+// adoptTerm moves to a newer term. leader is 0 if unknown.
 func (l *Log) adoptTerm(term uint64, leader shard.HostID) {
 	s := l.replica.store
 	s.term = term
 	l.heartbeatsElided = false
-	l.verified, l.known = s.commit, s.commit // committed entries are the same everywhere
+	l.verified, l.known = s.commit, s.commit // committed entries are equal everywhere
 	l.setLeadership(leader, term)
 	if l.leading != nil {
 		l.stepDown()
@@ -58,13 +58,13 @@ func (l *Log) reply(to *replica, a appendReply) {
 	l.sendTo(to, func(at *Log) { at.onAppendReply(from, a) })
 }
 
-// acknowledge reports to the leader how far this log durably has its entries.
+// acknowledge reports the last durable matching index to the leader.
 func (l *Log) acknowledge(to *replica, round uint64) {
 	s := l.replica.store
 	l.reply(to, appendReply{term: s.term, connects: true, match: min(s.synced, l.verified), round: round})
 }
 
-// onAppend handles a message of a leader.
+// onAppend handles a leader's message.
 func (l *Log) onAppend(m appendMessage) {
 	if !l.acceptLeader(m.term, m.from) {
 		return
@@ -99,7 +99,7 @@ func (l *Log) onAppend(m appendMessage) {
 	l.sync()
 }
 
-// overwrite drops the entries from index on, which the leader does not have.
+// overwrite drops entries from index on, absent at the leader.
 func (l *Log) overwrite(index uint64) {
 	l.record(Record{Kind: RecordOverwritten, Term: l.replica.store.term, Index: index})
 	gone := l.replica.store.truncate(index)
@@ -114,7 +114,7 @@ func (l *Log) drop(gone []*entry) {
 	l.giveUpProposalsOf(gone)
 }
 
-// followCommit advances the commit index to the leader's, as far as this log durably has the same entries.
+// followCommit advances the commit index to the leader's, limited to durable matching entries.
 func (l *Log) followCommit() {
 	s := l.replica.store
 	if c := min(l.known, l.verified, s.synced); c > s.commit {
@@ -123,7 +123,7 @@ func (l *Log) followCommit() {
 	}
 }
 
-// onSnapshot handles a snapshot that a leader sends in place of compacted entries.
+// onSnapshot handles a snapshot sent in place of compacted entries.
 func (l *Log) onSnapshot(snap *savedSnapshot, term uint64, from *replica) {
 	if !l.acceptLeader(term, from) {
 		return
@@ -135,7 +135,7 @@ func (l *Log) onSnapshot(snap *savedSnapshot, term uint64, from *replica) {
 	l.write(func() { l.install(snap) })
 }
 
-// install replaces the log up to the snapshot by the snapshot. It is committed, so it holds in a later term too.
+// install replaces the log up to the snapshot. A snapshot is committed, so it remains valid in later terms.
 func (l *Log) install(snap *savedSnapshot) {
 	s := l.replica.store
 	if snap.index <= s.commit {
@@ -159,14 +159,14 @@ func (l *Log) install(snap *savedSnapshot) {
 	l.sync()
 }
 
-// connects reports whether entries after prev can follow here. What is compacted is committed, and so the same
+// connects reports whether entries after prev may be appended. Compacted entries are committed, and so equal
 // everywhere.
 func (s *store) connects(prev, term uint64) bool {
 	return prev < s.before || prev <= s.last() && s.termAt(prev) == term
 }
 
 // retryFrom returns an index before prev at which the logs may agree: the end of this log, or the index before the
-// whole term that does not agree.
+// whole conflicting term.
 func (s *store) retryFrom(prev uint64) uint64 {
 	if prev > s.last() {
 		return s.last()

@@ -9,50 +9,50 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// GroupID names a group of replicas: one shard's log.
+// GroupID identifies a replica group: one shard's log.
 type GroupID uint64
 
-// Group is the replicas of one shard, and what is committed in it, whatever the replicas know.
+// Group is the replicas of one shard, and its committed log, independent of the replicas' knowledge.
 type Group struct {
 	net      *Network
 	id       GroupID
-	replicas []*replica // the members; the first of a bootstrap leads first
-	outside  []*replica // those that are not members yet, or no more, and whose data is there
-	seats    int        // how many replicas it has had
+	replicas []*replica // members; the first bootstrap member leads first
+	outside  []*replica // replicas with data that are not yet, or no longer, members
+	seats    int        // number of replicas ever created
 	removed  map[uint64]bool
-	change   uint64 // the index of the entry that made the membership; 0 for that of the bootstrap
+	change   uint64 // index of the latest membership change; 0 for the bootstrap membership
 
-	term      uint64   // of the latest election
+	term      uint64   // latest election
 	leader    *replica // who won it
 	committed committedLog
-	// knownCommitted is the highest index that any replica has known to be committed.
+	// knownCommitted is the highest index known by any replica to be committed.
 	knownCommitted uint64
-	// proof is the voters by which the last committed entry was committed.
+	// proof is the voters that committed the last entry.
 	proof []*replica
 
 	scratch []uint64 // for majority
 }
 
-// replica is a host's copy of a group's log, open or not.
+// replica is a host's replica of a group, open or closed.
 type replica struct {
 	group *Group
 	host  *host
 	id    uint64
-	pos   int // among all that the group has had
+	pos   int // unique in the group
 	voter bool
-	// incarnation is that of its host, as the change had it that added the replica.
+	// incarnation is the host's incarnation in the change that added the replica.
 	incarnation shard.Incarnation
 	store       *store
-	log         *Log // while it is open
+	log         *Log // while open
 
-	accepted []acceptance // in the terms that may still commit something with this replica
+	accepted []acceptance // for terms that may still commit entries with this replica
 }
 
 // ID returns the group's id.
 func (g *Group) ID() GroupID { return g.id }
 
-// Leader returns the winner of the latest election, whatever the hosts believe. It may be down, paused or cut off
-// since.
+// Leader returns the winner of the latest election, independent of hosts' beliefs. It may be down, paused or
+// partitioned by now.
 func (g *Group) Leader() shard.Leadership {
 	return locked(g.net, func() (l shard.Leadership) {
 		if l.Term = g.term; g.leader != nil {
@@ -62,8 +62,8 @@ func (g *Group) Leader() shard.Leadership {
 	})
 }
 
-// Elect makes a host the leader now, without waiting for timeouts and messages. It fails with ErrNotElectable where no
-// majority can vote for it.
+// Elect makes a host the leader now, without timeouts and messages. It fails with ErrNotElectable if no majority can
+// vote for the host.
 func (g *Group) Elect(id shard.HostID) error {
 	return locked(g.net, func() (err error) {
 		r := g.replicaOn(id)
@@ -93,7 +93,7 @@ func (g *Group) replicaOn(id shard.HostID) *replica {
 	return nil
 }
 
-// voters yields the members that vote.
+// voters yields the voting members.
 func (g *Group) voters() iter.Seq[*replica] {
 	return func(yield func(*replica) bool) {
 		for _, r := range g.replicas {
@@ -113,10 +113,10 @@ func (g *Group) votes() int {
 	return n
 }
 
-// quorum is the size of a majority.
+// quorum is the majority size.
 func (g *Group) quorum() int { return g.votes()/2 + 1 }
 
-// majority returns the highest value that a majority of the voters reach.
+// majority returns the highest value reached by a majority of voters.
 func (g *Group) majority(of func(*replica) uint64) uint64 {
 	g.scratch = g.scratch[:0]
 	for r := range g.voters() {
@@ -126,7 +126,7 @@ func (g *Group) majority(of func(*replica) uint64) uint64 {
 	return g.scratch[len(g.scratch)-g.quorum()]
 }
 
-// resumeHeartbeats makes leaders and followers exchange heartbeats again, where those were certain to arrive until now.
+// resumeHeartbeats resumes heartbeats elided because they were certain to arrive.
 func (g *Group) resumeHeartbeats() {
 	for _, r := range g.replicas {
 		if r.log != nil && r.log.leading != nil {
@@ -142,8 +142,8 @@ func (g *Group) resumeHeartbeats() {
 	}
 }
 
-// bootstrap holds the first election as soon as all voters are open, without waiting for a timeout. A group of one
-// voter does so whenever that is opened.
+// bootstrap holds the first election when all voters are open, without a timeout. A group with a single voter does so
+// on every open.
 func (g *Group) bootstrap(opened *replica) {
 	if g.term > 0 && g.votes() > 1 || !opened.voter {
 		return
@@ -160,31 +160,31 @@ func (g *Group) bootstrap(opened *replica) {
 	first.log.campaign(electForced)
 }
 
-// crashed leaves the replica in the state that a restart finds.
+// crashed puts the replica into its state after a restart.
 func (r *replica) crashed(loseUnsynced bool) {
 	r.store.crash(loseUnsynced)
 	r.recordAcceptance()
 	r.group.checkDurable()
 }
 
-// ReplicaStatus is where one replica of a group stands.
+// ReplicaStatus is the status of one replica.
 type ReplicaStatus struct {
 	Host             shard.HostID
 	Replica          uint64
 	Voter            bool
 	Open             bool
 	Running          bool   // its host is neither down nor paused
-	shard.Leadership        // what it believes; zero when it is not open
-	Leading          bool   // it believes that it leads
-	Last             uint64 // index of the last entry in its log
-	Synced           uint64 // the index up to which a power failure loses nothing
-	Commit           uint64 // the index up to which it knows the log to be committed
-	Applied          uint64 // the index up to which its state machine was given entries
-	Snapshot         uint64 // index of its last snapshot
+	shard.Leadership        // its belief; zero if not open
+	Leading          bool   // it believes to lead
+	Last             uint64 // last log index
+	Synced           uint64 // last index that survives a power failure
+	Commit           uint64 // highest index known to be committed
+	Applied          uint64 // last index passed to the state machine
+	Snapshot         uint64 // last snapshot index
 }
 
-// Status returns where every replica stands, and up to which index the group's log is committed, whether or not a
-// replica knows it.
+// Status returns the status of every replica, and the index up to which the group's log is committed, whether or not
+// any replica knows.
 func (g *Group) Status() (committed uint64, replicas []ReplicaStatus) {
 	g.net.do(func() {
 		committed = g.committed.last()
@@ -209,7 +209,7 @@ func (g *Group) status() []ReplicaStatus {
 	return all
 }
 
-// String describes the group: a line for what is committed, then a line for each replica.
+// String describes the group: a line for the committed log, then a line for each replica.
 func (g *Group) String() string { return locked(g.net, g.describe) }
 
 func (g *Group) describe() string {

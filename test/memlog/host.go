@@ -8,26 +8,26 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// host is one host: a process, a clock and a disk, shared by its replicas of all groups.
+// host is one host: a process, a clock and a disk, shared by its replicas.
 type host struct {
 	id  shard.HostID
 	pos int
 
 	down   bool
 	paused bool
-	boot   uint64   // grows when the process ends and when it starts
-	held   []*event // events that wait until the host resumes, in order
+	boot   uint64   // incremented when the process ends and when it starts
+	held   []*event // events waiting for Resume, in order
 
 	rate      float64 // local time per virtual time
 	clockSet  time.Duration
-	clockRead time.Duration // what the clock showed at clockSet
+	clockRead time.Duration // clock reading at clockSet
 
 	disk        Delay
 	stuck       bool
-	stuckWrites []diskWrite // writes that a stuck disk does not finish
+	stuckWrites []diskWrite // writes delayed by a stuck disk
 }
 
-// diskWrite is a write of a replica, with what is done once it is durable.
+// diskWrite is a replica's write, and the function to run once the write is durable.
 type diskWrite struct {
 	log  *Log
 	done func()
@@ -41,7 +41,7 @@ func (h *host) virtual(local time.Duration) time.Duration {
 	return time.Duration(float64(local) / h.rate)
 }
 
-// clock is what the host's clock shows, since the beginning.
+// clock is the host's clock reading, as time since the start.
 func (h *host) clock(now time.Duration) time.Duration {
 	passed := now - h.clockSet
 	if h.rate != 1 {
@@ -53,8 +53,8 @@ func (h *host) clock(now time.Duration) time.Duration {
 // runs reports whether the process is neither down nor paused.
 func (h *host) runs() bool { return !h.down && !h.paused }
 
-// Pause stops a host as SIGSTOP would: nothing of it runs, and what arrives waits. A call of a state machine that is
-// under way is finished first. Calls of its logs have their effect after Resume. Its clock goes on.
+// Pause stops a host like SIGSTOP: nothing runs, and incoming messages wait. A running state machine call is finished
+// first. Calls to the host's logs take effect after Resume. The host's clock continues.
 func (n *Network) Pause(id shard.HostID) {
 	n.do(func() {
 		h := n.mustHost(id)
@@ -68,8 +68,8 @@ func (n *Network) Pause(id shard.HostID) {
 	})
 }
 
-// Resume lets a paused host go on. Its overdue timers and the calls of its logs come first, in order. It reads the
-// messages that arrived meanwhile after another delay of their paths, and until then acts on what it believed before.
+// Resume continues a paused host. Overdue timers and log calls come first, in order. Messages received meanwhile arrive
+// after another path delay; until then the host acts on its old beliefs.
 func (n *Network) Resume(id shard.HostID) {
 	n.do(func() {
 		h := n.mustHost(id)
@@ -84,11 +84,11 @@ func (n *Network) Resume(id shard.HostID) {
 	})
 }
 
-// Kill ends a host's process as SIGKILL would: all that was written, synced or not, is there after Restart. Its logs
-// have ended: they call no state machine any more, and callbacks only once they are closed.
+// Kill ends a host's process like SIGKILL: all written data, synced or not, is present after Restart. Its logs have
+// ended: they no longer call their state machine, and run callbacks only once closed.
 func (n *Network) Kill(id shard.HostID) { n.crash(id, false) }
 
-// PowerFail is Kill with the loss of all that the host's disk had not synced.
+// PowerFail is Kill, with the loss of unsynced data.
 func (n *Network) PowerFail(id shard.HostID) { n.crash(id, true) }
 
 func (n *Network) crash(id shard.HostID, loseUnsynced bool) {
@@ -110,7 +110,7 @@ func (n *Network) crash(id shard.HostID, loseUnsynced bool) {
 	})
 }
 
-// Restart starts a killed host again. Its logs are opened anew, with new state machines.
+// Restart restarts a killed host. The caller opens its logs with new state machines.
 func (n *Network) Restart(id shard.HostID) {
 	n.do(func() {
 		h := n.mustHost(id)
@@ -132,14 +132,14 @@ func (n *Network) SetDisk(id shard.HostID, sync Delay) {
 	n.do(func() { n.mustHost(id).disk = sync })
 }
 
-// StickDisk lets no write of the host become durable until FreeDisk. A replica that has something to write hangs from
-// then on, as the loop of a real log does in its fsync: it reads and sends no message and does not vote. The rest of
-// its host goes on, and the timeouts of what is in flight there run out.
+// StickDisk blocks all disk writes of the host until FreeDisk. A replica with a pending write hangs like a real log
+// loop in fsync: it neither reads nor sends messages, and does not vote. The rest of the host continues, and in-flight
+// operations time out.
 func (n *Network) StickDisk(id shard.HostID) {
 	n.do(func() { n.mustHost(id).stuck = true })
 }
 
-// FreeDisk undoes StickDisk: the writes that hung are done now.
+// FreeDisk undoes StickDisk and completes the blocked writes.
 func (n *Network) FreeDisk(id shard.HostID) {
 	n.do(func() {
 		h := n.mustHost(id)
@@ -156,8 +156,7 @@ func (n *Network) FreeDisk(id shard.HostID) {
 	})
 }
 
-// SetClockRate makes the host's clock and timers run fast (above 1) or slow. Timers that are set already keep their
-// time.
+// SetClockRate makes the host's clock and timers run fast (above 1) or slow. Timers already set are unchanged.
 func (n *Network) SetClockRate(id shard.HostID, rate float64) {
 	if !(rate > 0) {
 		panic(fmt.Sprintf("memlog: clock rate %v of host %d: want more than 0", rate, id))
@@ -170,7 +169,7 @@ func (n *Network) SetClockRate(id shard.HostID, rate float64) {
 	})
 }
 
-// Now is what the host's clock shows. The clocks of two hosts need not agree.
+// Now is the host's clock reading. Clocks of different hosts may differ.
 func (n *Network) Now(id shard.HostID) time.Time {
 	return locked(n, func() time.Time { return n.epoch.Add(n.mustHost(id).clock(n.now)) })
 }
@@ -186,16 +185,16 @@ func (n *Network) eachReplica(h *host, visit func(*replica)) {
 	}
 }
 
-// awaitMachines waits until no call of a state machine of the host is under way.
+// awaitMachines waits until no state machine call is running on the host.
 func (n *Network) awaitMachines(h *host) {
-	for _, l := range slices.Clone(n.logs) { // waiting lets go of the lock
+	for _, l := range slices.Clone(n.logs) { // waiting releases the lock
 		if l.host == h {
 			l.awaitMachine()
 		}
 	}
 }
 
-// write runs done when a write to the host's disk that begins now is durable.
+// write starts a disk write on the host, and runs done when the write is durable.
 func (l *Log) write(done func()) {
 	h := l.host
 	l.net.schedule(h.disk.draw(l.net.rng), event{host: h, log: l, despiteStuckDisk: true, run: func() {
@@ -212,7 +211,7 @@ func (l *Log) write(done func()) {
 // hangs reports whether the replica waits for a stuck disk.
 func (l *Log) hangs() bool { return l.hanging > 0 }
 
-// sync makes the log durable. One fsync of a replica runs at a time, and covers all that was written before it began.
+// sync makes the log durable. A replica runs one fsync at a time, which covers all earlier writes.
 func (l *Log) sync() {
 	s := l.replica.store
 	if l.syncing || s.synced >= s.last() {

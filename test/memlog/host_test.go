@@ -167,7 +167,7 @@ func TestSnapshotIsOfTheStateWhenItWasPrepared(t *testing.T) {
 func TestPowerFailureOfAMinorityLosesNothingCommitted(t *testing.T) {
 	c := newCluster(t, memlog.Config{}, 3)
 	c.led(1)
-	c.net.SetDisk(3, memlog.Exactly(time.Minute)) // it never has anything durable
+	c.net.SetDisk(3, memlog.Exactly(time.Minute)) // nothing becomes durable on host 3
 	p := c.propose(1, "a")
 	c.wantOutcome(p, shard.OutcomeApplied)
 	c.net.PowerFail(3)
@@ -203,9 +203,9 @@ func TestDeadHostCallsNothingUntilItsLogIsClosed(t *testing.T) {
 	c := newCluster(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 3)
 	c.led(1)
 	b := c.barrier(1)
-	c.net.Advance(0) // its round is on the way
+	c.net.Advance(0) // the round is in flight
 	if err := c.group.Elect(2); err != nil {
-		t.Fatal(err) // which ends the barrier; its callback is to be made
+		t.Fatal(err) // the barrier ends; its callback is queued
 	}
 	before := len(c.machines[1].leaderships)
 	c.net.Kill(1)
@@ -227,7 +227,7 @@ func TestCallsOfAPausedHostWait(t *testing.T) {
 	c.net.Advance(time.Second)
 	before := len(c.machines[2].leaderships)
 	if err := c.group.Elect(2); err != nil {
-		t.Fatal(err) // its state machine is to be notified
+		t.Fatal(err) // a state machine notification is queued
 	}
 	c.net.Pause(2)
 	c.net.Advance(time.Millisecond)

@@ -5,36 +5,36 @@ import (
 	"time"
 )
 
-// leaderState is what a host keeps while it believes that it leads.
+// leaderState is a host's state while it believes to lead.
 type leaderState struct {
 	term  uint64
-	first uint64 // the empty entry that began the term
-	// peers are by position in the group; the leader's own is not used. A replica that was added later has one once it
-	// is asked for.
+	first uint64 // the empty entry at the start of the term
+	// peers are indexed by position in the group; the leader's own entry is unused. Entries for later replicas are
+	// created on demand.
 	peers []peer
 
-	transfer   *replica // the replica that leadership is being transferred to
+	transfer   *replica // target of a leadership transfer
 	transferBy time.Duration
 
 	ticking bool // a heartbeat is scheduled
 
-	// A round asks the followers whether this host still leads. One round is out at a time.
-	round     uint64  // the latest that was begun
-	confirmed uint64  // the latest that a majority has answered
+	// A round asks the followers whether this host still leads. Only one round is in flight.
+	round     uint64  // latest started round
+	confirmed uint64  // latest round answered by a majority
 	reads     []*read // waiting for a round, the earliest first
 	early     []*read // waiting for the first commit of the term
 }
 
-// peer is a follower as its leader sees it.
+// peer is a follower's state at its leader.
 type peer struct {
-	probed bool          // it has said how far its log agrees
+	probed bool          // the matching index is known
 	next   uint64        // the next entry to send
-	match  uint64        // up to here it has the leader's log, durably
-	round  uint64        // the latest round that it has answered
-	heard  time.Duration // when it last answered anything
+	match  uint64        // last durable matching index
+	round  uint64        // latest answered round
+	heard  time.Duration // time of the last answer
 }
 
-// peer returns what the leader keeps of a replica.
+// peer returns the leader's state for a replica.
 func (s *leaderState) peer(r *replica) *peer {
 	for len(s.peers) <= r.pos {
 		s.peers = append(s.peers, peer{next: s.first, heard: r.group.net.now})
@@ -42,7 +42,7 @@ func (s *leaderState) peer(r *replica) *peer {
 	return &s.peers[r.pos]
 }
 
-// peers yields the other members of the group.
+// peers yields the remaining group members.
 func (l *Log) peers() iter.Seq[*replica] {
 	return func(yield func(*replica) bool) {
 		for _, r := range l.group.replicas {
@@ -53,7 +53,7 @@ func (l *Log) peers() iter.Seq[*replica] {
 	}
 }
 
-// becomeLeader begins a leadership. Its empty entry commits the entries of earlier terms.
+// becomeLeader starts a leadership. Its empty entry commits entries of earlier terms.
 func (l *Log) becomeLeader(term uint64) {
 	s := l.replica.store
 	l.leading = &leaderState{term: term, first: s.last() + 1}
@@ -71,7 +71,7 @@ func (l *Log) append(e *entry) {
 	l.replica.store.append(e)
 }
 
-// replicate sends what is new to the followers. One that has not been probed yet gets it at a heartbeat.
+// replicate sends new entries to the followers. A follower not probed yet gets them at a heartbeat.
 func (l *Log) replicate() {
 	for r := range l.peers() {
 		if l.leading.peer(r).probed {
@@ -80,9 +80,8 @@ func (l *Log) replicate() {
 	}
 }
 
-// sendAppend sends a follower the entries that it lacks next, or the snapshot where those are compacted. A message
-// without entries still says what is committed; with reply set it is a heartbeat, which the follower answers in any
-// case.
+// sendAppend sends a follower its next missing entries, or the snapshot if these are compacted. A message without
+// entries still carries the commit index. With reply set, it is a heartbeat, always answered by the follower.
 func (l *Log) sendAppend(r *replica, reply bool) {
 	s, p := l.replica.store, l.leading.peer(r)
 	if p.next <= s.before {
@@ -107,7 +106,7 @@ func (l *Log) sendSnapshot(r *replica) {
 	l.sendTo(r, func(at *Log) { at.onSnapshot(snap, term, from) })
 }
 
-// onAppendReply handles a follower's reply to a message of this host.
+// onAppendReply handles a follower's reply to this host.
 func (l *Log) onAppendReply(from *replica, a appendReply) {
 	if a.term > l.replica.store.term {
 		l.adoptTerm(a.term, 0)
@@ -141,8 +140,8 @@ func (l *Log) onAppendReply(from *replica, a appendReply) {
 	}
 }
 
-// commit advances the commit index to what a majority and the leader itself have durable, once that reaches into the
-// leader's own term.
+// commit advances the commit index to the index that a majority and the leader have made durable, once this index
+// belongs to the leader's own term.
 func (l *Log) commit() {
 	s, ld := l.replica.store, l.leading
 	index := l.group.majority(func(r *replica) uint64 {
@@ -185,9 +184,9 @@ func (l *Log) scheduleTick(ld *leaderState) {
 	})
 }
 
-// tick sends the heartbeats, whose replies say what the followers lack. A follower that has everything and is certain
-// to receive every heartbeat needs none. When no follower needs one the ticking ends, so an idle group without faults
-// has no events at all.
+// tick sends heartbeats, whose replies report missing entries. A follower with a complete log that is certain to
+// receive every heartbeat needs none. If no follower needs heartbeats, ticking ends, so an idle group without faults
+// has no events.
 func (l *Log) tick() {
 	ld, s := l.leading, l.replica.store
 	if ld.transfer != nil && l.net.now >= ld.transferBy {
@@ -204,9 +203,9 @@ func (l *Log) tick() {
 			}
 		}
 		busy = true
-		l.sendAppend(r, true) // where an earlier message was lost it does not connect, and the reply says so
+		l.sendAppend(r, true) // if an earlier message was lost, this one does not connect, and the reply reports that
 	}
-	l.confirmReads() // one whose answer was waited for may have been removed
+	l.confirmReads() // the awaited peer may have been removed
 	if l.net.cfg.CheckQuorum && l.lostMajority() {
 		l.setLeadership(0, ld.term)
 		l.stepDown()
@@ -218,7 +217,7 @@ func (l *Log) tick() {
 	}
 }
 
-// countElidedHeartbeats counts the followers that needed no heartbeat as heard up to now.
+// countElidedHeartbeats counts followers without heartbeats as heard now.
 func (l *Log) countElidedHeartbeats() {
 	for _, r := range l.group.replicas {
 		if r.log != nil && r.log.heartbeatsElided && r.log.leadership == l.leadership {
@@ -227,7 +226,7 @@ func (l *Log) countElidedHeartbeats() {
 	}
 }
 
-// surelyHeardBy reports whether heartbeats to a follower can be left out, because no fault can come between them.
+// surelyHeardBy reports whether heartbeats to a follower can be elided, because no fault can affect them.
 func (l *Log) surelyHeardBy(r *replica) bool {
 	cfg := &l.net.cfg
 	out, back := l.net.paths[l.host.pos][r.host.pos], l.net.paths[r.host.pos][l.host.pos]
@@ -249,7 +248,7 @@ func (l *Log) lostMajority() bool {
 	return heard < l.group.quorum()
 }
 
-// stepDown ends this host's leadership. The caller has changed the belief already.
+// stepDown ends this host's leadership. The caller has already changed the belief.
 func (l *Log) stepDown() {
 	ld := l.leading
 	l.leading = nil
@@ -269,7 +268,7 @@ func (l *Log) transferTo(r *replica) {
 	l.handOver()
 }
 
-// handOver makes the target of a transfer stand for election once it has the whole log.
+// handOver starts an election at the transfer target once the target has the whole log.
 func (l *Log) handOver() {
 	ld := l.leading
 	if ld.transfer == nil || ld.peer(ld.transfer).match < l.replica.store.last() {

@@ -18,15 +18,15 @@ type Log struct {
 	host    *host
 	machine shard.StateMachine
 
-	// published is leadership, for Leadership to read without the lock. The network's mu guards all that follows.
+	// published is leadership, readable without the lock. The network's mu guards the remaining fields.
 	published  atomic.Pointer[shard.Leadership]
 	leadership shard.Leadership
 
-	ended  bool  // it was closed or its host crashed: none of its events happen any more
-	closed bool  // Close was called: what was in flight has its outcome
-	failed error // the error of the state machine, which is not called any more
+	ended  bool  // closed, or its host crashed: none of its events happen any more
+	closed bool  // Close was called: in-flight operations have outcomes
+	failed error // state machine error; no further calls
 
-	leading *leaderState // while it believes that it leads
+	leading *leaderState // while it believes to lead
 
 	// As a follower: how far the log is known to equal the leader's, and the leader's commit index.
 	verified uint64
@@ -34,14 +34,14 @@ type Log struct {
 
 	lastHeard     time.Duration
 	electionAt    time.Duration
-	electionArmed bool // electionDue is in the queue of events
+	electionArmed bool // electionDue is in the event queue
 	// heartbeatsElided: heartbeats are certain to arrive, so the leader sends none and this follower expects none.
 	heartbeatsElided bool
 
-	syncing bool // an fsync is under way, which makes the log durable up to syncTo
+	syncing bool // an fsync is running, and makes the log durable up to syncTo
 	syncTo  uint64
-	hanging int      // writes that wait for a stuck disk
-	held    []*event // events that wait for those writes
+	hanging int      // writes waiting for a stuck disk
+	held    []*event // events waiting for blocked writes
 
 	proposals     inFlight[*proposal]
 	proposalBytes int
@@ -50,19 +50,18 @@ type Log struct {
 	confirmed     []*barrier // waiting until the state machine has applied their index
 	resendArmed   bool       // resendBarriers is scheduled
 
-	// queued is the index of the last entry in the queue of callbacks, applied that of the last one that the state
-	// machine was given.
+	// queued is the index of the last entry in the callback queue, applied the last index passed to the state machine.
 	callbacks callbackQueue
 	queued    uint64
 	applied   uint64
-	inMachine int       // calls of the state machine or of Save under way
+	inMachine int       // running state machine or Save calls
 	wake      sync.Cond // real time: signalled when a callback may run
-	isReady   bool      // simulated: it is in the network's ready queue
+	isReady   bool      // simulated: in the network's ready queue
 	scratch   applyScratch
 
 	saving   bool           // a snapshot was prepared and is not saved yet
-	prepared shard.Snapshot // that snapshot, until Save is called
-	nextSave uint64         // an attempt failed: no snapshot before this index
+	prepared shard.Snapshot // the fixed snapshot, until Save is called
+	nextSave uint64         // after a failure: no snapshot before this index
 	stop     chan struct{}  // closed when the log has ended
 }
 
@@ -98,18 +97,17 @@ func startLog(r *replica, machine shard.StateMachine) *Log {
 	return l
 }
 
-// Propose proposes a batch. On a host that does not believe that it leads the outcome is shard.OutcomeDropped.
+// Propose proposes a batch. The outcome is shard.OutcomeDropped if this host does not believe to lead.
 func (l *Log) Propose(batch []byte, done func(shard.Outcome)) error {
 	return locked(l.net, func() error { return l.propose(batch, done) })
 }
 
-// Barrier asks a majority whether the leader that this host believes in still leads. It fails with shard.ErrNoQuorum at
-// once where no leader is known, and when the term ends meanwhile.
+// Barrier asks a majority whether the known leader still leads. It fails with shard.ErrNoQuorum immediately if no
+// leader is known, and when the term ends meanwhile.
 func (l *Log) Barrier(done func(error)) error {
 	return locked(l.net, func() error { return l.barrier(done) })
 }
 
-// Leadership returns this host's belief.
 func (l *Log) Leadership() shard.Leadership { return *l.published.Load() }
 
 // Removed reports whether the replica was removed from its group.
@@ -117,8 +115,8 @@ func (l *Log) Removed() bool {
 	return locked(l.net, func() bool { return l.group.removed[l.replica.id] })
 }
 
-// Transfer asks for leadership to move. It has an effect on the leader only, which drops proposals until the other host
-// leads, or gives up after an election timeout.
+// Transfer asks for a leadership transfer. It affects only the leader, which drops proposals until the target leads, or
+// until an election timeout has passed.
 func (l *Log) Transfer(to shard.HostID) error {
 	return locked(l.net, func() error {
 		target := l.group.replicaOn(to)
@@ -133,8 +131,8 @@ func (l *Log) Transfer(to shard.HostID) error {
 	})
 }
 
-// Follower returns up to which index another host is known to have the log, and whether this host heard of it within an
-// election timeout. Both are zero where this host does not lead.
+// Follower returns the highest index known to be on another host, and whether this host heard from it within an
+// election timeout. Both are zero if this host does not lead.
 func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 	l.net.do(func() {
 		r := l.group.replicaOn(id)
@@ -148,9 +146,8 @@ func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 	return index, near
 }
 
-// Close closes the replica as a clean stop of its process would: all that was written is synced first. Closing a log
-// twice is no error. Close may be called from a callback. Callbacks of what was in flight may run after it has
-// returned.
+// Close closes the replica like a clean process stop, after syncing all writes. Closing twice is no error. Close may be
+// called from a callback. Callbacks of in-flight operations may run after Close has returned.
 func (l *Log) Close() error {
 	l.net.do(func() {
 		l.close()
@@ -159,12 +156,12 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// Err returns the error with which the state machine has failed, or nil. It is for tests that expect none.
+// Err returns the state machine's error, or nil. For tests that expect none.
 func (l *Log) Err() error {
 	return locked(l.net, func() error { return l.failed })
 }
 
-// Host returns the host whose log this is.
+// Host returns the log's host.
 func (l *Log) Host() shard.HostID { return l.host.id }
 
 // close is Close, without waiting for the state machine.
@@ -197,18 +194,18 @@ func (l *Log) end() {
 	close(l.stop)
 }
 
-// onHost runs f as the host's process would: after what was called before, and not while the host is paused.
+// onHost runs f in the host's process: after earlier calls, and not while the host is paused.
 func (l *Log) onHost(f func()) {
 	l.net.schedule(0, event{host: l.host, log: l, run: f})
 }
 
-// after runs f when that much time has passed by the host's clock.
+// after runs f after the given time by the host's clock.
 func (l *Log) after(local time.Duration, f func()) {
 	l.net.schedule(l.host.virtual(local), event{host: l.host, log: l, run: f})
 }
 
-// sendTo runs f on another replica of the group as a message, if that replica is open when the message arrives. It is
-// nil where the leader that is meant is no member any more.
+// sendTo runs f on another replica of the group as a message, if the replica is open on arrival. r is nil if the
+// intended leader is no longer a member.
 func (l *Log) sendTo(r *replica, f func(at *Log)) {
 	if r == nil {
 		return
@@ -220,7 +217,7 @@ func (l *Log) sendTo(r *replica, f func(at *Log)) {
 	})
 }
 
-// setLeadership changes what the host believes, and notifies the state machine.
+// setLeadership changes the host's belief, and notifies the state machine.
 func (l *Log) setLeadership(leader shard.HostID, term uint64) {
 	b := shard.Leadership{Leader: leader, Term: term}
 	if b == l.leadership {

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// ChangeKind is what a change does to the membership of a group.
+// ChangeKind is the kind of a membership change.
 type ChangeKind uint8
 
 // The changes.
@@ -19,28 +19,28 @@ const (
 	ChangeRemove                        // a replica, for ever
 )
 
-// Change is a change of the membership of a group.
+// Change is a group membership change.
 type Change struct {
 	Kind    ChangeKind
 	Replica uint64
-	// Host and Incarnation are those of a replica that is added.
+	// Host and Incarnation belong to an added replica.
 	Host        shard.HostID
 	Incarnation shard.Incarnation
-	// For is the number of the membership that the change is for.
+	// For is the membership number to which the change applies.
 	For uint64
 }
 
 // change is a Change in the log.
 type change struct {
 	Change
-	busy    bool     // it was not taken, because another one is under way
-	refused error    // why it has changed nothing, once it is committed
-	gone    *replica // the replica that it has removed
+	busy    bool     // rejected, because another change is in progress
+	refused error    // once committed: why it had no effect
+	gone    *replica // the removed replica
 }
 
 var _ shard.Members = (*Log)(nil)
 
-// ChangeMembership hands a change of the membership to the log: what AddLearner, Promote and Remove do without waiting.
+// ChangeMembership proposes a membership change: AddLearner, Promote and Remove without waiting.
 func (l *Log) ChangeMembership(c Change, done func(error)) error {
 	return locked(l.net, func() error {
 		p := &proposal{log: l, change: &change{Change: c}}
@@ -49,7 +49,7 @@ func (l *Log) ChangeMembership(c Change, done func(error)) error {
 	})
 }
 
-// result is what a change comes to at the replica that proposed it.
+// result is the outcome of a change at its proposing replica.
 func (c *change) result(at *replica, o shard.Outcome) error {
 	switch {
 	case c.busy:
@@ -62,8 +62,8 @@ func (c *change) result(at *replica, o shard.Outcome) error {
 	return c.refused
 }
 
-// takesNo reports whether the leader takes no change now, because one may be in its log that is not known to be
-// committed. Until its first commit it does not know what its predecessors have left.
+// takesNo reports whether the leader rejects changes now, because its log may contain an uncommitted change. Before its
+// first commit, a leader does not know its predecessors' changes.
 func (l *Log) takesNo(c *change) bool {
 	s := l.replica.store
 	c.busy = s.commit < l.leading.first ||
@@ -71,7 +71,7 @@ func (l *Log) takesNo(c *change) bool {
 	return c.busy
 }
 
-// upToChange returns the entries up to the first that changes the membership.
+// upToChange returns the entries up to the first membership change.
 func upToChange(entries []*entry) []*entry {
 	if i := slices.IndexFunc(entries, func(e *entry) bool { return e.change != nil }); i >= 0 {
 		return entries[:i+1]
@@ -79,7 +79,7 @@ func upToChange(entries []*entry) []*entry {
 	return entries
 }
 
-// takeEffect changes the membership by an entry that is committed. It is in force from now on for all replicas.
+// takeEffect applies a committed membership change, effective immediately for all replicas.
 func (g *Group) takeEffect(e *entry) {
 	c := e.change
 	if c.refused = g.refuses(c); c.refused != nil {
@@ -105,7 +105,7 @@ func (g *Group) takeEffect(e *entry) {
 	g.resumeHeartbeats()
 }
 
-// refuses returns why a change is not made in the present membership, nil where it is.
+// refuses returns why the current membership does not permit a change, or nil.
 func (g *Group) refuses(c *change) error {
 	r, why := g.replica(c.Replica), ""
 	member := r != nil && slices.Contains(g.replicas, r)
@@ -131,8 +131,8 @@ func (g *Group) refuses(c *change) error {
 	return fmt.Errorf("group %d, replica %d: %w: %s", g.id, c.Replica, shard.ErrMembershipRule, why)
 }
 
-// dismiss sends a replica the entry that removes it, once that is known to be committed. It is sent once: a replica
-// that does not get it does not notice that it was removed.
+// dismiss sends a removed replica its removal entry, once that is known to be committed. It is sent once: a replica
+// that misses it does not notice its removal.
 func (l *Log) dismiss(e *entry) {
 	if e.change != nil && e.change.gone != nil && e.change.gone != l.replica {
 		l.sendAppend(e.change.gone, false)
@@ -149,13 +149,13 @@ func (l *Log) leaveIfRemoved(entries []*entry) {
 	}
 }
 
-// newReplica makes a replica that is no member yet.
+// newReplica creates a non-member replica.
 func (g *Group) newReplica(h *host, id uint64) *replica {
 	g.seats++
 	return &replica{group: g, host: h, id: id, pos: g.seats - 1, store: newStore()}
 }
 
-// replica returns the replica of an id, a member or not, nil where the group has none.
+// replica returns the replica with an id, member or not, or nil.
 func (g *Group) replica(id uint64) *replica {
 	for _, list := range [][]*replica{g.replicas, g.outside} {
 		for _, r := range list {
@@ -167,7 +167,7 @@ func (g *Group) replica(id uint64) *replica {
 	return nil
 }
 
-// membership is the membership that is in force.
+// membership is the current membership.
 func (g *Group) membership() shard.Membership {
 	m := shard.Membership{Change: g.change}
 	for _, r := range g.replicas {
@@ -178,10 +178,10 @@ func (g *Group) membership() shard.Membership {
 	return m
 }
 
-// Membership returns the membership that is in force, whatever the hosts know.
+// Membership returns the current membership, independent of hosts' knowledge.
 func (g *Group) Membership() shard.Membership { return locked(g.net, g.membership) }
 
-// Membership implements shard.Members. Like the calls below it waits, so it is for networks that run in real time.
+// Membership implements shard.Members. It and the calls below wait, so they are for networks in real time.
 func (l *Log) Membership(ctx context.Context) (shard.Membership, error) {
 	err := wait(ctx, l.Barrier)
 	if err != nil {
@@ -215,7 +215,7 @@ func (l *Log) changeNow(ctx context.Context, c Change) error {
 	return err
 }
 
-// wait begins something that has one outcome, and waits for that or for the end of the context.
+// wait starts an operation with one outcome, and waits for the outcome or the context.
 func wait(ctx context.Context, begin func(done func(error)) error) error {
 	outcome := make(chan error, 1)
 	if err := begin(func(err error) { outcome <- err }); err != nil {
@@ -229,11 +229,11 @@ func wait(ctx context.Context, begin func(done func(error)) error) error {
 	}
 }
 
-// Applied returns the index of the last entry that this host's state machine was given.
+// Applied returns the last index passed to this host's state machine.
 func (l *Log) Applied() uint64 { return locked(l.net, func() uint64 { return l.applied }) }
 
-// Progress returns how far the other members are. It is empty where this host does not lead. Snapshots travel as one
-// message here, so none is ever seen under way.
+// Progress returns the other members' progress. It is empty if this host does not lead. Snapshots are single messages
+// here, so Progress never shows a running transfer.
 func (l *Log) Progress() []shard.Progress {
 	return locked(l.net, func() (list []shard.Progress) {
 		if l.leading == nil {
@@ -251,5 +251,5 @@ func (l *Log) Progress() []shard.Progress {
 	})
 }
 
-// Replica returns the id of the replica that the log is of.
+// Replica returns the log's replica id.
 func (l *Log) Replica() uint64 { return l.replica.id }

@@ -47,7 +47,7 @@ func (c *cluster) join(h shard.HostID, replica uint64) {
 	c.logs[h], c.machines[h] = l, m
 }
 
-// change asks a host for a change of the membership that there is.
+// change asks a host to change the current membership.
 func (c *cluster) change(at shard.HostID, kind memlog.ChangeKind, replica uint64, host shard.HostID) *pending[error] {
 	c.t.Helper()
 	return c.changeOf(at, memlog.Change{Kind: kind, Replica: replica, Host: host, For: c.group.Membership().Change})
@@ -62,7 +62,7 @@ func (c *cluster) changeOf(at shard.HostID, change memlog.Change) *pending[error
 	return p
 }
 
-// must waits for a change that succeeds.
+// must waits for a successful change.
 func (c *cluster) must(p *pending[error]) {
 	c.t.Helper()
 	if err := await(c, p); err != nil {
@@ -90,14 +90,14 @@ func (c *cluster) wantMembers(want string) {
 	}
 }
 
-// TestMembershipChangesByTheRules: what is allowed is done, what is not is refused with the reason and changes nothing.
+// Permitted changes succeed. Forbidden changes are refused with a reason and have no effect.
 func TestMembershipChangesByTheRules(t *testing.T) {
 	add, promote, remove := memlog.ChangeAdd, memlog.ChangePromote, memlog.ChangeRemove
 	for _, step := range []struct {
 		name    string
-		prepare []memlog.Change // each for the membership that it meets
+		prepare []memlog.Change // each for the membership at that time
 		change  memlog.Change
-		old     bool // it is for the membership of the bootstrap
+		old     bool // for the bootstrap membership
 		want    error
 		members string
 	}{
@@ -148,7 +148,7 @@ func TestMembershipChangesByTheRules(t *testing.T) {
 	}
 }
 
-// TestGroupMovesToOtherHosts: one voter becomes three, and those are replaced by three others. Nothing is lost.
+// One voter becomes three, and three other voters replace them. Nothing is lost.
 func TestGroupMovesToOtherHosts(t *testing.T) {
 	c := newGroup(t, memlog.Config{Seed: 2, SnapshotEvery: 3,
 		Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 6, 1)
@@ -229,7 +229,7 @@ func TestLearnersHaveAllAndDoNotVote(t *testing.T) {
 	c.wantOutcome(c.propose(1, "b"), shard.OutcomeApplied)
 }
 
-// TestChangeCanHaveAnUnknownOutcome: it is made all the same, and the membership shows it.
+// A change with an unknown outcome still takes effect, visible in the membership.
 func TestChangeCanHaveAnUnknownOutcome(t *testing.T) {
 	c := newGroup(t, memlog.Config{Seed: 4, LateOutcome: 1}, 4, 1, 2, 3)
 	c.led(1)
@@ -240,7 +240,7 @@ func TestChangeCanHaveAnUnknownOutcome(t *testing.T) {
 	c.wantMembers("1@1 2@2 3@3 (1024@4)")
 }
 
-// TestOneChangeIsUnderWay: another one is refused meanwhile, and a host that does not lead takes none.
+// A second change is refused meanwhile, and a non-leader accepts none.
 func TestOneChangeIsUnderWay(t *testing.T) {
 	c := newGroup(t, memlog.Config{Seed: 5}, 5, 1, 2, 3)
 	c.led(1)
@@ -260,7 +260,7 @@ func TestOneChangeIsUnderWay(t *testing.T) {
 	c.wantMembers("1@1 2@2 3@3 (1024@4) (1025@5)")
 }
 
-// TestRemovedLeaderStepsDown: it does not know what became of the change, and another host leads.
+// The removed leader does not know the outcome, and another host leads.
 func TestRemovedLeaderStepsDown(t *testing.T) {
 	c := newGroup(t, memlog.Config{Seed: 6}, 3, 1, 2, 3)
 	c.led(1)
@@ -272,7 +272,7 @@ func TestRemovedLeaderStepsDown(t *testing.T) {
 	c.wantOutcome(c.propose(c.group.Leader().Leader, "goes on"), shard.OutcomeApplied)
 }
 
-// TestReplicaThatDoesNotHearOfItsRemovalIsHarmless: it neither leads nor votes, and is gone once it is discarded.
+// The removed replica neither leads nor votes, and is gone once discarded.
 func TestReplicaThatDoesNotHearOfItsRemovalIsHarmless(t *testing.T) {
 	c := newGroup(t, memlog.Config{Seed: 7}, 3, 1, 2, 3)
 	c.led(1)
@@ -294,7 +294,7 @@ func TestReplicaThatDoesNotHearOfItsRemovalIsHarmless(t *testing.T) {
 		}
 	}
 	still()
-	// Its host does not know of the removal, and starts it again.
+	// The host, unaware of the removal, starts the replica again.
 	c.net.PowerFail(3)
 	c.net.Restart(3)
 	l, err := c.net.Open(3, theGroup, newRecorder(t))
@@ -381,7 +381,7 @@ func TestMembershipUnderFaults(t *testing.T) {
 	}
 }
 
-// anyChange is a change that is mostly possible: up to five members stay, and one voter.
+// anyChange is a random, mostly possible change: at most five members, at least one voter.
 func (c *cluster) anyChange(rng *rand.Rand, id uint64) memlog.Change {
 	m := c.group.Membership()
 	change := memlog.Change{Kind: memlog.ChangeKind(1 + rng.IntN(3)), For: m.Change}
@@ -396,7 +396,7 @@ func (c *cluster) anyChange(rng *rand.Rand, id uint64) memlog.Change {
 	return change
 }
 
-// startMembers starts what members do not run, and discards what is no member any more.
+// startMembers starts members that do not run, and discards non-members.
 func (c *cluster) startMembers() {
 	m := c.group.Membership()
 	_, replicas := c.group.Status()
@@ -407,7 +407,7 @@ func (c *cluster) startMembers() {
 	}
 }
 
-// reopen starts the replica of a host that was restarted, if it has one.
+// reopen starts the replica of a restarted host, if any.
 func (c *cluster) reopen(h shard.HostID) {
 	if l := c.logs[h]; l != nil {
 		_ = l.Close()
@@ -415,7 +415,7 @@ func (c *cluster) reopen(h shard.HostID) {
 	}
 }
 
-// TestMembershipCallsWait: the calls of a server wait for their outcome, and end with their context.
+// Membership calls wait for their outcome, and end with their context.
 func TestMembershipCallsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newGroup(t, memlog.Config{Seed: 8}, 4, 1, 2, 3)

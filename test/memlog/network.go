@@ -12,51 +12,51 @@ import (
 )
 
 var (
-	// ErrUnknownHost is returned for a host that the network or the group does not have.
+	// ErrUnknownHost: the network or the group does not have the host.
 	ErrUnknownHost = errors.New("memlog: no such host")
-	// ErrHostDown is returned for opening a log on a host that was killed and not restarted.
+	// ErrHostDown: a log cannot be opened on a killed host before its restart.
 	ErrHostDown = errors.New("memlog: the host is down")
-	// ErrOpen is returned for opening a log that is open on that host already.
+	// ErrOpen: the log is already open on the host.
 	ErrOpen = errors.New("memlog: the log is open already")
-	// ErrGroupExists is returned for making a group that exists.
+	// ErrGroupExists: the group to create already exists.
 	ErrGroupExists = errors.New("memlog: the group exists already")
-	// ErrNotElectable is returned for a host that no majority would elect now.
+	// ErrNotElectable: no majority would elect the host now.
 	ErrNotElectable = errors.New("memlog: no majority would elect that host")
 )
 
-// Network is a set of hosts and the groups of replicas on them. Its methods may be called from any
-// goroutine; for a run that can be repeated they are called from one.
+// Network is a set of hosts and their replica groups. Its methods may be called from any goroutine; repeatable runs
+// call them from a single goroutine.
 type Network struct {
 	cfg Config
 
-	// mu guards all that follows, and every host, path, group, replica and log of the network. It is never held while a
-	// state machine or a callback runs.
+	// mu guards the following fields, and every host, path, group, replica and log of the network. It is never held
+	// while a state machine or a callback runs.
 	mu   sync.Mutex
-	idle sync.Cond // signalled whenever a call of a state machine has ended
+	idle sync.Cond // signalled after every state machine call
 
 	rng     *rand.Rand
-	epoch   time.Time     // what the clocks of all hosts showed at the beginning
+	epoch   time.Time     // initial reading of all clocks
 	now     time.Duration // virtual time since then
 	events  eventHeap
 	free    []*event
 	lastSeq uint64
 
 	hosts  []*host
-	paths  [][]*path // by position of the sender, then of the receiver
-	groups []*Group  // in the order in which they were made
-	logs   []*Log    // the open logs, in the order of opening
+	paths  [][]*path // by sender position, then receiver position
+	groups []*Group  // in creation order
+	logs   []*Log    // open logs, in opening order
 
-	timers   []func() // functions of AfterFunc that are due
-	ready    []*Log   // simulated: logs whose callbacks may run, in the order in which they became ready
+	timers   []func() // due functions of AfterFunc
+	ready    []*Log   // simulated: logs with runnable callbacks, in ready order
 	stepping bool     // simulated: a Step is under way
-	// eventsAtNow counts the events of a Step since virtual time last moved on.
+	// eventsAtNow counts the events of a Step since virtual time last advanced.
 	eventsAtNow int
 	real        *realTime
 	closed      bool
 	trace       trace
 }
 
-// NewNetwork makes a network at virtual time zero, with all its hosts up and no log open.
+// NewNetwork creates a network at virtual time zero, with all hosts up and no log open.
 func NewNetwork(cfg Config) (*Network, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func NewNetwork(cfg Config) (*Network, error) {
 	return n, nil
 }
 
-// do runs f under the lock. In real time it first brings the network up to now, and afterwards runs the events that f
-// made due.
+// do runs f under the lock. In real time it first advances the network to the current time, and afterwards runs newly
+// due events.
 func (n *Network) do(f func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,26 +96,26 @@ func (n *Network) do(f func()) {
 	}
 }
 
-// locked returns the result of f, which runs as in do.
+// locked returns the result of f, run as in do.
 func locked[T any](n *Network, f func() T) (result T) {
 	n.do(func() { result = f() })
 	return result
 }
 
-// unlocked runs f, which may call all methods of the network, without the lock.
+// unlocked runs f without the lock. f may call all methods of the network.
 func (n *Network) unlocked(f func()) {
 	n.mu.Unlock()
 	defer n.mu.Lock()
 	f()
 }
 
-// Group returns the group of that id. If there is none it makes one with a replica on every host.
+// Group returns the group with an id. If missing, it is created with a replica on every host.
 func (n *Network) Group(id GroupID) *Group {
 	return locked(n, func() *Group { return n.groupOf(id) })
 }
 
-// NewGroup makes a group with replicas on the named hosts only. The first of them leads first, if all are open before
-// an election timeout has passed.
+// NewGroup creates a group with replicas on the given hosts only. The first host leads first, if all replicas are open
+// before an election timeout has passed.
 func (n *Network) NewGroup(id GroupID, members ...shard.HostID) (*Group, error) {
 	var g *Group
 	var err error
@@ -152,9 +152,8 @@ func (n *Network) addGroup(id GroupID, hosts []*host) *Group {
 	return g
 }
 
-// Open starts the host's replica of a group. If there is no such group it makes one with a replica on every host. The
-// state machine must be a new one: it is given the last snapshot and the entries after it, possibly after Open has
-// returned.
+// Open starts the host's replica of a group. A missing group is created with a replica on every host. The state machine
+// must be new: it receives the last snapshot and later entries, possibly after Open has returned.
 func (n *Network) Open(host shard.HostID, group GroupID, machine shard.StateMachine) (*Log, error) {
 	var l *Log
 	var err error
@@ -178,7 +177,7 @@ func (n *Network) open(id shard.HostID, group GroupID, machine shard.StateMachin
 	}
 	g := n.groupOf(group)
 	r := g.replicaOn(id)
-	if r == nil { // an initial member that was removed starts too, as in production
+	if r == nil { // a removed initial member starts too, as in production
 		r = g.replica(uint64(id))
 	}
 	if r == nil {
@@ -208,7 +207,7 @@ func (n *Network) Close() error {
 	return nil
 }
 
-// groupOf returns the group of that id, and makes it with a replica on every host if there is none.
+// groupOf returns the group with an id. If missing, it is created with a replica on every host.
 func (n *Network) groupOf(id GroupID) *Group {
 	if g := n.group(id); g != nil {
 		return g
@@ -216,7 +215,7 @@ func (n *Network) groupOf(id GroupID) *Group {
 	return n.addGroup(id, n.hosts)
 }
 
-// group returns the group of that id, or nil.
+// group returns the group with an id, or nil.
 func (n *Network) group(id GroupID) *Group {
 	for _, g := range n.groups {
 		if g.id == id {
@@ -226,7 +225,7 @@ func (n *Network) group(id GroupID) *Group {
 	return nil
 }
 
-// host returns the host of that id, or nil.
+// host returns the host with an id, or nil.
 func (n *Network) host(id shard.HostID) *host {
 	for _, h := range n.hosts {
 		if h.id == id {
@@ -236,8 +235,7 @@ func (n *Network) host(id shard.HostID) *host {
 	return nil
 }
 
-// mustHost returns the host of that id. It is for the calls that set faults, where an unknown host is the test's
-// mistake.
+// mustHost returns the host with an id, for calls that set faults. It panics for an unknown host.
 func (n *Network) mustHost(id shard.HostID) *host {
 	h := n.host(id)
 	if h == nil {
@@ -246,7 +244,7 @@ func (n *Network) mustHost(id shard.HostID) *host {
 	return h
 }
 
-// resumeHeartbeats is called after every change that may keep a heartbeat from arriving.
+// resumeHeartbeats is called after every change that may stop a heartbeat.
 func (n *Network) resumeHeartbeats() {
 	for _, g := range n.groups {
 		g.resumeHeartbeats()

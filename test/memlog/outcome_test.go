@@ -64,7 +64,7 @@ func TestEntryDataIsNotValidAfterApply(t *testing.T) {
 	}
 }
 
-// keeper does what a state machine must not: it keeps the data of an entry.
+// keeper violates the state machine contract by keeping entry data.
 type keeper struct {
 	*recorder
 	kept []byte
@@ -107,7 +107,7 @@ func TestBatchOfACutOffLeaderIsUnknownAndOverwritten(t *testing.T) {
 }
 
 func TestBatchThatReachedTheNextLeaderIsCommittedLate(t *testing.T) {
-	// The fsyncs of the followers take longer than the proposal timeout, and the leader ends before it hears of them.
+	// Follower fsyncs take longer than the proposal timeout, and the leader ends before it learns of them.
 	c := newCluster(t, memlog.Config{ProposalTimeout: 50 * time.Millisecond}, 3)
 	c.led(1)
 	for _, h := range []shard.HostID{2, 3} {
@@ -144,8 +144,8 @@ func TestOldLeaderHearsThatItsBatchWasCommittedByTheNext(t *testing.T) {
 }
 
 func TestOldLeaderMayStillCommitWhatTheNextOneHas(t *testing.T) {
-	// The followers accepted the batch before one of them was elected. All that is missing is the old
-	// leader's own fsync, which is done after that, and which nothing forbids.
+	// The followers accepted the batch before one of them was elected. Only the old leader's own fsync is missing,
+	// which completes later, as permitted.
 	c := newCluster(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(10 * time.Millisecond)}}, 3)
 	c.led(1)
 	c.net.Advance(time.Second)

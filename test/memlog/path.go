@@ -8,11 +8,11 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Path is what one direction between two hosts is like. The zero Path is perfect.
+// Path describes one direction between two hosts. The zero Path is perfect.
 type Path struct {
 	// Delay is drawn for every message.
 	Delay Delay
-	// Loss is the probability (0 up to, not including, 1) that a message is lost. Replicas repeat what matters after a
+	// Loss is the probability (0 up to, not including, 1) of message loss. Replicas repeat important messages after a
 	// heartbeat.
 	Loss float64
 	// Reorder lets a message with a shorter delay overtake earlier ones.
@@ -26,7 +26,7 @@ func (p Path) validate() error {
 	return p.Delay.validate("the delay of a path")
 }
 
-// path is one direction between two hosts, with its present state.
+// path is one direction between two hosts, with its current state.
 type path struct {
 	Path
 	from, to    *host
@@ -34,7 +34,7 @@ type path struct {
 	lastArrival time.Duration
 }
 
-// sure reports whether heartbeats that are sent every interval are certain to arrive within the timeout.
+// sure reports whether heartbeats sent every interval are certain to arrive within the timeout.
 func (p *path) sure(interval, timeout time.Duration) bool {
 	return !p.cut && p.Loss == 0 && p.Delay.Max+interval < timeout
 }
@@ -44,7 +44,7 @@ func (p *path) lose(n *Network) bool {
 	return p.Loss > 0 && n.rng.Float64() < p.Loss
 }
 
-// send sends a message to a replica: run is called there when and if the message arrives.
+// send sends a message to a replica. run is called if and when the message arrives.
 func (n *Network) send(from *host, to *replica, run func()) {
 	p := n.paths[from.pos][to.host.pos]
 	if p.lose(n) {
@@ -54,7 +54,7 @@ func (n *Network) send(from *host, to *replica, run func()) {
 	n.schedule(p.arrival(n)-n.now, event{host: to.host, path: p, to: to, run: run})
 }
 
-// arrival draws when a message that is sent now arrives.
+// arrival draws the arrival time of a message sent now.
 func (p *path) arrival(n *Network) time.Duration {
 	at := n.now + p.Delay.draw(n.rng)
 	if !p.Reorder {
@@ -69,7 +69,7 @@ func (n *Network) connected(a, b *host) bool {
 	return a == b || !n.paths[a.pos][b.pos].cut && !n.paths[b.pos][a.pos].cut
 }
 
-// SetPath sets what the direction from one host to another is like. Messages that are on their way keep their delay.
+// SetPath sets the path from one host to another. Messages in flight keep their delay.
 func (n *Network) SetPath(from, to shard.HostID, p Path) {
 	if err := p.validate(); err != nil {
 		panic(err)
@@ -80,7 +80,7 @@ func (n *Network) SetPath(from, to shard.HostID, p Path) {
 	})
 }
 
-// SetPaths sets what all directions between all hosts are like.
+// SetPaths sets the paths between all hosts.
 func (n *Network) SetPaths(to Path) {
 	if err := to.validate(); err != nil {
 		panic(err)
@@ -91,7 +91,7 @@ func (n *Network) SetPaths(to Path) {
 	})
 }
 
-// Cut loses every message that would arrive at a host from another one. The other direction stays.
+// Cut drops all messages from one host to another on arrival. The opposite direction is unaffected.
 func (n *Network) Cut(from, to shard.HostID) { n.setCut(from, to, true) }
 
 // Heal undoes Cut for one direction.
@@ -120,8 +120,8 @@ func (n *Network) Isolate(id shard.HostID) {
 	})
 }
 
-// Partition cuts the network into sets: hosts of the same set reach each other, others do not. Hosts that are in none
-// of the sets form one more. It replaces all earlier cuts.
+// Partition splits the network into sets: hosts reach only hosts in their own set. Hosts outside all sets form one more
+// set. Partition replaces all earlier cuts.
 func (n *Network) Partition(sets ...[]shard.HostID) {
 	n.do(func() {
 		for _, set := range sets {

@@ -7,17 +7,17 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// operation is a proposal or a barrier of a log: it has one outcome, and a deadline.
+// operation is a proposal or a barrier, with one outcome and a deadline.
 type operation interface {
 	decided() bool
 	deadline() time.Duration
 }
 
-// inFlight is the operations of one kind that a log has under way, oldest first. A decided one stays in the list until
-// it is the oldest.
+// inFlight is a log's operations of one kind in flight, oldest first. A decided operation stays in the list until it is
+// the oldest.
 type inFlight[T operation] struct {
 	items []T
-	count int  // of those that are not decided
+	count int  // undecided operations
 	armed bool // the timer is set
 }
 
@@ -35,8 +35,8 @@ func (f *inFlight[T]) trim() {
 	}
 }
 
-// expire gives up the operations whose deadline has passed, and sets the timer for the next one. One timer serves all,
-// because most operations are decided long before their deadline.
+// expire gives up overdue operations, and sets the timer for the next deadline. One timer suffices, because most
+// operations are decided long before their deadline.
 func (f *inFlight[T]) expire(l *Log, giveUp func(T)) {
 	f.trim()
 	for len(f.items) > 0 && f.items[0].deadline() <= l.net.now {
@@ -59,7 +59,7 @@ type proposal struct {
 	done    func(shard.Outcome) // nil once the outcome is decided
 	bytes   int
 	expires time.Duration
-	change  *change // of the membership; nil for a batch
+	change  *change // membership change; nil for a batch
 }
 
 func (p *proposal) decided() bool           { return p.done == nil }
@@ -69,7 +69,7 @@ func (l *Log) propose(batch []byte, done func(shard.Outcome)) error {
 	return l.begin(&proposal{log: l, done: done, bytes: len(batch)}, batch)
 }
 
-// begin hands a proposal to the log, with its batch, or a change of the membership without one.
+// begin passes a proposal to the log: either a batch or a membership change.
 func (l *Log) begin(p *proposal, batch []byte) error {
 	n := l.net
 	if l.ended {
@@ -89,7 +89,7 @@ func (l *Log) begin(p *proposal, batch []byte) error {
 	return nil
 }
 
-// appendProposal appends a batch to the log if this host believes that it leads.
+// appendProposal appends a batch to the log if this host believes to lead.
 func (l *Log) appendProposal(p *proposal, data []byte) {
 	if p.decided() {
 		return
@@ -104,7 +104,7 @@ func (l *Log) appendProposal(p *proposal, data []byte) {
 	}
 }
 
-// appendBatch appends a batch to this leader's log and starts replicating it.
+// appendBatch appends a batch to this leader's log and starts replication.
 func (l *Log) appendBatch(data []byte, p *proposal) {
 	n := l.net
 	e := &entry{data: data, proposal: p}
@@ -119,7 +119,7 @@ func (l *Log) appendBatch(data []byte, p *proposal) {
 	l.sync()
 }
 
-// decide marks a proposal as decided and returns its callback, which the caller must call or queue.
+// decide marks a proposal as decided and returns its callback, for the caller to call or queue.
 func (l *Log) decide(p *proposal, o shard.Outcome) func(shard.Outcome) {
 	done := p.done
 	p.done = nil
@@ -129,7 +129,7 @@ func (l *Log) decide(p *proposal, o shard.Outcome) func(shard.Outcome) {
 	return done
 }
 
-// complete decides a proposal that was not applied, unless it is decided already.
+// complete decides an undecided proposal that was not applied.
 func (l *Log) complete(p *proposal, o shard.Outcome) {
 	if !p.decided() {
 		done := l.decide(p, o)
@@ -137,8 +137,8 @@ func (l *Log) complete(p *proposal, o shard.Outcome) {
 	}
 }
 
-// giveUpSomeProposals is called when the host learns of a newer term: as many proposals as the config says end as
-// unknown at once.
+// giveUpSomeProposals is called when the host learns of a newer term: the configured share of proposals ends as unknown
+// at once.
 func (l *Log) giveUpSomeProposals() {
 	probability := l.net.cfg.UnknownOnTermChange
 	if probability == 0 {
@@ -151,8 +151,8 @@ func (l *Log) giveUpSomeProposals() {
 	}
 }
 
-// giveUpProposalsOf ends the proposals of entries that this log will not apply one by one: overwritten ones, and those
-// that a snapshot replaced. Their outcome is unknown here.
+// giveUpProposalsOf ends the proposals of overwritten entries and of entries replaced by a snapshot. Their outcome is
+// unknown here.
 func (l *Log) giveUpProposalsOf(gone []*entry) {
 	for _, e := range gone {
 		if p := e.proposal; p != nil && p.log == l {

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// realTime runs the events of a network when they are due by the clock. Events run on the next goroutine that has the
-// network's lock: a caller of the network, one that has just called a state machine, or else the driver. Each open log
-// has one goroutine that runs its callbacks. So a batch without delays changes goroutines once, from its proposer to
-// the goroutine that applies it.
+// realTime runs network events when they are due by the clock. Events run on the next goroutine with the network's
+// lock: a caller of the network, a goroutine returning from a state machine, or the driver. Each open log has one
+// goroutine for callbacks. So a batch without delays changes goroutines once, from its proposer to the applying
+// goroutine.
 type realTime struct {
 	net   *Network
 	start time.Time // when virtual time was zero
 
-	// The driver sleeps until this virtual time, or until it is woken. Guarded by the network's mu.
+	// The driver sleeps until this virtual time, or until woken. Guarded by the network's mu.
 	until time.Duration
 	wake  chan struct{}
 
 	stop chan struct{}
-	done sync.WaitGroup // the driver, the goroutines of logs, saves under way
+	done sync.WaitGroup // driver, log goroutines, running saves
 }
 
-// Start makes the network run in real time, from now until it is closed. Started inside a testing/synctest bubble it
-// runs on the bubble's clock. From here on Step, Advance and RunUntil panic. A second Start does nothing.
+// Start makes the network run in real time from now until closed. Inside a testing/synctest bubble it runs on the
+// bubble's clock. From now on Step, Advance and RunUntil panic. A second Start has no effect.
 func (n *Network) Start() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,7 +47,7 @@ func (n *Network) Start() {
 	r.done.Go(r.run)
 }
 
-// stopRealTime ends the goroutines of a network whose logs are closed.
+// stopRealTime ends the goroutines of a network with closed logs.
 func (n *Network) stopRealTime() {
 	n.mu.Lock()
 	r := n.real
@@ -63,8 +63,8 @@ func (n *Network) stopRealTime() {
 	r.done.Wait()
 }
 
-// runDue runs every event that is due by now. An event happens at the virtual time at which it was due, however late it
-// really is, so a test on a starved machine sees no timeouts that the network did not have.
+// runDue runs every due event. An event happens at its scheduled virtual time, however late it really is, so a test on
+// an overloaded machine sees no extra timeouts.
 func (n *Network) runDue() {
 	limit := time.Since(n.real.start)
 	for {
@@ -118,8 +118,7 @@ func (r *realTime) run() {
 	}
 }
 
-// startWorker starts the goroutine that runs a log's callbacks. It ends when the log is closed and has no callback
-// left.
+// startWorker starts a log's callback goroutine. It ends when the log is closed and has no callbacks left.
 func (r *realTime) startWorker(l *Log) {
 	n := r.net
 	r.done.Go(func() {
@@ -140,7 +139,7 @@ func (r *realTime) startWorker(l *Log) {
 	})
 }
 
-// startSave saves a snapshot on a goroutine of its own.
+// startSave saves a snapshot on its own goroutine.
 func (r *realTime) startSave(l *Log, snap *savedSnapshot) {
 	n := r.net
 	r.done.Go(func() {

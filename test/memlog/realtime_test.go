@@ -13,21 +13,21 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// realCluster is a cluster in real time. Its machines signal every change of leadership.
+// realCluster is a cluster in real time. Its machines signal every leadership change.
 type realCluster struct {
 	t        *testing.T
 	net      *memlog.Network
 	logs     map[shard.HostID]*memlog.Log
 	machines map[shard.HostID]*realRecorder
-	changes  chan struct{} // holds a token after a change of leadership
+	changes  chan struct{} // has a token after a leadership change
 }
 
 type realRecorder struct {
 	*recorder
 	changes chan struct{}
-	held    chan struct{} // where not nil: Apply waits for it
-	entered chan struct{} // where not nil: closed by the first Apply
-	stall   chan struct{} // where not nil: closed by the first Save, which waits to be stopped
+	held    chan struct{} // if not nil, Apply waits for it
+	entered chan struct{} // if not nil, closed by the first Apply
+	stall   chan struct{} // if not nil, closed by the first Save, which waits to be stopped
 }
 
 func (r *realRecorder) LeadershipChanged(l shard.Leadership) {
@@ -85,7 +85,7 @@ func (r *realCluster) open(hosts ...shard.HostID) {
 	}
 }
 
-// leader waits for a leader other than the given one.
+// leader waits for a leader other than the given host.
 func (r *realCluster) leader(not shard.HostID) shard.HostID {
 	r.t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -103,7 +103,7 @@ func (r *realCluster) leader(not shard.HostID) shard.HostID {
 	}
 }
 
-// believes waits until a host believes that another one leads.
+// believes waits until a host believes that the given host leads.
 func (r *realCluster) believes(h, leader shard.HostID) {
 	r.t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -134,7 +134,7 @@ func (r *realCluster) barrier(h shard.HostID) error {
 	return <-result
 }
 
-// inBothTimes runs a test by the clock, and on the virtual time of a bubble.
+// inBothTimes runs a test in real time, and in the virtual time of a bubble.
 func inBothTimes(t *testing.T, test func(*testing.T)) {
 	t.Run("by the clock", test)
 	t.Run("in a bubble", func(t *testing.T) { synctest.Test(t, test) })
@@ -189,7 +189,7 @@ func TestVirtualTimeOfABubblePassesWhileNothingHappens(t *testing.T) {
 		if h := c.leader(0); h != 1 {
 			t.Fatalf("host %d leads", h)
 		}
-		time.Sleep(24 * time.Hour) // of the bubble: nothing is waited for
+		time.Sleep(24 * time.Hour) // bubble time: no real wait
 		start := time.Now()
 		if err := c.barrier(1); err != nil {
 			t.Fatal(err)
@@ -337,7 +337,7 @@ func TestEveryCallbackComesOnceWhateverIsClosedMeanwhile(t *testing.T) {
 		}
 	}
 	for _, h := range []shard.HostID{3, 1, 2} {
-		for range 30 { // some work is done between one close and the next
+		for range 30 { // some work between two closes
 			_ = c.barrier(2)
 		}
 		if err := c.logs[h].Close(); err != nil {
@@ -355,7 +355,7 @@ func TestEveryCallbackComesOnceWhateverIsClosedMeanwhile(t *testing.T) {
 		}
 	}
 	proposers.Wait()
-	if err := c.net.Close(); err != nil { // after which all callbacks were made
+	if err := c.net.Close(); err != nil { // all callbacks have run afterwards
 		t.Error(err)
 	}
 	if begun != ended || begun == 0 {

@@ -16,12 +16,11 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// recorder is a state machine whose state is the list of everything that it was given. It checks the
-// contract of shard.StateMachine as it goes.
+// recorder is a state machine that records all inputs. It checks the shard.StateMachine contract on every call.
 type recorder struct {
 	t testing.TB
 
-	busy   atomic.Int32 // calls of Apply, PrepareSnapshot, Restore under way
+	busy   atomic.Int32 // running calls of Apply, PrepareSnapshot, Restore
 	closed atomic.Bool  // set by the test once Close has returned
 
 	mu          sync.Mutex
@@ -32,7 +31,7 @@ type recorder struct {
 	restores    int
 	prepares    int
 	discards    int
-	failAt      string // the batch that Apply refuses
+	failAt      string // Apply fails on this batch
 }
 
 func newRecorder(t testing.TB) *recorder { return &recorder{t: t, has: map[string]bool{}} }
@@ -125,7 +124,7 @@ type recording struct {
 	r         *recorder
 	lastIndex uint64
 	batches   []string
-	saving    chan struct{} // where not nil: closed by Save, which then waits to be stopped
+	saving    chan struct{} // if not nil, closed by Save, which then waits to be stopped
 	discarded bool
 }
 
@@ -205,7 +204,7 @@ func (c *cluster) until(what string, condition func() bool) {
 	}
 }
 
-// led waits until the host leads, and knows to be committed what it has.
+// led waits until the host leads and knows that its log is committed.
 func (c *cluster) led(h shard.HostID) {
 	c.t.Helper()
 	c.until(fmt.Sprintf("host %d leads", h), func() bool {
@@ -252,7 +251,7 @@ func (c *cluster) barrier(h shard.HostID) *pending[error] {
 	return p
 }
 
-// await runs until the outcome is there, and returns it.
+// await runs until the outcome is known, and returns it.
 func await[T any](c *cluster, p *pending[T]) T {
 	c.t.Helper()
 	c.until("the outcome is there", func() bool { return p.count > 0 })

@@ -8,11 +8,11 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// remadeIndex is the index, and remadeTerm the term, of the snapshot that a group begins with which was made anew.
+// remadeIndex and remadeTerm are the index and term of a rebuilt group's initial snapshot.
 const remadeIndex, remadeTerm = 1, 1
 
-// Remake makes a group anew, in the place of one of which no log is open: it has one replica, which votes and begins
-// with a state, as a cluster does that is made of a backup. Join starts it.
+// Remake rebuilds a group in place of a group without open logs: it has a single voter with the given state, as in a
+// cluster restored from a backup. Join starts the replica.
 func (n *Network) Remake(id GroupID, on shard.HostID, replica uint64, state []byte) error {
 	return locked(n, func() error {
 		h, old := n.host(on), n.group(id)
@@ -29,7 +29,7 @@ func (n *Network) Remake(id GroupID, on shard.HostID, replica uint64, state []by
 	})
 }
 
-// remake puts a group of one replica in the place of the group of that id, if there is one.
+// remake replaces the group with the given id, if any, by a single-replica group.
 func (n *Network) remake(id GroupID, on *host, replica uint64, begin *savedSnapshot) {
 	if old := n.group(id); old != nil {
 		n.forget(old)
@@ -43,9 +43,9 @@ func (n *Network) remake(id GroupID, on *host, replica uint64, begin *savedSnaps
 	r.store.install(begin)
 }
 
-// Regroup makes a group anew as Remake does, while replicas of the group before may still be open elsewhere: those go
-// on among themselves. The terms and the indexes of the new group are above those of the group before. Join starts the
-// replica. A second Regroup for the replica does nothing.
+// Regroup rebuilds a group like Remake, while replicas of the old group may still be open elsewhere and continue among
+// themselves. Terms and indexes of the new group are above those of the old group. Join starts the replica. A second
+// Regroup for the replica has no effect.
 func (n *Network) Regroup(id GroupID, on shard.HostID, replica, number uint64, state []byte) error {
 	return locked(n, func() error {
 		h, old := n.host(on), n.group(id)
@@ -69,8 +69,7 @@ func (n *Network) Regroup(id GroupID, on shard.HostID, replica, number uint64, s
 	})
 }
 
-// Salvage gives a machine all that a replica of a host has, whose log is closed: also the entries that no majority may
-// have accepted.
+// Salvage passes a machine all data of a closed replica, including entries that possibly no majority accepted.
 func (n *Network) Salvage(id GroupID, on shard.HostID, machine shard.StateMachine) error {
 	var state []byte
 	var entries []shard.Entry
@@ -107,10 +106,10 @@ func (n *Network) Has(id GroupID, on shard.HostID, replica uint64) bool {
 	})
 }
 
-// Last returns the term and the index of the last entry that the replica has.
+// Last returns term and index of the replica's last entry.
 func (l *Log) Last() (term, index uint64) { return l.net.LastOn(l.group.id, l.host.id) }
 
-// LastOn returns the term and the index of the last entry that a member on a host has; zeros where there is none.
+// LastOn returns term and index of the last entry of a member on a host; zeros if there is none.
 func (n *Network) LastOn(id GroupID, on shard.HostID) (term, index uint64) {
 	n.do(func() {
 		if g := n.group(id); g != nil {
@@ -122,7 +121,7 @@ func (n *Network) LastOn(id GroupID, on shard.HostID) (term, index uint64) {
 	return term, index
 }
 
-// isOpen reports whether the log of a replica is open.
+// isOpen reports whether a replica's log is open.
 func (g *Group) isOpen() bool {
 	for _, l := range g.net.logs {
 		if l.group == g {

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// TestAGroupIsMadeAnewOfAState: it goes on from the state with one replica, which another one can join.
+// A rebuilt group continues from the given state with one replica, and a second replica can join.
 func TestAGroupIsMadeAnewOfAState(t *testing.T) {
 	c := newGroup(t, memlog.Config{}, 3, 1)
 	c.led(1)
@@ -53,8 +53,8 @@ func TestAGroupIsMadeAnewOfAState(t *testing.T) {
 	c.wantApplied(2, "a", "b")
 }
 
-// TestAGroupThatLostItsMajorityIsMadeAnew of all that the survivor has, while the others of the group before are away:
-// its terms are above theirs, and what they do when they are back is not heard of.
+// A group that lost its majority is rebuilt from the survivor's log while the remaining old replicas are down. Terms of
+// the new group are higher, so old replicas have no influence when they return.
 func TestAGroupThatLostItsMajorityIsMadeAnew(t *testing.T) {
 	c := newGroup(t, memlog.Config{}, 3, 1)
 	c.led(1)

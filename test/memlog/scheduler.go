@@ -9,15 +9,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Step runs the next event with the callbacks that follow from it, and reports whether there was one. Time jumps to the
-// event. Like Advance and RunUntil it is for simulated networks and must not be called from a callback.
+// Step runs the next event and the resulting callbacks, and reports whether there was an event. Time jumps to the
+// event. Like Advance and RunUntil it requires a simulated network and must not be called from a callback.
 func (n *Network) Step() bool {
 	stepped := false
 	n.simulate(func() { stepped = n.step(math.MaxInt64) })
 	return stepped
 }
 
-// Advance runs everything that is due within the duration, which then has passed.
+// Advance runs everything due within the duration, and advances virtual time by it.
 func (n *Network) Advance(d time.Duration) {
 	n.simulate(func() {
 		until := n.now + d
@@ -27,8 +27,8 @@ func (n *Network) Advance(d time.Duration) {
 	})
 }
 
-// RunUntil steps until the condition holds, and reports whether it does. It gives up when the limit has passed or no
-// event is left.
+// RunUntil steps until the condition holds, and returns the condition's value. It gives up after the limit, or without
+// remaining events.
 func (n *Network) RunUntil(condition func() bool, limit time.Duration) bool {
 	holds := false
 	n.simulate(func() {
@@ -52,7 +52,7 @@ func (n *Network) Elapsed() time.Duration {
 	return locked(n, func() time.Duration { return n.now })
 }
 
-// simulate runs f, which steps the network, under the lock. Only one may step at a time.
+// simulate runs f, which steps the network, under the lock. Only one goroutine may step at a time.
 func (n *Network) simulate(f func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -67,8 +67,7 @@ func (n *Network) simulate(f func()) {
 	f()
 }
 
-// step runs the callbacks that are due, then the next event if there is one until then, and the callbacks that follow
-// from it.
+// step runs due callbacks, then the next event up to the given time, and the resulting callbacks.
 func (n *Network) step(until time.Duration) bool {
 	did := n.drain()
 	e := n.events.peek()
@@ -87,7 +86,7 @@ func (n *Network) step(until time.Duration) bool {
 	return true
 }
 
-// drain runs all callbacks that may run, and reports whether there were some.
+// drain runs all runnable callbacks, and reports whether there were any.
 func (n *Network) drain() bool {
 	did := false
 	for {
@@ -110,15 +109,15 @@ func (n *Network) drain() bool {
 	}
 }
 
-// Timer is a function that the network calls later.
+// Timer is a function scheduled on the network.
 type Timer struct {
 	net  *Network
-	done bool // it was called or stopped
+	done bool // called or stopped
 }
 
-// AfterFunc calls f when the host's clock has moved on by d, as a timer of the host's process would: not while the host
-// is paused, and never after it went down. Host 0 stands for the test itself, whose timers follow virtual time.
-// Functions are called one after the other, like callbacks.
+// AfterFunc calls f when the host's clock has advanced by d, like a timer in the host's process: not while the host is
+// paused, and never after it went down. Host 0 stands for the test itself, whose timers follow virtual time. Functions
+// are called sequentially, like callbacks.
 func (n *Network) AfterFunc(host shard.HostID, d time.Duration, f func()) *Timer {
 	t := &Timer{net: n}
 	n.do(func() {
@@ -137,7 +136,7 @@ func (n *Network) AfterFunc(host shard.HostID, d time.Duration, f func()) *Timer
 	return t
 }
 
-// Stop keeps the function from being called, and reports whether that was in time.
+// Stop prevents the call, and reports whether it was in time.
 func (t *Timer) Stop() bool {
 	return locked(t.net, func() bool {
 		inTime := !t.done
@@ -146,7 +145,7 @@ func (t *Timer) Stop() bool {
 	})
 }
 
-// runTimer calls the function of a timer that is due.
+// runTimer calls the function of a due timer.
 func (n *Network) runTimer() {
 	f := n.timers[0]
 	n.timers[0] = nil

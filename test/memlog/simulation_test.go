@@ -16,7 +16,7 @@ import (
 type attempt struct {
 	batch   string
 	host    shard.HostID
-	opened  int // which opening of the host's log it was proposed on
+	opened  int // opening number of the host's log at proposal time
 	outcome shard.Outcome
 	count   int
 }
@@ -29,11 +29,11 @@ type simulation struct {
 	down     map[shard.HostID]bool
 	opened   map[shard.HostID]int
 	attempts []*attempt
-	acked    []string // in the order in which they were reported as applied
+	acked    []string // in the order of applied reports
 	tally    tally
 }
 
-// tally counts what the schedules of faults have led to: a schedule that leads to nothing shows nothing.
+// tally counts the effects of fault schedules: a schedule without effects proves nothing.
 type tally struct {
 	applied, dropped, unknownKept, unknownLost, busy   int
 	barriersPassed, barriersFailed, barriersOnFollower int
@@ -102,7 +102,7 @@ func (s *simulation) path() memlog.Path {
 
 func (s *simulation) anyHost() shard.HostID { return s.hosts[s.rng.IntN(len(s.hosts))] }
 
-// fault does something bad or undoes it.
+// fault causes or repairs a fault.
 func (s *simulation) fault() {
 	h, o := s.anyHost(), s.anyHost()
 	switch s.rng.IntN(16) {
@@ -133,9 +133,9 @@ func (s *simulation) fault() {
 		s.net.SetClockRate(h, 0.9+s.rng.Float64()*0.2)
 	case 15:
 		if s.rng.IntN(2) == 0 {
-			_ = s.group.Elect(h) // where it can be
+			_ = s.group.Elect(h) // if possible
 		} else {
-			_ = s.logs[h].Transfer(o) // where the log is open
+			_ = s.logs[h].Transfer(o) // if the log is open
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (s *simulation) restart(h shard.HostID) {
 	if !s.down[h] {
 		return
 	}
-	if err := s.logs[h].Close(); err != nil { // of the crashed one: its callbacks are made now
+	if err := s.logs[h].Close(); err != nil { // for a crashed host, its callbacks run now
 		s.t.Error(err)
 	}
 	s.down[h] = false
@@ -176,7 +176,7 @@ func (s *simulation) restart(h shard.HostID) {
 
 func (s *simulation) proposeSomewhere() {
 	h := s.anyHost()
-	if s.rng.IntN(4) > 0 { // mostly where it may be taken
+	if s.rng.IntN(4) > 0 { // mostly if permitted
 		for _, o := range s.hosts {
 			if s.logs[o].Leadership().Leader == o && s.rng.IntN(2) == 0 {
 				h = o
@@ -246,7 +246,7 @@ func (s *simulation) run(steps int) []string {
 		s.net.Advance(time.Duration(s.rng.IntN(40)) * time.Millisecond)
 	}
 	s.heal()
-	s.net.Advance(time.Second) // what was stuck in the queues times out
+	s.net.Advance(time.Second) // blocked operations time out
 	s.proposeUntilApplied()
 	return s.converge()
 }
@@ -270,7 +270,7 @@ func (s *simulation) proposeUntilApplied() {
 	s.t.Fatalf("healed, and no batch gets through\n%v", s.group)
 }
 
-// converge waits until every replica has everything, and returns that.
+// converge waits until every replica has applied the whole committed log, and returns it.
 func (s *simulation) converge() []string {
 	s.until("all replicas have applied all that is committed", func() bool {
 		committed, replicas := s.group.Status()
@@ -287,7 +287,7 @@ func (s *simulation) converge() []string {
 	return final
 }
 
-// check compares the outcomes that were reported with what became of the batches.
+// check compares the reported outcomes with the final log.
 func (s *simulation) check(final []string) {
 	place := map[string]int{}
 	for i, b := range final {

@@ -2,50 +2,50 @@ package memlog
 
 import "slices"
 
-// entry is one entry of a group's log. Replicas share entries, so two replicas have the same entry if they have the
-// same pointer. Only the field proposal changes after the entry was made.
+// entry is one entry of a group's log. Replicas share entries, so equal pointers mean equal entries. Only the proposal
+// field changes after creation.
 type entry struct {
 	index uint64
 	term  uint64
 	data  []byte
-	empty bool // appended by an election, or a change: no state machine sees it
+	empty bool // from an election or a change: hidden from state machines
 
-	change   *change   // of the membership; nil for every other entry
-	proposal *proposal // whose outcome it decides; nil for an empty entry
+	change   *change   // membership change; nil for other entries
+	proposal *proposal // decided by this entry; nil for an empty entry
 }
 
-// savedSnapshot is the state after the entry at index. It is never changed once it has its data.
+// savedSnapshot is the state after the entry at index, immutable once it has data.
 type savedSnapshot struct {
 	index uint64
 	term  uint64
 	data  []byte
 }
 
-// store is what one replica has on its disk, and what it has written but not synced. It outlives the process.
+// store is one replica's disk content, including unsynced writes. It outlives the process.
 type store struct {
-	term   uint64 // the highest that the replica knows of; always durable
+	term   uint64 // highest known term; always durable
 	commit uint64 // known to be committed
 
-	before  uint64 // the index before the first entry held, and the term there
+	before  uint64 // index and term before the first entry
 	atTerm  uint64
 	entries []*entry
-	synced  uint64 // the index up to which all is durable
+	synced  uint64 // last durable index
 
 	snapshot *savedSnapshot // nil before the first
 }
 
 func newStore() *store { return &store{} }
 
-// last is the index of the last entry.
+// last is the last entry's index.
 func (s *store) last() uint64 { return s.before + uint64(len(s.entries)) }
 
 // has reports whether the entry at index is held: neither compacted nor beyond the end.
 func (s *store) has(index uint64) bool { return index > s.before && index <= s.last() }
 
-// at returns the entry at index, which must be held.
+// at returns the entry at index, which must be present.
 func (s *store) at(index uint64) *entry { return s.entries[index-s.before-1] }
 
-// termAt returns the term of the entry at index, which must be held or the last compacted one.
+// termAt returns the term at index, which must be present or the last compacted index.
 func (s *store) termAt(index uint64) uint64 {
 	if index == s.before {
 		return s.atTerm
@@ -71,20 +71,20 @@ func (s *store) append(e *entry) { s.entries = append(s.entries, e) }
 func (s *store) truncate(index uint64) []*entry {
 	k := int(index - s.before - 1)
 	gone := s.entries[k:]
-	s.entries = s.entries[:k:k] // the next append copies, so slices that were handed out do not change
+	s.entries = s.entries[:k:k] // the next append copies, so earlier slices stay unchanged
 	s.synced = min(s.synced, s.last())
 	return gone
 }
 
-// compact drops the entries up to index, which must be held.
+// compact drops the entries up to index, which must be present.
 func (s *store) compact(index uint64) {
 	s.atTerm = s.termAt(index)
 	s.entries = slices.Clone(s.entries[index-s.before:])
 	s.before = index
 }
 
-// install replaces the log up to the snapshot's index by the snapshot, and returns the entries that it drops because
-// they follow another entry at that index.
+// install replaces the log up to the snapshot index, and returns dropped entries that follow a different entry at this
+// index.
 func (s *store) install(snap *savedSnapshot) (gone []*entry) {
 	s.snapshot = snap
 	s.commit = max(s.commit, snap.index)
@@ -100,7 +100,7 @@ func (s *store) install(snap *savedSnapshot) (gone []*entry) {
 	return gone
 }
 
-// snapshotIndex is the index of the last snapshot, or 0.
+// snapshotIndex is the last snapshot's index, or 0.
 func (s *store) snapshotIndex() uint64 {
 	if s.snapshot == nil {
 		return 0
@@ -108,14 +108,14 @@ func (s *store) snapshotIndex() uint64 {
 	return s.snapshot.index
 }
 
-// reaches reports whether this log is at least as far as the other: by its last term, then its length.
+// reaches reports whether this log is at least as up to date as o: by last term, then length.
 func (s *store) reaches(o *store) bool {
 	mine, other := s.termAt(s.last()), o.termAt(o.last())
 	return mine > other || mine == other && s.last() >= o.last()
 }
 
-// crash leaves what a restarted process finds. Without a loss of power that is all that was written, which counts as
-// durable from then on.
+// crash leaves the state found by a restarted process. Without a power failure that is every write, durable from then
+// on.
 func (s *store) crash(loseUnsynced bool) {
 	if !loseUnsynced {
 		s.synced = s.last()

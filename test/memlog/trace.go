@@ -8,31 +8,31 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// RecordKind is what a Record reports.
+// RecordKind is the kind of a Record.
 type RecordKind uint8
 
-// What is recorded. Every record has the time and, where it makes sense, group and host.
+// Record kinds. Every record has the time and, if applicable, group and host.
 const (
 	RecordOpened        RecordKind = iota + 1 // Term, Index of the last entry
 	RecordClosed                              //
 	RecordElected                             // Term, Index of the last entry before the term
-	RecordLeadership                          // Term, Peer: the leader that the host believes in
+	RecordLeadership                          // Term, Peer: the leader in the host's belief
 	RecordProposed                            // Term, Index
 	RecordOutcome                             // Outcome
-	RecordCommitted                           // whether or not a replica knows it: Term, Index
+	RecordCommitted                           // whether or not a replica knows: Term, Index
 	RecordApplied                             // Term of the first, Index of the last entry
-	RecordOverwritten                         // Term, Index of the first entry that was dropped
+	RecordOverwritten                         // Term, Index of the first dropped entry
 	RecordSaved                               // a snapshot: Term, Index
 	RecordSaveFailed                          // Index
 	RecordRestored                            // Term, Index
-	RecordBarrierPassed                       // Term, Index that it waited for
+	RecordBarrierPassed                       // Term, Index awaited
 	RecordBarrierFailed                       // Term
 	RecordLost                                // a message from Host to Peer
 	RecordCut                                 // from Host to Peer
 	RecordHealed                              // from Host to Peer
 	RecordPaused                              //
 	RecordResumed                             //
-	RecordDown                                // Lost: what was not synced
+	RecordDown                                // Lost: unsynced entries
 	RecordUp                                  //
 )
 
@@ -68,7 +68,7 @@ func (k RecordKind) String() string {
 	return fmt.Sprintf("record-%d", uint8(k))
 }
 
-// Record is one thing that happened in a network.
+// Record is one event in a network.
 type Record struct {
 	At      time.Duration // virtual time
 	Kind    RecordKind
@@ -81,7 +81,7 @@ type Record struct {
 	Lost    bool
 }
 
-// String writes the record as one line: what is zero is left out.
+// String formats the record as one line, without zero fields.
 func (r Record) String() string {
 	b := fmt.Appendf(nil, "%-12v %-14s", r.At, r.Kind)
 	field := func(name string, v uint64) {
@@ -103,10 +103,10 @@ func (r Record) String() string {
 	return string(b)
 }
 
-// recentRecords is how many records the report of a violation shows.
+// recentRecords is the number of records in a violation report.
 const recentRecords = 64
 
-// trace keeps a hash of everything that happened, and the latest records.
+// trace keeps a hash of all records, and the latest records.
 type trace struct {
 	sink  func(Record)
 	hash  uint64
@@ -127,7 +127,7 @@ func (t *trace) add(now time.Duration, r Record) {
 	}
 }
 
-// record adds what happened on the log's replica to the trace.
+// record adds a record of the log's replica to the trace.
 func (l *Log) record(r Record) {
 	r.Group, r.Host = l.group.id, l.host.id
 	l.net.trace.add(l.net.now, r)
@@ -152,8 +152,7 @@ func (t *trace) recent() []Record {
 	return rs
 }
 
-// TraceHash is a hash of everything that happened so far. Two simulated runs with the same hash were the same run, to
-// the last message.
+// TraceHash is a hash of all records so far. Two simulated runs with equal hashes were equal, to the last message.
 func (n *Network) TraceHash() uint64 {
 	return locked(n, func() uint64 { return n.trace.hash })
 }
