@@ -69,10 +69,10 @@ var signalbox = sync.OnceValues(func() (process.Program, error) {
 	return process.Build(dir)
 })
 
-// built is the directory of the program, once there is one.
+// built is the directory of the compiled program.
 var built string
 
-// play plays acts on a cluster of its own. The directory is left where something was found, or lies were expected.
+// play runs acts on a new cluster. The directory is kept after findings or expected lies.
 func play(t *testing.T, c Config) *Result {
 	t.Helper()
 	dir, err := os.MkdirTemp(*keep, "signalbox-chaos-")
@@ -98,7 +98,7 @@ func play(t *testing.T, c Config) *Result {
 	return result
 }
 
-// report fails the test for what a run found.
+// report fails the test for the findings of a run.
 func report(t *testing.T, r *Result) {
 	t.Helper()
 	for i, f := range r.Found {
@@ -144,7 +144,7 @@ func TestChaos(t *testing.T) {
 	}}))
 }
 
-// fixed is an act of a test whose faults are given.
+// fixed is an act with given faults.
 func fixed(t *testing.T, length time.Duration, faults ...Fault) func(int) Act {
 	for i := range faults {
 		f := &faults[i]
@@ -169,7 +169,7 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 		Fault{Kind: KillClient, At: 12 * time.Second, For: time.Second, Client: 1},
 		Fault{Kind: HandOver, At: 14 * time.Second, For: 500 * time.Millisecond},
 	)
-	// A machine with much else to do gets on slowly: it has up to four acts for what others do in one.
+	// A busy machine progresses slowly, so up to four acts may do the work expected from one.
 	done := map[string]int{}
 	for range 4 {
 		playTakenApart(t, acts, done)
@@ -182,7 +182,7 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// tooFew returns what there was too little of, with how much there is to be.
+// tooFew returns the missing work with the required amount.
 func tooFew(done map[string]int) map[string]int {
 	want := map[string]int{
 		"acquires that were granted": 100, "targets of rollouts shown": 100, "handlers of processes called": 100,
@@ -192,7 +192,7 @@ func tooFew(done map[string]int) map[string]int {
 	return want
 }
 
-// playTakenApart plays an act, and adds what was done in it.
+// playTakenApart runs an act, and counts its work.
 func playTakenApart(t *testing.T, acts func(int) Act, done map[string]int) {
 	t.Helper()
 	r := play(t, Config{Acts: func(n int) Act {
@@ -201,7 +201,7 @@ func playTakenApart(t *testing.T, acts func(int) Act, done map[string]int) {
 		return a
 	}})
 	report(t, r)
-	// Kills in snapshots have hosts down too, so that now and then no host leads.
+	// Kills during snapshots take hosts down too, so sometimes no host leads.
 	var missing []string
 	for kind, sum := range r.Summary.Faults {
 		if sum.Skipped > 0 && kind != KillSaving {
@@ -211,7 +211,7 @@ func playTakenApart(t *testing.T, acts func(int) Act, done map[string]int) {
 	if len(missing) > 3 {
 		t.Errorf("%v did not happen", missing)
 	}
-	// That a snapshot is seen while it is saved is a matter of luck; a start that has one to load is not.
+	// Observing a snapshot during its save depends on luck; loading one at start does not.
 	sum := r.Summary
 	for what, n := range map[string]int{
 		"acquires that were granted": sum.Operations["acquire"]["done"], "targets of rollouts shown": sum.Targets,
@@ -225,8 +225,8 @@ func playTakenApart(t *testing.T, acts func(int) Act, done map[string]int) {
 	}
 }
 
-// TestAClusterWhoseHostsComeAndGoKeepsItsPromises has the cluster grow, lose a directory, drain a host, and lose the
-// host that governs meanwhile.
+// TestAClusterWhoseHostsComeAndGoKeepsItsPromises adds hosts, loses a directory, drains a host, and loses the
+// governor's host meanwhile.
 func TestAClusterWhoseHostsComeAndGoKeepsItsPromises(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -251,7 +251,7 @@ func TestAClusterWhoseHostsComeAndGoKeepsItsPromises(t *testing.T) {
 }
 
 // TestAClusterWhoseDirectoriesAreCopiedKeepsItsPromises sets directories back, starts a copy beside its original, and
-// restarts a host that is drained.
+// restarts a drained host.
 func TestAClusterWhoseDirectoriesAreCopiedKeepsItsPromises(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")

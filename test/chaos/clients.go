@@ -20,28 +20,28 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// ClientVariable is set in the environment of a process that is to be a client: the main function of a program that
-// uses this package calls Serve then.
+// ClientVariable is set in the environment of client processes: the main function of a program that uses this package
+// then calls Serve.
 const ClientVariable = "SIGNALBOX_CHAOS_CLIENT"
 
 // commandTimeout is how long a client process may take to carry out a command.
 const commandTimeout = 60 * time.Second
 
-// clientProcess is the workers of a client, in this process or in one of their own.
+// clientProcess is a client's workers, in this process or in a separate one.
 type clientProcess interface {
-	// stopPrograms ends the programs. What they hold they keep.
+	// stopPrograms ends the programs, which keep their holdings.
 	stopPrograms() error
 	// close ends the client in order, after stopPrograms.
 	close() error
 }
 
-// killedClient is the process of a client that was killed.
+// killedClient is a killed client process.
 type killedClient struct{}
 
 func (killedClient) stopPrograms() error { return nil }
 func (killedClient) close() error        { return nil }
 
-// remoteClient is a client in a process of its own.
+// remoteClient is a client in a separate process.
 type remoteClient struct {
 	*process.Process
 	number  int
@@ -54,8 +54,7 @@ type remoteClient struct {
 	lines *json.Encoder
 }
 
-// startRemote starts a client in a process of its own. What it writes to its standard error is in a file of the
-// directory in the end.
+// startRemote starts a client in a separate process. Its standard error goes to a file in dir.
 func startRemote(a Assignment, record *history.Recorder, dir string) (*remoteClient, error) {
 	c := &remoteClient{number: a.Client, record: record, stopped: make(chan struct{}), gone: make(chan struct{})}
 	program, err := os.Executable()
@@ -86,21 +85,21 @@ func startRemote(a Assignment, record *history.Recorder, dir string) (*remoteCli
 	return c, nil
 }
 
-// send sends a command. It is lost where the process has ended.
+// send sends a command. It is lost if the process has ended.
 func (r *remoteClient) send(x command) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_ = r.lines.Encode(x)
 }
 
-// read records what the process reports, until its end.
+// read records the reports of the process until it ends.
 func (re *remoteClient) read(reports io.Reader) {
 	defer close(re.gone)
 	lines := json.NewDecoder(bufio.NewReader(reports))
 	for {
 		var r clientReport
 		if err := lines.Decode(&r); err != nil {
-			// The process has ended, in the middle of a line where it was killed.
+			// The process has ended, mid-line if it was killed.
 			_, _ = io.Copy(io.Discard, reports)
 			return
 		}
@@ -186,7 +185,7 @@ func (t *trial) addClient(number int, a Assignment) error {
 	return nil
 }
 
-// startClient starts the process of a client.
+// startClient starts a client process.
 func (t *trial) startClient(a Assignment) (clientProcess, error) {
 	if a.Client > resident {
 		return startDriven(t.drivers[a.Client-resident-1], a, t.record, t.dir)
@@ -197,10 +196,10 @@ func (t *trial) startClient(a Assignment) (clientProcess, error) {
 	return startRemote(a, t.record, t.dir)
 }
 
-// separate is a client in a process of its own.
+// separate is a client in a separate process.
 type separate interface {
 	clientProcess
-	// kill kills the process, and ends what its client believed in.
+	// kill kills the process, and ends the client's beliefs.
 	kill()
 	// pause stops the process with SIGSTOP.
 	pause() (resume func())
@@ -211,7 +210,7 @@ func (t *trial) at(number int) int {
 	return slices.IndexFunc(t.assignments, func(a Assignment) bool { return a.Client == number })
 }
 
-// remote returns a client in a process of its own, nil where it was killed.
+// remote returns a client in a separate process, or nil if killed.
 func (t *trial) remote(number int) separate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -219,7 +218,7 @@ func (t *trial) remote(number int) separate {
 	return c
 }
 
-// killClient kills a client in a process of its own.
+// killClient kills a client in a separate process.
 func (t *trial) killClient(number int, c separate) {
 	t.mu.Lock()
 	t.clients[t.at(number)] = killedClient{}
@@ -227,7 +226,7 @@ func (t *trial) killClient(number int, c separate) {
 	c.kill()
 }
 
-// restartClient starts a client again that was killed.
+// restartClient restarts a killed client.
 func (t *trial) restartClient(number int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -243,7 +242,7 @@ func (t *trial) restartClient(number int) {
 	t.clients[i] = c
 }
 
-// watchersOf are the watchers of a semaphore whose clients were not killed.
+// watchersOf returns the watchers of a semaphore, without killed clients.
 func (t *trial) watchersOf(name string) (numbers []int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,51 +20,50 @@ import (
 )
 
 const (
-	// readyTimeout is how long a host may take until it serves, where no fault keeps it from that.
+	// readyTimeout is the maximum start time of a host without faults.
 	readyTimeout = 60 * time.Second
-	// stopTimeout is how long a host may take to stop in order, whatever faults there are.
+	// stopTimeout is the maximum time for a clean stop, even under faults.
 	stopTimeout = 30 * time.Second
 )
 
-// cluster is the hosts. It is safe for use by many goroutines. A fault claims a host before it changes it.
+// cluster is the hosts. It is safe for concurrent use. A fault must claim a host before changing it.
 type cluster struct {
 	dir    string
 	places []*process.Place
-	disk   *disk // of the last host of the bootstrap; nil where it has none of its own
-	// advertised are the addresses at which others reach the hosts.
+	disk   *disk // for the last bootstrap host; nil if it has no separate disk
+	// advertised are the addresses of the hosts for peers.
 	advertised []string
-	leaving    sync.Mutex     // of those that leave the cluster, or lose their directory, one at a time does
-	exits      sync.WaitGroup // what is recorded of processes that have ended
+	leaving    sync.Mutex     // serializes hosts leaving the cluster or losing their directory
+	exits      sync.WaitGroup // pending records of ended processes
 
 	mu         sync.Mutex // guards what follows
 	running    []*incarnation
 	claimed    []bool
-	absent     []bool // places whose hosts are not of the cluster
+	absent     []bool // places whose hosts are not cluster members
 	starts     int
-	batches    int // about between snapshots, for hosts that are started; 0 for their default
-	loads      int // starts of hosts that had a snapshot to load
+	batches    int // approximate batches between snapshots on newly started hosts; 0 for their default
+	loads      int // host starts with a snapshot to load
 	activities map[Activity]int
 	seen       map[string]partialSnapshot // by their paths
-	problems   []string                   // such as a host that ended by itself
-	errors     map[string]int             // that hosts logged, and how often
+	problems   []string                   // such as an unexpected host exit
+	errors     map[string]int             // errors logged by hosts, with counts
 }
 
 // incarnation is one process of a host.
 type incarnation struct {
 	*process.Host
-	exiting bool // it is about to end, as it should; the cluster's lock guards it
+	exiting bool // about to exit, as expected; guarded by the cluster's lock
 }
 
-// loopbackAddress is the address of this machine at which the hosts of this process listen. Connections within the
-// machine begin at 127.0.0.1, and other processes have other addresses, so no process can use the port of a host that
-// is down for a moment.
+// loopbackAddress is the loopback address for this process's hosts. Local connections originate from 127.0.0.1, and
+// other processes use different addresses, so no process can take the port of a host during a short downtime.
 var loopbackAddress = func() string {
 	pid := os.Getpid()
 	return fmt.Sprintf("127.%d.%d.%d", 64+pid>>16&0x3f, pid>>8&0xff, pid&0xff)
 }()
 
-// newCluster finds places for hosts below a directory. So many of them are the first, the others may join. The
-// listeners are at the addresses by which hosts know each other.
+// newCluster allocates places for hosts below a directory. The first hosts bootstrap the cluster, the rest may join.
+// The listeners are at the peer addresses.
 func newCluster(program process.Program, dir string, names []string, first int) (*cluster, []net.Listener, error) {
 	places, err := process.Places(program, dir, names)
 	if err != nil {
@@ -134,7 +133,7 @@ func (c *cluster) start(i int, extra ...string) error {
 	return nil
 }
 
-// snapshotArgs are the arguments that set how often a host saves snapshots.
+// snapshotArgs are the arguments for the snapshot interval.
 func (c *cluster) snapshotArgs() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,17 +143,17 @@ func (c *cluster) snapshotArgs() []string {
 	return []string{"--raft-snapshot-bytes", strconv.Itoa(c.batches * batchBytes)}
 }
 
-// batchBytes is about what a batch of an act counts for the log of a host: one or two commands with little data.
+// batchBytes is the approximate log size of a batch in an act: one or two commands with little data.
 const batchBytes = 1 << 10
 
-// snapshotEvery sets after about how many batches hosts save snapshots that are started from now on.
+// snapshotEvery sets the approximate number of batches between snapshots for hosts started from now on.
 func (c *cluster) snapshotEvery(batches int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.batches = batches
 }
 
-// message matches the message of a line of a host's log at the level of errors.
+// message matches the message in an error-level log line.
 var message = regexp.MustCompile(`level=ERROR msg=("(?:[^"\\]|\\.)*"|\S+)`)
 
 // countErrors counts the errors in a log. The lock is held.
@@ -164,23 +163,23 @@ func (c *cluster) countErrors(log string) {
 	}
 }
 
-// variable matches what differs between messages of a kind.
+// variable matches the variable text in messages of a kind.
 var variable = regexp.MustCompile(`/\S+/|[0-9A-F]{16}`)
 
-// brief is a message without what differs between messages of its kind.
+// brief is a message without its variable text.
 func brief(message string) string {
 	text, _, _ := strings.Cut(message, `\n`)
 	return variable.ReplaceAllString(strings.Trim(text, `"`), "...")
 }
 
-// host returns the process of a host, nil where there is none.
+// host returns a host's process, or nil.
 func (c *cluster) host(i int) *incarnation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.running[i]
 }
 
-// pids returns the process ids of the hosts, 0 for one that does not run.
+// pids returns the hosts' process ids, 0 for a stopped host.
 func (c *cluster) pids() []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +192,7 @@ func (c *cluster) pids() []int {
 	return pids
 }
 
-// expectExit records that a host's process is about to end, and returns it.
+// expectExit marks a host's process as about to exit, and returns it.
 func (c *cluster) expectExit(i int) *incarnation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,7 +203,7 @@ func (c *cluster) expectExit(i int) *incarnation {
 	return running
 }
 
-// cancelExit records that a process that was about to end does not end after all.
+// cancelExit undoes expectExit for a process that keeps running.
 func (c *cluster) cancelExit(running *incarnation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,7 +217,7 @@ func (c *cluster) removeProcess(i int) {
 	c.running[i] = nil
 }
 
-// kill kills a host, and counts what that interrupted.
+// kill kills a host, and counts the interrupted activities.
 func (c *cluster) kill(i int) {
 	h := c.expectExit(i)
 	if h == nil {
@@ -229,7 +228,7 @@ func (c *cluster) kill(i int) {
 	c.removeProcess(i)
 }
 
-// countActivities counts what a kill interrupted.
+// countActivities counts activities interrupted by a kill.
 func (c *cluster) countActivities(list ...Activity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,7 +237,7 @@ func (c *cluster) countActivities(list ...Activity) {
 	}
 }
 
-// sawSnapshot records that a snapshot is under way.
+// sawSnapshot records a snapshot in progress.
 func (c *cluster) sawSnapshot(u partialSnapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -252,7 +251,8 @@ func (c *cluster) idle(i int) bool {
 	return c.running[i] != nil && !c.claimed[i]
 }
 
-// stop stops a host in order. One that does not end, or ends with an error, is a problem, and is killed.
+// stop stops a host cleanly. If it does not exit, or exits with an error, a problem is recorded, and the host is
+// killed.
 func (c *cluster) stop(i int) {
 	h := c.expectExit(i)
 	if h == nil {
@@ -281,7 +281,7 @@ func (c *cluster) takeProblems() []string {
 	return problems
 }
 
-// pause stops the process of a host with SIGSTOP.
+// pause stops a host's process with SIGSTOP.
 func (c *cluster) pause(i int) (resume func()) {
 	h := c.host(i)
 	if h == nil || h.Signal(syscall.SIGSTOP) != nil {
@@ -290,8 +290,7 @@ func (c *cluster) pause(i int) (resume func()) {
 	return func() { _ = h.Signal(syscall.SIGCONT) }
 }
 
-// claim claims hosts for a fault, all of them or none; free releases them. One that is not of the cluster cannot be
-// claimed.
+// claim claims all given hosts for a fault, or none; free releases them. Hosts outside the cluster cannot be claimed.
 func (c *cluster) claim(hosts ...int) (free func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -306,7 +305,7 @@ func (c *cluster) claim(hosts ...int) (free func(), ok bool) {
 	return func() { c.free(hosts...) }, true
 }
 
-// free releases hosts that were claimed.
+// free releases claimed hosts.
 func (c *cluster) free(hosts ...int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -315,7 +314,7 @@ func (c *cluster) free(hosts ...int) {
 	}
 }
 
-// leader returns the host that leads the most shards, of those that answer; -1 where none leads any.
+// leader returns the host that leads the most shards among answering hosts, or -1.
 func (c *cluster) leader() int {
 	best, most := -1, 0
 	for i := range c.places {
@@ -346,7 +345,7 @@ func (c *cluster) awaitReady(within time.Duration) error {
 	return errors.Join(wrong...)
 }
 
-// close ends all hosts. What they have on a mounted disk is copied to the directory if it is to be kept.
+// close stops all hosts. If data is to be kept, close copies it from the mounted disk to the directory.
 func (c *cluster) close(keep bool) {
 	for i := range c.places {
 		if h := c.expectExit(i); h != nil {

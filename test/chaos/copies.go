@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// exitRefused is the code of a host that has been expelled, or whose directory must not be used.
+	// exitRefused is the exit code of a host that was expelled, or whose directory must not be used.
 	exitRefused = 65
-	// behind is by how many entries of some shard a copy is behind its host where other hosts must know that.
+	// behind is the required lag of a copy, in entries of some shard, if peers are to detect the copy.
 	behind = 100
 )
 
-// setBack copies the directory of a running host, and later kills the host and starts it with the copy, which must not
-// serve. A copy of files shows by itself that it is a copy. A copy of a disk shows nothing: the other hosts refuse it,
-// for they know what the host has confirmed since, so no other host may be disturbed meanwhile. In the end the host has
-// its own directory again.
+// setBack copies the directory of a running host, later kills the host and starts it with the copy, which must not
+// serve. A file copy is detectable on its own. A disk copy is not: the other hosts refuse it, because they know what
+// the host has confirmed since, so no other host may be disturbed meanwhile. Finally the host gets its own directory
+// back.
 func (t *trial) setBack(f Fault) (end func()) {
 	h := f.host()
 	place := t.cluster.places[h]
@@ -61,14 +61,14 @@ func (t *trial) setBack(f Fault) (end func()) {
 			t.cluster.addProblem(err.Error())
 		}
 		if ofDisk {
-			t.admit(h) // the others have seen a start of the copy: the host's own next start is one more
+			t.admit(h) // the others have seen the copy's start number: the host's own next start uses it again
 			return
 		}
 		t.up(h)
 	}
 }
 
-// calmOthers keeps faults from all hosts but one, as far as none of them is disturbed; nil where one is.
+// calmOthers keeps faults from all hosts except h. It returns nil if another host is already disturbed.
 func (t *trial) calmOthers(h int) (end func()) {
 	var others []int
 	for _, i := range t.cluster.members() {
@@ -87,7 +87,7 @@ func (t *trial) calmOthers(h int) (end func()) {
 	return all(t.network.faults.Unlock, free)
 }
 
-// applied says how far a host has applied the log of each shard, as it says itself; empty where it does not answer.
+// applied returns the applied index per shard, as reported by the host; empty without an answer.
 func (t *trial) applied(h int) map[uint64]uint64 {
 	indexes := make(map[uint64]uint64)
 	for _, s := range t.cluster.statuses([]int{h})[h].Shards {
@@ -96,7 +96,8 @@ func (t *trial) applied(h int) map[uint64]uint64 {
 	return indexes
 }
 
-// ahead reports whether a host has applied more since, enough that it has confirmed what it had not when it was copied.
+// ahead reports whether a host has since applied enough entries to have confirmed some that were unconfirmed at copy
+// time.
 func ahead(first, last map[uint64]uint64) bool {
 	for shard, index := range first {
 		if last[shard] > index+behind {
@@ -106,7 +107,7 @@ func ahead(first, last map[uint64]uint64) bool {
 	return false
 }
 
-// lend puts a copy in the place of a directory while something is done, and then the directory in its place again.
+// lend replaces a directory by a copy while do runs, and then restores it.
 func (t *trial) lend(place *process.Place, kept string, do func() error) error {
 	aside := place.Dir + ".aside"
 	if err := errors.Join(os.Rename(place.Dir, aside), os.Rename(kept, place.Dir)); err != nil {
@@ -116,7 +117,7 @@ func (t *trial) lend(place *process.Place, kept string, do func() error) error {
 	return errors.Join(err, os.RemoveAll(place.Dir), os.Rename(aside, place.Dir))
 }
 
-// startRefused starts a host that has to end by itself before it serves.
+// startRefused starts a host that must exit before it serves.
 func (t *trial) startRefused(h int, ofDisk bool) {
 	if err := t.cluster.start(h); err != nil {
 		t.cluster.addProblem(err.Error())
@@ -128,7 +129,7 @@ func (t *trial) startRefused(h int, ofDisk bool) {
 	t.cluster.removeProcess(h)
 }
 
-// checkRefused waits until a host has ended, as it has to because its directory is a copy.
+// checkRefused waits for a host to exit because its directory is a copy.
 func (t *trial) checkRefused(h *process.Host, ofDisk bool) {
 	kind := "files"
 	if ofDisk {
@@ -152,7 +153,7 @@ func (t *trial) checkRefused(h *process.Host, ofDisk bool) {
 	}
 }
 
-// exitCode returns the code with which a process has ended, if it has.
+// exitCode returns the exit code of a process, if it has ended.
 func exitCode(h *process.Host) (code int, gone bool) {
 	select {
 	case <-h.Gone():
@@ -162,8 +163,8 @@ func exitCode(h *process.Host) (code int, gone bool) {
 	}
 }
 
-// besideItself starts a copy of a running host's directory beside the host, at other addresses. The copy is refused,
-// and the host goes on.
+// besideItself starts a copy of a running host's directory beside the host, at different addresses. The copy is
+// refused, and the host continues.
 func (t *trial) besideItself(h int) (end func()) {
 	free, ok := t.cluster.claim(h)
 	if !ok {
@@ -191,7 +192,7 @@ func (t *trial) besideItself(h int) (end func()) {
 	return func() {}
 }
 
-// copyDir copies a directory whose host may write into it: a file that goes meanwhile is left out.
+// copyDir copies a directory that its host may be writing to. Files deleted meanwhile are skipped.
 func copyDir(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {

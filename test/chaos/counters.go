@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// counterWriters is how many writers only count: enough that hosts have snapshots to save now and then.
+	// counterWriters is the number of counting writers: enough to make hosts save snapshots occasionally.
 	counterWriters = 3
-	// counterPause is the pause of a writer between two numbers.
+	// counterPause is a writer's pause between two numbers.
 	counterPause = 2 * time.Millisecond
-	// counterTimeout is that of a writer's session.
+	// counterTimeout is a writer's session timeout.
 	counterTimeout = 20 * time.Second
 )
 
-// counter is a semaphore whose only writer has counted in it: in the end it has the last number that was acknowledged,
-// or the one that was sent last.
+// counter is a semaphore that a single writer counts in. Its final value must be the last acknowledged number, or the
+// last number sent.
 type counter struct {
 	name               string
 	acknowledged, sent int
 }
 
-// count writes counters until the context ends. Where the outcome of a number is not known, the writer begins another
-// counter: what it gave up may take effect later.
+// count writes counters until the context ends. After an unknown outcome, the writer starts a new counter, because the
+// given-up number may take effect later.
 func (t *trial) count(ctx context.Context, writer int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		c := counter{name: fmt.Sprintf("counter-%d-%d", writer, n)}
@@ -44,7 +44,7 @@ func (t *trial) count(ctx context.Context, writer int) {
 	}
 }
 
-// countIn writes a counter, and reports whether there is one.
+// countIn writes a counter, and reports whether the counter exists.
 func (t *trial) countIn(ctx context.Context, c *counter) bool {
 	session, err := t.direct.Session(ctx, t.node, client.SessionTimeout(counterTimeout))
 	if err != nil {
@@ -72,7 +72,7 @@ func (t *trial) countIn(ctx context.Context, c *counter) bool {
 	return true
 }
 
-// checkCounters compares all counters with what their writers know.
+// checkCounters compares all counters with their writers' knowledge.
 func (t *trial) checkCounters() {
 	for _, c := range t.counters {
 		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)

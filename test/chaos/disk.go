@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// diskSize is the size of a disk in memory.
+	// diskSize is the size of an in-memory disk.
 	diskSize = 1 << 30
-	// lateExit is how long after the end of a full disk a host may still end because of it.
+	// lateExit is the time after a full disk has been cleared during which a host may still exit because of it.
 	lateExit = 3 * time.Second
-	// exitNoRoom is the code of a host whose disk is full.
+	// exitNoRoom is the exit code of a host with a full disk.
 	exitNoRoom = 75
 )
 
-// disk is a small file system in memory, which can be filled.
+// disk is a small in-memory file system that can be filled.
 type disk struct{ dir string }
 
-// mountDisk mounts a disk at a directory that it makes.
+// mountDisk creates a directory and mounts a disk there.
 func mountDisk(dir string) (*disk, error) {
 	if err := os.Mkdir(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("chaos: mount a disk: %w", err)
@@ -34,10 +34,10 @@ func mountDisk(dir string) (*disk, error) {
 	return &disk{dir}, nil
 }
 
-// unmount unmounts the disk, with what is on it.
+// unmount unmounts the disk and discards its content.
 func (d *disk) unmount() { _ = unix.Unmount(d.dir, unix.MNT_DETACH) }
 
-// keep copies what a host has on the disk to a directory on another one, as far as that is possible.
+// keep copies a host's data from the disk to a directory elsewhere, as far as possible.
 func (d *disk) keep(to string) { _ = os.CopyFS(to, os.DirFS(filepath.Join(d.dir, "data"))) }
 
 func (d *disk) ballast() string { return filepath.Join(d.dir, "ballast") }
@@ -66,8 +66,8 @@ func (d *disk) fill(left int64) error {
 // clear makes room again.
 func (d *disk) clear() { _ = os.Remove(d.ballast()) }
 
-// fill leaves a host too little room: less than it wants to keep free, or next to none, so that it may end by itself.
-// Where no host has a disk of its own, one is started again with a reserve that no disk has.
+// fill leaves a host too little disk space: less than its reserve, or almost none, so the host may exit. Without a
+// separate disk, a host is restarted with an impossibly large reserve instead.
 func (t *trial) fill(f Fault) (end func()) {
 	d, h := t.cluster.disk, f.host()
 	if d != nil {
@@ -95,8 +95,8 @@ func (t *trial) fill(f Fault) (end func()) {
 	return t.makeRoom(h, x, free)
 }
 
-// startWithoutRoom kills a host, fills its disk, and starts it. The host goes on or ends for want of room, and goes on
-// once there is room.
+// startWithoutRoom kills a host, fills its disk, and starts it. The host continues or exits for lack of space, and
+// continues once there is space.
 func (t *trial) startWithoutRoom() (end func()) {
 	h, d := hosts-1, t.cluster.disk
 	if d == nil {
@@ -116,8 +116,8 @@ func (t *trial) startWithoutRoom() (end func()) {
 	return t.makeRoom(h, t.cluster.expectExit(h), free)
 }
 
-// makeRoom returns what clears a host's disk. A host that has ended by then, or a moment later, must have ended for
-// want of room, and is started again.
+// makeRoom returns a function that clears a host's disk. If the host has exited by then, or does so shortly after, the
+// reason must be lack of space, and the host is restarted.
 func (t *trial) makeRoom(h int, x *incarnation, free func()) (end func()) {
 	return func() {
 		defer free()
@@ -135,8 +135,8 @@ func (t *trial) makeRoom(h int, x *incarnation, free func()) (end func()) {
 	}
 }
 
-// restart stops a host in order and starts it again. It waits until the host serves, unless there are more arguments:
-// those keep it from that.
+// restart stops a host cleanly and starts it again. It waits until the host serves, unless extra arguments prevent
+// that.
 func (t *trial) restart(h int, extra ...string) {
 	t.cluster.stop(h)
 	if err := t.cluster.start(h, extra...); err != nil {
@@ -144,6 +144,6 @@ func (t *trial) restart(h int, extra ...string) {
 		return
 	}
 	if len(extra) == 0 {
-		_ = t.cluster.host(h).AwaitReady(restartTimeout) // the end of the act checks it
+		_ = t.cluster.host(h).AwaitReady(restartTimeout) // checked at the end of the act
 	}
 }

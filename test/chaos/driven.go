@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// connector returns what connects the client of a driver for workers.
+// connector returns a function that connects a driver's client for workers.
 func connector(d *driver, a Assignment, r *recorder) func(context.Context) workload.Client {
 	return func(ctx context.Context) workload.Client {
 		c, err := d.connect(ctx, a.Routes)
@@ -28,7 +28,7 @@ func connector(d *driver, a Assignment, r *recorder) func(context.Context) workl
 	}
 }
 
-// drivenSession is a session of the client behind a driver.
+// drivenSession is a session of a driver's client.
 type drivenSession struct {
 	*driver
 	command string // that started it
@@ -59,7 +59,7 @@ func (s *drivenSession) ID() uint64 { return s.id }
 
 func (s *drivenSession) Context() context.Context { return s.ctx }
 
-// of are arguments about a semaphore, and others.
+// of returns the arguments for a semaphore, plus others.
 func (s *drivenSession) of(t workload.Target, others arguments) arguments {
 	with := arguments{"session": s.command, "name": t.Name, "ephemeral": t.Ephemeral}
 	for name, value := range others {
@@ -95,7 +95,7 @@ func (s *drivenSession) Release(ctx context.Context, t workload.Target) (bool, e
 	if err != nil {
 		return false, err
 	}
-	// A lease is over once its semaphore was released by name: a release of such a lease does nothing, and is no error.
+	// Releasing a semaphore by name ends its lease: a later release of the lease has no effect, and is no error.
 	s.mu.Lock()
 	leases := maps.Clone(s.leases)
 	s.mu.Unlock()
@@ -146,9 +146,8 @@ func (s *drivenSession) Close(ctx context.Context) error {
 	return err
 }
 
-// drivenLease is a lease of the client behind a driver. The client is asked about the lease all the time. A client that
-// says that it believes in the lease has done so since the grant, and still did when it was asked: the answer itself
-// may be on the way for long.
+// drivenLease is a lease of a driver's client. The client is asked about the lease all the time. A positive answer
+// proves belief from the grant up to the question: the answer itself may be delayed.
 type drivenLease struct {
 	session *drivenSession
 	name    string // of the semaphore
@@ -161,7 +160,7 @@ type drivenLease struct {
 	count    uint64
 	is       bool // granted
 	believed history.Time
-	asked    map[history.Time]bool // the questions that have no answer, by their moments
+	asked    map[history.Time]bool // unanswered questions, by time
 	latest   history.Time          // of the questions
 }
 
@@ -171,7 +170,7 @@ func (l *drivenLease) granted(fence uint64) {
 	l.fence, l.is = fence, true
 }
 
-// end ends the lease, for what the client says.
+// end ends the lease with the client's reason.
 func (l *drivenLease) end(why error) {
 	l.lost(why)
 	l.session.mu.Lock()
@@ -179,7 +178,7 @@ func (l *drivenLease) end(why error) {
 	delete(l.session.leases, l.command)
 }
 
-// question asks the client about the lease, unless it was asked just before. The function is called with the answer.
+// question asks the client about the lease, unless just asked, and calls answered with the answer.
 func (l *drivenLease) question(answered func()) {
 	d := l.session.driver
 	l.mu.Lock()
@@ -270,21 +269,21 @@ func (l *drivenLease) Release(ctx context.Context) error {
 	if err == nil {
 		l.end(client.ErrReleased)
 	} else {
-		// A release that was cancelled goes on if it had begun. Then the lease is over, and a second release would
-		// answer for the first.
+		// A cancelled release continues if it had begun. The lease is then over, and a second release would answer for
+		// the first.
 		_ = l.Ask()
 	}
 	return err
 }
 
-// drivenWatch is a watch of the client behind a driver.
+// drivenWatch is a watch of a driver's client.
 type drivenWatch struct {
 	of   history.Semaphore
 	show func(history.View)
 	end  context.CancelCauseFunc
 }
 
-// Watch implements workload.Client. A watch whose driver was killed shows nothing more.
+// Watch implements workload.Client. After its driver is killed, a watch shows nothing.
 func (c *drivenClient) Watch(ctx context.Context, of history.Semaphore, show func(history.View)) error {
 	over, end := context.WithCancelCause(ctx)
 	defer end(nil)

@@ -25,20 +25,20 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Driver is a program around a client of any language, as docs/conformance.md describes drivers. The driver needs the
-// ability "history".
+// Driver is a program around a client in any language; see drivers in docs/conformance.md. The driver needs the ability
+// "history".
 type Driver struct {
 	Name string
 	Args []string
-	Env  []string // besides the environment of the run
+	Env  []string // added to the environment of the run
 }
 
-// driver is the process of a Driver. The driver knows nothing of histories: the run sends commands, and records replies
+// driver is the process of a Driver. The driver is unaware of histories: the run sends commands, and records replies
 // and events.
 type driver struct {
 	*process.Process
 	clock *history.Clock
-	// stood is called with a time in which a question that needs no host had no answer, where that is long.
+	// stood is called with an interval in which a question that needs no host had no answer for a long time.
 	stood func(from, to history.Time)
 	gone  chan struct{} // closed when the process has ended and all lines were read
 	// connected is closed when a client has connected, killed once the run has killed the process.
@@ -56,10 +56,10 @@ type driver struct {
 	changed  map[string]func()
 	watches  map[string]*drivenWatch
 	latest   *drivenSession // that was started
-	asked    []history.Time // the questions about the state of a session that have no answer
+	asked    []history.Time // unanswered questions about the state of a session
 }
 
-// driverLine is a line of a driver: the hello, a reply or an event. Numbers may be texts.
+// driverLine is a line from a driver: the hello, a reply or an event. Numbers may be strings.
 type driverLine struct {
 	Driver  string   `json:"driver"`
 	Can     []string `json:"can"`
@@ -74,7 +74,7 @@ type driverLine struct {
 	Exists    bool            `json:"exists"`
 	Limit     number          `json:"limit"`
 	Revision  number          `json:"revision"`
-	Data      json.RawMessage `json:"data"` // a text, or of a one-shot watch a boolean
+	Data      json.RawMessage `json:"data"` // a string; for a one-shot watch a boolean
 	Owners    json.RawMessage `json:"owners"`
 	Waiters   json.RawMessage `json:"waiters"`
 
@@ -89,7 +89,7 @@ type driverLine struct {
 	OrderID number `json:"order_id"`
 }
 
-// number is a number of a driver.
+// number is a number from a driver.
 type number uint64
 
 func (n *number) UnmarshalJSON(b []byte) error {
@@ -98,11 +98,11 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// arguments are the fields of a command besides id and do.
+// arguments are the fields of a command, except id and do.
 type arguments map[string]any
 
-// questionPause is the pause between two questions about a lease. While an answer is missing for long, questions come
-// at the pace of latePause: a driver that stands still has all of them to answer later.
+// questionPause is the interval between questions about a lease. While an answer is overdue, the interval is latePause,
+// because a stalled driver has to answer all questions later.
 const (
 	questionPause = 20 * time.Millisecond
 	latePause     = 100 * time.Millisecond
@@ -110,7 +110,7 @@ const (
 
 var errDriverGone = errors.New("chaos: the driver has ended")
 
-// startDriver starts the process of a driver. What it writes to its standard error is in a file in the end.
+// startDriver starts a driver process. Its standard error goes to a file.
 func startDriver(spec Driver, clock *history.Clock, stood func(from, to history.Time), log string) (*driver, error) {
 	d := &driver{
 		clock: clock, stood: stood, gone: make(chan struct{}), connected: make(chan struct{}),
@@ -140,7 +140,7 @@ func startDriver(spec Driver, clock *history.Clock, stood func(from, to history.
 	return d, nil
 }
 
-// write writes commands. The pipe of a process that stands still may be full.
+// write writes commands. The pipe of a stalled process may be full.
 func (d *driver) write(in io.WriteCloser) {
 	defer in.Close()
 	for {
@@ -155,14 +155,14 @@ func (d *driver) write(in io.WriteCloser) {
 	}
 }
 
-// read reads lines until the end of the process.
+// read reads lines until the process ends.
 func (d *driver) read(reports io.Reader) {
 	lines := bufio.NewScanner(reports)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
 		var l driverLine
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			break // in the middle of a line, where it was killed
+			break // mid-line, if killed
 		}
 		d.take(&l)
 	}
@@ -208,13 +208,13 @@ func (d *driver) take(l *driverLine) {
 	}
 }
 
-// ends are the reasons of ends of sessions, by the words of drivers.
+// ends maps driver words to session end reasons.
 var ends = map[string]client.EndReason{
 	"silence": client.EndUnreachable, "expired": client.EndExpired, "destroyed": client.EndDestroyed,
 	"node_dropped": client.EndNodeDropped, "taken": client.EndTakenOver, "closed": client.EndClosed,
 }
 
-// errorOf is the error of the Go client that a word stands for.
+// errorOf maps a driver word to a Go client error.
 func errorOf(word, message string) error {
 	is := map[string]error{
 		"NOT_ACQUIRED": client.ErrNotAcquired, "CANCELLED": context.Canceled, "FENCED": client.ErrFenced,
@@ -232,7 +232,7 @@ func errorOf(word, message string) error {
 	return fmt.Errorf("%w: %s", is, message)
 }
 
-// state is the state that a line shows.
+// state is the state in a line.
 func (l *driverLine) state(exists bool) *history.State {
 	if !exists {
 		return &history.State{Revision: uint64(l.Revision)}
@@ -243,7 +243,7 @@ func (l *driverLine) state(exists bool) *history.State {
 			SessionID number `json:"session_id"`
 			Count     number `json:"count"`
 		}
-		_ = json.Unmarshal(raw, &all) // none where there are none
+		_ = json.Unmarshal(raw, &all) // nil if missing
 		for _, x := range all {
 			list = append(list, history.Link{
 				Session: uint64(x.SessionID), Order: uint64(x.OrderID), Count: uint64(x.Count),
@@ -259,8 +259,8 @@ func (l *driverLine) state(exists bool) *history.State {
 	return s
 }
 
-// send sends a command. The function gets the reply, nil where the driver ends first. What the command makes is known
-// under its id by known before the command is sent.
+// send sends a command. reply is called with the reply, nil if the driver ends first. known registers the command's id
+// before the command is sent.
 func (d *driver) send(do string, with arguments, known func(id string), reply func(*driverLine)) (id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -272,7 +272,7 @@ func (d *driver) send(do string, with arguments, known func(id string), reply fu
 	}
 	b, err := json.Marshal(line)
 	if err != nil {
-		panic(err) // commands are made of texts, numbers and lists
+		panic(err) // commands consist of strings, numbers and lists
 	}
 	if d.calls == nil {
 		go reply(nil)
@@ -289,8 +289,8 @@ func (d *driver) send(do string, with arguments, known func(id string), reply fu
 	return id
 }
 
-// call sends a command and waits for the reply. Where the context ends the command is given up, as a program does that
-// cancels it, and what became of the command counts.
+// call sends a command and waits for the reply. If the context ends, the command is cancelled like in a program, and
+// its outcome still counts.
 func (d *driver) call(ctx context.Context, do string, with arguments, known func(id string)) (*driverLine, error) {
 	replied := make(chan *driverLine, 1)
 	id := d.send(do, with, known, func(l *driverLine) { replied <- l })
@@ -333,8 +333,8 @@ func (d *driver) ask() {
 	}
 }
 
-// askState asks about the state of a session, which shows whether the process runs. While an answer is missing for
-// long, no more questions come.
+// askState asks about the state of a session, which shows whether the process runs. While an answer is overdue, no
+// further questions are sent.
 func (d *driver) askState() {
 	d.mu.Lock()
 	s, open := d.latest, len(d.asked)
@@ -351,8 +351,8 @@ func (d *driver) askState() {
 	})
 }
 
-// noticeStillness looks for a question without an answer when the driver says something: what the driver noticed after
-// it stood still may have happened at any moment since.
+// noticeStillness looks for an unanswered question on every report: an event noticed after a stall may have happened at
+// any time during the stall.
 func (d *driver) noticeStillness() {
 	d.mu.Lock()
 	now, from := d.clock.Now(), history.Never
@@ -368,7 +368,7 @@ func (d *driver) noticeStillness() {
 // drivenClient is the client behind a driver.
 type drivenClient struct{ *driver }
 
-// connect waits for the hello, and makes the client. It returns nil where the context ends first, or the run kills the
+// connect waits for the hello, and creates the client. It returns nil if the context ends first, or the run kills the
 // process.
 func (d *driver) connect(ctx context.Context, routes map[string]string) (*drivenClient, error) {
 	select {
@@ -402,7 +402,7 @@ func (d *driver) connect(ctx context.Context, routes map[string]string) (*driven
 	}
 }
 
-// ended is the error of a process that has ended, nil where the run has killed it.
+// ended is the error of an exited process, nil if the run has killed it.
 func (d *driver) ended() error {
 	if d.killed.Load() {
 		return nil
@@ -410,7 +410,7 @@ func (d *driver) ended() error {
 	return errDriverGone
 }
 
-// Close ends the client, and waits for the end of the process.
+// Close closes the client, and waits for the process to exit.
 func (c *drivenClient) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
@@ -423,7 +423,7 @@ func (c *drivenClient) Close() error {
 	return nil
 }
 
-// drivenWorkers are workers whose client is behind a driver.
+// drivenWorkers are workers with a client behind a driver.
 type drivenWorkers struct {
 	*workers
 	driver *driver
@@ -431,7 +431,7 @@ type drivenWorkers struct {
 	record *history.Recorder
 }
 
-// startDriven starts a driver and the workers that use it.
+// startDriven starts a driver and its workers.
 func startDriven(spec Driver, a Assignment, record *history.Recorder, dir string) (*drivenWorkers, error) {
 	w := newWorkers(a, record)
 	d, err := startDriver(spec, w.recorder.Clock, w.recorder.stood,
@@ -482,7 +482,7 @@ func (w *drivenWorkers) awaitConnected(ctx context.Context) {
 	}
 }
 
-// kill kills the process. What its client believed in lasts until the latest moment that is known of.
+// kill kills the process. The client's beliefs last until the latest known time.
 func (w *drivenWorkers) kill() {
 	at := w.recorder.Now()
 	w.driver.killed.Store(true)

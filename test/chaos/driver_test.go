@@ -19,13 +19,13 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// driverVariable makes the program of the tests the Go client's driver.
+// driverVariable turns the test binary into the Go client's driver.
 const driverVariable = "SIGNALBOX_CHAOS_DRIVER"
 
-// pythonPackage is where the client in Python is.
+// pythonPackage is the directory of the Python client.
 const pythonPackage = "../../sdk/python"
 
-// driverOf returns a driver by its name.
+// driverOf returns a driver by name.
 func driverOf(t *testing.T, name string) Driver {
 	t.Helper()
 	switch name {
@@ -38,8 +38,8 @@ func driverOf(t *testing.T, name string) Driver {
 	return Driver{}
 }
 
-// pythonDriver is the driver of the client in Python whose source is in a directory. The test is skipped where there is
-// no Python for it.
+// pythonDriver is the driver of the Python client in a source directory. It skips the test if no suitable Python is
+// installed.
 func pythonDriver(t *testing.T, source string) Driver {
 	t.Helper()
 	python := cmp.Or(os.Getenv("PYTHON"), "/usr/bin/python3")
@@ -68,7 +68,7 @@ func TestClientsOfOtherLanguagesKeepTheRules(t *testing.T) {
 		drivers = append(drivers, driverOf(t, "python"))
 		playDriven(t, drivers)
 	})
-	if together && len(drivers) == 1 { // there is no Python
+	if together && len(drivers) == 1 { // no Python
 		playDriven(t, drivers)
 	}
 }
@@ -104,7 +104,7 @@ func playDriven(t *testing.T, drivers []Driver) {
 // driven is the number of a client behind a driver.
 func driven(i int) int { return resident + 1 + i }
 
-// didAtLeast subtracts from what is still missing what a client behind a driver did.
+// didAtLeast subtracts a driven client's work from the missing work.
 func didAtLeast(missing map[string]int, h *history.History, number int) map[string]int {
 	if missing == nil {
 		missing = map[string]int{
@@ -149,8 +149,8 @@ func didAtLeast(missing map[string]int, h *history.History, number int) map[stri
 	return missing
 }
 
-// TestADriverMayBeKilledBeforeItConnects: the kill of a driver without a hello is no mistake of the client, because a
-// busy machine starts drivers late. A driver that ends by itself is noted.
+// A killed driver without a hello is no client error, because a busy machine starts drivers late. A driver that exits
+// by itself is noted.
 func TestADriverMayBeKilledBeforeItConnects(t *testing.T) {
 	epoch := machineTime()
 	for _, x := range []struct {
@@ -172,18 +172,18 @@ func TestADriverMayBeKilledBeforeItConnects(t *testing.T) {
 	}
 }
 
-// mistake is a mistake that is planted in a client behind a driver, and the faults that show it.
+// mistake is a bug planted in a driven client, and the faults that expose it.
 type mistake struct {
 	clienttest.Bug
 	faults []Fault
-	// rules are those of which one has to be broken: what the mistake does to others is for the moment to say.
+	// rules are the rules of which at least one must be broken: side effects depend on timing.
 	rules []string
 	// greedy: its programs hold much, for long.
 	greedy bool
 	long   bool
 }
 
-// greedy is the profile of programs that hold what they get.
+// greedy is the profile of programs with long holds.
 var greedy = workload.Profile{
 	Targets: targets, Odds: workload.Odds{Of: 100, Acquire: 80, Use: 10},
 	Work:     func(random *rand.Rand, _ time.Duration) time.Duration { return time.Second },
@@ -191,20 +191,20 @@ var greedy = workload.Profile{
 	ResolveTimeout: 10 * time.Second, Retry: 200 * time.Millisecond,
 }
 
-// mistakes are those of the client in Python.
+// mistakes are the bugs planted in the Python client.
 func mistakes() []mistake {
 	const client = resident + 1
-	// apart cuts the client off from all hosts; one way, so that answers are missing, where they are to be lost.
+	// apart disconnects the client from all hosts; in one direction, if only answers are to be lost.
 	apart := func(kind Kind, at, length time.Duration) (list []Fault) {
 		for _, order := range [][]int{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}} {
 			list = append(list, Fault{Kind: kind, At: at, For: length, Client: client, Order: order, Amount: 1})
 		}
 		return list
 	}
-	// The client stands still while its leases end, and hears from no host when it goes on.
+	// The client is stalled while its leases end, and cannot reach a host when it continues.
 	paused := append(apart(Apart, 3*time.Second, 10*time.Second),
 		Fault{Kind: PauseClient, At: 3500 * time.Millisecond, For: 8 * time.Second, Client: client})
-	// Answers to pings come late, right before the client is cut off for longer than its leases last.
+	// Ping answers are late, right before the client is disconnected for longer than its leases last.
 	var late []Fault
 	for at := 2 * time.Second; at < 44*time.Second; at += 4500 * time.Millisecond {
 		late = append(append(late, apart(ApartOneWay, at, 450*time.Millisecond)...),
@@ -242,7 +242,7 @@ func mistakes() []mistake {
 	}
 }
 
-// TestMistakesInAClientOfAnotherLanguageAreFound plants mistakes in the client in Python, which the rules have to find.
+// TestMistakesInAClientOfAnotherLanguageAreFound plants bugs in the Python client, to be found by the rules.
 func TestMistakesInAClientOfAnotherLanguageAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs clusters for some seconds")
@@ -272,7 +272,7 @@ func TestMistakesInAClientOfAnotherLanguageAreFound(t *testing.T) {
 					return slices.Contains(m.rules, f.Rule)
 				})
 			}
-			for range 4 { // what others do meanwhile, and what a busy machine adds to it, is a matter of luck
+			for range 4 { // side effects of other clients and of a busy machine are random
 				r = play(t, Config{
 					Acts: fixed(t, length, m.faults...), Drivers: []Driver{d}, finalTimeout: 3 * time.Second,
 					assign: func(a *Assignment) {

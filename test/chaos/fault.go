@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// restartTimeout is how long a fault waits for hosts that it has started again before it counts as over. Other faults
-// may keep them from being ready; in the end all have to be.
+// restartTimeout is the maximum time that a fault waits for restarted hosts before it counts as over. Other faults may
+// delay readiness; at the end all hosts must be ready.
 const restartTimeout = 15 * time.Second
 
-// begin begins a fault, and returns what ends it; nil where it is not possible at the moment.
+// begin starts a fault, and returns a function to end it; nil if not currently possible.
 func (t *trial) begin(f Fault) (end func()) {
 	if lie := t.lies[f.Kind]; lie != nil {
 		return lie(t, f)
@@ -54,7 +54,7 @@ func (t *trial) begin(f Fault) (end func()) {
 	return t.beginOnWires(f)
 }
 
-// beginOnWires begins a fault of the network, unless the network is to be calm.
+// beginOnWires starts a network fault, unless the network must be calm.
 func (t *trial) beginOnWires(f Fault) (end func()) {
 	if !t.network.faults.TryRLock() {
 		return nil
@@ -66,7 +66,7 @@ func (t *trial) beginOnWires(f Fault) (end func()) {
 	return all(end, t.network.faults.RUnlock)
 }
 
-// disturb begins a fault of the network.
+// disturb starts a network fault.
 func (t *trial) disturb(f Fault) (end func()) {
 	n, h := t.network, f.host()
 	delay := time.Duration(f.Amount * float64(300*time.Millisecond))
@@ -106,7 +106,7 @@ func (t *trial) disturb(f Fault) (end func()) {
 	panic("chaos: a fault of an unknown kind: " + string(f.Kind))
 }
 
-// beginAtClient pauses a client's process, or kills it.
+// beginAtClient pauses or kills a client process.
 func (t *trial) beginAtClient(f Fault) (end func()) {
 	c := t.remote(f.remote())
 	if c == nil {
@@ -126,7 +126,7 @@ func directionOf(amount float64) direction {
 	return backward
 }
 
-// wiresOf are the wires between a host and the other ones.
+// wiresOf returns the wires between a host and its peers.
 func (t *trial) wiresOf(h int) []*Wire {
 	to, from := t.network.around(h)
 	return slices.Concat(to, from)
@@ -143,7 +143,7 @@ func breakAll(wires []*Wire) (end func()) {
 	return func() {}
 }
 
-// forEach does something to wires, and returns what undoes it.
+// forEach applies do to wires, and returns a function to undo it.
 func forEach(wires []*Wire, do func(*Wire) func()) (undo func()) {
 	var undos []func()
 	for _, w := range wires {
@@ -152,7 +152,7 @@ func forEach(wires []*Wire, do func(*Wire) func()) (undo func()) {
 	return all(undos...)
 }
 
-// all returns a function that calls all functions.
+// all returns a function that calls all given functions.
 func all(functions ...func()) func() {
 	return func() {
 		for _, f := range functions {
@@ -161,7 +161,7 @@ func all(functions ...func()) func() {
 	}
 }
 
-// atLeader begins a fault at the host that leads the most shards, if a host leads any.
+// atLeader starts a fault at the host that leads the most shards, if any.
 func (t *trial) atLeader(begin func(host int) func()) (end func()) {
 	if h := t.cluster.leader(); h >= 0 {
 		return begin(h)
@@ -169,10 +169,10 @@ func (t *trial) atLeader(begin func(host int) func()) (end func()) {
 	return nil
 }
 
-// crash kills hosts, until they are started again.
+// crash kills hosts, until restarted.
 func (t *trial) crash(list ...int) (end func()) { return t.down(t.cluster.kill, list...) }
 
-// down ends processes of hosts, until they are started again.
+// down ends host processes, until restarted.
 func (t *trial) down(exit func(int), list ...int) (end func()) {
 	free, ok := t.cluster.claim(list...)
 	if !ok {
@@ -187,7 +187,7 @@ func (t *trial) down(exit func(int), list ...int) (end func()) {
 	}
 }
 
-// up starts hosts, and waits until they serve, unless another fault keeps them from it.
+// up starts hosts, and waits until they serve, unless another fault prevents that.
 func (t *trial) up(list ...int) {
 	for _, h := range list {
 		if err := t.cluster.start(h); err != nil {
@@ -197,11 +197,11 @@ func (t *trial) up(list ...int) {
 	}
 	deadline := time.Now().Add(restartTimeout)
 	for _, h := range list {
-		_ = t.cluster.host(h).AwaitReady(time.Until(deadline)) // the end of the act checks it
+		_ = t.cluster.host(h).AwaitReady(time.Until(deadline)) // checked at the end of the act
 	}
 }
 
-// oneAfterAnother ends all hosts and starts them again, one after the other.
+// oneAfterAnother ends and restarts all hosts in turn.
 func (t *trial) oneAfterAnother(order []int, exit func(int)) (end func()) {
 	free, ok := t.cluster.claim(order...)
 	if !ok {
@@ -215,7 +215,7 @@ func (t *trial) oneAfterAnother(order []int, exit func(int)) (end func()) {
 	return func() {}
 }
 
-// pause stops the process of a host with SIGSTOP.
+// pause stops a host's process with SIGSTOP.
 func (t *trial) pause(h int) (end func()) {
 	free, ok := t.cluster.claim(h)
 	if !ok {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// pollPause is the pause before the final state is read again that is not as it has to be.
+	// pollPause is the pause before another read of an unfinished final state.
 	pollPause = 50 * time.Millisecond
 	// answerTimeout is how long an answer may take when all faults are over.
 	answerTimeout = 10 * time.Second
 )
 
-// recordFinalState waits until all clients know the state, and records it as strict reads show it.
+// recordFinalState waits until all clients know the final state, and records it from STRICT reads.
 func (t *trial) recordFinalState(ctx context.Context) {
 	ctx, cancel := withRunningTime(ctx, t.finalTimeout)
 	defer cancel()
@@ -51,7 +51,7 @@ func (t *trial) recordFinal(ctx context.Context, x workload.Target) {
 			client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict))
 		done()
 		o.Found, o.Outcome, o.Error = workload.StateOf(d, err)
-		// A process that stands still just then may report too late that it knows better.
+		// A process stalled right now may report contrary knowledge too late.
 		if o.Found != nil && t.record.Agrees(o.Semaphore, *o.Found, watchers) &&
 			workload.Sleep(ctx, stillness+pollPause) &&
 			t.record.Calm(o.Called-stillness, diskBusy) && t.record.Agrees(o.Semaphore, *o.Found, watchers) {
@@ -70,7 +70,7 @@ func (t *trial) recordFinal(ctx context.Context, x workload.Target) {
 	t.record.Final(o.Semaphore, *o.Found, watchers, agreed)
 }
 
-// expect waits until a check finds nothing any more, and notes what it finds in the end.
+// expect waits until a check finds nothing, and notes remaining findings at the end.
 func (t *trial) expect(ctx context.Context, check func(context.Context) (wrong string)) {
 	for {
 		asked, done := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
@@ -86,8 +86,8 @@ func (t *trial) expect(ctx context.Context, check func(context.Context) (wrong s
 	}
 }
 
-// checkCreated compares the semaphores that are created once with what their programs know of them: those that were
-// acknowledged have to be there in the end, and none that was refused. It returns a difference, empty if there is none.
+// checkCreated compares the semaphores that are created once with their programs' knowledge: acknowledged ones must
+// exist at the end, refused ones must not. It returns a difference, empty if there is none.
 func (t *trial) checkCreated(ctx context.Context, created map[string]history.Operation) (wrong string) {
 	found := make(map[string]string)
 	for x, err := range t.direct.Node(t.node).Semaphores(ctx, client.Prefix(workload.CreatedOnce), client.WithData()) {
@@ -114,7 +114,7 @@ func (t *trial) checkCreated(ctx context.Context, created map[string]history.Ope
 	return ""
 }
 
-// checkSessions returns a session that hosts have and no client has, empty if there is none.
+// checkSessions returns a session that exists on hosts but at no client, empty if there is none.
 func (t *trial) checkSessions(ctx context.Context) (wrong string) {
 	living := t.record.Living()
 	for x, err := range t.direct.Node(t.node).Sessions(ctx) {
@@ -130,17 +130,17 @@ func (t *trial) checkSessions(ctx context.Context) (wrong string) {
 	return wrong
 }
 
-// droppedTimeout is that of sessions in nodes that are dropped.
+// droppedTimeout is the session timeout in dropped nodes.
 const droppedTimeout = 10 * time.Second
 
-// droppedNode is a node that was dropped while a session owned something in it.
+// droppedNode is a node that was dropped while a session owned a semaphore in it.
 type droppedNode struct {
 	path    string
 	session *client.Session
 	lease   *client.Lease
 }
 
-// dropNode creates a node, acquires something in it, and drops it.
+// dropNode creates a node, acquires a semaphore in it, and drops the node.
 func (t *trial) dropNode(ctx context.Context, n int) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -156,13 +156,13 @@ func (t *trial) dropNode(ctx context.Context, n int) {
 	if d.lease, err = d.session.Ephemeral("lock").Lock(ctx); err != nil || t.direct.DropNode(ctx, d.path) != nil {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = d.session.Close(closing) // or it ends with the client
+		_ = d.session.Close(closing) // otherwise it ends with the client
 		return
 	}
 	t.dropped = append(t.dropped, d)
 }
 
-// checkDropped returns what is left of a node that was dropped, empty if nothing is.
+// checkDropped returns remains of a dropped node, empty if there are none.
 func (t *trial) checkDropped(ctx context.Context) (wrong string) {
 	for _, d := range t.dropped {
 		switch _, err := t.direct.DescribeNode(ctx, d.path); {

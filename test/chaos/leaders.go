@@ -13,18 +13,19 @@ import (
 )
 
 const (
-	// leaderless is how long a shard may have no leader while a majority of its voters lives and is connected.
+	// leaderless is the maximum time for a shard without a leader while a majority of its voters is alive and
+	// connected.
 	leaderless = 10 * time.Second
-	// lookPause is the pause between two looks at that. Of the time between two looks no more than mostCounted counts:
-	// this process may have stood still.
+	// lookPause is the pause between two looks at leaders. At most mostCounted counts per pause, because this process
+	// may have stalled.
 	lookPause   = 300 * time.Millisecond
 	mostCounted = 500 * time.Millisecond
 )
 
-// leaderWatch is for how long shards have been without a leader though they could have one.
+// leaderWatch is the accumulated time of shards without a leader although a leader was possible.
 type leaderWatch map[uint64]time.Duration
 
-// look adds what a look at a shard has shown, and reports whether it has been too long. It begins anew then.
+// look adds the result of a look at a shard, and reports whether the limit is exceeded. It then starts over.
 func (w leaderWatch) look(shard uint64, excused bool, passed time.Duration) (tooLong bool) {
 	if excused {
 		delete(w, shard)
@@ -60,7 +61,7 @@ func (t *trial) watchLeaders(ctx context.Context) {
 	}
 }
 
-// readVoters reads on which places the voters of the shards are. What cannot be read stays as it was.
+// readVoters reads the places of shard voters. Unreadable entries stay unchanged.
 func (t *trial) readVoters(ctx context.Context, voters map[uint64][]int) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -73,8 +74,7 @@ func (t *trial) readVoters(ctx context.Context, voters map[uint64][]int) {
 	}
 }
 
-// placesOf are the places of the hosts that have some replicas of a shard. One that has none, as its host was expelled,
-// is -1.
+// placesOf returns the places of hosts with matching replicas of a shard. An expelled host's replica has place -1.
 func (t *trial) placesOf(c *admin.Cluster, s *admin.Shard, is func(*admin.Replica) bool) (list []int) {
 	for i := range s.Replicas {
 		if is(&s.Replicas[i]) {
@@ -85,7 +85,7 @@ func (t *trial) placesOf(c *admin.Cluster, s *admin.Shard, is func(*admin.Replic
 	return list
 }
 
-// placeOf is the place of a host, -1 where it is another one's by now.
+// placeOf is a host's place, -1 if a different host has it by now.
 func (t *trial) placeOf(h *admin.Host) int {
 	if h == nil || h.Target.State == admin.Expelled {
 		return -1
@@ -98,14 +98,13 @@ func (t *trial) placeOf(h *admin.Host) int {
 	panic(fmt.Sprintf("chaos: the cluster has a host %s", h.Name))
 }
 
-// calmHosts are those that run and that no fault has claimed.
+// calmHosts are running hosts without a fault.
 func (t *trial) calmHosts() []int { return t.cluster.unclaimed(t.cluster.members()) }
 
-// stillCalm are those of a list that are calm now too.
+// stillCalm are the hosts of a list that are still calm.
 func (t *trial) stillCalm(list []int) []int { return t.cluster.unclaimed(t.cluster.present(list)) }
 
-// hasMajority reports whether a majority of voters is among the living, and none of them is disturbed in reaching
-// another one.
+// hasMajority reports whether a majority of voters is alive, and undisturbed in reaching each other.
 func (t *trial) hasMajority(voters, living []int) bool {
 	for _, i := range voters {
 		var together []int

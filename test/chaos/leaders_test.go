@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// TestAShardWithoutALeaderIsFoundAfterTenSeconds: each look is half a second after the one before, and L stands for one
-// that shows a leader, or that there can be none.
+// Looks are half a second apart. L is a look that shows a leader, or that no leader is possible.
 func TestAShardWithoutALeaderIsFoundAfterTenSeconds(t *testing.T) {
 	const second = 2
 	looks := func(n int, is byte) string { return string(slices.Repeat([]byte{is}, n)) }
@@ -31,7 +30,7 @@ func TestAShardWithoutALeaderIsFoundAfterTenSeconds(t *testing.T) {
 			if watch.look(7, is == 'L', time.Second/second) {
 				found++
 			}
-			watch.look(8, true, time.Second/second) // another shard counts for itself
+			watch.look(8, true, time.Second/second) // shards are counted separately
 		}
 		if found != x.found {
 			t.Errorf("%s: found %d times, want %d", name, found, x.found)
@@ -39,7 +38,7 @@ func TestAShardWithoutALeaderIsFoundAfterTenSeconds(t *testing.T) {
 	}
 }
 
-// TestALookThatComesLateCountsLittle: this process may have stood still, and not the cluster.
+// After a late look, this process may have stalled instead of the cluster.
 func TestALookThatComesLateCountsLittle(t *testing.T) {
 	watch := make(leaderWatch)
 	for range int(leaderless / mostCounted) {
@@ -52,7 +51,7 @@ func TestALookThatComesLateCountsLittle(t *testing.T) {
 	}
 }
 
-// wiresApart is a trial with five hosts between some of which messages are held.
+// wiresApart is a trial with five hosts and held messages between the given pairs.
 func wiresApart(apart ...[2]int) *trial {
 	n := &network{}
 	for from := range room {
@@ -69,7 +68,7 @@ func wiresApart(apart ...[2]int) *trial {
 	return &trial{network: n}
 }
 
-// TestAMajorityIsOneThatReachesEachOther: only such a one has to choose a leader.
+// Only a majority with full connectivity has to elect a leader.
 func TestAMajorityIsOneThatReachesEachOther(t *testing.T) {
 	for name, x := range map[string]struct {
 		voters, living []int

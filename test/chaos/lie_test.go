@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// brokenBy returns where a history breaks a rule, without a look at all others.
+// brokenBy returns violations of a single rule.
 func brokenBy(h *history.History, rule string) (found []string) {
 	for _, r := range history.Rules {
 		if r.Name == rule {
@@ -34,7 +34,7 @@ func brokenBy(h *history.History, rule string) (found []string) {
 	return found
 }
 
-// lastState is what is known of a semaphore in the end.
+// lastState is a semaphore's final state.
 func lastState(h *history.History, name string) history.State {
 	for _, f := range h.Finals {
 		if f.Semaphore.Name == name {
@@ -44,7 +44,7 @@ func lastState(h *history.History, name string) history.State {
 	return history.State{}
 }
 
-// earlier is a description of a semaphore that shows other data than there is in the end.
+// earlier is a description of a semaphore with data that differs from the final data.
 func earlier(t *testing.T, h *history.History, name string) *history.Operation {
 	t.Helper()
 	last := lastState(h, name)
@@ -58,7 +58,7 @@ func earlier(t *testing.T, h *history.History, name string) *history.Operation {
 	return nil
 }
 
-// longHold is a hold of a semaphore that lasted for a moment.
+// longHold is a hold of a semaphore with a noticeable length.
 func longHold(t *testing.T, h *history.History, name string) history.Hold {
 	t.Helper()
 	for _, x := range h.Holds {
@@ -237,7 +237,7 @@ func TestLiesAreFound(t *testing.T) {
 	}
 }
 
-// forget starts the whole cluster again with what it had on its disks some time ago.
+// forget restarts the whole cluster with older disk contents.
 func forget(t *trial, f Fault) (end func()) {
 	free, ok := t.cluster.claim(f.Order...)
 	if !ok {
@@ -253,7 +253,7 @@ func forget(t *trial, f Fault) (end func()) {
 		t.up(f.Order...)
 	}
 	exchange(func(data, aside string) error {
-		// Without the record by which a directory knows that it is a copy.
+		// Without the record by which a directory detects that it is a copy.
 		return errors.Join(os.CopyFS(aside, os.DirFS(data)), os.Remove(filepath.Join(aside, identity.AnchorName)))
 	})
 	return func() {
@@ -267,8 +267,8 @@ func forget(t *trial, f Fault) (end func()) {
 	}
 }
 
-// killUnrecorded kills a host without the knowledge of the cluster, until it is started again: an act that ends with a
-// host that is gone takes minutes.
+// killUnrecorded kills a host without informing the cluster object, until restarted: an act that ends with a missing
+// host takes minutes.
 func killUnrecorded(t *trial, f Fault) (end func()) {
 	free, ok := t.cluster.claim(f.host())
 	if !ok {

@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// joinTimeout is how long a host may take to join, whatever faults there are.
+	// joinTimeout is the maximum time for a join, even under faults.
 	joinTimeout = 90 * time.Second
-	// leaveTimeout is how long an expelled host may take to end: a majority may be away meanwhile, and the grace of
-	// what it believed has to pass.
+	// leaveTimeout is the maximum time for an expelled host to exit: a majority may be away meanwhile, and the grace
+	// period for its beliefs must pass.
 	leaveTimeout = 3 * time.Minute
-	// refusedPause is the pause of a host that was refused before it asks again.
+	// refusedPause is the pause before a refused host asks again.
 	refusedPause = time.Second
 	// stepPatience is how long an open step is waited for.
 	stepPatience = 3 * time.Second
 )
 
-// operator is who acts on hosts.
+// operator is the author of host changes.
 var operator = admin.ChangeInfo{Author: "chaos"}
 
 // setPolicy has the governor act within seconds.
@@ -42,7 +42,7 @@ func setPolicy(ctx context.Context, c *client.Client) error {
 	})
 }
 
-// beginWithMembers begins a change of the hosts of the cluster.
+// beginWithMembers starts a membership fault.
 func (t *trial) beginWithMembers(f Fault) (end func()) {
 	name := t.cluster.places[f.host()].Name
 	switch f.Kind {
@@ -71,7 +71,7 @@ func (t *trial) beginWithMembers(f Fault) (end func()) {
 	panic("chaos: a change of an unknown kind: " + string(f.Kind))
 }
 
-// operated does what an operator does, and reports whether it was taken.
+// operated performs an operator's action, and reports whether it was accepted.
 func (t *trial) operated(do func(context.Context, *admin.Admin) (changed bool, err error)) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
@@ -90,7 +90,7 @@ func (t *trial) join() (end func()) {
 	return func() {}
 }
 
-// admit starts a host that joins, again where it was refused, until it serves or the time is up.
+// admit starts a joining host, and retries after refusals, until the host serves or time is up.
 func (t *trial) admit(i int) {
 	for late := time.Now().Add(joinTimeout); ; time.Sleep(refusedPause) {
 		if err := t.cluster.start(i); err != nil {
@@ -98,7 +98,7 @@ func (t *trial) admit(i int) {
 			return
 		}
 		h := t.cluster.expectExit(i)
-		err := h.AwaitReady(time.Until(late)) // the end of the act checks it
+		err := h.AwaitReady(time.Until(late)) // checked at the end of the act
 		select {
 		case <-h.Gone():
 			t.cluster.removeProcess(i)
@@ -113,10 +113,10 @@ func (t *trial) admit(i int) {
 	}
 }
 
-// joinPhase is how far a host has come that joins.
+// joinPhase is the progress of a joining host.
 type joinPhase func(dir string, h *incarnation) bool
 
-// joinPhases are all there are, the first to be reached first.
+// joinPhases are all phases, in order.
 var joinPhases = []joinPhase{
 	identified(func(id *identity.Identity) bool { return id.Starts > 0 }),
 	func(_ string, h *incarnation) bool { return strings.Contains(h.Errors(), "the host asks to join") },
@@ -136,7 +136,7 @@ func identified(is func(*identity.Identity) bool) joinPhase {
 	}
 }
 
-// killJoiner kills a host after one of the phases of its joining, until it is started again.
+// killJoiner kills a joining host after one of the join phases, until restarted.
 func (t *trial) killJoiner(f Fault) (end func()) {
 	i, free, ok := t.cluster.claimAbsent()
 	if !ok {
@@ -149,7 +149,7 @@ func (t *trial) killJoiner(f Fault) (end func()) {
 	}
 	h := t.cluster.expectExit(i)
 	phase := joinPhases[int(f.Amount*float64(len(joinPhases)))]
-	_ = h.Await("it has joined so far", restartTimeout, func() bool { // where it cannot, it is killed all the same
+	_ = h.Await("it has joined so far", restartTimeout, func() bool { // if the phase is not reached, the host is killed all the same
 		return phase(t.cluster.places[i].Dir, h)
 	})
 	t.cluster.kill(i)
@@ -159,8 +159,8 @@ func (t *trial) killJoiner(f Fault) (end func()) {
 	}
 }
 
-// wipe takes a host's directory away, and has a host with an empty one take its place. It is done only where all shards
-// go on without it.
+// wipe removes a host's directory, and lets a host with an empty one replace it. wipe requires that all shards survive
+// without the host.
 func (t *trial) wipe(i int) (end func()) {
 	if !t.cluster.leaving.TryLock() {
 		return nil
@@ -185,7 +185,7 @@ func (t *trial) wipe(i int) (end func()) {
 	return func() {}
 }
 
-// tolerated reports whether all shards go on when one more host fails.
+// tolerated reports whether all shards survive another host failure.
 func (t *trial) tolerated() bool {
 	return t.operated(func(ctx context.Context, a *admin.Admin) (bool, error) {
 		c, err := a.Describe(ctx)
@@ -201,7 +201,7 @@ func (t *trial) tolerated() bool {
 	})
 }
 
-// errUnsafe is returned where a shard may stop if one more host fails.
+// errUnsafe: a shard may stop after another host failure.
 var errUnsafe = errors.New("chaos: not all shards go on without one more host")
 
 // drain drains a host.
@@ -216,14 +216,14 @@ func (t *trial) drain(name string) (end func()) {
 			_, err := admin.New(t.direct).Undrain(ctx, name, operator)
 			return err
 		})
-		if err != nil && !errors.Is(err, client.ErrNotFound) { // it may have been expelled since
+		if err != nil && !errors.Is(err, client.ErrNotFound) { // it may have been expelled meanwhile
 			t.record.Note("host %s cannot be undrained: %v", name, err)
 		}
 	}
 }
 
-// restartDrained drains a host, ends its process in one of two ways once nothing is left to move, and starts it again.
-// It is undrained in the end.
+// restartDrained drains a host, kills or stops its process once nothing is left to move, and restarts it. Finally it
+// undrains the host.
 func (t *trial) restartDrained(f Fault) (end func()) {
 	h := f.host()
 	free, ok := t.cluster.claim(h)
@@ -235,7 +235,7 @@ func (t *trial) restartDrained(f Fault) (end func()) {
 		free()
 		return nil
 	}
-	time.Sleep(f.For / 2) // some hosts are still being drained when they end, others have been
+	time.Sleep(f.For / 2) // some hosts exit during the drain, others after it
 	if f.Amount < 0.5 {
 		t.cluster.stop(h)
 	} else {
@@ -245,7 +245,7 @@ func (t *trial) restartDrained(f Fault) (end func()) {
 	return all(undrain, free)
 }
 
-// expel makes a host leave while it runs, and waits until it has heard that.
+// expel removes a running host, and waits until the host has been notified.
 func (t *trial) expel(i int) (end func()) {
 	if len(t.cluster.members()) <= hosts || !t.cluster.leaving.TryLock() {
 		return nil
@@ -278,7 +278,7 @@ func (t *trial) expel(i int) (end func()) {
 	return func() {}
 }
 
-// killGovernor kills the host that leads the meta shard.
+// killGovernor kills the meta shard's leader.
 func (t *trial) killGovernor() (end func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), stepPatience)
 	defer cancel()

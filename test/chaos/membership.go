@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server/admin"
 )
 
-// members are the places whose hosts are of the cluster.
+// members are the places of cluster members.
 func (c *cluster) members() (list []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,14 +26,14 @@ func (c *cluster) members() (list []int) {
 	return list
 }
 
-// present are those places of a list whose hosts are of the cluster.
+// present are the places of a list with a cluster member.
 func (c *cluster) present(list []int) []int {
 	members := c.members()
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return !slices.Contains(members, i) })
 }
 
-// claimAbsent claims a place whose host is not of the cluster. From then on it counts as one that is: it may be on
-// record before it knows.
+// claimAbsent claims a place without a cluster member. From then on the place counts as a member: the cluster may
+// record the host before the host knows.
 func (c *cluster) claimAbsent() (i int, free func(), ok bool) {
 	c.mu.Lock()
 	if i = slices.Index(c.absent, true); i >= 0 {
@@ -47,14 +47,14 @@ func (c *cluster) claimAbsent() (i int, free func(), ok bool) {
 	return i, func() { c.free(i) }, true
 }
 
-// leave records that the host of a place is not of the cluster any more.
+// leave records that the host of a place has left the cluster.
 func (c *cluster) leave(i int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.absent[i] = true
 }
 
-// joinArgs are the arguments of a host that joins the others.
+// joinArgs are the arguments of a joining host.
 func (c *cluster) joinArgs(i int, more ...string) []string {
 	others := slices.Delete(slices.Clone(c.advertised), i, i+1)
 	return append([]string{"--name", c.places[i].Name, "--shards", strconv.Itoa(shards),
@@ -62,13 +62,13 @@ func (c *cluster) joinArgs(i int, more ...string) []string {
 		"--join", strings.Join(others, ",")}, more...)
 }
 
-// lookTimeout bounds a look at the status of a host: one that stands still does not answer.
+// lookTimeout bounds a status request: a stalled host does not answer.
 const lookTimeout = time.Second
 
-// looker keeps no connections, like that of package process.
+// looker disables keep-alives, like package process.
 var looker = http.Client{Timeout: lookTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// statuses asks hosts for their status, all at once. Those that do not answer are left out.
+// statuses asks hosts for their status in parallel. Hosts without an answer are missing from the result.
 func (c *cluster) statuses(list []int) map[int]admin.Status {
 	var mu sync.Mutex
 	found := make(map[int]admin.Status)
@@ -96,7 +96,7 @@ func (c *cluster) statuses(list []int) map[int]admin.Status {
 	return found
 }
 
-// led are the places of the hosts that say that they lead a shard, by shard.
+// led maps each shard to the place of the host that reports leading it.
 func (c *cluster) led(list []int) map[uint64]int {
 	return leaders(c.statuses(list))
 }
@@ -113,7 +113,7 @@ func leaders(statuses map[int]admin.Status) map[uint64]int {
 	return led
 }
 
-// unclaimed are those places of a list that no fault has claimed.
+// unclaimed are the places of a list without a fault.
 func (c *cluster) unclaimed(list []int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return !c.idle(i) })
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// network is all wires: from each host to each other one, and from each client to each host.
+// network is all wires: between each pair of hosts, and from each client to each host.
 type network struct {
 	hosts   [][]*Wire // from, to; nil from a host to itself
 	clients [][]*Wire // client, host
-	// routes are, for each client, where it connects instead of to a host's client address.
+	// routes maps, for each client, client addresses of hosts to wire addresses.
 	routes []map[string]string
-	// faults is held for reading by each fault, and for writing where there must be none.
+	// faults is held for reading by each fault, and for writing while faults are forbidden.
 	faults sync.RWMutex
 
 	listeners []net.Listener
 	work      sync.WaitGroup
 }
 
-// newNetwork puts wires between places: raft are the listeners at the addresses by which hosts know each other. pids
-// returns the processes of the hosts, 0 for one that does not run.
+// newNetwork puts wires between places. raft are the listeners at the peer addresses. pids returns the hosts' process
+// ids, 0 for a stopped host.
 func newNetwork(places []*process.Place, raft []net.Listener, clients int, pids func() []int) (*network, error) {
 	n := &network{listeners: raft}
 	for from := range places {
@@ -40,7 +40,7 @@ func newNetwork(places []*process.Place, raft []net.Listener, clients int, pids 
 			remote, local := c.RemoteAddr().(*net.TCPAddr), c.LocalAddr().(*net.TCPAddr)
 			from, ok := socketOwner(remote.Port, local.Port, pids())
 			if !ok {
-				return nil // it has ended already
+				return nil // already ended
 			}
 			return n.hosts[from][to]
 		})
@@ -66,7 +66,7 @@ func newNetwork(places []*process.Place, raft []net.Listener, clients int, pids 
 	return n, nil
 }
 
-// serve forwards every connection that is accepted over the wire that is chosen for it.
+// serve forwards every accepted connection over the chosen wire.
 func (n *network) serve(listener net.Listener, choose func(*net.TCPConn) *Wire) {
 	n.work.Go(func() {
 		for {
@@ -85,7 +85,7 @@ func (n *network) serve(listener net.Listener, choose func(*net.TCPConn) *Wire) 
 	})
 }
 
-// around returns the wires between a host and the others, in both directions.
+// around returns the wires between a host and its peers, in both directions.
 func (n *network) around(host int) (to, from []*Wire) {
 	for other := range n.hosts {
 		if other != host {

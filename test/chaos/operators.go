@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// poolPace is that of the rollouts and processes of a node: their delays are about a second.
+	// poolPace is the pace of rollouts and processes in a node: their delays are about a second.
 	poolPace = 1
-	// poolThink is the mean pause of the workers of a pool.
+	// poolThink is the mean pause of pool workers.
 	poolThink = 150 * time.Millisecond
 )
 
-// newOperators returns the operators of the rollouts and the processes of the act.
+// newOperators returns the act's rollout and process operators.
 func (t *trial) newOperators() []workload.Operator {
 	desk := func(part int) workload.Desk {
 		return workload.Desk{
@@ -29,7 +29,7 @@ func (t *trial) newOperators() []workload.Operator {
 	}
 }
 
-// finishOperators has operators take away what holds rollouts and processes up, and begin something last.
+// finishOperators lets operators remove everything that blocks rollouts and processes, and start a last one.
 func (t *trial) finishOperators(ctx context.Context) {
 	for _, o := range t.operators {
 		finishing, cancel := withRunningTime(ctx, t.finalTimeout)

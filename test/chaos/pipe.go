@@ -16,7 +16,7 @@ import (
 // A client process exchanges lines of JSON with the run over its standard input and output: reports go to the run,
 // commands to the process.
 
-// clientReport is what a client process sends.
+// clientReport is a message from a client process.
 type clientReport struct {
 	Entry   *history.Entry `json:"entry,omitempty"`
 	Write   *writeRequest  `json:"write,omitempty"`
@@ -30,7 +30,7 @@ type writeRequest struct {
 	Token     uint64            `json:"token"`
 }
 
-// command is what a client process is sent.
+// command is a message to a client process.
 type command struct {
 	Start  *Assignment  `json:"start,omitempty"`
 	Answer *writeAnswer `json:"answer,omitempty"`
@@ -45,7 +45,7 @@ type writeAnswer struct {
 	Accepted bool         `json:"accepted"`
 }
 
-// pipe is the collector of a client process: it sends everything to the run.
+// pipe is the collector in a client process: it sends all reports to the run.
 type pipe struct {
 	mu      sync.Mutex // guards what follows
 	out     *bufio.Writer
@@ -84,7 +84,7 @@ func (p *pipe) Write(of history.Semaphore, token uint64) (at history.Time, accep
 	return a.At, a.Accepted
 }
 
-// answer hands the outcome of a write to its caller.
+// answer passes the outcome of a write to its caller.
 func (p *pipe) answer(a writeAnswer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *pipe) answer(a writeAnswer) {
 	delete(p.answers, a.Number)
 }
 
-// Serve is the main function of a client process. It returns when the client has closed, or the run is gone.
+// Serve is the main function of a client process. It returns when the client has closed, or the run has ended.
 func Serve(in io.Reader, out io.Writer) error {
 	p := newPipe(out)
 	var w *workers

@@ -11,7 +11,6 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// lock is a semaphore of tests.
 var lock = history.Semaphore{Node: "/chaos/test", Name: "lock"}
 
 // TestAClientProcessReportsAndIsAnswered has a run and a client process exchange messages, without the process.

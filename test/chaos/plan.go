@@ -12,73 +12,72 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// Kind says what goes wrong.
+// Kind is the kind of a fault.
 type Kind string
 
-// The kinds of faults.
+// Fault kinds.
 const (
-	// KillOne, KillLeader, KillTwo, KillAll: processes of hosts are killed, and are started again later.
+	// KillOne, KillLeader, KillTwo, KillAll: host processes are killed, and restarted later.
 	KillOne    Kind = "kill a host"
 	KillLeader Kind = "kill the leader"
 	KillTwo    Kind = "kill two hosts"
 	KillAll    Kind = "kill all hosts"
-	// CrashRound: all hosts are killed and started again, one after the other, in a random order.
+	// CrashRound: all hosts are killed and restarted in turn, in random order.
 	CrashRound Kind = "kill one host after the other"
-	// KillSaving: a host is killed while it saves, receives or sends a snapshot. That happens in every act.
+	// KillSaving: a host is killed while it saves, receives or sends a snapshot. Part of every act.
 	KillSaving Kind = "kill a host in a snapshot"
-	// Lag: a host that does not lead is isolated, so that it is sent a snapshot. That happens before some of those
-	// kills.
+	// Lag: a host that does not lead is isolated, to be sent a snapshot afterwards. Precedes some KillSaving faults.
 	Lag Kind = "let a host lag"
-	// HandOver: the leader gets SIGTERM, and is started again later. RestartRound: so does one host after the other, in
-	// a random order.
+	// HandOver: the leader gets SIGTERM, and is restarted later. RestartRound: the same for all hosts in turn, in
+	// random order.
 	HandOver     Kind = "hand over"
 	RestartRound Kind = "rolling restart"
 	// PauseHost, PauseLeader: a host's process stands still.
 	PauseHost   Kind = "pause a host"
 	PauseLeader Kind = "pause the leader"
-	// Isolate, IsolateLeader: no message between a host and the others arrives. OneWay: none from it, or none to it.
-	// CutOff: neither hosts nor clients reach it.
+	// Isolate, IsolateLeader: no messages between a host and its peers. OneWay: no messages in one direction. CutOff:
+	// neither hosts nor clients reach the host.
 	Isolate       Kind = "isolate a host"
 	IsolateLeader Kind = "isolate the leader"
 	OneWay        Kind = "cut a host off one way"
 	CutOff        Kind = "cut a host off from all"
-	// SlowHosts: messages between hosts take long. Narrow: few bytes of them pass in a second.
+	// SlowHosts: long delays between hosts. Narrow: low bandwidth between hosts.
 	SlowHosts Kind = "delay between hosts"
 	Narrow    Kind = "throttle between hosts"
-	// ResetHosts, ResetClients: connections break. LoseClients: nothing passes on the connections of clients to a host,
-	// and only new ones work.
+	// ResetHosts, ResetClients: connections break. LoseClients: client connections to a host silently stop passing
+	// data; only new connections work.
 	ResetHosts   Kind = "reset connections of a host"
 	ResetClients Kind = "reset connections of clients"
 	LoseClients  Kind = "lose connections of clients"
-	// FullDisk: a host finds too little room on its disk.
+	// FullDisk: a host has too little disk space.
 	FullDisk Kind = "full disk"
-	// FullStart: a host is killed, and finds no room on its disk when it is started.
+	// FullStart: a host is killed, and restarted without disk space.
 	FullStart Kind = "start without room"
-	// SetBack: a host is started with a copy of its directory of some time before. TwoCopies: another host is started
-	// with a copy of a running host's directory.
+	// SetBack: a host is started with an old copy of its directory. TwoCopies: a second host is started with a copy of
+	// a running host's directory.
 	SetBack   Kind = "set a directory back"
 	TwoCopies Kind = "two copies of a directory"
 
-	// Join: a host with an empty directory joins. KillJoiner: it is killed while it joins, and started again.
+	// Join: a host with an empty directory joins. KillJoiner: a joining host is killed and restarted.
 	Join       Kind = "join a host"
 	KillJoiner Kind = "kill a host that joins"
-	// Wipe: a host loses its directory, and another one takes its place.
+	// Wipe: a host loses its directory and is replaced.
 	Wipe Kind = "replace a wiped host"
-	// Drain: a host hands over what it has, until it is undrained. Expel: a host is made to leave while it runs.
-	// RestartDrained: a host that is being drained, or is drained, is killed or stopped, and started again.
+	// Drain: a host is drained and later undrained. Expel: a running host is removed. RestartDrained: a host is killed
+	// or stopped during or after a drain, and restarted.
 	Drain          Kind = "drain a host"
 	RestartDrained Kind = "restart a drained host"
 	Expel          Kind = "expel a host"
-	// Transfer: a shard is to be led by another host.
+	// Transfer: a shard's leadership moves to another host.
 	Transfer Kind = "transfer a shard"
-	// KillGovernor: the host that governs is killed, while a step is open if there is one soon.
+	// KillGovernor: the governor's host is killed, during an open step if there is one soon.
 	KillGovernor Kind = "kill the governor"
 
-	// PauseClient: a client's process stands still. KillClient: it is killed, and started again.
+	// PauseClient: a client process is paused. KillClient: a client process is killed and restarted.
 	PauseClient Kind = "pause a client"
 	KillClient  Kind = "kill a client"
-	// Apart, ApartOneWay: a client and a host do not reach each other. SlowClient: its messages take long. ResetClient:
-	// its connections break.
+	// Apart, ApartOneWay: a client and a host are disconnected. SlowClient: long delays for a client. ResetClient: a
+	// client's connections break.
 	Apart       Kind = "client and host apart"
 	ApartOneWay Kind = "client and host apart one way"
 	SlowClient  Kind = "slow client"
@@ -99,40 +98,39 @@ var memberFaults = []Kind{
 
 var clientFaults = []Kind{PauseClient, PauseClient, KillClient, Apart, ApartOneWay, SlowClient}
 
-// driverFaults are those of clients behind drivers, besides.
+// driverFaults are the faults of driven clients.
 var driverFaults = append(slices.Clip(clientFaults), ResetClient)
 
-// hosts is how many there are at first, and room how many there may be. shards is how many data shards there are, and
-// replicas on how many hosts each is; 0 is for all.
+// hosts is the initial number of hosts, room the maximum. shards is the number of data shards, replicas the number of
+// hosts per shard; 0 for all.
 var hosts, room, shards, replicas = 3, 5, 2, 0
 
-// spreadOver has a run begin with so many hosts, each with a part of the data shards.
+// spreadOver makes a run begin with n hosts, each with a subset of the data shards.
 func spreadOver(n int) { hosts, room, shards, replicas = n, n+2, 2*n, 3 }
 
 const (
-	// localClients is how many clients work in the process of the run, and remoteClients how many in processes of their
-	// own.
+	// localClients work in the process of the run, remoteClients in separate processes.
 	localClients  = 2
 	remoteClients = 2
 	clients       = localClients + remoteClients
-	// resident is the number of the client that works through all acts. Clients behind drivers are numbered after it.
+	// resident is the number of the client that works through all acts. Driven clients follow.
 	resident = clients
 )
 
-// Fault is something that goes wrong at some time of an act, for a while.
+// Fault is a fault at some time of an act, with a duration.
 type Fault struct {
 	Kind   Kind          `json:"kind"`
 	At     time.Duration `json:"at"`
 	For    time.Duration `json:"for"`
-	Order  []int         `json:"order"` // of hosts, in which the fault begins at them
+	Order  []int         `json:"order"` // host order in which the fault begins
 	Client int           `json:"client"`
-	Amount float64       `json:"amount"` // 0 to 1: how bad it is
+	Amount float64       `json:"amount"` // severity, 0 to 1
 }
 
-// host is the host of a fault of one host.
+// host is the host of a single-host fault.
 func (f Fault) host() int { return f.Order[0] }
 
-// remote is the client of a fault of a client in a process of its own.
+// remote is the client of a fault of a client in a separate process.
 func (f Fault) remote() int {
 	if f.Client > resident {
 		return f.Client
@@ -140,7 +138,7 @@ func (f Fault) remote() int {
 	return localClients + f.Client%remoteClients
 }
 
-// disturbed is the client that alone is disturbed by the fault, negative where any may be.
+// disturbed is the only client affected by the fault, negative if any client may be affected.
 func (f Fault) disturbed() int {
 	switch f.Kind {
 	case PauseClient, KillClient:
@@ -157,29 +155,29 @@ func (f Fault) String() string {
 		f.At.Round(time.Millisecond), f.For.Round(time.Millisecond))
 }
 
-// Act is the plan of one part of a run.
+// Act is the plan of one act.
 type Act struct {
 	Seed   uint64
 	Number int
-	Length time.Duration // of the time in which programs work and faults happen
+	Length time.Duration // time with programs and faults
 	Faults []Fault
-	// Batches is how many lie between two snapshots of a shard, for hosts that are started in the act; 0 for the
-	// default of hosts.
+	// Batches is the number of batches between snapshots of a shard, for hosts started in the act; 0 for the hosts'
+	// default.
 	Batches int
-	// Think is the mean pause of programs between two operations; 0 for one that is drawn for each client.
+	// Think is the mean pause between operations of a program; 0 draws one per client.
 	Think time.Duration
-	// Again is the command that runs the act once more.
+	// Again is the command that repeats the act.
 	Again string
 }
 
-// calmTime is how long an act goes on at least when its last fault is over.
+// calmTime is the minimum time between an act's last fault and its end.
 const calmTime = 2 * time.Second
 
-// roundTime is about what it takes to start three hosts again, one after the other.
+// roundTime is the approximate time to restart three hosts in turn.
 const roundTime = 3 * time.Second
 
-// The bounds of how many batches lie between two snapshots. They are more often few than many: the work of a second to
-// that of a quarter of a minute. A host that was down for a fifth longer than that is sent a snapshot.
+// Bounds for batches between snapshots, with small values more likely: the work of 1 s to 15 s. A host is sent a
+// snapshot if it was down for 1.2 times that.
 const (
 	leastBatches = 100
 	mostBatches  = 1000
@@ -198,7 +196,7 @@ func Draw(seed uint64, number int) Act {
 		f := drawFault(random, at)
 		a.Faults = append(a.Faults, f)
 		a.Length = max(a.Length, f.At+f.For+calmTime)
-		// Mostly one after the other, with time between them; now and then one begins while another lasts.
+		// Faults are mostly sequential, with pauses; sometimes they overlap.
 		if random.IntN(4) == 0 {
 			at += workload.UpTo(random, f.For+time.Second)
 			continue
@@ -211,7 +209,7 @@ func Draw(seed uint64, number int) Act {
 	return a
 }
 
-// withDrivers adds faults of clients behind drivers, one after the other for each. The rest of the act is the same.
+// withDrivers adds sequential faults for each driven client. The rest of the act is unchanged.
 func (a Act) withDrivers(drivers int) Act {
 	for i := range drivers {
 		random := a.random(5 + i)
@@ -244,22 +242,22 @@ func drawFaultOf(random *rand.Rand, at time.Duration, kinds []Kind) Fault {
 		Kind: workload.Pick(random, kinds...), At: at, Order: random.Perm(room), Client: random.IntN(clients),
 		Amount: random.Float64(),
 	}
-	// Shorter than a lease lasts, about as long, and longer than any does.
+	// Shorter than a lease, about as long, and longer than any lease.
 	f.For = workload.UpTo(random, workload.Pick(random, time.Second, time.Second, 4*time.Second))
 	if random.IntN(4) == 0 {
 		f.For = longestLease + workload.UpTo(random, 2*time.Second)
 	}
 	switch f.Kind {
 	case ResetHosts, ResetClients, ResetClient, RestartRound, CrashRound, Join, Wipe, Expel, Transfer, TwoCopies:
-		f.For = 0 // they are over at once
+		f.For = 0 // instantaneous
 	}
 	return f
 }
 
-// gathers reports whether one of the processes has epochs that open with the last member that they need.
+// gathers reports whether one of the processes opens epochs only with the last required member.
 func (a Act) gathers() bool { return a.Number%2 == 1 }
 
-// random returns what one part of the act draws from, by its number.
+// random returns the random source of one part of the act, by number.
 func (a Act) random(part int) *rand.Rand {
 	return rand.New(rand.NewPCG(a.Seed, uint64(a.Number)<<20+uint64(part)))
 }

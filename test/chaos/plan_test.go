@@ -24,7 +24,7 @@ func TestASeedDrawsTheSameActsAgain(t *testing.T) {
 	}
 }
 
-// TestTenMinutesHaveDozensOfFaultsOfAllKinds looks at plans; what becomes of them is for the clusters to say.
+// TestTenMinutesHaveDozensOfFaultsOfAllKinds checks plans only; cluster tests check their effects.
 func TestTenMinutesHaveDozensOfFaultsOfAllKinds(t *testing.T) {
 	for seed := range uint64(20) {
 		var length time.Duration

@@ -15,7 +15,7 @@ var targets = workload.Targets(
 	workload.Target{Name: "config", Limit: 1, Config: true},
 )
 
-// profile is that of all programs. They waste no time.
+// profile is the profile of all programs, without idle time.
 var profile = &workload.Profile{
 	Targets: targets,
 	Odds: workload.Odds{
@@ -35,17 +35,17 @@ var profile = &workload.Profile{
 	Retry:          200 * time.Millisecond,
 }
 
-// The periods of the nodes of acts.
+// Periods in the nodes of acts.
 const (
 	grace     = 2 * time.Second
 	selfCheck = 500 * time.Millisecond
 )
 
-// timeouts are those of sessions in acts.
+// timeouts are session timeouts in acts.
 var timeouts = []time.Duration{2 * time.Second, 3 * time.Second, longestTimeout}
 
-// longestTimeout is the longest of them.
+// longestTimeout is the longest session timeout.
 const longestTimeout = 6 * time.Second
 
-// longestLease is longer than a client in an act may own anything after hosts have heard from it last.
+// longestLease exceeds the time for which a client in an act may own a semaphore after its last contact to hosts.
 const longestLease = longestTimeout + grace + time.Second

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// checkEvery is how often a client checks whether it still believes in its leases.
+	// checkEvery is the interval of lease checks at a client.
 	checkEvery = 5 * time.Millisecond
 	// stillness is for how long a process has to have done nothing to count as having stood still.
 	stillness = 250 * time.Millisecond
 )
 
-// recorder records what the workers of one client do and see. A client believes in a lease for as long as a check says
-// so. Leases are checked all the time, because a client whose process stood still does not know when it should have
-// stopped believing. So no recorded hold is longer than the client believed.
+// recorder records the actions and observations of one client's workers. A client believes in a lease as long as checks
+// say so. Leases are checked all the time, because a client with a stalled process does not know when it should have
+// stopped believing. So no recorded hold exceeds the client's belief.
 type recorder struct {
 	*workload.Reporter
 	client int
@@ -57,7 +57,7 @@ func (r *recorder) close() {
 	<-r.done
 }
 
-// Begin implements workload.Recorder. An error that no fault explains is a finding.
+// Begin implements workload.Recorder. An error without a matching fault is a finding.
 func (r *recorder) Begin(o history.Operation) (end func(history.Operation, error)) {
 	record := r.Reporter.Begin(o)
 	return func(o history.Operation, err error) {
@@ -94,26 +94,25 @@ func (r *recorder) Session(s workload.Session, x history.Session) (closed func()
 	return func() { over(history.Closed, "by its user") }
 }
 
-// endOf is the earliest moment at which a session may have ended that is over now. A client whose process stood still
-// may hear of the end, or close the session, before it looks at its clock: then the session may have ended at any
-// moment since.
+// endOf is the earliest possible end of an ended session. A client with a stalled process may learn of the end, or
+// close the session, before it looks at its clock: then the session may have ended at any time since the stall began.
 func (r *recorder) endOf(timeout, began history.Time, why history.End) (history.Time, history.End) {
 	now := r.Now()
 	slept, ok := r.stoodStill(max(began, now-timeout-r.grace-stillness))
 	switch {
 	case !ok, why == history.Ended:
-	case why != history.Closed, now-slept > timeout/2: // the host may have heard from it last some time before
+	case why != history.Closed, now-slept > timeout/2: // the host's last contact may be some time ago
 		return slept, history.Silent
 	}
 	return now, why
 }
 
-// holding is a lease that is believed in, from one change of its count to the next.
+// holding is a believed lease, from one change of its count to the next.
 type holding struct {
 	recorder *recorder
 	lease    workload.Lease
 	number   uint64
-	hold     history.Hold // its end is the latest moment at which the client believed
+	hold     history.Hold // ends at the latest time of belief
 }
 
 // Hold implements workload.Recorder.
@@ -132,7 +131,7 @@ func (r *recorder) Hold(lease workload.Lease, x history.Hold) (end func(why stri
 	return h.end
 }
 
-// end ends the hold because of what the client does now.
+// end ends the hold because of a client action now.
 func (h *holding) end(why string) {
 	h.recorder.mu.Lock()
 	defer h.recorder.mu.Unlock()
@@ -189,7 +188,7 @@ func (r *recorder) checkLeases() {
 	}
 }
 
-// runs records that the process runs, and whether it stood still before. The lock is held.
+// runs records that the process runs, and whether it was stalled before. The lock is held.
 func (r *recorder) runs() {
 	now := r.Now()
 	if now-r.last > stillness {
@@ -201,8 +200,8 @@ func (r *recorder) runs() {
 	r.last = now
 }
 
-// stood records that a process behind a driver stood still, as far as the run knows. Questions that were asked
-// meanwhile are answered together, about the same time.
+// stood records a stall of a driver process, as far as the run can tell. Questions asked during a stall are answered
+// together, with the same time.
 func (r *recorder) stood(from, to history.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

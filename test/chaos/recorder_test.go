@@ -9,7 +9,8 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// stopped is a recorder whose checks have ended: the test says when its process runs. Its clock stands at an hour.
+// stopped is a recorder without background checks: the test decides when its process runs. Its clock stands at one
+// hour.
 func stopped(a Assignment) (*recorder, *history.Recorder) {
 	c := history.NewClock(func() history.Time { return time.Hour })
 	record := history.NewRecorder("", c)
@@ -57,7 +58,7 @@ func TestAClientThatWakesAndClosesMayHaveHadNoSessionAnyMore(t *testing.T) {
 		{time.Minute, history.Closed, history.Silent},
 		{time.Minute, history.Expired, history.Silent},
 		{time.Minute, history.Ended, history.Ended},
-		{2 * stillness, history.Closed, history.Closed}, // no lease ends in that time
+		{2 * stillness, history.Closed, history.Closed}, // no lease ends within this time
 		{2 * stillness, history.Expired, history.Silent},
 		{0, history.Closed, history.Closed},
 		{0, history.Expired, history.Expired},

@@ -15,7 +15,7 @@ import (
 // they are to be.
 const restTimeout = 2 * time.Minute
 
-// patience is how long a host may be kept offline that was taken for failed, before it is started again.
+// patience is the maximum time for which a host considered failed may be kept offline before it is restarted.
 const patience = 10 * time.Second
 
 // awaitRest waits until the governor has brought all about.
@@ -26,12 +26,12 @@ func (t *trial) awaitRest(ctx context.Context) {
 	t.expect(ctx, t.unrest)
 }
 
-// restartHeldBack does what an operator does with hosts that were taken for failed again and again and are kept offline
-// for minutes: started again, they are online at once.
+// restartHeldBack acts like an operator on hosts that were repeatedly considered failed and are kept offline for
+// minutes: a restart brings them online at once.
 func (t *trial) restartHeldBack(ctx context.Context) {
 	c, err := admin.New(t.direct).Describe(ctx)
 	if err != nil {
-		return // rest is waited for, and says why there is none
+		return // the wait for rest reports the reason
 	}
 	for i := range c.Hosts {
 		if h := &c.Hosts[i]; h.Returns > patience && t.placeOf(h) >= 0 {
@@ -40,7 +40,7 @@ func (t *trial) restartHeldBack(ctx context.Context) {
 	}
 }
 
-// unrest says what is not as it should be, empty where all is.
+// unrest describes the first deviation from a cluster at rest, empty if there is none.
 func (t *trial) unrest(ctx context.Context) string {
 	c, err := admin.New(t.direct).Describe(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (t *trial) unrest(ctx context.Context) string {
 	return t.unrestOf(c, t.cluster.members())
 }
 
-// unrestOf says what is not as it should be where there are these members.
+// unrestOf is unrest for the given members.
 func (t *trial) unrestOf(c *admin.Cluster, members []int) string {
 	var living []int
 	for i := range c.Hosts {

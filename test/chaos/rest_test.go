@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// restedCluster is a cluster of two hosts that has come to rest, in which something else is so.
+// restedCluster is a two-host cluster at rest, modified by lie.
 func restedCluster(lie func(*admin.Cluster)) *admin.Cluster {
 	online := admin.HostState{State: admin.Online}
 	left := admin.HostState{State: admin.Expelled}
@@ -31,12 +31,11 @@ func restedCluster(lie func(*admin.Cluster)) *admin.Cluster {
 	return c
 }
 
-// TestWhatIsNotAtRestIsFound: what is not at rest is said, and a cluster that is has nothing to say.
 func TestWhatIsNotAtRestIsFound(t *testing.T) {
 	of := &trial{cluster: &cluster{places: []*process.Place{{Name: "a"}, {Name: "b"}, {Name: "c"}}}}
 	for name, x := range map[string]struct {
 		lie  func(*admin.Cluster)
-		want string // in what is said, empty where all is well
+		want string // substring of the result, empty if at rest
 	}{
 		"at rest":           {func(*admin.Cluster) {}, ""},
 		"a host is drained": {func(c *admin.Cluster) { c.Hosts[0].Current.State = admin.Offline }, "host a is"},

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// check returns where a history breaks a rule, and for how many semaphores a rule could not be decided.
+// check returns rule violations in a history, and the number of undecided semaphores.
 func check(h *history.History) (found []history.Finding, undecided int) {
 	found, open := history.Check(h)
 	for _, text := range Revisions(h) {
@@ -17,7 +17,7 @@ func check(h *history.History) (found []history.Finding, undecided int) {
 	return found, len(open)
 }
 
-// Revisions checks that of the updates that were each to replace one revision of a semaphore, at most one took effect.
+// Revisions checks that at most one update takes effect per expected revision.
 func Revisions(h *history.History) (found []string) {
 	type revision struct {
 		of history.Semaphore
@@ -40,7 +40,7 @@ func Revisions(h *history.History) (found []string) {
 	return found
 }
 
-// Rules is how many rules every act is checked by: those of test/history, linear, revisions, created, counters, static
-// data, sessions that only hosts have, dropped nodes, hosts that run and end as they should, shards that are led, and
-// hosts and replicas that are as they are to be in the end.
+// Rules is the number of rules checked in every act: the rules of test/history, linear, revisions, created, counters,
+// static data, host-only sessions, dropped nodes, expected host starts and exits, shard leadership, and the final
+// states of hosts and replicas.
 var Rules = len(history.Rules) + 10

@@ -16,43 +16,43 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Config says what a run does.
+// Config describes a run.
 type Config struct {
 	Program process.Program
-	// Dir is where hosts have their data, and what is left of a run that found something.
+	// Dir contains the hosts' data, and the remains of a run with findings.
 	Dir string
-	// Acts draws one act after the other.
+	// Acts draws the acts, by number.
 	Acts func(number int) Act
-	// Again is the command that runs all of them once more.
+	// Again is the command that repeats the run.
 	Again string
-	// Duration is for how long acts begin; at least one is run.
+	// Duration is the time during which new acts begin; at least one act runs.
 	Duration time.Duration
-	// Mount gives a host a disk of its own, in memory, that can be full; that needs the right to mount one.
+	// Mount gives a host a separate in-memory disk that can fill up; this requires the right to mount.
 	Mount bool
-	// Drivers are programs around clients of any language, which take part besides the Go client.
+	// Drivers are programs around clients in any language, used in addition to the Go client.
 	Drivers []Driver
-	// Log receives what happens, in lines.
+	// Log receives progress lines.
 	Log func(format string, args ...any)
-	// OnHistory receives the history of each act before it is checked, if it is set.
+	// OnHistory, if set, receives the history of each act before it is checked.
 	OnHistory func(*history.History)
-	// finalTimeout is that of an act where it is not to be the usual one.
+	// finalTimeout, if set, overrides the final timeout of acts.
 	finalTimeout time.Duration
-	// assign changes the assignments of clients behind drivers, if it is set.
+	// assign, if set, changes the assignments of driven clients.
 	assign func(*Assignment)
-	// lies are faults that break promises, to see whether that is found.
+	// lies are faults that break guarantees, to test detection.
 	lies map[Kind]func(*trial, Fault) (end func())
 }
 
 // Result is the outcome of a run.
 type Result struct {
 	Summary *Summary
-	// Found is where a history breaks a rule. Act is the act of that history, and History its file.
+	// Found are the violations in a history. Act is its act, and History its file.
 	Found   []history.Finding
 	Act     Act
 	History string
 }
 
-// run is a cluster with the acts that run on it.
+// run is a cluster with its acts.
 type run struct {
 	config  Config
 	cluster *cluster
@@ -151,7 +151,7 @@ func (r *run) close() {
 	if r.direct != nil {
 		_ = r.direct.Close()
 	}
-	r.cluster.close(true) // it is closed already, or something went wrong
+	r.cluster.close(true) // already closed, or failed
 	r.network.close()
 }
 
@@ -176,19 +176,19 @@ func (r *run) trial(a Act, title, node string, grace, timeout time.Duration) *tr
 	return t
 }
 
-// recordSince is the record of the trial and the epoch of its clock.
+// recordSince is the record of the trial and its clock's epoch.
 func (t *trial) recordSince() recordSince { return recordSince{t.record, t.epoch} }
 
 const (
-	// residentTimeout is that of the sessions of residents: most faults are over before it has passed. residentGrace is
-	// the grace of their node.
+	// residentTimeout is the residents' session timeout, longer than most faults. residentGrace is the grace period of
+	// their node.
 	residentTimeout  = 15 * time.Second
 	residentGrace    = 10 * time.Second
 	residentThink    = 200 * time.Millisecond
 	residentPrograms = 5
 )
 
-// startResidents starts the residents: a client that works through all acts.
+// startResidents starts the client that works through all acts.
 func (r *run) startResidents(ctx context.Context) (*trial, error) {
 	t := r.trial(Act{Seed: r.config.Acts(1).Seed}, "residents", "/chaos/residents", residentGrace,
 		residentTimeout+residentGrace+finalTimeout)
@@ -203,7 +203,7 @@ func (r *run) startResidents(ctx context.Context) (*trial, error) {
 	return t, t.addClient(resident, a)
 }
 
-// runAct runs an act. Its history is checked while the next one runs.
+// runAct runs an act. Its history is checked while the next act runs.
 func (r *run) runAct(ctx context.Context, n int, a Act, residents *trial) error {
 	r.config.Log("act %d: %d faults in %v, a snapshot every %d batches; again: %s",
 		a.Number, len(a.Faults), a.Length.Round(time.Millisecond), a.Batches, a.Again)
@@ -219,7 +219,7 @@ func (r *run) runAct(ctx context.Context, n int, a Act, residents *trial) error 
 		return err
 	}
 	if ctx.Err() != nil {
-		return nil // it was interrupted: there is nothing to check
+		return nil // interrupted: nothing to check
 	}
 	h := t.record.History()
 	r.config.Log("act %d is over: %d operations by %d sessions, %d views",
@@ -233,7 +233,7 @@ func (r *run) runAct(ctx context.Context, n int, a Act, residents *trial) error 
 	return nil
 }
 
-// check checks a history, and saves one that breaks a rule.
+// check checks a history, and saves it if a rule is broken.
 func (r *run) check(name string, a Act, h *history.History) {
 	found, undecided := check(h)
 	r.mu.Lock()

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// searchPause is the pause between two searches for a partial snapshot: there is one for some ten milliseconds.
+	// searchPause is the pause between searches for a partial snapshot, which exists for about ten milliseconds.
 	searchPause = 3 * time.Millisecond
-	// searchTime is how long one activity is searched for, before any activity will do.
+	// searchTime is the time to search for one activity before any activity is accepted.
 	searchTime = 4 * time.Second
-	// searchRate is how many bytes a second pass between hosts over a connection while a snapshot that goes from host
-	// to host is searched for: a chunk of a snapshot takes a while then, and other messages are hardly slower.
+	// searchRate is the bandwidth per connection between hosts, in bytes per second, during a search for a snapshot
+	// transfer: it slows down snapshot chunks, but hardly other messages.
 	searchRate = 4 << 20
 )
 
-// killInSnapshots kills hosts that save, receive or send a snapshot, a moment after that has begun, and now and then
-// once more when they have just been started. There is a pause after each, so that there are snapshots in the end.
+// killInSnapshots kills hosts shortly after they start to save, receive or send a snapshot, and sometimes again right
+// after their restart. Pauses let snapshots complete eventually.
 func (t *trial) killInSnapshots(ctx context.Context) {
 	random := t.act.random(3)
 	for workload.Sleep(ctx, workload.UpTo(random, 5*time.Second)) {
@@ -30,7 +30,7 @@ func (t *trial) killInSnapshots(ctx context.Context) {
 	}
 }
 
-// killInSnapshot kills a host, and waits until it has started again.
+// killInSnapshot kills a host, and waits for its restart.
 func (t *trial) killInSnapshot(ctx context.Context, random *rand.Rand) {
 	wanted, release := workload.Pick(random, Saving, Receiving, Sending), func() {}
 	if wanted != Saving {
@@ -56,7 +56,7 @@ func (t *trial) killInSnapshot(ctx context.Context, random *rand.Rand) {
 	})
 }
 
-// isolateFollower isolates a host that does not lead, for long enough that it is mostly sent a snapshot afterwards.
+// isolateFollower isolates a non-leader, mostly for long enough that it is sent a snapshot afterwards.
 func (t *trial) isolateFollower(ctx context.Context, random *rand.Rand) {
 	lag := time.Second + workload.UpTo(random, 5*time.Second)
 	f := Fault{Kind: Lag, At: t.record.Now(), For: lag, Order: random.Perm(hosts)}
@@ -66,8 +66,8 @@ func (t *trial) isolateFollower(ctx context.Context, random *rand.Rand) {
 	t.inject(ctx, f, func() func() { return t.beginOnWires(f) })
 }
 
-// findSnapshot waits until a host does what is wanted with a snapshot, or after a while anything, and returns the host;
-// negative where the context has ended.
+// findSnapshot waits until a host has the wanted snapshot activity, or after a while any activity, and returns the
+// host; negative if the context has ended.
 func (t *trial) findSnapshot(ctx context.Context, wanted Activity) int {
 	for began := time.Now(); workload.Sleep(ctx, searchPause); {
 		for i, p := range t.cluster.places {
@@ -89,10 +89,10 @@ func (t *trial) findSnapshot(ctx context.Context, wanted Activity) int {
 	return -1
 }
 
-// startTime is about what a host needs until it serves.
+// startTime is the approximate start time of a host.
 const startTime = 500 * time.Millisecond
 
-// crashAgain kills a host; where again is not zero it is killed once more so long after its start.
+// crashAgain kills a host; if again is not zero, it is killed again that long after its restart.
 func (t *trial) crashAgain(h int, again time.Duration) (end func()) {
 	restart := t.crash(h)
 	if restart == nil || again == 0 {
@@ -101,7 +101,7 @@ func (t *trial) crashAgain(h int, again time.Duration) (end func()) {
 	return func() {
 		defer restart()
 		if err := t.cluster.start(h); err != nil {
-			return // the restart reports it
+			return // reported by the restart
 		}
 		time.Sleep(again)
 		code, _ := t.cluster.host(h).Get("/health/ready")

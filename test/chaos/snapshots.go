@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// snapshots is where a host has them, below its data directory, as a pattern.
+// snapshots is the pattern of snapshot directories below a host's data directory.
 const snapshots = "raft/*/*/snapshot-part-*/*"
 
-// The names that the log's engine gives them. A partial snapshot is in a directory that names the host where it began;
-// a complete one that the log has not recorded yet has a flag file.
+// Names used by the log engine. A partial snapshot is in a directory named after the originating host; a complete one
+// not yet recorded by the log has a flag file.
 var (
 	partialName = regexp.MustCompile(`^snapshot-[0-9A-F]+-([0-9]+)\.(generating|receiving)$`)
 	flagFile    = "dragonboat.snapshot.message"
 )
 
-// recent is how recently a snapshot must have grown to count as one that is being saved or received: partial ones that
-// were given up stay for a while.
+// recent is the maximum age of the last growth for a snapshot in progress: abandoned partial snapshots remain for a
+// while.
 const recent = time.Second
 
-// partialSnapshot is a snapshot on a disk that is not complete.
+// partialSnapshot is an incomplete snapshot on disk.
 type partialSnapshot struct {
 	path string
 	// received: it comes from another host.
 	received bool
-	// from is the host that saves it, or sends it.
+	// from is the saving or sending host.
 	from int
 }
 
-// partialSnapshotsIn returns the snapshots below a host's directory that are not complete and still grow.
+// partialSnapshotsIn returns incomplete, growing snapshots below a host's directory.
 func partialSnapshotsIn(dir string) (list []partialSnapshot) {
 	found, _ := filepath.Glob(filepath.Join(dir, snapshots, "snapshot-*.*ing")) // the pattern is not bad
 	for _, path := range found {
@@ -54,7 +54,7 @@ func partialSnapshotsIn(dir string) (list []partialSnapshot) {
 func grows(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return false // it is complete, or given up
+		return false // complete or abandoned
 	}
 	newest := time.Time{}
 	if info, err := os.Stat(dir); err == nil {
@@ -81,13 +81,13 @@ func completeSnapshots(dir string) int {
 	return n
 }
 
-// Activity is what a kill of a host interrupted, as its disk and those of the others show.
+// Activity is an activity interrupted by a kill, according to the disks of all hosts.
 type Activity string
 
 // The activities.
 const (
-	// Saving, Receiving: the host's disk has a part of a snapshot. Sending: the disk of another one has a part of
-	// one that came from it.
+	// Saving, Receiving: the host's disk has a partial snapshot. Sending: another host's disk has a partial snapshot
+	// from this host.
 	Saving    Activity = "saving"
 	Receiving Activity = "receiving"
 	Sending   Activity = "sending"
@@ -97,7 +97,7 @@ const (
 	Loading Activity = "loading"
 )
 
-// activitiesOf returns what the disks show when a host has just been killed.
+// activitiesOf returns the activities shown by the disks right after a kill.
 func (c *cluster) activitiesOf(host int) (list []Activity) {
 	is := make(map[Activity]bool)
 	for i, p := range c.places {

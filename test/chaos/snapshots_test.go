@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// TestDisksShowWhatAKillInterrupted makes directories like those of hosts that were killed.
+// TestDisksShowWhatAKillInterrupted creates directories like those of killed hosts.
 func TestDisksShowWhatAKillInterrupted(t *testing.T) {
 	const (
 		of   = "raft/vm/77/snapshot-part-1/snapshot-1-1"
@@ -21,10 +21,10 @@ func TestDisksShowWhatAKillInterrupted(t *testing.T) {
 	)
 	long := -time.Minute
 	for name, c := range map[string]struct {
-		host string // whose disk has it
+		host string // owner of the disk
 		file string
 		age  time.Duration
-		want []Activity // of a kill of host a, which is the first
+		want []Activity // for a kill of host a, the first host
 	}{
 		"nothing":                         {"a", of + "/nothing", 0, nil},
 		"a snapshot that is complete":     {"a", of + "/" + full + "/" + full + ".gbsnap", 0, nil},

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// socketOwner returns which of the processes has the socket that is bound to a port of 127.0.0.1 and connected to
-// another one; ok is false if none of them has. All hosts know each other by one address each, so only the owner of the
-// socket shows which host connects to it.
+// socketOwner returns the process whose socket is bound to port local and connected to port remote, both on 127.0.0.1.
+// ok is false if no process has it. All hosts share one peer address each, so only the socket owner shows which host
+// connects.
 func socketOwner(local, remote int, pids []int) (index int, ok bool) {
 	inode := inodeOf(local, remote)
 	if inode == "" {
@@ -33,7 +33,7 @@ func socketOwner(local, remote int, pids []int) (index int, ok bool) {
 	return 0, false
 }
 
-// inodeOf finds the inode of a connection between two ports of 127.0.0.1, empty if there is none.
+// inodeOf finds the inode of a connection between two ports on 127.0.0.1, empty if there is none.
 func inodeOf(local, remote int) string {
 	f, err := os.Open("/proc/net/tcp")
 	if err != nil {

@@ -15,22 +15,22 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// The faults that are not injected. They disturb every client.
+// Faults that are not injected. They disturb every client.
 const (
 	machineBusy = "the machine is busy"
 	diskBusy    = "the disk is busy"
 )
 
-// diskPause is the pause between two measurements of the disk.
+// diskPause is the pause between disk measurements.
 const diskPause = 100 * time.Millisecond
 
-// recordSince is a record, and the epoch of its clock.
+// recordSince is a record, and its clock's epoch.
 type recordSince struct {
 	record *history.Recorder
 	epoch  time.Duration
 }
 
-// machineTime is what the machine's monotonic clock shows. It neither jumps nor stands still while a process does.
+// machineTime is the machine's monotonic clock. It neither jumps nor stops while a process is stopped.
 func machineTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
@@ -39,13 +39,13 @@ func machineTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// since counts from a moment of the machine's clock that all processes of a run share.
+// since counts from an epoch of the machine's clock, shared by all processes of a run.
 func since(epoch time.Duration) func() history.Time {
 	return func() history.Time { return machineTime() - epoch }
 }
 
-// recordStalls records as faults, until it is stopped, when this process stands still: all connections run through it.
-// It does so too when the disk of the directory stands still: hosts answer no request then.
+// recordStalls records stalls of this process as faults until stopped, because all connections run through it. It does
+// the same for stalls of the directory's disk, during which hosts answer no requests.
 func recordStalls(dir string, records ...recordSince) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stood := func(what string, from, to time.Duration) {
@@ -92,8 +92,7 @@ func touch(path string) error {
 	return f.Sync()
 }
 
-// withRunningTime returns a context that ends when this process has run for so long. Time in which it stood still
-// hardly counts.
+// withRunningTime returns a context that ends after d of running time in this process. Stalls hardly count.
 func withRunningTime(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

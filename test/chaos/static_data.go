@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// staticNode has the static data: data that is written once, so that snapshots are of a size that takes time to
-	// save and goes to another host in more than one message.
+	// staticNode contains the static data: written once, so that snapshots take time to save and need more than one
+	// message for a transfer.
 	staticNode = "/chaos/static"
-	// staticSemaphores is how many semaphores have of it, staticBytes how much each.
+	// staticSemaphores is the number of semaphores with static data, staticBytes the data size of each.
 	staticSemaphores = 128
 	staticBytes      = 60 << 10
 )
 
-// staticData is the data of a semaphore with static data.
+// staticData is the static data of a semaphore.
 func staticData(n int) []byte {
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], uint64(n))
@@ -48,7 +48,7 @@ func writeStaticData(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// checkStaticData returns what the static data lacks, empty if all of it is there.
+// checkStaticData returns missing static data, empty if complete.
 func (t *trial) checkStaticData(ctx context.Context) (wrong string) {
 	found := make(map[string][]byte)
 	for x, err := range t.direct.Node(staticNode).Semaphores(ctx, client.WithData()) {

@@ -15,33 +15,32 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Summary is what a run consisted of.
+// Summary summarizes a run.
 type Summary struct {
 	Acts       int
 	Took       time.Duration
 	Operations map[history.Kind]map[history.Outcome]int
 	Sessions   map[history.End]int // how they ended
 	Requests   map[history.RequestKind]map[history.Outcome]int
-	Targets    int // that instances of rollouts were shown
-	Calls      int // of handlers of processes
+	Targets    int // shown to rollout instances
+	Calls      int // of process handlers
 	Exchanges  map[history.Outcome]int
 	Holds      int
 	Writes     int
 	Views      int
 	Faults     map[Kind]*FaultSum
-	// Gap is the longest time in which no operation of any client was done, and GapIn the faults meanwhile.
+	// Gap is the longest time without a completed operation, and GapIn the faults meanwhile.
 	Gap   time.Duration
 	GapIn string
-	// Checked is how many semaphores were checked by the linear rule, Undecided how many of them could not be in time.
+	// Checked is the number of semaphores checked by the linear rule, Undecided the number not decided in time.
 	Checked, Undecided int
 	Started            int            // processes of hosts
 	Errors             map[string]int // that hosts logged
-	// Saved and Received are snapshots that were seen while that was under way, and Loads starts of hosts that had one
-	// to load.
+	// Saved and Received are snapshots observed during save or transfer, and Loads host starts with a snapshot to load.
 	Saved, Received, Loads int
-	// Activities are what kills interrupted, as the disks showed. A kill may interrupt several.
+	// Activities are the activities interrupted by kills, according to the disks. A kill may interrupt several.
 	Activities map[Activity]int
-	// Stalls are the faults that were not injected and that disturbed every client.
+	// Stalls are faults that were not injected and disturbed every client.
 	Stalls map[string]*StallSum
 }
 
@@ -51,11 +50,11 @@ type StallSum struct {
 	Longest time.Duration
 }
 
-// FaultSum is what faults of a kind did.
+// FaultSum summarizes faults of a kind.
 type FaultSum struct {
 	Times   int
-	Skipped int           // it was not possible at the moment
-	Gap     time.Duration // the longest in which no operation was done while one was under way
+	Skipped int           // not possible at that time
+	Gap     time.Duration // longest time without a completed operation during such a fault
 }
 
 func newSummary() *Summary {
@@ -98,7 +97,7 @@ func (s *Summary) add(h *history.History) {
 	}
 }
 
-// addAct adds an act, whose programs worked until they were stopped.
+// addAct adds an act with programs that worked until stopped.
 func (s *Summary) addAct(h *history.History, faults []pastFault, stopped history.Time) {
 	s.add(h)
 	s.Acts++
@@ -114,7 +113,7 @@ func (s *Summary) addAct(h *history.History, faults []pastFault, stopped history
 	}
 	s.addStalls(h)
 	last := history.Time(-1)
-	for i := range h.Operations { // they are in the order of their returns
+	for i := range h.Operations { // sorted by return time
 		o := &h.Operations[i]
 		if o.Outcome != history.Done || o.Returned > stopped {
 			continue
@@ -162,7 +161,7 @@ func (s *Summary) addGap(from, to history.Time, faults []pastFault) {
 	}
 }
 
-// addSnapshots adds what was seen of snapshots.
+// addSnapshots adds observed snapshots.
 func (s *Summary) addSnapshots(c *cluster) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

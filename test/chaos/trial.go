@@ -15,11 +15,11 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// finalTimeout is how long it may take in an act until all clients know the final state: sessions of clients that were
-// killed have to expire first, by a leader that gives them a grace.
+// finalTimeout is the maximum time in an act until all clients know the final state: sessions of killed clients must
+// expire first, at a leader that grants them a grace period.
 const finalTimeout = longestLease + 30*time.Second
 
-// trial is one node with its clients and what is recorded of them: an act, or the residents.
+// trial is one node with its clients and their record: an act, or the residents.
 type trial struct {
 	act     Act
 	node    string
@@ -27,36 +27,35 @@ type trial struct {
 	dir     string
 	cluster *cluster
 	network *network
-	direct  *client.Client // no fault of the network disturbs it
-	epoch   time.Duration  // of the clock of the record
+	direct  *client.Client // not disturbed by network faults
+	epoch   time.Duration  // of the record's clock
 	record  *history.Recorder
-	// residents is the record of the clients that work through all acts.
+	// residents is the record of the client that works through all acts.
 	residents *history.Recorder
 	log       func(format string, args ...any)
-	// finalTimeout is how long it may take, when all faults are over and no program works any more, until all clients
-	// know the final state.
+	// finalTimeout is the maximum time after all faults and programs until all clients know the final state.
 	finalTimeout time.Duration
-	operators    []workload.Operator // of rollouts and processes; none where residents work
+	operators    []workload.Operator // for rollouts and processes; none for residents
 	lies         map[Kind]func(*trial, Fault) func()
 	drivers      []Driver
 	assign       func(*Assignment)
 
 	mu          sync.Mutex // guards what follows
 	clients     []clientProcess
-	assignments []Assignment // the latest of each client
+	assignments []Assignment // latest per client
 	faults      []pastFault
 	counters    []counter
 	dropped     []droppedNode
 }
 
-// pastFault is a fault that there was.
+// pastFault is an injected fault.
 type pastFault struct {
 	Fault
 	from, to history.Time
 	skipped  bool
 }
 
-// run runs the act. It returns when its programs had ended.
+// run runs the act. stopped is the time at which its programs had ended.
 func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	if err := t.open(ctx); err != nil {
 		return 0, err
@@ -82,7 +81,7 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 			return 0, err
 		}
 	}
-	for _, c := range t.clients { // faults are for clients that work
+	for _, c := range t.clients { // faults affect working clients
 		if c, driven := c.(*drivenWorkers); driven {
 			c.awaitConnected(ctx)
 		}
@@ -119,7 +118,8 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	return t.close(ctx), nil
 }
 
-// close stops all programs, records the final state, and closes all clients. It returns when the programs had ended.
+// close stops all programs, records the final state, and closes all clients. stopped is the time at which the programs
+// had ended.
 func (t *trial) close(ctx context.Context) (stopped history.Time) {
 	for _, c := range t.clients {
 		if err := c.stopPrograms(); err != nil {
@@ -179,10 +179,10 @@ func (t *trial) open(ctx context.Context) error {
 	return nil
 }
 
-// of is how the history names a semaphore of the node.
+// of is a semaphore's name in the history.
 func (t *trial) of(name string) history.Semaphore { return history.Semaphore{Node: t.node, Name: name} }
 
-// injectAt waits until it is time for a fault, and injects it.
+// injectAt waits until a fault is due, and injects it.
 func (t *trial) injectAt(ctx context.Context, f Fault) {
 	if !workload.Sleep(ctx, f.At) {
 		return
@@ -190,7 +190,7 @@ func (t *trial) injectAt(ctx context.Context, f Fault) {
 	t.inject(ctx, f, func() func() { return t.begin(f) })
 }
 
-// inject begins a fault now, and ends it when its time is over.
+// inject starts a fault now, and ends it after its duration.
 func (t *trial) inject(ctx context.Context, f Fault, begin func() (end func())) {
 	p := pastFault{Fault: f, from: t.record.Now()}
 	over := all(t.record.Fault(f.String(), f.disturbed()), t.residents.Fault(f.String(), f.disturbed()))
@@ -228,7 +228,7 @@ func (t *trial) operate(ctx context.Context) {
 	}
 }
 
-// alter changes the config of the node. The rules for sessions notice a mistake.
+// alter changes the node's config. The session rules detect a wrong config.
 func (t *trial) alter(ctx context.Context, config client.NodeConfig) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

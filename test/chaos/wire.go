@@ -15,32 +15,31 @@ import (
 type direction int
 
 const (
-	forward  direction = iota // from the side that connects
-	backward                  // to the side that connects
+	forward  direction = iota // from the connecting side
+	backward                  // to the connecting side
 )
 
-// bothDirections are all there are.
 var bothDirections = []direction{forward, backward}
 
 const (
-	// chunkBytes is the size of a chunk, queuedChunks how many may be under way in one direction. More bytes wait at
-	// their sender, as they would before a slow network.
+	// chunkBytes is the chunk size, queuedChunks the maximum number of chunks in flight per direction. Further bytes
+	// wait at their sender, as with a slow network.
 	chunkBytes   = 16 << 10
 	queuedChunks = 64
-	// dialTimeout bounds the making of a connection to a host of this machine.
+	// dialTimeout bounds connecting to a local host.
 	dialTimeout = 2 * time.Second
 )
 
-// condition is what is wrong with one direction of a wire.
+// condition is the state of faults in one direction of a wire.
 type condition struct {
 	holds int // by how many faults nothing passes
 	delay time.Duration
-	rates []int // bytes in a second, the lowest of which counts; none for as fast as may be
+	rates []int // bytes per second, lowest counts; none for unlimited
 }
 
-// Wire forwards the connections of one process to another one, under faults. It is safe for use by many goroutines.
+// Wire forwards connections from one process to another, under faults. It is safe for concurrent use.
 type Wire struct {
-	address string // where it leads to
+	address string // destination
 
 	mu         sync.Mutex    // guards what follows
 	conditions [2]condition  // by direction
@@ -48,27 +47,27 @@ type Wire struct {
 	relays     map[*relay]bool
 }
 
-// relay is two connections of which one continues the other.
+// relay is a pair of connections, one continuing the other.
 type relay struct {
 	wire *Wire
-	ends [2]*net.TCPConn // of the side that connects, and of the other one
+	ends [2]*net.TCPConn // connecting side, then destination
 	gone chan struct{}   // closed when both are closed
 	once sync.Once
-	lost bool // nothing passes any more, and neither side notices; the wire's lock guards it
+	lost bool // nothing passes any more, and neither side notices; guarded by the wire's lock
 }
 
-// chunk is bytes that are under way.
+// chunk is bytes in flight.
 type chunk struct {
 	bytes []byte
 	due   time.Time
 }
 
-// NewWire returns a wire that leads to an address.
+// NewWire returns a wire to an address.
 func NewWire(address string) *Wire {
 	return &Wire{address: address, changed: make(chan struct{}), relays: make(map[*relay]bool)}
 }
 
-// Forward continues a connection to where the wire leads. It returns when the connection has ended.
+// Forward continues a connection to the wire's destination. It returns when the connection has ended.
 func (w *Wire) Forward(from *net.TCPConn) {
 	c, err := net.DialTimeout("tcp", w.address, dialTimeout)
 	if err != nil {
@@ -90,7 +89,7 @@ func (w *Wire) Forward(from *net.TCPConn) {
 	w.mu.Unlock()
 }
 
-// reset closes a connection so that its other end gets an error.
+// reset closes a connection so that the peer gets an error.
 func reset(c *net.TCPConn) {
 	_ = c.SetLinger(0)
 	_ = c.Close()
@@ -152,14 +151,14 @@ func (r *relay) pass(d direction) {
 	r.close()
 }
 
-// due is when bytes that are sent now may arrive.
+// due is the earliest arrival time of bytes sent now.
 func (w *Wire) due(d direction) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Now().Add(w.conditions[d].delay)
 }
 
-// await waits until bytes are due and can pass, and reports whether they can.
+// await waits until bytes are due and may pass, and reports whether they may.
 func (r *relay) await(d direction, due time.Time) bool {
 	if left := time.Until(due); left > 0 && !r.pause(left) {
 		return false
@@ -201,7 +200,7 @@ func (r *relay) pause(d time.Duration) bool {
 	}
 }
 
-// change changes the condition of some directions, and wakes what waits for that.
+// change changes the condition of some directions, and wakes waiters.
 func (w *Wire) change(directions []direction, f func(*condition)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -237,7 +236,7 @@ func (w *Wire) Delay(d time.Duration) (end func()) {
 	return sync.OnceFunc(func() { w.change(bothDirections, func(c *condition) { c.delay -= d }) })
 }
 
-// Throttle lets so many bytes of a connection pass in a second. Of several rates the lowest counts.
+// Throttle limits a connection's bytes per second. The lowest of several rates counts.
 func (w *Wire) Throttle(rate int) (end func()) {
 	w.change(bothDirections, func(c *condition) { c.rates = append(slices.Clone(c.rates), rate) })
 	return sync.OnceFunc(func() {
@@ -255,8 +254,8 @@ func (w *Wire) Reset() {
 	}
 }
 
-// Lose lets no bytes pass any more on the present connections, as when a router forgets them: only new ones work. At
-// the end of the fault they break.
+// Lose silently drops all bytes on existing connections, as after a router restart: only new connections work. At the
+// end of the fault the old connections break.
 func (w *Wire) Lose() (end func()) {
 	all := w.all()
 	w.mu.Lock()

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// prompt is how long something may take that must happen, still how long it is waited for what must not.
+// prompt is the time limit for expected events, still the waiting time for unexpected ones.
 const (
 	prompt = time.Minute
 	still  = 100 * time.Millisecond
 )
 
-// echo is a link to a server that says every line that it hears again, and a door to the link.
+// echo is a wire to a server that echoes every line, and a listener for the wire.
 func echo(t *testing.T) (*Wire, net.Addr) {
 	t.Helper()
 	server, door := listen(t), listen(t)
@@ -87,7 +87,7 @@ func (c *caller) hear(want string) {
 	}
 }
 
-// hearNothing expects that nothing comes, not even an end.
+// hearNothing expects silence, not even an end of the connection.
 func (c *caller) hearNothing() {
 	c.t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(still))
@@ -96,7 +96,7 @@ func (c *caller) hearNothing() {
 	}
 }
 
-// hearEnd expects an end of the connection.
+// hearEnd expects the connection to end.
 func (c *caller) hearEnd() {
 	c.t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(prompt))
@@ -133,7 +133,7 @@ func TestALinkThatHoldsLetsNothingThroughAndLosesNothing(t *testing.T) {
 			fresh.say("three")
 			fresh.hearNothing()
 			release()
-			old.hearNothing() // the other one still holds
+			old.hearNothing() // the other hold is still active
 			again()
 			old.hear("two")
 			fresh.hear("three")
@@ -183,7 +183,7 @@ func TestALinkThatThrottlesTakesThatLong(t *testing.T) {
 	defer l.Throttle(1 << 20)()
 	line := string(make([]byte, 255))
 	began := time.Now()
-	c.say(line) // a quarter of a second there, before what comes next
+	c.say(line) // arrives after a quarter of a second, before the next line
 	c.say("end")
 	c.hear(line)
 	c.hear("end")

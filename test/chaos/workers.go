@@ -19,35 +19,35 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// Assignment is what the workers of a client get before they begin, as JSON where the client has a process of its own.
+// Assignment configures a client's workers, as JSON for a client in a separate process.
 type Assignment struct {
 	Client      int               `json:"client"`
 	Incarnation int               `json:"incarnation"`
 	Epoch       time.Duration     `json:"epoch"` // of the clock
 	Seed        uint64            `json:"seed"`
 	Node        string            `json:"node"`
-	Routes      map[string]string `json:"routes"` // where to connect instead of to a host's address
+	Routes      map[string]string `json:"routes"` // replacement addresses for host addresses
 	Timeouts    []time.Duration   `json:"timeouts"`
 	Watched     []string          `json:"watched"`
 	Think       time.Duration     `json:"think"`
 	Grace       time.Duration     `json:"grace"` // of the node
-	// WorkerPools: the client works with the rollouts and processes of the node besides.
+	// WorkerPools: the client also works with the node's rollouts and processes.
 	WorkerPools bool `json:"worker_pools"`
-	// Gathers: epochs of a process open with the last member that they need.
+	// Gathers: epochs of a process open only with the last required member.
 	Gathers bool `json:"gathers"`
 	// FirstWatcher is the number of the first watcher.
 	FirstWatcher int `json:"first_watcher"`
-	// Profile, if it is set, is another than that of all programs, for a client behind a driver.
+	// Profile, if set, overrides the common profile, for a driven client.
 	Profile *workload.Profile `json:"-"`
 }
 
-// workers are what works in one client process, and what records it.
+// workers are the workers of one client process, and their recorder.
 type workers struct {
 	workload.Workers
 	recorder *recorder
 }
 
-// newWorkers returns the workers of a client, which are not started.
+// newWorkers returns a client's workers, not started.
 func newWorkers(a Assignment, to workload.Collector) *workers {
 	r := newRecorder(history.NewClock(since(a.Epoch)), a, to)
 	return &workers{recorder: r, Workers: workload.Workers{
@@ -56,7 +56,7 @@ func newWorkers(a Assignment, to workload.Collector) *workers {
 			client.WithDialer(dialer(a.Routes)), client.WithName(fmt.Sprintf("chaos-%d-%d", a.Client, a.Incarnation)),
 		},
 		Recorder: r, Profile: cmp.Or(a.Profile, profile), Node: a.Node, Timeouts: a.Timeouts, Think: a.Think,
-		Staleness: a.Grace + a.Grace/10, // as old as the grace period, by a clock that is a little slow
+		Staleness: a.Grace + a.Grace/10, // as old as the grace period, by a slightly slow clock
 		Watched:   a.Watched, FirstWatcher: a.FirstWatcher,
 		Random: func(program int) *rand.Rand {
 			return rand.New(rand.NewPCG(a.Seed, uint64(a.Client*1000+a.Incarnation*100+program)))
@@ -64,7 +64,7 @@ func newWorkers(a Assignment, to workload.Collector) *workers {
 	}}
 }
 
-// startWorkers starts the workers of a client.
+// startWorkers starts a client's workers.
 func startWorkers(a Assignment, to workload.Collector) *workers {
 	w := newWorkers(a, to)
 	if a.WorkerPools {
@@ -74,7 +74,7 @@ func startWorkers(a Assignment, to workload.Collector) *workers {
 	return w
 }
 
-// newWorkerPool returns what works with rollouts or with processes, and draws from the parts behind a number.
+// newWorkerPool returns workers for rollouts or processes, with random sources from a part number on.
 func newWorkerPool(a Assignment, r *recorder, part int) *workload.WorkerPool {
 	return &workload.WorkerPool{
 		Recorder: r, Node: a.Node, Number: a.Client, Timeout: a.Timeouts[0], Think: poolThink, Pace: poolPace,
@@ -109,7 +109,7 @@ func (w *workers) close() error {
 	w.recorder.endHolds()
 	began := w.recorder.Now()
 	err := w.Close()
-	// A client tries for a second only, which a busy machine may not have for it: the rest ends by its timeout.
+	// A client tries for only a second, possibly too little on a busy machine: the rest ends by timeout.
 	inTime := !errors.Is(err, client.ErrSessionExpired) && !errors.Is(err, context.DeadlineExceeded)
 	if _, slept := w.recorder.stoodStill(began - time.Second); err != nil && !slept && inTime {
 		w.recorder.NoteUnless(began-time.Second, "the client did not end in order: %v", err)
@@ -118,10 +118,10 @@ func (w *workers) close() error {
 	return nil
 }
 
-// oneShotTimeout is how long a one-shot watch may take to fire, when all faults are over.
+// oneShotTimeout is the maximum delay of a one-shot watch after all faults.
 const oneShotTimeout = 10 * time.Second
 
-// checkOneShotWatches notes one-shot watches that do not fire though their semaphore has changed.
+// checkOneShotWatches notes one-shot watches that do not fire although their semaphore has changed.
 func (w *workers) checkOneShotWatches() {
 	ctx, cancel := withRunningTime(context.Background(), oneShotTimeout)
 	defer cancel()
@@ -136,12 +136,12 @@ func (w *workers) checkOneShotWatches() {
 	}
 }
 
-// missed reports whether a one-shot watch has not fired at a change.
+// missed reports whether a one-shot watch missed a change.
 func (w *workers) missed(ctx context.Context, watch *workload.OneShotWatch) bool {
 	if !watch.Armed() {
 		return false
 	}
 	state, err := watch.Session.Describe(ctx, workload.Target{Name: watch.Name}, client.Strict, nil)
-	// A semaphore that cannot be described has changed too: it is gone, or its state is not known.
+	// A semaphore that cannot be described counts as changed: it is gone, or its state is unknown.
 	return (err != nil || state.Revision != watch.Revision) && watch.Armed()
 }
