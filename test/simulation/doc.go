@@ -1,12 +1,11 @@
-// Package simulation plays whole worlds in virtual time: hosts with the real server core on the log in memory,
-// real clients over connections in memory, programs that use them, and faults. What a world is like is drawn from
-// a seed: a Plan. Run plays one, in a bubble of testing/synctest, and returns the history that the rules of
-// test/history judge.
+// Package simulation runs whole worlds in virtual time: hosts with the real server core on the in-memory log, real
+// clients over in-memory connections, programs that use the clients, and faults. A seed determines a world's Plan. Run
+// runs a plan in a testing/synctest bubble, and returns a history to be judged by the rules of test/history.
 //
-// A seed fixes the plan: the cluster, the configs, what each program will try and when which fault begins and
-// ends. It does not fix the order in which goroutines run, nor what client and server draw by themselves (pauses
-// before retries, keys). So two runs of a seed are alike but not the same; a failure that needs a rare order may
-// take several to come back. Its history, with the faults that there were, is saved and can be judged again.
+// A seed fixes the plan: the cluster, the configs, each program's intended operations, and the start and end of each
+// fault. It does not fix goroutine scheduling, nor random choices in client and server (retry pauses, keys). So two
+// runs of a seed are similar but not identical; a failure that needs a rare interleaving may take several runs to
+// reproduce. The history of a failure is saved with its faults and can be judged again.
 //
-// docs/testing.md says what is covered and what is not.
+// docs/testing.md describes coverage and gaps.
 package simulation

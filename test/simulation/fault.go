@@ -10,49 +10,49 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// FaultKind says what goes wrong.
+// FaultKind is the kind of a fault.
 type FaultKind string
 
-// The kinds of faults.
+// Fault kinds.
 const (
-	// BadLinks: messages between hosts are slow, lost, and overtake each other.
+	// BadLinks: messages between hosts are slow, lost and reordered.
 	BadLinks FaultKind = "bad links"
-	// Isolation: no message between a host and the others arrives.
+	// Isolation: no messages between a host and its peers.
 	Isolation FaultKind = "isolation"
-	// OneWay: messages of one host to another one are lost, and those in the other direction arrive.
+	// OneWay: messages from one host to another are lost, only in this direction.
 	OneWay FaultKind = "one-way partition"
 	// Split: the hosts fall into two halves.
 	Split FaultKind = "split"
 	// Kill: a host's process ends and is started again later.
 	Kill FaultKind = "kill"
-	// PowerFailure: the same, and what the host had not synced is lost.
+	// PowerFailure: a kill with the loss of the host's unsynced data.
 	PowerFailure FaultKind = "power failure"
 	// Blackout: all hosts lose their power at once.
 	Blackout FaultKind = "blackout"
-	// HostPause: a host stands still, for its clients and for other hosts.
+	// HostPause: a host is stalled, for its clients and its peers.
 	HostPause FaultKind = "pause of a host"
 	// SlowDisk, StuckDisk: a host's fsync takes long, or for ever.
 	SlowDisk  FaultKind = "slow disk"
 	StuckDisk FaultKind = "stuck disk"
-	// Election: another host becomes the leader of a shard.
+	// Election: the leadership of a shard moves.
 	Election FaultKind = "election"
-	// Restart: a host hands over what it leads, stops in order and is started again.
+	// Restart: a host hands over leadership, stops cleanly and is restarted.
 	Restart FaultKind = "restart"
 
 	// CutClient, CutHost: the connections of a client, or of a host with clients, break.
 	CutClient FaultKind = "cut of a client's connections"
 	CutHost   FaultKind = "cut of a host's connections"
-	// ClientPause: nothing that a client sends arrives, and nothing reaches it, until the end.
+	// ClientPause: no messages from or to a client until the end of the fault.
 	ClientPause FaultKind = "pause of a client"
-	// Apart: a client and a host do not reach each other, or one not the other.
+	// Apart: a client and a host are disconnected, in one or both directions.
 	Apart FaultKind = "client and host apart"
 	// SlowClient: a client's messages take long.
 	SlowClient FaultKind = "slow client"
-	// ClientDeath: a client's process ends; another one takes its place.
+	// ClientDeath: a client process ends and is replaced.
 	ClientDeath FaultKind = "death of a client"
 )
 
-// Fault is something that goes wrong at some time, for a while.
+// Fault is a fault at some time, with a duration.
 type Fault struct {
 	Kind   FaultKind
 	At     time.Duration
@@ -61,7 +61,7 @@ type Fault struct {
 	Other  shard.HostID
 	Client int
 	Shard  uint64
-	Amount float64 // 0 to 1: how bad it is
+	Amount float64 // severity, 0 to 1
 }
 
 // String describes the fault in a line.
@@ -70,7 +70,7 @@ func (f Fault) String() string {
 		f.Kind, f.Host, f.Other, f.Client, f.Shard, f.Amount, f.At, f.For)
 }
 
-// clientOnly reports whether the fault disturbs one client alone.
+// clientOnly reports whether the fault affects a single client.
 func (f Fault) clientOnly() bool {
 	switch f.Kind {
 	case CutClient, ClientPause, Apart, SlowClient, ClientDeath:
@@ -86,7 +86,7 @@ var hostFaults = []FaultKind{
 
 var clientFaults = []FaultKind{CutClient, CutClient, ClientPause, ClientPause, Apart, Apart, SlowClient, ClientDeath}
 
-// drawFaults draws the faults of a plan. A pace of n is one nth of the faults in the same time.
+// drawFaults draws the faults of a plan. A pace of n means 1/n of the faults in the same time.
 func drawFaults(random *rand.Rand, p *Plan, s severity, pace int) (faults []Fault) {
 	gap, long := time.Duration(0), time.Duration(0)
 	switch s {
@@ -117,7 +117,7 @@ func drawFaults(random *rand.Rand, p *Plan, s severity, pace int) (faults []Faul
 	return faults
 }
 
-// begin begins a fault, and returns what ends it; nil where it is not possible at the moment.
+// begin starts a fault, and returns a function to end it; nil if not currently possible.
 func (w *world) begin(f Fault) (end func()) {
 	net := w.cluster.Net()
 	switch f.Kind {
@@ -168,7 +168,7 @@ func (w *world) begin(f Fault) (end func()) {
 		net.StickDisk(f.Host)
 		return func() { net.FreeDisk(f.Host) }
 	case Election:
-		_ = w.cluster.Elect(f.Shard, f.Host) // where no majority can, there is none
+		_ = w.cluster.Elect(f.Shard, f.Host) // without a possible majority, there is no election
 		return func() {}
 	case Restart:
 		return w.restart(f.Host)
@@ -202,7 +202,7 @@ func (w *world) badLinks(f Fault) func() {
 	return func() { net.SetPaths(w.plan.Log.Path) }
 }
 
-// crash ends hosts. One that is down already is skipped: the fault that ended it starts it again.
+// crash ends hosts. It skips hosts already down: the fault that ended them restarts them.
 func (w *world) crash(loseUnsynced bool, hosts ...shard.HostID) func() {
 	var down []shard.HostID
 	for _, id := range hosts {
@@ -218,7 +218,7 @@ func (w *world) crash(loseUnsynced bool, hosts ...shard.HostID) func() {
 	}
 }
 
-// restart has a host hand over and stop. One that is down already is skipped: the fault that ended it starts it again.
+// restart makes a host hand over and stop. It skips a host already down: the fault that ended it restarts it.
 func (w *world) restart(id shard.HostID) func() {
 	if !w.markDown(id) {
 		return nil
@@ -230,7 +230,7 @@ func (w *world) restart(id shard.HostID) func() {
 	return func() { w.start(id) }
 }
 
-// start starts a host that is down. One that has left the cluster stays down.
+// start starts a stopped host, unless it has left the cluster.
 func (w *world) start(id shard.HostID) {
 	if w.hasLeft(id) {
 		return

@@ -17,28 +17,27 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// What there is besides the semaphores of programs: nodes that are made while a backup is saved, some with a rollout
-// and a process.
+// Objects besides the programs' semaphores: nodes created during a backup, some with a rollout and a process.
 
 const (
-	// furnishEvery is how often such a node is made, objectsEvery which of them have more than a semaphore.
+	// furnishEvery is the interval between new nodes; every objectsEvery-th node has more than a semaphore.
 	furnishEvery = 100 * time.Millisecond
 	objectsEvery = 10
 
-	// The objects of a node.
+	// Object names in a node.
 	madeRollout = "versions"
 	madeProcess = "rounds"
 	minMembers  = 2
 )
 
-// madeNode is a node that was made with all that is in it.
+// madeNode is a completely created node.
 type madeNode struct {
 	at history.Time
-	// seq is of the version of its rollout, 0 where it has none.
+	// seq is the version of its rollout, 0 for none.
 	seq uint64
 }
 
-// furnish makes nodes with a semaphore each, until the context ends.
+// furnish creates nodes with a semaphore each, until the context ends.
 func (w *world) furnish(ctx context.Context, c *client.Client) {
 	first := ""
 	for n := 1; workload.Sleep(ctx, furnishEvery); n++ {
@@ -59,7 +58,7 @@ func (w *world) furnish(ctx context.Context, c *client.Client) {
 			if first == "" {
 				first = name
 			}
-			// What is published after the backup is lost; its number is not.
+			// A version published after the backup is lost; its number is not reused.
 			if seq, err := rollout.New(c, first, madeRollout).Publish(ctx, []byte(name)); err == nil {
 				w.mu.Lock()
 				w.published[first] = max(w.published[first], seq)
@@ -87,7 +86,8 @@ func makeObjects(ctx context.Context, c *client.Client, node string) (seq uint64
 	return seq, p.Create(ctx, rounds.Spec{MinMembers: minMembers}, rounds.ChangeInfo{Reason: "made"})
 }
 
-// checkBackup notes objects whose node the meta shard of a backup has never heard of: it was saved before they were.
+// checkBackup notes objects whose node is unknown to the backup's meta shard, which must be saved after all data
+// shards.
 func (w *world) checkBackup(s *backup.States) {
 	last := s.Meta.State().LastNode
 	for _, id := range s.Shards() {
@@ -101,7 +101,7 @@ func (w *world) checkBackup(s *backup.States) {
 	}
 }
 
-// checkMade notes what was made before the backup and is not there in the end, and versions whose number comes again.
+// checkMade notes objects created before the backup and missing at the end, and reused version numbers.
 func (w *world) checkMade(ctx context.Context, c *client.Client) {
 	w.mu.Lock()
 	made, published, from := maps.Clone(w.made), maps.Clone(w.published), w.savedFrom
@@ -123,8 +123,8 @@ func (w *world) checkMade(ctx context.Context, c *client.Client) {
 	}
 }
 
-// checkObjects checks the rollout and the process of a node: the version of a seq is there, and a new one comes after
-// the last that was published.
+// checkObjects checks the rollout and the process of a node: version seq exists, and a new version gets a number above
+// the last published one.
 func checkObjects(ctx context.Context, c *client.Client, node string, last, seq uint64) error {
 	r := rollout.New(c, node, madeRollout)
 	v, err := r.Payload(ctx, seq, rollout.Consistency(client.Strict))
@@ -133,7 +133,7 @@ func checkObjects(ctx context.Context, c *client.Client, node string, last, seq 
 	}
 	next, err := r.Publish(ctx, []byte("later"))
 	for errors.Is(err, client.ErrUnavailable) && workload.Sleep(ctx, time.Second) {
-		next, err = r.Publish(ctx, []byte("later")) // whether or not the one before came about
+		next, err = r.Publish(ctx, []byte("later")) // whether or not the previous publish succeeded
 	}
 	if err != nil {
 		return err

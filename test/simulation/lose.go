@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// caughtUpWithin is how long the last two voters of a shard may take to have the same log.
+	// caughtUpWithin is the maximum time until the last two voters of a shard have equal logs.
 	caughtUpWithin = 5 * time.Second
 	// recoveredWithin is how long an operator asks for a shard to be made anew, and waits for the new group.
 	recoveredWithin = 10 * time.Minute
-	// hostsOfLosses is the number of hosts where two are lost for good.
+	// hostsOfLosses is the number of hosts in worlds that permanently lose two.
 	hostsOfLosses = 7
 )
 
-// drawLosses draws when shards lose their majority: once, or twice. A leader without followers notices that, as in
-// production: only a replica that knows no leader is a survivor.
+// drawLosses draws one or two times at which shards lose their majority. As in production, a leader notices the loss of
+// its followers: only a replica without a known leader is a survivor.
 func (p *Plan) drawLosses(random *rand.Rand) {
 	p.Hosts, p.Log.CheckQuorum = hostsOfLosses, true
 	for range workload.Pick(random, 1, 1, 2) {
@@ -37,26 +37,25 @@ func (p *Plan) drawLosses(random *rand.Rand) {
 	}
 }
 
-// Loses reports whether shards lose their majority for good in the world of the plan.
+// Loses reports whether shards permanently lose their majority in the plan.
 func (p Plan) Loses() bool {
 	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind == Lose })
 }
 
-// loss is two hosts that are to be lost, and what the loss takes: all data shards in which both vote.
+// loss is two hosts to be lost, with the lost shards: all data shards with votes on both hosts.
 type loss struct {
 	first, second shard.HostID
 	shards        []lostShard
 }
 
-// lostShard is a shard that loses its majority, the number of its group, and the host of the voter that survives.
+// lostShard is a shard to lose its majority, its group number, and the host of the surviving voter.
 type lostShard struct {
 	id, group uint64
 	survivor  shard.HostID
 }
 
-// lose has data shards lose their majority for good, in a moment in which nothing that was acknowledged is lost: the
-// first host dies, the other two voters come to have the same log, and the second host dies. Then an operator has each
-// of the shards made anew.
+// lose makes data shards permanently lose their majority, without losing acknowledged changes: the first host dies, the
+// two remaining voters catch up to equal logs, and the second host dies. Then an operator rebuilds each shard.
 func (w *world) lose(f Fault) (end func()) {
 	l := w.losable(f)
 	if l == nil || !w.markDown(l.first) {
@@ -72,7 +71,7 @@ func (w *world) lose(f Fault) (end func()) {
 		w.setLost(s.id, false)
 	}
 	for _, id := range w.livingHosts() {
-		// A host that stood still at the order, and that the records still had as a voter, is expelled too.
+		// A host that was stalled at the recovery request, and still recorded as a voter, is expelled too.
 		if !slices.Contains(w.stayingHosts(), id) && !w.isRefusable(id) {
 			w.leaves(id)
 			w.mayBeRefused(id)
@@ -80,14 +79,15 @@ func (w *world) lose(f Fault) (end func()) {
 	}
 	for _, id := range []shard.HostID{l.first, l.second} {
 		if r := w.cluster.Records(); r != nil && r.Named(servertest.Name(id)) != nil {
-			// The records had the host as a learner, whose promotion only the lost log knew: the recovery leaves it.
+			// The records had the host as a learner, with its promotion in the lost log only: the recovery keeps the
+			// host.
 			w.operated(&meta.HostExpel{Host: servertest.Name(id)}, nil)
 		}
 	}
 	return func() {}
 }
 
-// setLost notes that a shard has lost its majority for good, or was made anew.
+// setLost records that a shard has permanently lost its majority, or was rebuilt.
 func (w *world) setLost(id uint64, is bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,15 +103,15 @@ func (w *world) isLost(id uint64) bool {
 	return w.lost[id]
 }
 
-// isLosing reports whether some shard is lost. Meanwhile no other host is lost, and nothing that a host has written.
+// isLosing reports whether some shard is lost. Meanwhile no other host and no written data may be lost.
 func (w *world) isLosing() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.lost) > 0
 }
 
-// losable returns a loss after which all other shards have their majority, and at least three hosts stay; nil where no
-// loss is possible.
+// losable returns a loss after which all other shards keep their majority and at least three hosts remain; nil if none
+// is possible.
 func (w *world) losable(f Fault) *loss {
 	staying := w.stayingHosts()
 	if w.cluster.Records() == nil || len(staying) < 5 || len(staying) != len(w.livingHosts()) || w.isLosing() {
@@ -132,7 +132,7 @@ func (w *world) losable(f Fault) *loss {
 	return nil
 }
 
-// threeVoters are the hosts of the members of a shard that has three, all of which vote; nil for every other shard.
+// threeVoters returns the members' hosts of a shard with exactly three members, all voters; nil for other shards.
 func (w *world) threeVoters(id uint64) (on []shard.HostID) {
 	for _, m := range w.cluster.Replicas(id) {
 		if !m.Voter {
@@ -146,7 +146,7 @@ func (w *world) threeVoters(id uint64) (on []shard.HostID) {
 	return on
 }
 
-// afford notes the shards that a loss takes, and reports whether all others keep their majority.
+// afford records the shards lost in a loss, and reports whether all others keep their majority.
 func (w *world) afford(l *loss, staying []shard.HostID) bool {
 	r := w.cluster.Records()
 	for n := range uint64(w.shards() + 1) {
@@ -156,7 +156,7 @@ func (w *world) afford(l *loss, staying []shard.HostID) bool {
 			if !m.Voter && !goes {
 				continue
 			}
-			voters++ // also a learner that goes: it may be about to vote
+			voters++ // also a leaving learner: it may be about to vote
 			if !goes && slices.Contains(staying, m.Host) {
 				left = append(left, m.Host)
 			}
@@ -172,8 +172,8 @@ func (w *world) afford(l *loss, staying []shard.HostID) bool {
 	return true
 }
 
-// loseSecond ends the second host for good, once no more is lost by that than the majority. It returns false where the
-// members have changed, or the moment does not come.
+// loseSecond permanently ends the second host, once that loses nothing but the majority. It returns false if the
+// members have changed, or if the condition is not met in time.
 func (w *world) loseSecond(l *loss) bool {
 	for end := time.Now().Add(caughtUpWithin); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		again := &loss{first: l.first, second: l.second}
@@ -184,7 +184,7 @@ func (w *world) loseSecond(l *loss) bool {
 			continue
 		}
 		if !w.markDown(l.second) {
-			continue // another fault has ended the host, and starts it again
+			continue // another fault has stopped the host, and will restart it
 		}
 		for _, s := range l.shards {
 			w.setLost(s.id, true)
@@ -199,7 +199,7 @@ func (w *world) loseSecond(l *loss) bool {
 	return false
 }
 
-// sameLog reports whether the replicas of two hosts end with the same entry, and so are the same.
+// sameLog reports whether the replicas of two hosts have the same last entry, and so equal logs.
 func (w *world) sameLog(id uint64, a, b shard.HostID) bool {
 	term, index := w.cluster.Last(a, id)
 	otherTerm, otherIndex := w.cluster.Last(b, id)
@@ -224,7 +224,8 @@ func (w *world) recover(s lostShard) {
 	}
 }
 
-// orderRecovery gives the order until the records have the new group, also if the governor dies before its answer.
+// orderRecovery repeats the recovery request until the records contain the new group, even if the governor dies before
+// its answer.
 func (w *world) orderRecovery(ctx context.Context, s lostShard) error {
 	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(w.cluster.Dial))
 	if err != nil {
@@ -245,7 +246,7 @@ func (w *world) orderRecovery(ctx context.Context, s lostShard) error {
 	}
 }
 
-// hasBegun reports whether the leader of the new group of a shard has reported its members.
+// hasBegun reports whether the leader of a shard's new group has reported its members.
 func (w *world) hasBegun(lost lostShard) bool {
 	r := w.cluster.Records()
 	if r == nil {
@@ -255,7 +256,7 @@ func (w *world) hasBegun(lost lostShard) bool {
 	return s.Group > lost.group && s.InitialReplica() == nil
 }
 
-// recovery is what the history has to know of a shard that is made anew.
+// recovery is the history entry of a rebuilt shard.
 func (w *world) recovery(id uint64) history.Recovery {
 	x := history.Recovery{From: w.record.Now(), Node: path, NodeID: w.node}
 	var ids []meta.ShardID

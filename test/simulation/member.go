@@ -17,33 +17,32 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// The kinds of changes of the hosts of a cluster. Like faults they happen at some time, and some are taken back. One
-// that is not possible, or is refused, at the moment is left out.
+// Kinds of membership changes. Like faults they happen at some time, and some are undone. Changes that are impossible
+// or refused at that time are skipped.
 const (
 	// Join: a host with an empty directory joins.
 	Join FaultKind = "join"
-	// Wipe: a host loses its directory, and a new one joins in its place.
+	// Wipe: a host loses its directory, and a new host replaces it.
 	Wipe FaultKind = "wipe"
-	// Drain: a host hands over what it has, until it is undrained.
+	// Drain: a host is drained and later undrained.
 	Drain FaultKind = "drain"
-	// Cordon: a host gets nothing new, until it is uncordoned.
+	// Cordon: a host gets no new replicas until uncordoned.
 	Cordon FaultKind = "cordon"
-	// Expel: a host is made to leave while it runs. Its process goes on until it is turned away, or for the time that
-	// is given.
+	// Expel: a running host is removed. Its process continues until rejected, or for the given time.
 	Expel FaultKind = "expel"
-	// Transfer: a shard is to be led by another host.
+	// Transfer: the leadership of a shard moves to a given host.
 	Transfer FaultKind = "transfer"
-	// LowerGrace: the grace period of the node is made the shortest there is.
+	// LowerGrace: the node's grace period is reduced to the minimum.
 	LowerGrace FaultKind = "lower grace"
-	// KillGovernor: the process of the host that governs ends while a step is open.
+	// KillGovernor: the governor's host is killed while a step is open.
 	KillGovernor FaultKind = "kill of the governor"
 	// Lose: data shards lose their majority for good, with two hosts, and an operator has the shards made anew.
 	Lose FaultKind = "loss of a majority"
 )
 
-// roomy is a count of hosts in a world whose hosts change.
+// roomy limits the hosts in a world with membership changes.
 type roomy struct {
-	// Ever is how many hosts there may ever be, Most how many may belong to the cluster at once.
+	// Ever is the maximum number of hosts over time, Most the maximum number of members at once.
 	Ever, Most int
 }
 
@@ -54,7 +53,7 @@ var memberFaults = []FaultKind{
 	Kill, Kill, PowerFailure, LowerGrace, Isolation, HostPause, Restart, Restart, Election, CutHost,
 }
 
-// DrawMembers draws the plan of a world whose hosts come and go.
+// DrawMembers draws the plan of a world with membership changes.
 func DrawMembers(seed uint64) Plan {
 	p := Draw(seed)
 	random := rand.New(rand.NewPCG(seed, 4))
@@ -81,7 +80,7 @@ func DrawMembers(seed uint64) Plan {
 	return p
 }
 
-// DrawBusyMembers draws such a world, where every fourth has rollouts and every fourth processes besides.
+// DrawBusyMembers is DrawMembers, with rollouts in every fourth world and processes in every fourth.
 func DrawBusyMembers(seed uint64) Plan {
 	p := DrawMembers(seed)
 	switch seed % 4 {
@@ -94,7 +93,7 @@ func DrawBusyMembers(seed uint64) Plan {
 	return p
 }
 
-// DrawSpread draws a world of members with more hosts than a shard has replicas.
+// DrawSpread draws a world with membership changes and more hosts than replicas per shard.
 func DrawSpread(seed uint64) Plan {
 	p := DrawBusyMembers(seed)
 	random := rand.New(rand.NewPCG(seed, 5))
@@ -108,7 +107,7 @@ func DrawSpread(seed uint64) Plan {
 	return p
 }
 
-// DrawWide draws a world of members that grows to 30 hosts, with 64 shards.
+// DrawWide draws a world with membership changes that grows to 30 hosts, with 64 shards.
 func DrawWide(seed uint64) Plan {
 	p := DrawBusyMembers(seed)
 	random := rand.New(rand.NewPCG(seed, 7))
@@ -124,7 +123,7 @@ func DrawWide(seed uint64) Plan {
 	return p
 }
 
-// drawMemberFaults draws what happens to the hosts, and to clients. A cluster of one host grows first.
+// drawMemberFaults draws membership changes and client faults. A single-host cluster grows first.
 func drawMemberFaults(random *rand.Rand, p *Plan) (faults []Fault) {
 	at := 10 * time.Second
 	for n := p.Hosts; n < 3; n++ {
@@ -146,7 +145,7 @@ func drawMemberFaults(random *rand.Rand, p *Plan) (faults []Fault) {
 	return faults
 }
 
-// member returns the living host that a fault is for: its number among those that belong to the cluster.
+// member returns the living host for a fault, by its number among cluster members.
 func (w *world) member(n shard.HostID) shard.HostID {
 	living := w.livingHosts()
 	if !w.plan.Members || len(living) == 0 {
@@ -155,7 +154,7 @@ func (w *world) member(n shard.HostID) shard.HostID {
 	return living[int(n)%len(living)]
 }
 
-// livingHosts are the hosts that belong to the cluster and whose directories are there.
+// livingHosts are cluster members with intact directories.
 func (w *world) livingHosts() (list []shard.HostID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -167,7 +166,7 @@ func (w *world) livingHosts() (list []shard.HostID) {
 	return list
 }
 
-// stayingHosts are the living hosts without those that are being expelled.
+// stayingHosts are the living hosts that are not being expelled.
 func (w *world) stayingHosts() []shard.HostID {
 	r := w.cluster.Records()
 	return slices.DeleteFunc(w.livingHosts(), func(id shard.HostID) bool {
@@ -179,7 +178,7 @@ func (w *world) stayingHosts() []shard.HostID {
 	})
 }
 
-// change begins a change of the hosts, and returns what takes it back; nil where it is not possible, or is refused.
+// change starts a membership change, and returns a function to undo it; nil if impossible or refused.
 func (w *world) change(f Fault) (end func()) {
 	name := servertest.Name(f.Host)
 	switch f.Kind {
@@ -207,7 +206,7 @@ func (w *world) change(f Fault) (end func()) {
 	return nil
 }
 
-// operated does what an operator does, and returns what takes it back; nil where the cluster refuses it.
+// operated sends an operator's request, and returns a function to undo it; nil if the cluster refuses.
 func (w *world) operated(do, undo meta.Request) (end func()) {
 	if e, err := w.cluster.Do(do); err != nil || e.Status != protocol.StatusSuccess {
 		return nil
@@ -219,7 +218,7 @@ func (w *world) operated(do, undo meta.Request) (end func()) {
 	}
 }
 
-// lowerGrace has an operator make the grace period of the node the shortest there is.
+// lowerGrace reduces the node's grace period to the minimum.
 func (w *world) lowerGrace() (end func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -244,7 +243,7 @@ func (w *world) join() (end func()) {
 	w.joining <- struct{}{}
 	defer func() { <-w.joining }()
 	if len(w.cluster.Members()) == w.plan.Room.Ever || len(w.livingHosts()) >= w.plan.Room.Most || w.joins("") != nil {
-		return nil // where it has not joined, the next one has the same directory
+		return nil // if it did not join, the next host gets the same directory
 	}
 	if w.joined != nil {
 		w.joined(len(w.livingHosts()))
@@ -252,14 +251,14 @@ func (w *world) join() (end func()) {
 	return func() {}
 }
 
-// joins has the next host join, in the place of another one where that is named.
+// joins lets the next host join, as a replacement if a host is named.
 func (w *world) joins(replace string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), joinLimit)
 	defer cancel()
 	return w.cluster.Join(ctx, shard.HostID(len(w.cluster.Members())+1), replace)
 }
 
-// wipe takes a host's directory away, and has a new host take its place. No shard loses its majority by it.
+// wipe removes a host's directory, and lets a new host replace it. No shard loses its majority.
 func (w *world) wipe(id shard.HostID) (end func()) {
 	w.joining <- struct{}{}
 	defer func() { <-w.joining }()
@@ -269,10 +268,10 @@ func (w *world) wipe(id shard.HostID) (end func()) {
 	w.cluster.Crash(id, true)
 	w.leaves(id)
 	var err error
-	for range 20 { // it is refused while too few others are alive
+	for range 20 { // refused while too few others are alive
 		place := servertest.Name(id)
 		if r := w.cluster.Records(); r != nil && r.Named(place) == nil {
-			place = "" // a shard was made anew without the host, which was expelled
+			place = "" // a shard was rebuilt without the host, which was expelled
 		}
 		if err = w.joins(place); err == nil {
 			return func() {}
@@ -283,8 +282,8 @@ func (w *world) wipe(id shard.HostID) (end func()) {
 	return nil
 }
 
-// expel makes a host leave, and switches it off a while after it has left: until then it may be needed for a majority.
-// Where governors die one after the other, each waits for the grace anew, and it has left when they come to rest.
+// expel removes a host, and stops it some time after it has left: until then it may be needed for a majority. If
+// governors die in turn, each waits for the grace period anew, and the host has left when governors are stable.
 func (w *world) expel(id shard.HostID) (end func()) {
 	if len(w.stayingHosts()) <= 3 || w.isLosing() {
 		return nil
@@ -303,7 +302,7 @@ func (w *world) expel(id shard.HostID) (end func()) {
 	return func() {}
 }
 
-// isExpelled reports whether it is recorded that a host has left. Whose records are read may not have heard of it.
+// isExpelled reports whether the cluster has recorded that a host has left. The records read may be outdated.
 func (w *world) isExpelled(id shard.HostID) bool {
 	r := w.cluster.Records()
 	if r == nil {
@@ -316,7 +315,7 @@ func (w *world) isExpelled(id shard.HostID) bool {
 // leavesWithin is how long an expulsion is waited for while things go wrong.
 const leavesWithin = 3 * time.Minute
 
-// switchOff switches off the hosts that have left and run still.
+// switchOff stops running hosts that have left.
 func (w *world) switchOff(r *hosts.Records) {
 	for _, id := range w.livingHosts() {
 		if h := r.Host(id); h != nil && h.Current.Variant == protocol.HostExpelled {
@@ -326,21 +325,21 @@ func (w *world) switchOff(r *hosts.Records) {
 	}
 }
 
-// mayBeRefused records that a host may hear from now on that it is not of the cluster.
+// mayBeRefused records that a host may from now on be rejected as a non-member.
 func (w *world) mayBeRefused(id shard.HostID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.expelled[id] = true
 }
 
-// isRefusable reports whether a host may hear that it is not of the cluster.
+// isRefusable reports whether a host may be rejected as a non-member.
 func (w *world) isRefusable(id shard.HostID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.expelled[id] || w.gone[id]
 }
 
-// spared reports whether each shard has a majority of voters with a directory on other hosts. A learner of the host may
+// spared reports whether each shard has a majority of voters with directories on other hosts. A learner on the host may
 // be about to vote.
 func (w *world) spared(id shard.HostID) bool {
 	staying := w.stayingHosts()
@@ -362,7 +361,7 @@ func (w *world) spared(id shard.HostID) bool {
 	return true
 }
 
-// leaves records that a host is not of the cluster any more: it is never started again.
+// leaves records that a host has left the cluster: it is never started again.
 func (w *world) leaves(id shard.HostID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -375,7 +374,7 @@ func (w *world) hasLeft(id shard.HostID) bool {
 	return w.gone[id]
 }
 
-// waitForStep waits a while until the host that governs has an open step.
+// waitForStep waits a while until the governor has an open step.
 func (w *world) waitForStep(governor shard.HostID) bool {
 	for range 100 {
 		h := w.cluster.Host(governor)
@@ -390,7 +389,7 @@ func (w *world) waitForStep(governor shard.HostID) bool {
 	return false
 }
 
-// setPolicy has the governor go by the policy of the plan.
+// setPolicy sets the plan's policy for the governor.
 func (w *world) setPolicy() error {
 	for end := time.Now().Add(time.Minute); w.cluster.Records() == nil; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -400,7 +399,7 @@ func (w *world) setPolicy() error {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		err := w.cluster.Policy(func(p *host.Policy) { *p = w.plan.Policy })
 		if err == nil || w.plan.Policy.Replicas == 0 || time.Now().After(end) {
-			return err // until the cluster has risen to the level of Replicas
+			return err // until the cluster has reached the level of Replicas
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// TestHostsComeAndGo plays worlds whose hosts join, lose their directories, are drained, cordoned and expelled, and die
-// while a step is open.
+// TestHostsComeAndGo runs worlds whose hosts join, lose directories, are drained, cordoned and expelled, and die while
+// a step is open.
 func TestHostsComeAndGo(t *testing.T) {
 	long := 10 * time.Second
 	if testing.Short() {
@@ -22,7 +22,7 @@ func TestHostsComeAndGo(t *testing.T) {
 	}
 }
 
-// TestAClusterGrowsToThirtyHosts plays a wide world in which nothing but joins happens.
+// TestAClusterGrowsToThirtyHosts runs a wide world with joins only.
 func TestAClusterGrowsToThirtyHosts(t *testing.T) {
 	if !*wide {
 		t.Skip("takes a minute and more, played with -wide")

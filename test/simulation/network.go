@@ -12,16 +12,16 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// network is the connections of all clients, and the faults of each.
+// network is all client connections, with their faults.
 type network struct {
 	cluster *servertest.Cluster
 
 	mu      sync.Mutex // guards what follows
 	conns   []*conn
 	delay   map[int]time.Duration
-	hosts   map[shard.HostID]int // by how many faults each is held
+	hosts   map[shard.HostID]int // number of faults holding each host
 	clients map[int]int
-	apart   map[pair]*[2]int // by how many faults they are separated, to the server and to the client
+	apart   map[pair]*[2]int // number of faults separating each pair, to the server and to the client
 	changed chan struct{}    // closed at the next change
 }
 
@@ -44,7 +44,7 @@ func newNetwork(cluster *servertest.Cluster) *network {
 	}
 }
 
-// dial connects a client. A host that stands still accepts connections, and then sends nothing.
+// dial connects a client. A stalled host accepts connections, but sends nothing.
 func (n *network) dial(ctx context.Context, clientID int, address string) (net.Conn, error) {
 	p := pair{client: clientID, host: hostAt(address)}
 	for {
@@ -72,7 +72,7 @@ func (n *network) dial(ctx context.Context, clientID int, address string) (net.C
 	return made, nil
 }
 
-// Close closes the connection and takes it off the list.
+// Close closes the connection and removes it from the list.
 func (c *conn) Close() error {
 	c.network.mu.Lock()
 	c.network.conns = slices.DeleteFunc(c.network.conns, func(other *conn) bool { return other == c })
@@ -89,7 +89,7 @@ func hostAt(address string) shard.HostID {
 	return 0
 }
 
-// maxHosts is the most hosts that a plan may have.
+// maxHosts is the maximum number of hosts in a plan.
 const maxHosts = 40
 
 // apply applies the present faults to a connection. The lock is held.
@@ -125,16 +125,16 @@ func step(on bool) int {
 	return -1
 }
 
-// holdHost holds back everything between a host and its clients, or releases it.
+// holdHost holds back, or releases, all traffic between a host and its clients.
 func (n *network) holdHost(id shard.HostID, on bool) { n.change(func() { n.hosts[id] += step(on) }) }
 
-// holdClient holds back everything between a client and all hosts, or releases it.
+// holdClient holds back, or releases, all traffic between a client and all hosts.
 func (n *network) holdClient(id int, on bool) { n.change(func() { n.clients[id] += step(on) }) }
 
-// setDelay sets how long the messages of a client take.
+// setDelay sets a client's message delay.
 func (n *network) setDelay(id int, d time.Duration) { n.change(func() { n.delay[id] = d }) }
 
-// separate separates a client and a host, in both directions or in one of them.
+// separate disconnects a client and a host, in one or both directions.
 func (n *network) separate(id int, host shard.HostID, amount float64) (end func()) {
 	ways := [2]int{1, 1}
 	if amount < 0.3 {

@@ -13,10 +13,10 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// operator is the number of the operator's client in the network.
+// operator is the operator client's number in the network.
 const operator = 99
 
-// staleness is how old a RELAXED read may be: the longest grace period, by a clock that is a little slow.
+// staleness is the maximum age of a RELAXED read: the longest grace period, by a slightly slow clock.
 func (w *world) staleness() time.Duration {
 	longest := w.plan.Node.SessionGracePeriod
 	for _, d := range w.plan.Graces {
@@ -65,8 +65,8 @@ func (w *world) destroy(ctx context.Context, c *client.Client, random *rand.Rand
 	w.record.Operation(o)
 }
 
-// makeNode creates a node that none but this operator knows, and alters it. Each change takes effect once: the node did
-// not exist, and its config has the version that the creation gave it.
+// makeNode creates a node known only to this operator, and alters it. Each change takes effect once: the node did not
+// exist, and its config has the creation's version.
 func (w *world) makeNode(ctx context.Context, c *client.Client, name string) bool {
 	_, err := c.CreateNode(ctx, path, w.plan.Node)
 	numbered := err == nil // a client numbers its changes after the first answer
@@ -85,7 +85,7 @@ func (w *world) makeNode(ctx context.Context, c *client.Client, name string) boo
 	return true
 }
 
-// dropNode creates a node, acquires something in it, and drops the node, which has to end the session.
+// dropNode creates a node, acquires a semaphore in it, and drops the node, which must end the session.
 func (w *world) dropNode(ctx context.Context, c *client.Client, path string) {
 	if !w.makeNode(ctx, c, path) {
 		return

@@ -8,11 +8,10 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// finishTime is how long an operator may take, when all faults are over, to take away what holds its objects up.
+// finishTime is the maximum time after all faults for an operator to unblock its objects.
 const finishTime = 2 * time.Minute
 
-// startOperators has the rollouts and processes made that clients work with, and acts on them where the world has an
-// operator.
+// startOperators creates the rollouts and processes for clients, and operates on them if the world has an operator.
 func (w *world) startOperators(ctx context.Context) {
 	for i, pace := range []time.Duration{w.plan.Rollouts, w.plan.Processes} {
 		if pace == 0 {
@@ -38,7 +37,7 @@ func (w *world) startOperators(ctx context.Context) {
 	}
 }
 
-// finishOperators has operators take away what holds rollouts and processes up, and begin something last.
+// finishOperators lets operators unblock rollouts and processes, and start a last one.
 func (w *world) finishOperators() {
 	for _, o := range w.operators {
 		ctx, cancel := context.WithTimeout(context.Background(), finishTime)
@@ -49,7 +48,7 @@ func (w *world) finishOperators() {
 	}
 }
 
-// readOperators records what rollouts and processes have decided.
+// readOperators records decisions of rollouts and processes.
 func (w *world) readOperators() {
 	for i, o := range w.operators {
 		ctx, cancel := context.WithTimeout(context.Background(), w.plan.Recovery)

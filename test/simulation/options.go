@@ -9,34 +9,34 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Options are what a run needs besides a plan.
+// Options configure a run besides its plan.
 type Options struct {
-	// Bug is planted, if it is set.
+	// Bug, if set, is planted.
 	Bug *Bug
-	// Did is called for each fault that has begun, by several goroutines, if it is set.
+	// Did, if set, is called for each started fault, by several goroutines.
 	Did func(FaultKind)
-	// Joined is called after each join with how many hosts belong to the cluster, if it is set.
+	// Joined, if set, is called after each join with the number of cluster members.
 	Joined func(hosts int)
-	// Production has the hosts run on the log of production. A process plays one such world.
+	// Production runs the hosts on the production log. Only one such world per process.
 	Production bool
-	// Log receives what hosts log, if it is set.
+	// Log, if set, receives the hosts' logs.
 	Log *slog.Logger
 }
 
-// Bug is a mistake that is planted to see whether the rules notice it.
+// Bug is a planted bug, to be detected by the rules.
 type Bug struct {
 	Name string
-	// Config changes the config of a host, before it starts.
+	// Config changes a host's config before its start.
 	Config func(*server.Config)
 	// Dial changes how clients connect.
 	Dial func(client.DialFunc) client.DialFunc
-	// Save changes what is saved, given what saves a backup.
+	// Save changes a backup, given the function that saves one.
 	Save func(save func() (*backup.States, error)) (*backup.States, error)
-	// Regenerate makes the machines of the new cluster.
+	// Regenerate creates the machines of the new cluster.
 	Regenerate func(*backup.States, meta.Regeneration) (*backup.Machines, error)
 }
 
-// save plants the mistake into the saving of a backup.
+// save saves a backup with the planted bug.
 func (b *Bug) save(save func() (*backup.States, error)) (*backup.States, error) {
 	if b != nil && b.Save != nil {
 		return b.Save(save)
@@ -44,7 +44,7 @@ func (b *Bug) save(save func() (*backup.States, error)) (*backup.States, error) 
 	return save()
 }
 
-// regenerate plants the mistake into what is made of a backup.
+// regenerate restores a backup with the planted bug.
 func (b *Bug) regenerate(s *backup.States, r meta.Regeneration) (*backup.Machines, error) {
 	if b != nil && b.Regenerate != nil {
 		return b.Regenerate(s, r)
@@ -52,14 +52,14 @@ func (b *Bug) regenerate(s *backup.States, r meta.Regeneration) (*backup.Machine
 	return s.Regenerate(r)
 }
 
-// configure plants the mistake into the config of a host.
+// configure plants the bug into a host's config.
 func (b *Bug) configure(c *server.Config) {
 	if b != nil && b.Config != nil {
 		b.Config(c)
 	}
 }
 
-// dialer plants the mistake between a client and its connections.
+// dialer plants the bug between a client and its connections.
 func (b *Bug) dialer(dial client.DialFunc) client.DialFunc {
 	if b != nil && b.Dial != nil {
 		return b.Dial(dial)

@@ -13,46 +13,47 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// Plan is what a world is like. It is drawn from a seed; a test may change it before the world runs.
+// Plan describes a world. It is drawn from a seed; tests may change it before the run.
 type Plan struct {
 	Seed   uint64
-	Length time.Duration // of the time in which programs work and faults happen
+	Length time.Duration // time with programs and faults
 	Hosts  int
 	Shards int
-	Log    memlog.Config // its hosts are filled in
+	Log    memlog.Config // hosts are filled in
 	Rates  []float64     // how fast the hosts' clocks run; the clients' run at 1
 	Node   client.NodeConfig
-	Graces []time.Duration // that the operator alters the node's to
-	// Quotas are those of the shards, so small that they are used up at times; zeros for the defaults.
+	Graces []time.Duration // values that the operator sets
+	// Quotas are the shards' quotas, small enough to be exhausted at times; zeros for the defaults.
 	Quotas shard.Limits
 
-	// Before is the feature level that hosts can follow before they are upgraded.
+	// Before is the feature level supported by hosts before their upgrade.
 	Before level.Level
-	// Upgrades are when the hosts get a build that can follow the newest feature level. A host begins to follow when it
-	// is started the next time.
+	// Upgrades are the times at which hosts get a build that supports the newest feature level, effective at the next
+	// host start.
 	Upgrades []time.Duration
 
 	Clients []ClientPlan
 	Faults  []Fault
-	// Apart: hosts go by no copy of a session's home that they do not lead, as if each shard were on one host.
+	// Apart: hosts never use their local replica of a session's home shard unless they lead it, as if each shard were
+	// on one host.
 	Apart bool
 	// Members: hosts come and go, and the governor goes by Policy.
 	Members bool
 	Policy  host.Policy
-	// Restore: the cluster is replaced by one that is made of its backup.
+	// Restore: the cluster is replaced by a cluster restored from its backup.
 	Restore *Restore
 
-	// Room is for how many hosts there is room, if the hosts change.
+	// Room limits the number of hosts in worlds with membership changes.
 	Room roomy
-	// Rollouts is the pace of rollouts that clients work with; 0 for none.
+	// Rollouts is the pace of rollouts for clients; 0 for none.
 	Rollouts time.Duration
-	// Processes is the pace of coordination processes that clients work with; 0 for none.
+	// Processes is the pace of coordination processes for clients; 0 for none.
 	Processes time.Duration
-	// Gathers: epochs of one of the processes open with the last member that they need.
+	// Gathers: one process opens epochs only with the last required member.
 	Gathers bool
-	// Operator: there is an operator, who ends sessions, alters nodes and drops them.
+	// Operator: an operator ends sessions, and alters and drops nodes.
 	Operator bool
-	// Recovery is how long after the end of all faults the final state is recorded.
+	// Recovery is the time between the end of all faults and the final state.
 	Recovery time.Duration
 }
 
@@ -61,7 +62,7 @@ type ClientPlan struct {
 	Delay    time.Duration // how long a message takes
 	Timeouts []time.Duration
 	Watchers int
-	// Think is the mean pause of a program between two operations.
+	// Think is a program's mean pause between operations.
 	Think time.Duration
 }
 
@@ -71,7 +72,7 @@ type severity int
 const (
 	noFaults   severity = iota
 	fewFaults           // small ones, now and then
-	manyFaults          // one fault begins while others last
+	manyFaults          // faults overlap
 )
 
 // Draw draws the plan of a seed.
@@ -93,8 +94,8 @@ func Draw(seed uint64) Plan {
 		Path:                memlog.Path{Delay: drawDelay(random), Reorder: random.IntN(2) == 0},
 		Disk:                drawDelay(random),
 	}
-	// Clocks of hosts differ by up to half a percent, which is what their proof allows, and from those of the
-	// clients by up to four.
+	// Host clocks differ by up to half a percent, as permitted by the lease proof, and from client clocks by up to
+	// four.
 	rate := 1 + workload.Pick(random, 0, 0.04*(2*random.Float64()-1))
 	for range p.Hosts {
 		p.Rates = append(p.Rates, rate*(1+0.005*(2*random.Float64()-1)))
@@ -135,13 +136,13 @@ func Draw(seed uint64) Plan {
 			p.Processes, p.Gathers = objects, seed%8 == 7
 		}
 	}
-	// The longest timeout and grace by the slowest clock, the sweep that finds what every message missed, and
-	// the time in which clients find their hosts again.
+	// The longest timeout and grace by the slowest clock, the sweep for missed messages, and the time for clients to
+	// find their hosts again.
 	p.Recovery = 75*time.Second + 30*(p.Rollouts+p.Processes)*time.Second
 	return p
 }
 
-// drawUpgrades has the hosts begin with the newest build, or get it one after the other in the middle of the work.
+// drawUpgrades gives hosts the newest build from the start, or one by one during the run.
 func (p *Plan) drawUpgrades(random *rand.Rand) {
 	p.Upgrades = make([]time.Duration, p.Hosts)
 	if random.IntN(2) == 0 {
@@ -153,8 +154,7 @@ func (p *Plan) drawUpgrades(random *rand.Rand) {
 	p.Before = level.First
 }
 
-// drawQuotas gives the shards quotas that leave room for the semaphores which are there from the beginning, and not for
-// all that programs ask for.
+// drawQuotas gives the shards quotas sufficient for the initial semaphores, but not for all program requests.
 func (p *Plan) drawQuotas(random *rand.Rand) {
 	p.Quotas = shard.Limits{
 		Objects: workload.Pick(random, 0, uint64(len(targets))-2),
@@ -162,10 +162,10 @@ func (p *Plan) drawQuotas(random *rand.Rand) {
 	}
 }
 
-// longDay is by how much a long day is longer, and by how much less happens in the same time.
+// longDay is the factor by which a long day is longer, and its faults are rarer.
 const longDay = 60
 
-// LongDay reports whether the plan is of such a day.
+// LongDay reports whether the plan is a long day.
 func (p *Plan) LongDay() bool { return p.Length >= longDay*time.Minute }
 
 func drawDelay(random *rand.Rand) memlog.Delay {
@@ -205,7 +205,7 @@ var targets = workload.Targets(
 // Semaphores is how many semaphores a world has.
 var Semaphores = int64(len(targets))
 
-// profile is that of all programs. Waiting costs no real time.
+// profile is the profile of all programs. Waiting costs no real time.
 var profile = &workload.Profile{
 	Targets: targets,
 	Odds: workload.Odds{

@@ -15,11 +15,11 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// expelledWhileCutOff has a host lead the data shard, cuts it off from the others, and has it expelled, while its
-// clients still reach it. Then the grace is lowered, and others lead in turn: they wait for the lower grace alone where
-// the host that is cut off does not count any more.
+// expelledWhileCutOff makes a host lead the data shard, partitions it from its peers, and expels it while its clients
+// still reach it. Then the grace period is lowered, and other hosts lead in turn: they wait only for the lower grace
+// period if the partitioned host no longer counts.
 func expelledWhileCutOff(p *simulation.Plan) {
-	const cutOff, meanwhile = 1, 2 // in the order of the hosts that live
+	const cutOff, meanwhile = 1, 2 // by order of living hosts
 	p.Hosts, p.Shards, p.Rates = 5, 1, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}
 	p.Upgrades, p.Operator, p.Log.CheckQuorum, p.Policy.BalanceEvery = nil, false, false, 0
 	p.Node.SessionGracePeriod, p.Graces = 10*time.Second, []time.Duration{2 * time.Second}
@@ -40,8 +40,8 @@ func expelledWhileCutOff(p *simulation.Plan) {
 	}
 }
 
-// expelledConfirm: hosts that are to be expelled count as having seen every change of grace, from the moment on at
-// which that is asked for.
+// expelledConfirm: a host to be expelled counts as having seen every grace change, as soon as its expulsion is
+// requested.
 func expelledConfirm() *simulation.Bug {
 	var mu sync.Mutex
 	var expelled []shard.HostID
@@ -83,7 +83,7 @@ func expelledConfirm() *simulation.Bug {
 	}}
 }
 
-// confirmingLog is the log of the meta shard with a mistake in the reports that its leader proposes.
+// confirmingLog is the meta shard's log with a bug in the leader's reports.
 type confirmingLog struct {
 	fullLog
 	confirm func(*meta.Batch)
@@ -103,8 +103,7 @@ func (c *confirmingLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return c.fullLog.Propose(altered, done)
 }
 
-// TestAHostThatIsExpelledWhileItIsCutOffCounts is the world of that mistake without it: no session ends whose client
-// believes in it.
+// Without the planted bug, no session ends while its client believes in it.
 func TestAHostThatIsExpelledWhileItIsCutOffCounts(t *testing.T) {
 	p := simulation.DrawMembers(1)
 	expelledWhileCutOff(&p)
@@ -115,7 +114,7 @@ func TestAHostThatIsExpelledWhileItIsCutOffCounts(t *testing.T) {
 	}
 }
 
-// twoAreExpelled has a cluster of five expel two of its three voters, one after the other.
+// twoAreExpelled expels two of three voters in turn, in a cluster of five.
 func twoAreExpelled(p *simulation.Plan) {
 	p.Hosts, p.Shards, p.Rates = 3, 1, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}
 	p.Upgrades, p.Operator, p.Policy.Voters = nil, false, 3
@@ -128,7 +127,7 @@ func twoAreExpelled(p *simulation.Plan) {
 	}
 }
 
-// expelledEnd: a host ends as soon as it is to be expelled, though it may vote still.
+// expelledEnd: a host exits as soon as it is to be expelled, although it may still vote.
 func expelledEnd() *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		changed := c.HostsChanged

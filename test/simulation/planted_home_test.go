@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// alteredCalls are the calls of a host with a mistake in those about sessions.
+// alteredCalls are a host's peer calls with a bug in calls about sessions.
 type alteredCalls struct {
 	executor.Calls
 	alter func(request, answer map[string]json.RawMessage)
@@ -44,14 +44,14 @@ func (a alteredCalls) Call(ctx context.Context, to shard.HostID, request []byte)
 	return json.Marshal(answer)
 }
 
-// ofHomes makes a mistake of what hosts ask each other about sessions: of the request if there is no answer yet.
+// ofHomes alters session calls between hosts: the request if answer is nil, otherwise the answer.
 func ofHomes(alter func(request, answer map[string]json.RawMessage)) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		return &simulation.Bug{Config: func(c *server.Config) { c.Calls = alteredCalls{c.Calls, alter} }}
 	}
 }
 
-// noGuestsKnown: a host hears neither of ends nor answers about its guests.
+// noGuestsKnown: a host receives neither end notifications nor answers about its remote sessions.
 func noGuestsKnown(request, answer map[string]json.RawMessage) {
 	if answer == nil {
 		delete(request, "ended")

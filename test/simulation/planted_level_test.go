@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// aboveLevel: hosts propose commands above the level of their shard, and one of them does not check the level: it
-// carries out what the others refuse, as a build would that knows what came with the level.
+// aboveLevel: hosts propose commands above the level of their shard, and one host skips the level check: it executes
+// commands that its peers refuse, like a newer build.
 func aboveLevel() *simulation.Bug {
 	proposers := withLog(func(l *faultyLog) {
 		l.alter = func(c *shard.Command) {
@@ -35,7 +35,7 @@ func aboveLevel() *simulation.Bug {
 	}}
 }
 
-// lowered rewrites a batch so that nothing of it is above the newest level.
+// lowered rewrites a batch so that no command is above the newest level.
 func lowered(batch []byte) []byte {
 	var b shard.Batch
 	if err := shard.DecodeBatch(batch, &b, level.Newest+1); err != nil {
@@ -47,8 +47,8 @@ func lowered(batch []byte) []byte {
 	return shard.AppendBatch(nil, &b)
 }
 
-// snapshotOfAnotherLevel: a host writes snapshots that say the first level, whatever the level of the shard is. Who
-// restores one is at another level than the others.
+// snapshotOfAnotherLevel: a host writes snapshots with the first level, whatever the shard's level. A replica restored
+// from one has a wrong level.
 func snapshotOfAnotherLevel() *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		open := c.Logs
@@ -70,8 +70,7 @@ func (m *misleadingMachine) PrepareSnapshot() (shard.Snapshot, error) {
 
 type misleadingSnapshot struct{ shard.Snapshot }
 
-// Save writes the file with the first level in its header: behind the first bytes of the file and the head of its first
-// block.
+// Save writes the file with the first level in its header: after the file magic and the head of the first block.
 func (m *misleadingSnapshot) Save(w io.Writer, stop <-chan struct{}) error {
 	var file bytes.Buffer
 	if err := m.Snapshot.Save(&file, stop); err != nil {
@@ -87,7 +86,7 @@ func (m *misleadingSnapshot) Save(w io.Writer, stop <-chan struct{}) error {
 	return err
 }
 
-// restores makes a world in which hosts are killed and come back from snapshots.
+// restores creates a world in which killed hosts come back from snapshots.
 func restores(p *simulation.Plan) {
 	p.Hosts, p.Rates = 3, []float64{1, 1, 1}
 	p.Log.SnapshotEvery, p.Log.SnapshotKeep = 20, 0
@@ -98,8 +97,8 @@ func restores(p *simulation.Plan) {
 	}
 }
 
-// driftingReplica: one host keeps other descriptions of sessions than the others. No client ever reads them: nothing
-// but a comparison of digests notices.
+// driftingReplica: one host stores different session descriptions. No client ever reads them, so only digest comparison
+// detects it.
 func driftingReplica() *simulation.Bug {
 	return withMachine(func(m *faultyMachine, e shard.Entry) error {
 		if m.host == 2 {
@@ -118,5 +117,5 @@ func driftingReplica() *simulation.Bug {
 	})
 }
 
-// several makes a world of three hosts.
+// several creates a world of three hosts.
 func several(p *simulation.Plan) { p.Hosts, p.Rates = 3, []float64{1, 1, 1} }

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// faultyLog is the log of a data shard with a mistake in it, between the host and the real one.
+// faultyLog is a data shard log with a bug, between the host and the real log.
 type faultyLog struct {
 	shard.Log
 	alter   func(*shard.Command) // what is proposed
@@ -38,7 +38,7 @@ func (f *faultyLog) Barrier(done func(error)) error {
 	return f.barrier(f.Log, done)
 }
 
-// faultyMachine is a data shard's state machine that does not get all that its log says.
+// faultyMachine is a data shard's state machine that misses parts of its log.
 type faultyMachine struct {
 	shard.StateMachine
 	host  shard.HostID
@@ -65,7 +65,7 @@ func (f *faultyMachine) LeadershipChanged(l shard.Leadership) {
 	f.StateMachine.LeadershipChanged(l)
 }
 
-// withLog plants a mistake into the logs of all data shards.
+// withLog plants a bug into the logs of all data shards.
 func withLog(plant func(*faultyLog)) *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		open := c.Logs
@@ -81,7 +81,7 @@ func withLog(plant func(*faultyLog)) *simulation.Bug {
 	}}
 }
 
-// withMachine plants a mistake between the log and the machines of all data shards.
+// withMachine plants a bug between log and machine of all data shards.
 func withMachine(apply func(m *faultyMachine, e shard.Entry) error) *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		open, host := c.Logs, c.ID
@@ -94,7 +94,7 @@ func withMachine(apply func(m *faultyMachine, e shard.Entry) error) *simulation.
 	}}
 }
 
-// withCommand plants a mistake into what hosts propose.
+// withCommand plants a bug into proposed commands.
 func withCommand(kind shard.CommandKind, alter func(*shard.Command)) *simulation.Bug {
 	return withLog(func(l *faultyLog) {
 		l.alter = func(c *shard.Command) {
@@ -105,8 +105,8 @@ func withCommand(kind shard.CommandKind, alter func(*shard.Command)) *simulation
 	})
 }
 
-// numbersOfNoRequest: an acquire under the number of another acquire is carried out as that one, so that it gets the
-// cached response of the other.
+// numbersOfNoRequest: an acquire that reuses the number of another acquire is executed as the earlier one, and gets its
+// cached response.
 func numbersOfNoRequest() *simulation.Bug {
 	type number struct {
 		session shard.SessionID
@@ -137,8 +137,8 @@ func freshnessOff() *simulation.Bug {
 	})
 }
 
-// graceOff: a new leader expires sessions after their timeout alone. Its clock runs ahead by a grace period when
-// it has begun to lead.
+// graceOff: a new leader expires sessions after their timeout, without grace. Its clock is advanced by a grace period
+// after the start of its leadership.
 func graceOff() *simulation.Bug {
 	var mu sync.Mutex
 	leaps := make(map[shard.HostID]time.Duration)
@@ -156,7 +156,7 @@ func graceOff() *simulation.Bug {
 		mine := m.leader == m.host
 		m.mu.Unlock()
 		if leads && mine {
-			// In steps too small to look like a stall, until all of a grace of 10 seconds is gone.
+			// In steps too small for the stall detector, up to a full grace period of 10 seconds.
 			for n := range 25 {
 				time.AfterFunc(time.Duration(n)*60*time.Millisecond, func() {
 					mu.Lock()
@@ -180,7 +180,7 @@ func graceOff() *simulation.Bug {
 	return bug
 }
 
-// fastClocks: the clocks of hosts run at double speed.
+// fastClocks: host clocks run at double speed.
 func fastClocks() *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		began := time.Now()
@@ -188,7 +188,7 @@ func fastClocks() *simulation.Bug {
 	}}
 }
 
-// noDedupe: a change that is sent again is carried out again.
+// noDedupe: a repeated change is executed again.
 func noDedupe() *simulation.Bug {
 	type number struct {
 		session shard.SessionID
@@ -212,7 +212,7 @@ func noDedupe() *simulation.Bug {
 	})
 }
 
-// wrongSession: another session than the silent one expires.
+// wrongSession: a session other than the silent one expires.
 func wrongSession() *simulation.Bug {
 	return withLog(func(l *faultyLog) {
 		var mu sync.Mutex
@@ -230,7 +230,7 @@ func wrongSession() *simulation.Bug {
 	})
 }
 
-// staleRelease: a release gives back whatever the latest to ask has, not what its token stands for.
+// staleRelease: a release frees the latest requester's holding, not the holding of its token.
 func staleRelease() *simulation.Bug {
 	var mu sync.Mutex
 	latest := make(map[string]shard.SessionID)
@@ -250,7 +250,7 @@ func staleRelease() *simulation.Bug {
 	})
 }
 
-// lostChange: a host that follows misses a batch now and then.
+// lostChange: a follower occasionally misses a batch.
 func lostChange() *simulation.Bug {
 	return withMachine(func(m *faultyMachine, e shard.Entry) error {
 		m.mu.Lock()

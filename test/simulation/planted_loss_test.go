@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// lossWorld is the world of a seed in which shards lose their majority, made short: nothing else goes wrong.
+// lossWorld is a seed's world with majority losses, shortened: no other faults.
 func lossWorld(seed uint64) simulation.Plan {
 	p := simulation.DrawSpread(seed)
 	p.Length, p.Operator = 75*time.Second, false
@@ -72,8 +72,8 @@ func longElsewhere(p *simulation.Plan) {
 	p.Faults[1].For = 200 * time.Second
 }
 
-// TestShardsThatHaveLostTheirMajorityAreMadeAnewInTheMiddleOfARun plays worlds in which two hosts are lost for good,
-// twice, while programs work in all shards.
+// TestShardsThatHaveLostTheirMajorityAreMadeAnewInTheMiddleOfARun runs worlds that permanently lose two hosts, twice,
+// while programs work in all shards.
 func TestShardsThatHaveLostTheirMajorityAreMadeAnewInTheMiddleOfARun(t *testing.T) {
 	for _, x := range []struct {
 		seed  uint64
@@ -92,17 +92,16 @@ func TestShardsThatHaveLostTheirMajorityAreMadeAnewInTheMiddleOfARun(t *testing.
 	}
 }
 
-// lossSeed is a seed whose world has losses. In the world of elsewhereSeed a client that reaches nothing owns what
-// others ask for, in a shard that is made anew and is not the home of its session.
+// lossSeed is a seed with losses. In the world of elsewhereSeed, an isolated client owns a contended semaphore in a
+// rebuilt shard that is not its session's home.
 const lossSeed, elsewhereSeed = 5, 4
 
-// plantedInLosses are mistakes that are made where a shard is made anew. Each must be noticed, in the world of its
-// seed.
+// plantedInLosses are bugs in shard rebuilds. Each must be detected in its seed's world.
 var plantedInLosses = []struct {
 	name string
 	seed uint64
 	make func() *simulation.Bug
-	// shape, if it is set, makes a world of the plan in which it matters.
+	// shape, if set, turns the plan into a world in which the bug matters.
 	shape func(*simulation.Plan)
 }{
 	{"a shard that is made anew grants at once", lossSeed, noWait, cutOff},
@@ -110,7 +109,6 @@ var plantedInLosses = []struct {
 	{"a long timeout is granted that is not on record", elsewhereSeed, noBound, longElsewhere},
 }
 
-// TestPlantedBugsInLossesAreNoticed plays the worlds of the mistakes above.
 func TestPlantedBugsInLossesAreNoticed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays many worlds, which take minutes under the race detector")
@@ -120,7 +118,7 @@ func TestPlantedBugsInLossesAreNoticed(t *testing.T) {
 			continue
 		}
 		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
-			t.Parallel() // the world of a bubble hardly occupies more than one core
+			t.Parallel() // a bubble hardly uses more than one core
 			for n := range lossTries {
 				p := lossWorld(x.seed)
 				if x.shape != nil {
@@ -136,10 +134,10 @@ func TestPlantedBugsInLossesAreNoticed(t *testing.T) {
 	}
 }
 
-// lossTries is how often the world of a seed is played.
+// lossTries is the number of runs per seed.
 const lossTries = 25
 
-// renewing is the replicas of a host with a mistake in how a shard is made anew.
+// renewing is a host's replicas with a bug in shard rebuilds.
 type renewing struct {
 	replica.Replicas
 	renew func(old *machine.Machine, group uint64, renew func() (shard.Saver, error)) (shard.Saver, error)
@@ -153,7 +151,7 @@ func (r renewing) Renew(ctx context.Context, id, to, group uint64, before shard.
 	})
 }
 
-// noWait: a shard that was made anew grants before all owners know that they own no more.
+// noWait: a rebuilt shard grants before all owners know of their loss.
 func noWait() *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		renew := func(old *machine.Machine, group uint64, _ func() (shard.Saver, error)) (shard.Saver, error) {
@@ -169,8 +167,8 @@ func noWait() *simulation.Bug {
 	}}
 }
 
-// noBound: a leader takes the longest timeout of its sessions for recorded that is not on record. The survivor of a
-// shard knows no session of the shard, so that it does not know the timeout either.
+// noBound: a leader treats the unrecorded longest session timeout as recorded. The shard's survivor knows no session,
+// and so no timeout either.
 func noBound() *simulation.Bug {
 	unrecorded := withFullLog(func(id uint64, l *fullLog) {
 		if id != 0 {

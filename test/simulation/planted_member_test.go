@@ -16,12 +16,12 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// plantedInMembers are mistakes that are made where hosts come and go. Each must be noticed, in the world of its seed.
+// plantedInMembers are bugs in membership changes. Each must be detected in its seed's world.
 var plantedInMembers = []struct {
 	name string
 	seed uint64
 	make func() *simulation.Bug
-	// shape, if it is set, makes a world of the plan in which it matters.
+	// shape, if set, turns the plan into a world in which the bug matters.
 	shape func(*simulation.Plan)
 }{
 	{"a newcomer is up to date without a barrier", 1, func() *simulation.Bug {
@@ -35,7 +35,6 @@ var plantedInMembers = []struct {
 	{"hosts that are to be expelled end at once", 1, expelledEnd, twoAreExpelled},
 }
 
-// TestPlantedBugsInMembersAreNoticed plays the worlds of the mistakes above.
 func TestPlantedBugsInMembersAreNoticed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays many worlds, which take minutes under the race detector")
@@ -45,7 +44,7 @@ func TestPlantedBugsInMembersAreNoticed(t *testing.T) {
 			continue
 		}
 		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
-			t.Parallel() // the world of a bubble hardly occupies more than one core
+			t.Parallel() // a bubble hardly uses more than one core
 			for range memberTries {
 				p := simulation.DrawMembers(x.seed)
 				if x.shape != nil {
@@ -62,18 +61,18 @@ func TestPlantedBugsInMembersAreNoticed(t *testing.T) {
 	}
 }
 
-// memberTries is how often the world of a seed is played: such worlds are longer than others.
+// memberTries is the number of runs per seed: such worlds are longer than others.
 const memberTries = 10
 
-// fullLog is a log with a mistake, which the governor uses too.
+// fullLog is a log with a bug, also used by the governor.
 type fullLog struct {
 	memberLog
 	passes bool                // barriers do, without asking anybody
-	sameID bool                // replicas are added under the id of the first that was
-	alter  func(*meta.Command) // what is proposed to the meta shard; may be nil
+	sameID bool                // replicas are added with the first replica's id
+	alter  func(*meta.Command) // changes meta shard proposals; may be nil
 }
 
-// memberLog is all that a host needs of a log.
+// memberLog is everything that a host needs from a log.
 type memberLog interface {
 	shard.Log
 	executor.Log
@@ -97,7 +96,7 @@ func (l *fullLog) AddLearner(ctx context.Context, id uint64, host shard.HostID, 
 	return l.memberLog.AddLearner(ctx, id, host, i, change)
 }
 
-// withFullLog plants a mistake into the logs of all shards, those of replicas that come later too.
+// withFullLog plants a bug into the logs of all shards, including later replicas.
 func withFullLog(plant func(id uint64, l *fullLog)) *simulation.Bug {
 	put := func(id uint64, l shard.Log, err error) (shard.Log, error) {
 		if err != nil {
@@ -117,7 +116,7 @@ func withFullLog(plant func(id uint64, l *fullLog)) *simulation.Bug {
 	}}
 }
 
-// faultyReplicas are the replicas that come to a host while it runs, with the mistake.
+// faultyReplicas are replicas added to a running host, with the bug.
 type faultyReplicas struct {
 	replica.Replicas
 	put func(uint64, shard.Log, error) (shard.Log, error)
@@ -152,7 +151,7 @@ func (l *fullLog) altered(batch []byte) []byte {
 	return altered
 }
 
-// learnersCount: the record has every member of a shard as one that votes.
+// learnersCount: the record lists every shard member as a voter.
 func learnersCount() *simulation.Bug {
 	return withFullLog(func(id uint64, l *fullLog) {
 		if id != 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// losingNodeAnswers answers every change of a node that is sent the first time with UNAVAILABLE, as hosts do where they
-// lose their lead before a change is applied. It is no mistake by itself.
+// losingNodeAnswers answers every first attempt to change a node with UNAVAILABLE, like hosts that lose leadership
+// before a change is applied. By itself it is no bug.
 func losingNodeAnswers() *simulation.Bug {
 	return withInterceptor(func() *interceptor {
 		encoder, lost := protocol.NewEncoder(), 0
@@ -38,7 +38,7 @@ func encodeFailure(e *protocol.Encoder, id uint64, k protocol.Kind) []byte {
 	return buf.B
 }
 
-// noNodeDedupe: a change of a node that is sent again is carried out again.
+// noNodeDedupe: a repeated node change is executed again.
 func noNodeDedupe() *simulation.Bug {
 	bug := losingNodeAnswers()
 	var mu sync.Mutex
@@ -64,7 +64,7 @@ func noNodeDedupe() *simulation.Bug {
 	return bug
 }
 
-// faultyMetaLog is the log of the meta shard with a mistake in what is proposed.
+// faultyMetaLog is the meta shard's log with a bug in proposals.
 type faultyMetaLog struct {
 	shard.Log
 	alter func(*meta.Command)
@@ -85,8 +85,7 @@ func (f *faultyMetaLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return f.Log.Propose(altered, done)
 }
 
-// TestLostAnswersOfNodesAreNoMistake is the world of the planted mistake above without it: each change of a node is
-// sent twice, and is carried out once.
+// Without the planted bug, each node change is sent twice and executed once.
 func TestLostAnswersOfNodesAreNoMistake(t *testing.T) {
 	for _, seed := range []uint64{1, 4} {
 		if found, _ := history.Check(play(t, seed, losingNodeAnswers(), nil)); len(found) > 0 {

@@ -14,13 +14,13 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// processes makes a world of a minute whose clients are members of processes, from the beginning.
+// processes creates a one-minute world whose clients are members of processes from the start.
 func processes(p *simulation.Plan) {
 	p.Rollouts, p.Processes, p.Operator = 0, 1, true
 	p.Upgrades, p.Quotas, p.Length = nil, shard.Limits{}, time.Minute
 }
 
-// processesElsewhere makes a world with processes in another shard than the sessions of some members, who die.
+// processesElsewhere creates a world with processes in a different shard than the sessions of some members, which die.
 func processesElsewhere(p *simulation.Plan) {
 	processes(p)
 	p.Shards, p.Faults = 2, nil
@@ -31,7 +31,7 @@ func processesElsewhere(p *simulation.Plan) {
 	}
 }
 
-// altered changes one of so many commands of a kind.
+// altered changes every one-th command of a kind.
 func altered(of shard.CommandKind, one int, alter func(*shard.Command)) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		var mu sync.Mutex
@@ -46,7 +46,7 @@ func altered(of shard.CommandKind, one int, alter func(*shard.Command)) func() *
 	}
 }
 
-// restartsByAcks makes one of so many acknowledgements a restart.
+// restartsByAcks turns every 20th acknowledgement into a restart.
 func restartsByAcks() *simulation.Bug {
 	return altered(shard.CmdInboxAck, 20, func(c *shard.Command) {
 		c.Kind, c.Order, c.Count = shard.CmdProcessAct, 0, 0
@@ -55,7 +55,7 @@ func restartsByAcks() *simulation.Bug {
 	})()
 }
 
-// kicksRestart makes kicks restarts.
+// observersByChance turns every third candidate into an observer.
 func kicksRestart() *simulation.Bug {
 	return withCommand(shard.CmdProcessAct, func(c *shard.Command) {
 		if a, err := process.Parse[kind.Action](c.Body, "an act"); err == nil && a.Kind == kind.ActionEvict {
@@ -75,13 +75,13 @@ func observersByChance() *simulation.Bug {
 	})()
 }
 
-// gathering makes a world with processes, of which one has epochs that open with the last member that they need.
+// gathering creates a world with processes, one of which opens epochs only with the last required member.
 func gathering(p *simulation.Plan) {
 	processes(p)
 	p.Gathers = true
 }
 
-// fewAreEnough has epochs open with a single member, however many they need.
+// fewAreEnough opens epochs with a single member, however many are required.
 func fewAreEnough() *simulation.Bug {
 	return withLog(func(l *faultyLog) {
 		l.alter = func(c *shard.Command) {
@@ -101,7 +101,7 @@ func fewAreEnough() *simulation.Bug {
 	})
 }
 
-// previousData gives one of so many commands of a kind what the one before had.
+// previousData gives every one-th command of a kind the previous command's data.
 func previousData(of shard.CommandKind, one int) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		var mu sync.Mutex
@@ -126,7 +126,7 @@ func pushEncoder() *protocol.Encoder {
 	return e
 }
 
-// onInboxes changes items that hosts push. A function that returns false loses the push.
+// onInboxes changes pushed inbox items. If change returns false, the push is lost.
 func onInboxes(change func(m *protocol.Inbox, items []protocol.Item) (on bool)) *simulation.Bug {
 	return withInterceptor(func() *interceptor {
 		encoder := pushEncoder()
@@ -153,7 +153,7 @@ func onInboxes(change func(m *protocol.Inbox, items []protocol.Item) (on bool)) 
 	})
 }
 
-// lostItems loses one of so many pushes.
+// lostItems loses every one-th push.
 func lostItems(one int) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		var mu sync.Mutex
@@ -167,7 +167,7 @@ func lostItems(one int) func() *simulation.Bug {
 	}
 }
 
-// repeatedItems gives a member the request before once more in place of the next one of the same epoch, now and then.
+// repeatedItems occasionally repeats the previous request to a member instead of the next one in the same epoch.
 func repeatedItems() *simulation.Bug {
 	var mu sync.Mutex
 	before, count := make(map[uint64]protocol.Item), 0 // by member
@@ -204,7 +204,7 @@ func otherCoordinators() *simulation.Bug {
 	})
 }
 
-// falseEnds lets a member believe now and then that it is none any more.
+// falseEnds occasionally tells a member that its membership has ended.
 func falseEnds() *simulation.Bug {
 	var mu sync.Mutex
 	count := 0
@@ -237,7 +237,7 @@ func failuresAreReplies() *simulation.Bug {
 	})
 }
 
-// broadcastsLeaveOneOut lets a client send what is for all to all others.
+// broadcastsLeaveOneOut makes clients address all other members explicitly instead of all members.
 func broadcastsLeaveOneOut() *simulation.Bug {
 	return onRequests(protocol.KindProcessSend, func(r *protocol.Request) protocol.RequestMessage {
 		m := r.ProcessSend
@@ -248,7 +248,7 @@ func broadcastsLeaveOneOut() *simulation.Bug {
 	})
 }
 
-// onRequests changes what clients ask for.
+// onRequests changes client requests.
 func onRequests(kind protocol.Kind, change func(*protocol.Request) protocol.RequestMessage) *simulation.Bug {
 	return withInterceptor(func() *interceptor {
 		encoder := protocol.NewEncoder()

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// restoredWorld is the world of a seed whose cluster is restored, made short: it costs a few seconds.
+// restoredWorld is a seed's world with a restore, shortened to a few seconds.
 func restoredWorld(seed uint64) simulation.Plan {
 	p := simulation.DrawRestored(seed)
 	p.Length = p.Restore.At + p.Restore.Gap + 40*time.Second
@@ -32,8 +32,8 @@ func restoredWorld(seed uint64) simulation.Plan {
 	return p
 }
 
-// TestAClusterIsRestoredInTheMiddleOfARun plays worlds whose cluster is saved shard by shard while it works, and is
-// replaced by one that is made of the backup, with as many shards and with another number of them.
+// TestAClusterIsRestoredInTheMiddleOfARun runs worlds whose cluster is backed up shard by shard during work, and
+// replaced by a restored cluster, with the same and with a different number of shards.
 func TestAClusterIsRestoredInTheMiddleOfARun(t *testing.T) {
 	for _, seed := range restoredSeeds {
 		p := restoredWorld(seed)
@@ -47,18 +47,17 @@ func TestAClusterIsRestoredInTheMiddleOfARun(t *testing.T) {
 	}
 }
 
-// restoredSeeds are of a cluster that stays with its shards, and of one that gets another number of them.
+// restoredSeeds are a seed with an unchanged number of shards, and a seed with a different number.
 var restoredSeeds = []uint64{2, 4}
 
-// plantedInRestores are mistakes that are made where a cluster is saved and restored. Each must be noticed, in the
-// world of its seed.
+// plantedInRestores are bugs in backup and restore. Each must be detected in its seed's world.
 var plantedInRestores = []struct {
 	name string
 	seed uint64
 	make func() *simulation.Bug
-	// shape, if it is set, makes a world of the plan in which it matters.
+	// shape, if set, turns the plan into a world in which the bug matters.
 	shape func(*simulation.Plan)
-	// rule is the one that must notice it.
+	// rule is the rule that must detect the bug.
 	rule string
 }{
 	{"the meta shard is saved first", 1, metaFirst, nil, "notes"},
@@ -68,7 +67,6 @@ var plantedInRestores = []struct {
 	{"what dead sessions have in other shards stays", 1, guestsKept, sameShards, "finals"},
 }
 
-// TestPlantedBugsInRestoresAreNoticed plays the worlds of the mistakes above.
 func TestPlantedBugsInRestoresAreNoticed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays many worlds, which take minutes under the race detector")
@@ -78,7 +76,7 @@ func TestPlantedBugsInRestoresAreNoticed(t *testing.T) {
 			continue
 		}
 		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
-			t.Parallel() // the world of a bubble hardly occupies more than one core
+			t.Parallel() // a bubble hardly uses more than one core
 			for range restoreTries {
 				p := restoredWorld(x.seed)
 				if x.shape != nil {
@@ -95,13 +93,13 @@ func TestPlantedBugsInRestoresAreNoticed(t *testing.T) {
 	}
 }
 
-// restoreTries is how often the world of a seed is played.
+// restoreTries is the number of runs per seed.
 const restoreTries = 10
 
 // sameShards has two shards before and after.
 func sameShards(p *simulation.Plan) { p.Shards, p.Restore.Shards = 2, 2 }
 
-// metaFirst: the state of the meta shard is older than those of the data shards.
+// metaFirst: the meta shard's state is older than the data shards' states.
 func metaFirst() *simulation.Bug {
 	return &simulation.Bug{Save: func(save func() (*backup.States, error)) (*backup.States, error) {
 		first, err := save()
@@ -117,7 +115,7 @@ func metaFirst() *simulation.Bug {
 	}}
 }
 
-// noJump: the new cluster goes on with the numbers of the backup.
+// noJump: the new cluster continues with the backup's numbers.
 func noJump() *simulation.Bug {
 	return &simulation.Bug{Regenerate: func(s *backup.States, r meta.Regeneration) (*backup.Machines, error) {
 		r.Jump = machine.Jump{}
@@ -125,12 +123,12 @@ func noJump() *simulation.Bug {
 	}}
 }
 
-// sessionsKept: data shards are as they were.
+// sessionsKept: data shards are unchanged.
 func sessionsKept() *simulation.Bug {
 	return keeping(func(*machine.Machine) bool { return true })
 }
 
-// guestsKept: one of two shards is as it was, and the sessions in it whose home is the other one are never forgotten.
+// guestsKept: one of two shards is unchanged, and never forgets its remote sessions with a home in the other shard.
 func guestsKept() *simulation.Bug {
 	first := true
 	bug := keeping(func(*machine.Machine) bool {
@@ -143,7 +141,7 @@ func guestsKept() *simulation.Bug {
 	return bug
 }
 
-// keeping: the data shards for which keep says so are as they were.
+// keeping leaves the data shards selected by keep unchanged.
 func keeping(keep func(*machine.Machine) bool) *simulation.Bug {
 	return &simulation.Bug{Regenerate: func(s *backup.States, r meta.Regeneration) (*backup.Machines, error) {
 		m, err := s.Regenerate(r)

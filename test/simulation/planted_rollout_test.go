@@ -13,18 +13,18 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// rollouts makes a world of a minute whose clients work with rollouts, from the beginning.
+// rollouts creates a one-minute world whose clients work with rollouts from the start.
 func rollouts(p *simulation.Plan) {
 	p.Rollouts, p.Upgrades, p.Quotas, p.Length = 1, nil, shard.Limits{}, time.Minute
 }
 
-// rolloutsInTurn makes a world with rollouts whose hosts lead in turn.
+// rolloutsInTurn creates a world with rollouts whose hosts lead in turn.
 func rolloutsInTurn(p *simulation.Plan) {
 	elections(p)
 	rollouts(p)
 }
 
-// rolloutsOverBadLines makes a world with rollouts in which answers get lost all the time.
+// rolloutsOverBadLines creates a world with rollouts and frequently lost answers.
 func rolloutsOverBadLines(p *simulation.Plan) {
 	rollouts(p)
 	p.Faults = nil
@@ -35,13 +35,13 @@ func rolloutsOverBadLines(p *simulation.Plan) {
 	}
 }
 
-// rolloutsElsewhere makes a world with rollouts in another shard than the sessions of some instances.
+// rolloutsElsewhere creates a world with rollouts in a different shard than the sessions of some instances.
 func rolloutsElsewhere(p *simulation.Plan) {
 	rollouts(p)
 	p.Shards = 2
 }
 
-// delayFromAssigned: a delay counts from when the location before got the version, not from when it had reached it.
+// delayFromAssigned: a delay counts from the preceding location's assignment instead of its reached time.
 func delayFromAssigned() *simulation.Bug {
 	return withCommand(shard.CmdRolloutPut, func(c *shard.Command) {
 		if p, err := rollout.Parse[kind.Put](c.Body, "a put"); err == nil {
@@ -63,8 +63,7 @@ func halfDelays() *simulation.Bug {
 	})
 }
 
-// failuresReach: an instance that fails without a code, where another one has reached the target before it, counts as
-// having reached it too.
+// failuresReach: a failure without a code counts as reached if another instance has reached the target before.
 func failuresReach() *simulation.Bug {
 	type target struct {
 		rollout    string
@@ -98,7 +97,7 @@ func gatesOpen() *simulation.Bug {
 	})
 }
 
-// leadersFollow: one of three instances that become leaders does not count.
+// leadersFollow: every third instance that becomes a leader does not count.
 func leadersFollow() *simulation.Bug {
 	var mu sync.Mutex
 	count := 0
@@ -111,7 +110,7 @@ func leadersFollow() *simulation.Bug {
 	})
 }
 
-// otherAct replaces an act by another one, which has the same reason.
+// otherAct replaces an action by a different action with the same reason.
 func otherAct(of, by kind.ActionKind) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		return withCommand(shard.CmdRolloutAct, func(c *shard.Command) {
@@ -123,12 +122,12 @@ func otherAct(of, by kind.ActionKind) func() *simulation.Bug {
 	}
 }
 
-// publishTwice: a version is published as often as it is sent.
+// publishTwice: a repeated publish creates another version.
 func publishTwice() *simulation.Bug {
 	return sentAgain(shard.CmdRolloutPublish, func(c *shard.Command) { c.Session, c.Number, c.Acked = 0, 0, 0 })
 }
 
-// offerTwice: the answer of a source makes a version as often as it is sent, whatever has become of its ticket.
+// offerTwice: a source's repeated answer creates another version, whatever the state of its ticket.
 func offerTwice() *simulation.Bug {
 	return sentAgain(shard.CmdRolloutOffer, func(c *shard.Command) {
 		if o, err := rollout.Parse[kind.Offering](c.Body, "an offering"); err == nil && !o.Declined {
@@ -139,7 +138,7 @@ func offerTwice() *simulation.Bug {
 	})
 }
 
-// sentAgain changes commands of a kind that were proposed before.
+// sentAgain changes repeated commands of a kind.
 func sentAgain(kind shard.CommandKind, alter func(*shard.Command)) *simulation.Bug {
 	type number struct {
 		session shard.SessionID
@@ -158,8 +157,7 @@ func sentAgain(kind shard.CommandKind, alter func(*shard.Command)) *simulation.B
 	})
 }
 
-// swallowed answers one of so many reports and carries it not out, as a host would that takes one that changes
-// something for one that changes nothing.
+// swallowed answers every one-th report without executing it, as if it changed nothing.
 func swallowed(one int) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		return withInterceptor(func() *interceptor {
@@ -179,8 +177,8 @@ func swallowed(one int) func() *simulation.Bug {
 	}
 }
 
-// oldTargets answers one of four asks with the target of the one before it over the same connection, whichever instance
-// that was of.
+// oldTargets answers every fourth ask with the previous answer's target on the same connection, regardless of the
+// instance.
 func oldTargets() *simulation.Bug {
 	return withInterceptor(func() *interceptor {
 		encoder, count := protocol.NewEncoder(), 0
@@ -203,7 +201,7 @@ func oldTargets() *simulation.Bug {
 	})
 }
 
-// lostTargets loses one of three changes of targets that watches are sent.
+// lostTargets loses every third target change sent to watches.
 func lostTargets() *simulation.Bug {
 	return withInterceptor(func() *interceptor {
 		count := 0

@@ -23,8 +23,8 @@ var (
 	bugTurn = flag.Int("bugs.turn", -1, "which sixteenth of the bugs is planted; -1: the commit decides")
 )
 
-// isPlanted reports whether a bug of a table of so many is planted in this run: one of sixteen, and one of all where
-// time is short, as under the race detector, where the worlds of members and restores are not played.
+// isPlanted reports whether bug i of a table is planted in this run: one of sixteen, or a single bug if time is short,
+// as under the race detector, which skips worlds with membership changes and restores.
 func isPlanted(i, of int) bool {
 	switch {
 	case *allBugs || *seek > 0:
@@ -36,8 +36,8 @@ func isPlanted(i, of int) bool {
 	return i%parts == turn()%parts
 }
 
-// turn is how many commits there are, so that the bugs come round from commit to commit, and all who test a commit
-// plant the same. It is 0 where git does not say.
+// turn is the number of commits, so that the bugs rotate from commit to commit, and everybody testing a commit plants
+// the same bugs. It is 0 without git.
 var turn = sync.OnceValue(func() int {
 	if *bugTurn >= 0 {
 		return *bugTurn
@@ -50,14 +50,14 @@ var turn = sync.OnceValue(func() int {
 	return n
 })
 
-// planted are mistakes that were made on purpose. Each must be noticed, in the world of its seed.
+// planted are deliberate bugs. Each must be detected in its seed's world.
 var planted = []struct {
 	name string
 	seed uint64
 	make func() *simulation.Bug
-	// shape, if it is set, makes a world of the plan in which it matters.
+	// shape, if set, turns the plan into a world in which the bug matters.
 	shape func(*simulation.Plan)
-	// rule, if it is set, is the one that must notice it: in worlds with rollouts or processes.
+	// rule, if set, is the rule that must detect the bug: in worlds with rollouts or processes.
 	rule string
 }{
 	{name: "a barrier passes without a quorum", seed: 2, make: freshnessOff},
@@ -146,8 +146,8 @@ var planted = []struct {
 		rule: "exchanges"},
 }
 
-// isolations cuts off one of three hosts after the other, each for long. Its clients still reach it, and nothing
-// but a barrier shows it that it leads no more.
+// isolations partitions three hosts in turn, each for a long time. The isolated host's clients still reach it, and only
+// a barrier shows that it no longer leads.
 func isolations(p *simulation.Plan) {
 	p.Hosts, p.Rates, p.Log.CheckQuorum = 3, []float64{1, 1, 1}, false
 	p.Graces = []time.Duration{p.Node.SessionGracePeriod}
@@ -160,7 +160,7 @@ func isolations(p *simulation.Plan) {
 	}
 }
 
-// longWindows is isolations where what a host knew counts for long.
+// longWindows is isolations with a long validity of a host's knowledge.
 func longWindows(p *simulation.Plan) {
 	p.Node.SessionGracePeriod = 10 * time.Second
 	p.Length, p.Shards, p.Operator, p.Rollouts, p.Processes = 4*time.Minute, 1, false, 0, 0
@@ -170,8 +170,8 @@ func longWindows(p *simulation.Plan) {
 	}
 }
 
-// tries is how often the world of a seed is played until the mistake in it is noticed: seeds do not fix everything.
-// The mistake that is noticed most seldom, STRICT reads that are RELAXED ones, shows in one of a dozen.
+// tries is the maximum number of runs until a bug is detected: seeds do not fix everything. The hardest bug, STRICT
+// reads served as RELAXED, is detected in one of a dozen runs.
 const tries = 150
 
 func TestPlantedBugsAreNoticed(t *testing.T) {
@@ -184,7 +184,7 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 				seekSeed(t, x.make, x.shape, x.rule)
 				return
 			}
-			t.Parallel() // the world of a bubble hardly occupies more than one core
+			t.Parallel() // a bubble hardly uses more than one core
 			for range tries {
 				if f := firstFinding(play(t, x.seed, x.make(), x.shape), x.rule); f != nil {
 					t.Log(f)
@@ -196,7 +196,7 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 	}
 }
 
-// play plays the world of a seed with a mistake in it.
+// play runs a seed's world with a planted bug.
 func play(t *testing.T, seed uint64, bug *simulation.Bug, shape func(*simulation.Plan)) *history.History {
 	t.Helper()
 	p := simulation.Draw(seed)
@@ -206,8 +206,8 @@ func play(t *testing.T, seed uint64, bug *simulation.Bug, shape func(*simulation
 	return run(t, p, bug, &totals{})
 }
 
-// firstFinding returns a finding of a rule, or of any where it is empty; nil where there is none. Linear, which takes
-// longer than all others, is asked only where those find nothing.
+// firstFinding returns a finding of a rule, of any rule if empty, or nil. Linear, the slowest rule, runs only if no
+// other rule finds anything.
 func firstFinding(h *history.History, rule string) *history.Finding {
 	for _, r := range history.Rules {
 		if rule != "" && rule != r.Name {
@@ -224,7 +224,7 @@ func firstFinding(h *history.History, rule string) *history.Finding {
 	return noticedBy(found, rule)
 }
 
-// noticedBy returns the first finding of a rule, or of any where it is empty; nil where there is none.
+// noticedBy returns the first finding of a rule, of any rule if empty, or nil.
 func noticedBy(found []history.Finding, rule string) *history.Finding {
 	for i := range found {
 		if rule == "" || found[i].Rule == rule {
@@ -234,7 +234,7 @@ func noticedBy(found []history.Finding, rule string) *history.Finding {
 	return nil
 }
 
-// seekSeed logs which seeds notice a mistake, by the rule that must or by any, and by which rules.
+// seekSeed logs the seeds that detect a bug, by the required rule or by any, with the rules.
 func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.Plan), rule string) {
 	for seed := range uint64(*seek) {
 		rules, times := make(map[string]bool), 0
@@ -257,9 +257,8 @@ func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.P
 	t.Errorf("no seed up to %d notices it twice", *seek)
 }
 
-// TestSessionsThatSlowClientsGaveUpEnd has clients so slow that they give up one session after the other, though their
-// connections live: none of these sessions may live on at its host, whatever the client's last tries to come back have
-// done there.
+// Slow clients give up one session after another although their connections live: none of these sessions may survive at
+// its host, whatever the client's last reconnects did there.
 func TestSessionsThatSlowClientsGaveUpEnd(t *testing.T) {
 	for _, seed := range []uint64{3, 4} {
 		p := simulation.Draw(seed)

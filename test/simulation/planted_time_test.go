@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// stampingLog is the log of a data shard that changes what leaders write on their batches.
+// stampingLog is a data shard log that changes batch stamps.
 type stampingLog struct {
 	shard.Log
 	alter func(*shard.Batch)
@@ -28,7 +28,7 @@ func (l *stampingLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return l.Log.Propose(shard.AppendBatch(nil, &b), done)
 }
 
-// withStamps plants a mistake into the stamps of all data shards. plant is called for each log.
+// withStamps plants a bug into the stamps of all data shards. plant is called for each log.
 func withStamps(plant func() func(*shard.Batch)) *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		open := c.Logs
@@ -42,8 +42,8 @@ func withStamps(plant func() func(*shard.Batch)) *simulation.Bug {
 	}}
 }
 
-// elapsedOfEarlierTerms: a host that leads again counts on from when it led first, though the shard's time has gone on
-// with the leader in between.
+// elapsedOfEarlierTerms: a host that leads again continues its elapsed time from its first term, although the shard
+// time has advanced under the leader in between.
 func elapsedOfEarlierTerms() *simulation.Bug {
 	return withStamps(func() func(*shard.Batch) {
 		var mu sync.Mutex
@@ -60,14 +60,14 @@ func elapsedOfEarlierTerms() *simulation.Bug {
 	})
 }
 
-// fastStamps: leaders count two milliseconds for each.
+// fastStamps: leaders count two milliseconds for each millisecond.
 func fastStamps() *simulation.Bug {
 	return withStamps(func() func(*shard.Batch) {
 		return func(b *shard.Batch) { b.Stamp.Elapsed *= 2 }
 	})
 }
 
-// timeOfAnotherReplica: one host takes its batches for a little younger than they are.
+// timeOfAnotherReplica: one host treats its batches as slightly younger.
 func timeOfAnotherReplica() *simulation.Bug {
 	return withMachine(func(m *faultyMachine, e shard.Entry) error {
 		if m.host == 2 {
@@ -84,7 +84,7 @@ func timeOfAnotherReplica() *simulation.Bug {
 	})
 }
 
-// elections makes a world of three hosts that lead in turn.
+// elections creates a world of three hosts that lead in turn.
 func elections(p *simulation.Plan) {
 	several(p)
 	p.Faults = nil

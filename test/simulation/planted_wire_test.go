@@ -11,22 +11,22 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// interceptedConn is a client's connection with an interceptor, which sees every message.
+// interceptedConn is a client connection with an interceptor for every message.
 type interceptedConn struct {
 	net.Conn
 	interceptor *interceptor
 
-	in, out, ready []byte // what has not made a whole frame yet, and what may be read
+	in, out, ready []byte // incomplete frames, and readable bytes
 	answers        *protocol.AnswerDecoder
 	requests       *protocol.RequestDecoder
-	// arrived is what the host sends, injected what the middle sends to the client by itself.
+	// arrived receives data from the host, injected data from the interceptor to the client.
 	arrived, injected chan []byte
 	done              context.Context
 	end               context.CancelFunc
-	failed            error // why nothing arrives any more, once arrived is closed
+	failed            error // read error, set when arrived is closed
 }
 
-// interceptor decides about messages. What its functions return replaces the frame.
+// interceptor decides about messages. Its functions return the replacement frame.
 type interceptor struct {
 	answer  func(a *protocol.Answer, frame []byte) []byte
 	request func(r *protocol.Request, frame []byte) (on, back []byte)
@@ -58,7 +58,7 @@ func newInterceptedConn(c net.Conn, m *interceptor) net.Conn {
 	return x
 }
 
-// pump reads what the host sends, until the connection ends.
+// pump reads from the host until the connection ends.
 func (i *interceptedConn) pump() {
 	defer close(i.arrived)
 	for {
@@ -149,7 +149,7 @@ func frames(b []byte, f func(frame, payload []byte)) []byte {
 	}
 }
 
-// dropping loses one of so many pushes of a kind.
+// dropping loses every one-th push of a kind.
 func dropping(kind protocol.Kind, one int) *simulation.Bug {
 	return withInterceptor(func() *interceptor {
 		count := 0
@@ -164,8 +164,8 @@ func dropping(kind protocol.Kind, one int) *simulation.Bug {
 	})
 }
 
-// latePong: a ping is answered at once, with the answer to the one before it. So a lease is counted from a later
-// moment than that of which the host has spoken.
+// latePong: a ping is answered at once, with the previous ping's answer. So a lease counts from a later time than the
+// host confirmed.
 func latePong() *simulation.Bug {
 	return withInterceptor(func() *interceptor {
 		encoder, reserve := protocol.NewEncoder(), make(chan struct{}, 1)
@@ -199,10 +199,10 @@ func latePong() *simulation.Bug {
 	})
 }
 
-// mine is where the ids of the requests begin that the middle sends.
+// mine is the first request id used by the interceptor.
 const mine = 1 << 40
 
-// unprovenPong: a host answers pings without making sure that it leads.
+// unprovenPong: a host answers pings without proof of leadership.
 func unprovenPong() *simulation.Bug {
 	return withInterceptor(func() *interceptor {
 		encoder := protocol.NewEncoder()
@@ -211,7 +211,7 @@ func unprovenPong() *simulation.Bug {
 				if r.Kind != protocol.KindPing {
 					return frame, nil
 				}
-				// Any answer of the host does, such as that about the routing.
+				// Any host answer will do, such as routing.
 				return encodeRequest(encoder, mine+r.ID, &protocol.Routing{}), nil
 			},
 			answer: func(a *protocol.Answer, frame []byte) []byte {

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// process is a client process. It may be killed and started again.
+// process is a client process. It may be killed and restarted.
 type process struct {
 	world *world
 	id    int
@@ -25,10 +25,10 @@ type process struct {
 	workers  *workload.Workers // nil while the process does not run
 	starts   int
 	over     bool     // its programs have ended for good
-	sessions []uint64 // that have not ended, for the operator to end
+	sessions []uint64 // live sessions, for the operator to end
 }
 
-// leastPoolThink keeps the versions of a rollout, in the longest of ordinary worlds, fewer than it remembers.
+// leastPoolThink limits the versions of a rollout, in the longest ordinary worlds, to fewer than it remembers.
 const leastPoolThink = 200 * time.Millisecond
 
 // start starts the process, unless it runs.
@@ -62,7 +62,7 @@ func (p *process) start() {
 	p.workers.Start()
 }
 
-// workerPool returns what works with rollouts or processes at a pace, nil for 0.
+// workerPool returns workers for rollouts or processes at a pace, nil for 0.
 func (p *process) workerPool(pace time.Duration, part, step int) *workload.WorkerPool {
 	if pace == 0 {
 		return nil
@@ -82,7 +82,7 @@ func (p *process) running() *workload.Workers {
 	return p.workers
 }
 
-// kill ends the process in the middle of its work: nothing that it sends from now on arrives.
+// kill ends the process during its work: later messages from it are lost.
 func (p *process) kill() {
 	p.world.network.holdClient(p.id, true)
 	defer p.world.network.holdClient(p.id, false)
@@ -92,7 +92,7 @@ func (p *process) kill() {
 	}
 	p.world.record.ClientDied(p.id, p.world.record.Now())
 	w.StopPrograms()
-	_ = w.Close() // no host hears of it
+	_ = w.Close() // no host is notified
 	p.mu.Lock()
 	if p.workers == w {
 		p.workers, p.sessions = nil, nil
@@ -101,7 +101,7 @@ func (p *process) kill() {
 	p.world.network.cut(p.id)
 }
 
-// stopPrograms ends the programs for good. What they hold they keep, and watchers go on.
+// stopPrograms ends the programs for good. Their holdings remain, and watchers continue.
 func (p *process) stopPrograms() {
 	p.mu.Lock()
 	p.over = true
@@ -129,7 +129,7 @@ func (p *process) watchersOf(name string) []int {
 	return nil
 }
 
-// anySession draws one of the sessions that have not ended, 0 if there are none.
+// anySession draws a live session, 0 if there are none.
 func (p *process) anySession(random *rand.Rand) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +139,7 @@ func (p *process) anySession(random *rand.Rand) uint64 {
 	return workload.Pick(random, p.sessions...)
 }
 
-// checkOneShotWatches notes one-shot watches that did not fire though their semaphore has another revision now.
+// checkOneShotWatches notes one-shot watches that did not fire although their semaphore has a new revision.
 func (p *process) checkOneShotWatches(revisions map[string]uint64) {
 	w := p.running()
 	if w == nil {
@@ -154,7 +154,7 @@ func (p *process) checkOneShotWatches(revisions map[string]uint64) {
 	}
 }
 
-// recorder records what the workers of a process do and see.
+// recorder records actions and observations of a process's workers.
 type recorder struct {
 	*workload.Reporter
 	process *process

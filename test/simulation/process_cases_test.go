@@ -19,10 +19,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// memberTimeout is that of the sessions of members.
+// memberTimeout is the members' session timeout.
 const memberTimeout = 2 * time.Second
 
-// inCluster plays a scene in a bubble, with a cluster of three hosts and a node.
+// inCluster runs a scenario in a bubble, with a cluster of three hosts and a node.
 func inCluster(
 	t *testing.T, configure func(*server.Config),
 	scene func(ctx context.Context, t *testing.T, cluster *servertest.Cluster),
@@ -49,7 +49,7 @@ func inCluster(
 			t.Fatal(err)
 		}
 		err = client.ErrUnsupported
-		for errors.Is(err, client.ErrUnsupported) || errors.Is(err, client.ErrUnavailable) { // until the level has it
+		for errors.Is(err, client.ErrUnsupported) || errors.Is(err, client.ErrUnavailable) { // until the level supports it
 			_, err = process.New(m.Client, "/jobs", "workers").Put(ctx, process.Spec{}, process.ChangeInfo{})
 		}
 		if err != nil {
@@ -59,7 +59,7 @@ func inCluster(
 	})
 }
 
-// mortal is a client whose process can be killed: nothing that it sends arrives from then on.
+// mortal is a client with a killable process: after a kill, its messages are lost.
 type mortal struct {
 	*client.Client
 	mu    sync.Mutex // guards what follows
@@ -97,7 +97,7 @@ func (m *mortal) kill() {
 
 func (m *mortal) close() { _ = m.Client.Close() }
 
-// join joins with a session of its own.
+// join joins with a new session.
 func (m *mortal) join(ctx context.Context, h process.Handler) (*process.Member, error) {
 	s, err := m.Session(ctx, "/jobs", client.SessionTimeout(memberTimeout))
 	if err != nil {
@@ -106,9 +106,8 @@ func (m *mortal) join(ctx context.Context, h process.Handler) (*process.Member, 
 	return process.Join(ctx, s, "workers", h, process.Existing())
 }
 
-// TestCase11TheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled: it dies in the middle of its
-// round. When its session has timed out, and no earlier, the others get a cancellation, and the next oldest
-// coordinates.
+// The coordinator is killed during its round. When its session has timed out, and not before, the remaining members get
+// a cancellation, and the next oldest coordinates.
 func TestCase11TheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled(t *testing.T) {
 	inCluster(t, func(*server.Config) {}, func(ctx context.Context, t *testing.T, cluster *servertest.Cluster) {
 		var mu sync.Mutex
@@ -174,7 +173,7 @@ func TestCase11TheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled(t *testi
 			fmt.Sprintf("prepare by %d of 3", ids[0]), "cancel", fmt.Sprintf("prepare by %d of 2", ids[1]), "complete",
 		}
 		for i := 1; i < 3; i++ {
-			// Epochs of those that had joined before stand in front.
+			// Epochs from earlier joins come first.
 			mu.Lock()
 			have := calls[i]
 			mu.Unlock()
@@ -195,7 +194,7 @@ type lockers struct {
 	executed  int
 }
 
-// alive does something of a member whose process lives.
+// alive runs do if the member's process lives.
 func (l *lockers) alive(id uint64, do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -258,7 +257,7 @@ func (l *lockers) step(ctx context.Context, r *process.Round, step string) error
 	return ctx.Err()
 }
 
-// execute checks that all have locked, and that none executes in another epoch. The lock is held.
+// execute checks that all members have locked, and that no member executes in another epoch. The lock is held.
 func (l *lockers) execute(r *process.Round, peers []*process.Peer) {
 	for _, peer := range peers {
 		if l.locked[peer.ID] != r.Epoch() && !l.dead[peer.ID] {
@@ -275,7 +274,7 @@ func (l *lockers) execute(r *process.Round, peers []*process.Peer) {
 	l.executed++
 }
 
-// live lets a process live for a while, and kills it.
+// live runs a process for a while, and kills it.
 func (l *lockers) live(ctx context.Context, cluster *servertest.Cluster, long time.Duration) error {
 	m, err := openMortal(ctx, cluster)
 	if err != nil {
@@ -295,7 +294,7 @@ func (l *lockers) live(ctx context.Context, cluster *servertest.Cluster, long ti
 	return nil
 }
 
-// died forgets what a member had whose process was killed.
+// died forgets the holdings of a killed process's member.
 func (l *lockers) died(id uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -304,9 +303,8 @@ func (l *lockers) died(id uint64) {
 	delete(l.executing, id)
 }
 
-// TestCase25MembersLockExecuteAndUnlockTogether: three processes lock, execute and unlock together, while 100 of
-// them are killed at random moments: none executes while another one has no lock, no two in different epochs, and none
-// that has terminated has a lock.
+// Three processes lock, execute and unlock together, while 100 of them are killed at random times: no member executes
+// while another has no lock, no two execute in different epochs, and no terminated member has a lock.
 func TestCase25MembersLockExecuteAndUnlockTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a hundred processes")
@@ -335,8 +333,7 @@ func TestCase25MembersLockExecuteAndUnlockTogether(t *testing.T) {
 	})
 }
 
-// TestCase34ABroadcastToAThousandMembersIsInTheLogOnce: the payload of a request to 1,000 members stands in one
-// command, and all reply.
+// The payload of a request to 1,000 members is in a single command, and all reply.
 func TestCase34ABroadcastToAThousandMembersIsInTheLogOnce(t *testing.T) {
 	const members, bytes = 1000, 1024
 	if testing.Short() {

@@ -19,8 +19,8 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// production is the logs of all hosts as they are in production: engine, store, files and transport, on disks and a
-// network in memory. It implements servertest.Logs.
+// production is the logs of all hosts as in production: engine, store, files and transport, on in-memory disks and
+// network. It implements servertest.Logs.
 type production struct {
 	world          *world
 	network        *raftlogtest.Network
@@ -33,7 +33,7 @@ type production struct {
 	cuts       map[[2]shard.HostID]bool // from, to
 	random     *rand.Rand               // of power failures
 	bootstraps uint64                   // how often the logs were made
-	// members are those of a shard, as a leader knew them last.
+	// members are a shard's members, as last known by a leader.
 	members map[uint64][]shard.Member
 }
 
@@ -41,13 +41,13 @@ type production struct {
 type productionHost struct {
 	*raftlogtest.Machine
 	id   shard.HostID
-	logs map[uint64]*raftlog.Log // of the process that runs
+	logs map[uint64]*raftlog.Log // of the running process
 	rate float64
-	// down, paused and stuck say what goes wrong. A host that was never started is not down: it may ask to join.
+	// down, paused and stuck are the active faults. A host that was never started is not down: it may ask to join.
 	down, paused, stuck bool
 }
 
-// newProduction makes the logs of a plan's hosts.
+// newProduction creates the logs of a plan's hosts.
 func newProduction(w *world, initialMembers []shard.HostID) *production {
 	p := &production{world: w, network: raftlogtest.NewNetwork(),
 		initialMembers: make(map[shard.HostID]hosts.Incarnation), hosts: make(map[shard.HostID]*productionHost),
@@ -65,10 +65,10 @@ func newProduction(w *world, initialMembers []shard.HostID) *production {
 	return p
 }
 
-// electionTicks is how many ticks of a host an election takes at least.
+// electionTicks is the minimum number of host ticks for an election.
 const electionTicks = 15
 
-// newHost returns a host that is down, with an empty disk. What is not of the plan is as server/host has it.
+// newHost returns a stopped host with an empty disk. Settings outside the plan are as in server/host.
 func (p *production) newHost(id shard.HostID) *productionHost {
 	plan := &p.world.plan.Log
 	timeout := max(raftlog.DefaultProposalTimeout, 4*plan.ElectionTimeout)
@@ -91,15 +91,15 @@ func (p *production) newHost(id shard.HostID) *productionHost {
 
 func address(id shard.HostID) string { return servertest.Name(id) + ":7421" }
 
-// draw draws a delay. Goroutines ask in another order each time, so it is of no seed.
+// draw draws a delay. Goroutines ask in varying order, so it is not derived from the seed.
 func draw(d memlog.Delay) time.Duration {
 	return d.Min + time.Duration(rand.Int64N(int64(d.Max-d.Min)+1))
 }
 
-// retransmission is after how long what was lost is sent again.
+// retransmission is the time until lost data is sent again.
 const retransmission = 200 * time.Millisecond
 
-// delay is how long the next message takes. Where one is lost, it is sent again: the transport is one over TCP.
+// delay is the next message's delay. Lost messages are retransmitted, because the transport uses TCP.
 func (p *production) delay() time.Duration {
 	p.mu.Lock()
 	path := p.path
@@ -111,7 +111,7 @@ func (p *production) delay() time.Duration {
 	return d
 }
 
-// damaged is called by a process that cannot go on. It ends the process, and its goroutine, as the engine would panic.
+// damaged is called by a process that cannot continue. It ends the process and the goroutine, like an engine panic.
 func (p *production) damaged(h *productionHost, err error) {
 	p.world.record.Note("the log of host %d cannot go on: %v", h.id, err)
 	h.Damaged(err)
@@ -123,7 +123,7 @@ func (p *production) host(id shard.HostID) *productionHost {
 	return p.hosts[id]
 }
 
-// runs reports whether the process is there and does not stand still. The lock is held.
+// runs reports whether the process exists and is not stalled. The lock is held.
 func (h *productionHost) runs() bool {
 	own := h.Process()
 	return own != nil && !own.Ended() && !h.paused
@@ -149,7 +149,7 @@ func (p *production) Boot(id shard.HostID, known []shard.HostID) error {
 	return err
 }
 
-// book is where hosts are.
+// book is the host addresses.
 func book(known []shard.HostID) []transport.Host {
 	list := make([]transport.Host, 0, len(known))
 	for _, id := range known {
@@ -179,7 +179,7 @@ func (p *production) JoinLog(on shard.HostID, of, replica uint64, machine shard.
 	return p.open(on, of, func(own *raftlog.Host) (shard.Log, error) { return own.Join(of, replica, machine) })
 }
 
-// errNoProcess is returned where the process of a host has ended.
+// errNoProcess: the host's process has ended.
 var errNoProcess = errors.New("simulation: the process of the host has ended")
 
 func (p *production) open(on shard.HostID, of uint64, open func(*raftlog.Host) (shard.Log, error)) (shard.Log, error) {
@@ -199,8 +199,8 @@ func (p *production) open(on shard.HostID, of uint64, open func(*raftlog.Host) (
 	return changedLog{h.logs[of], p, of}, nil
 }
 
-// changedLog is the log of a replica whose changes of the members are noted in the moment in which they are made: the
-// leader that made one may be gone before it is read again.
+// changedLog is a replica's log that records membership changes immediately: the leader that made one may be gone
+// before it is read again.
 type changedLog struct {
 	*raftlog.Log
 	production *production
@@ -307,7 +307,7 @@ func (p *production) Remake(on shard.HostID, shards []servertest.Remade) error {
 	return raftlog.Import(ctx, c, states)
 }
 
-// leading returns the log of the host that leads a shard, nil where none does.
+// leading returns the log of a shard's leader, or nil.
 func (p *production) leading(of uint64) (on shard.HostID, log *raftlog.Log) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -336,7 +336,7 @@ func (p *production) Elect(of uint64, to shard.HostID) error {
 	return shard.ErrNoQuorum
 }
 
-// Replicas implements servertest.Logs. Where no leader answers, it goes by the last one that did.
+// Replicas implements servertest.Logs. Without an answering leader, it uses the last answer.
 func (p *production) Replicas(of uint64) (list []servertest.Replica) {
 	if _, l := p.leading(of); l != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -383,7 +383,7 @@ func (p *production) Close() error {
 	return nil
 }
 
-// alter changes what goes wrong, and has it take effect.
+// alter changes the active faults, and applies them.
 func (p *production) alter(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -460,13 +460,13 @@ func (p *production) StickDisk(id shard.HostID) { p.alter(func() { p.hosts[id].s
 // FreeDisk implements servertest.Faults.
 func (p *production) FreeDisk(id shard.HostID) { p.alter(func() { p.hosts[id].stuck = false }) }
 
-// Pause implements servertest.Faults: the host sends, receives and syncs nothing. Its timers go on.
+// Pause implements servertest.Faults: the host sends, receives and syncs nothing. Its timers continue.
 func (p *production) Pause(id shard.HostID) { p.alter(func() { p.hosts[id].paused = true }) }
 
 // Resume implements servertest.Faults.
 func (p *production) Resume(id shard.HostID) { p.alter(func() { p.hosts[id].paused = false }) }
 
-// SetClockRate implements servertest.Faults: ticks go by it from the next start on.
+// SetClockRate implements servertest.Faults: effective for ticks after the next start.
 func (p *production) SetClockRate(id shard.HostID, rate float64) {
 	p.alter(func() { p.hosts[id].rate = rate })
 }
@@ -477,7 +477,7 @@ func (p *production) Kill(id shard.HostID) {
 	p.host(id).Machine.Kill()
 }
 
-// PowerFail implements servertest.Faults. Every other time nothing is left of what was not synced.
+// PowerFail implements servertest.Faults. Every second time all unsynced data is lost.
 func (p *production) PowerFail(id shard.HostID) {
 	p.ends(id)
 	p.mu.Lock()
@@ -489,7 +489,7 @@ func (p *production) PowerFail(id shard.HostID) {
 	p.host(id).PowerFailure(draw)
 }
 
-// ends has a host be down, which stands still no more.
+// ends marks a host as down and no longer paused.
 func (p *production) ends(id shard.HostID) {
 	p.alter(func() { p.hosts[id].down, p.hosts[id].paused = true, false })
 }

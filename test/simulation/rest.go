@@ -13,16 +13,17 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// What must hold for the hosts of a cluster, beside the rules of package history.
+// Requirements for the hosts of a cluster, in addition to the rules of package history.
 
 const (
-	// leaderless is how long a shard may have no leader while a majority of its voters lives and is connected.
+	// leaderless is the maximum time for a shard without a leader while a majority of its voters is alive and
+	// connected.
 	leaderless = 10 * time.Second
-	// lookEvery is how often that is looked at.
+	// lookEvery is the interval of leader checks.
 	lookEvery = 200 * time.Millisecond
-	// restWithin is how long the governor may take to bring all about, once nothing goes wrong any more.
+	// restWithin is the maximum time for the governor to finish its work after all faults.
 	restWithin = 5 * time.Minute
-	// restFor is how long it then has nothing to do.
+	// restFor is the time without work that counts as rest.
 	restFor = 3 * time.Second
 )
 
@@ -48,8 +49,7 @@ func (w *world) watchLeaders(ctx context.Context) {
 	}
 }
 
-// isLed reports whether a shard has a leader, or cannot have one: where no majority of its voters lives and is
-// connected.
+// isLed reports whether a shard has a leader, or cannot have one: no majority of its voters is alive and connected.
 func (w *world) isLed(n int) bool {
 	leads := make(map[shard.HostID]bool)
 	var voters []shard.HostID
@@ -64,8 +64,8 @@ func (w *world) isLed(n int) bool {
 	})
 }
 
-// hasLeader reports whether a majority of voters that are all connected with each other has a leader among them, or
-// there is no such majority. Where some are connected with some only, there may be several.
+// hasLeader reports whether a fully connected majority of voters contains a leader, or no such majority exists. With
+// partial connectivity, several majorities are possible.
 func hasLeader(voters []shard.HostID, leads map[shard.HostID]bool, connected func(a, b shard.HostID) bool) bool {
 	majorities := 0
 	for _, id := range voters {
@@ -92,8 +92,8 @@ func allConnected(list []shard.HostID, connected func(a, b shard.HostID) bool) b
 	return true
 }
 
-// comeToRest takes back what operators have asked for, starts what is down, and waits until the governor has brought
-// all about. What is not as it should be then is noted.
+// comeToRest undoes operators' requests, starts stopped hosts, and waits until the governor has finished. Remaining
+// deviations are noted.
 func (w *world) comeToRest() {
 	for _, id := range w.livingHosts() {
 		if w.cluster.Host(id) == nil {
@@ -129,7 +129,7 @@ func (w *world) groups() (text string) {
 	return text
 }
 
-// takeBack undoes what operators do with a host.
+// takeBack undoes operators' requests for a host.
 func (w *world) takeBack(host string) {
 	for _, r := range []meta.Request{&meta.HostUndrain{Host: host}, &meta.HostCordon{Host: host}} {
 		if _, err := w.cluster.Do(r); err != nil {
@@ -138,7 +138,7 @@ func (w *world) takeBack(host string) {
 	}
 }
 
-// unrest says what is not as it should be, empty where all is.
+// unrest describes the first deviation from rest, empty if there is none.
 func (w *world) unrest() string {
 	leader := w.cluster.Host(w.cluster.Leader(0))
 	records := w.cluster.Records()
@@ -171,7 +171,7 @@ func (w *world) unrest() string {
 	return ""
 }
 
-// shardUnrest says what is wrong with the replicas of a shard, going by its log alone.
+// shardUnrest describes a deviation in a shard's replicas, based on its log alone.
 func (w *world) shardUnrest(n int, living []shard.HostID, records *hosts.Records) string {
 	var on []shard.HostID
 	voters := 0

@@ -17,32 +17,32 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// Restore says when a backup is saved, and when a cluster that is made of it takes the place of the one that there is.
+// Restore is the schedule of a backup and of the replacement by the restored cluster.
 type Restore struct {
 	Save time.Duration
-	// Pause is waited for after the state of each shard: so they are of different moments.
+	// Pause is the pause after each shard's state, so that the states differ in time.
 	Pause time.Duration
 	At    time.Duration
-	// Gap is how long there is no cluster then.
+	// Gap is the time without a cluster.
 	Gap time.Duration
 	// Shards is the number of data shards of the new cluster.
 	Shards int
 }
 
-// calmBefore is how long before the restore no fault of a host lasts any more: what ends it would start a host again.
+// calmBefore is the time before the restore without host faults: ending a fault would restart a host.
 const calmBefore = 5 * time.Second
 
 // furnishBefore is how long before the backup nodes are made.
 const furnishBefore = 5 * time.Second
 
-// faultsOfRestored are what goes wrong around a restore. Hosts that come and go have worlds of their own.
+// faultsOfRestored are the faults around a restore. Membership changes have separate worlds.
 var faultsOfRestored = []FaultKind{BadLinks, Isolation, Kill, Kill, PowerFailure, HostPause, Restart, Election, CutHost}
 
-// DrawRestored draws the plan of a world whose cluster is saved while it runs, and restored.
+// DrawRestored draws the plan of a world whose cluster is backed up while running, and restored.
 func DrawRestored(seed uint64) Plan {
 	p := DrawMembers(seed)
 	random := rand.New(rand.NewPCG(seed, 5))
-	p.Operator = false // what it knows of nodes is not so any more
+	p.Operator = false // its knowledge of nodes becomes invalid
 	p.Shards = 1 + random.IntN(3)
 	p.Length = 3 * time.Minute
 	save := 20*time.Second + workload.UpTo(random, 20*time.Second)
@@ -56,7 +56,7 @@ func DrawRestored(seed uint64) Plan {
 	return p
 }
 
-// drawFaultsOfRestored draws what goes wrong before the restore and after it, and has two hosts join the first.
+// drawFaultsOfRestored draws the faults before and after the restore, and lets two hosts join the first.
 func (p *Plan) drawFaultsOfRestored(random *rand.Rand) (faults []Fault) {
 	back := p.Restore.At + p.Restore.Gap + 5*time.Second
 	for at := 10 * time.Second; at < p.Length; at += time.Second + workload.UpTo(random, 10*time.Second) {
@@ -108,7 +108,7 @@ func (w *world) restore(ctx context.Context) {
 	w.record.Restored(*x)
 }
 
-// save saves a backup, however often that takes.
+// save saves a backup, with any number of attempts.
 func (w *world) save(ctx context.Context, c *client.Client) (*backup.States, error) {
 	for {
 		var file bytes.Buffer
@@ -128,7 +128,7 @@ func (w *world) save(ctx context.Context, c *client.Client) (*backup.States, err
 	}
 }
 
-// replace ends all hosts, and has another cluster take their place.
+// replace ends all hosts, and starts the replacement cluster.
 func (w *world) replace(states *backup.States, x *history.Restoration) {
 	p := w.plan.Restore
 	over := w.record.Fault("the cluster is restored", -1)
@@ -161,7 +161,7 @@ func (w *world) replace(states *backup.States, x *history.Restoration) {
 	}
 }
 
-// savedStates are the semaphores of programs as a backup has them.
+// savedStates are the programs' semaphores in a backup.
 func savedStates(s *backup.States) (list []history.Final) {
 	n, _ := s.Meta.Node(path)
 	for _, t := range targets {

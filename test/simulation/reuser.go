@@ -16,16 +16,17 @@ import (
 )
 
 const (
-	// reusedNames is how many semaphores the reuser has: enough that each shard has some.
+	// reusedNames is the reuser's number of semaphores: enough for some in each shard.
 	reusedNames = 8
-	// reusedNumbers is how many of its latest numbers it uses again, none of which it acknowledges before.
+	// reusedNumbers is the number of latest sequence numbers that it may reuse, none of them acknowledged before.
 	reusedNumbers = 20
-	// reuserTimeout is that of its sessions, reuserThink its longest pause.
+	// reuserTimeout is its session timeout, reuserThink its longest pause.
 	reuserTimeout = 15 * time.Second
 	reuserThink   = time.Second
 )
 
-// reuser is a program that numbers by itself, and uses numbers again for other requests. It alone uses its semaphores.
+// reuser is a program that chooses its own sequence numbers, and reuses numbers for different requests. It is the only
+// user of its semaphores.
 type reuser struct {
 	*world
 	client  *client.Client
@@ -58,12 +59,12 @@ func (w *world) reuseNumbers(ctx context.Context, random *rand.Rand) {
 		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), reuserTimeout)
 		_ = s.Stop(leave)
 		cancel()
-		workload.Sleep(ctx, workload.UpTo(random, reuserThink)) // also where each session ends at its first request
+		workload.Sleep(ctx, workload.UpTo(random, reuserThink)) // even if each session ends at its first request
 	}
 }
 
-// untilKnown waits until each shard is at the level at which a number belongs to one request: a release under the
-// number of an acquire is refused as such. It returns false where the session is over before.
+// untilKnown waits until each shard is at the level that binds a number to one request: a release with the number of an
+// acquire is then refused. It returns false if the session is over before.
 func (r *reuser) untilKnown(ctx context.Context) bool {
 	for i := range reusedNames {
 		for {
@@ -81,14 +82,14 @@ func (r *reuser) untilKnown(ctx context.Context) bool {
 			}
 		}
 	}
-	r.last += reusedNumbers // so that none of those is used again that were used below the level
+	r.last += reusedNumbers // so that no number used below the level is reused
 	return true
 }
 
 func nameOf(i int) string { return fmt.Sprintf("reused-%d", i) }
 
-// step asks for something, in half of the cases under a number that was used for something else. An error says that the
-// outcome is not known.
+// step sends a request, half of them with a number used before for a different request. An error means an unknown
+// outcome.
 func (r *reuser) step(ctx context.Context) error {
 	name, kind := nameOf(r.random.IntN(reusedNames)), workload.Pick(r.random, history.Acquire, history.Release)
 	number := r.last + 1
@@ -130,7 +131,7 @@ func (r *reuser) step(ctx context.Context) error {
 	return err
 }
 
-// statusOf is the status of a refusal for good, success for all else.
+// statusOf is the status of a final refusal, otherwise success.
 func statusOf(err error) protocol.Status {
 	for _, status := range []protocol.Status{protocol.StatusSequenceReused, protocol.StatusStale} {
 		if errors.Is(err, &protocol.Error{Status: status}) {

@@ -19,12 +19,12 @@ import (
 // caseDelay is the delay of the second location.
 const caseDelay = 5 * time.Second
 
-// stage is a cluster of three hosts with a rollout of two locations, a leader in each, which reach what they are shown
+// stage is a cluster of three hosts with a rollout of two locations and one leader each, which reach every shown target
 // at once.
 type stage struct {
 	*servertest.Cluster
 	client *client.Client
-	shown  map[string]chan time.Time // by location: when its leader was shown a target
+	shown  map[string]chan time.Time // by location: display time of a target
 	work   sync.WaitGroup
 	stop   context.CancelFunc
 }
@@ -69,7 +69,7 @@ func (s *stage) close(t *testing.T) {
 	}
 }
 
-// makeRollout makes the rollout as soon as the level of the cluster has it.
+// makeRollout creates the rollout once the cluster's level supports it.
 func (s *stage) makeRollout(ctx context.Context, t *testing.T) {
 	spec := kind.Spec{Locations: []rollout.Location{{Name: "sas"}, {Name: "man", Delay: caseDelay}}}
 	err := client.ErrUnsupported
@@ -100,12 +100,12 @@ func (s *stage) lead(ctx context.Context, t *testing.T, location string) {
 				return
 			}
 			s.shown[location] <- time.Now()
-			_ = m.Reached(ctx, target) // it fails with the context, or goes on by itself
+			_ = m.Reached(ctx, target) // it fails with the context, or recovers by itself
 		}
 	})
 }
 
-// publish publishes a version and waits until sas was shown it.
+// publish publishes a version and waits until it is shown to sas.
 func (s *stage) publish(t *testing.T) time.Time {
 	if _, err := rollout.New(s.client, "/jobs", "dns").Publish(t.Context(), []byte("v1")); err != nil {
 		t.Fatal(err)
@@ -113,8 +113,8 @@ func (s *stage) publish(t *testing.T) time.Time {
 	return <-s.shown["sas"]
 }
 
-// TestADelayOutlivesItsLeader: case 25. The leader of the shard is killed 3 s after sas has reached the version. Man
-// gets it not before the shard was led for the delay, and soon after.
+// The shard's leader is killed 3 s after sas has reached the version. man gets the version only after the shard was led
+// for the full delay, and soon after.
 func TestADelayOutlivesItsLeader(t *testing.T) {
 	onStage(t, func(*server.Config) {}, func(t *testing.T, s *stage) {
 		reached := s.publish(t)
@@ -135,11 +135,11 @@ func TestADelayOutlivesItsLeader(t *testing.T) {
 	})
 }
 
-// TestNoWallClockMovesARollout: case 26. The wall clocks of all hosts go forward by an hour when sas has reached the
-// version, and later back by two: what they say stands in the log, for people, and decides nothing.
+// The wall clocks of all hosts jump forward by an hour when sas has reached the version, and later back by two. Wall
+// clock times in the log are for people only and decide nothing.
 func TestNoWallClockMovesARollout(t *testing.T) {
 	var mu sync.Mutex
-	var step uint64 // in milliseconds, added to what clocks say
+	var step uint64 // in milliseconds, added to clock readings
 	var seen int
 	bug := withLog(func(l *faultyLog) {
 		l.alter = func(c *shard.Command) {

@@ -38,18 +38,18 @@ var (
 	logs = flag.Bool("logs", false, "let hosts and clients log")
 )
 
-// totals is what worlds amounted to.
+// totals summarizes worlds.
 type totals struct {
 	worlds, operations, views atomic.Int64
-	targets                   atomic.Int64 // that instances of rollouts were shown
-	calls                     atomic.Int64 // of handlers of processes
+	targets                   atomic.Int64 // shown to rollout instances
+	calls                     atomic.Int64 // of process handlers
 	simulated                 atomic.Int64
 	recoveries                atomic.Int64 // of shards
 	undecided                 atomic.Int64
 
 	mu     sync.Mutex
 	faults map[simulation.FaultKind]int // that have begun
-	hosts  int                          // the most that have belonged to a cluster at once, after a join
+	hosts  int                          // maximum cluster size after a join
 }
 
 func (t *totals) joined(hosts int) {
@@ -76,7 +76,7 @@ func (t *totals) String() string {
 		t.worlds.Load()*simulation.Semaphores)
 }
 
-// run plays a plan and returns its history.
+// run runs a plan and returns its history.
 func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *history.History) {
 	t.Helper()
 	options := simulation.Options{Bug: bug, Did: sum.did, Joined: sum.joined, Production: *onEngine}
@@ -103,7 +103,7 @@ func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *
 	return h
 }
 
-// check checks a history, and saves it if it breaks a rule.
+// check checks a history, and saves it if a rule is broken.
 func check(t *testing.T, p simulation.Plan, h *history.History, sum *totals) bool {
 	t.Helper()
 	found, undecided := history.Check(h)
@@ -142,7 +142,7 @@ func keptLog(t *testing.T, p simulation.Plan) *slog.Logger {
 	return slog.New(slog.NewTextHandler(last, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// lastLines keeps the lines that were written last, between one and two times half a megabyte of them.
+// lastLines keeps the last lines written, between half and one megabyte.
 type lastLines struct {
 	mu          sync.Mutex
 	older, last []byte
@@ -163,7 +163,7 @@ func (l *lastLines) text() []byte {
 	return slices.Concat(l.older, l.last)
 }
 
-// keepIn is where histories and logs are saved.
+// keepIn is the directory for saved histories and logs.
 func keepIn(t *testing.T) string {
 	if *keep != "" {
 		return *keep
@@ -177,7 +177,7 @@ func keepIn(t *testing.T) string {
 
 var kept = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "signalbox-simulation-") })
 
-// drawn draws the plans of the kind that is asked for.
+// drawn draws plans of the requested kind.
 func drawn() func(seed uint64) simulation.Plan { return drawnAs(*members, *restored) }
 
 func drawnAs(members, restored bool) func(seed uint64) simulation.Plan {
@@ -199,7 +199,7 @@ func drawnAs(members, restored bool) func(seed uint64) simulation.Plan {
 	}
 }
 
-// TestWorld plays one seed, on the production log once.
+// TestWorld runs one seed, also on the production log if requested.
 func TestWorld(t *testing.T) {
 	if *seedFlag == 0 {
 		t.Skip("plays the seed of -seed")
@@ -221,7 +221,7 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// fresh plays the fresh seeds whose plans are wanted on all cores, from a first one on, for some time.
+// fresh runs fresh seeds with accepted plans on all cores, starting at a given seed, for some time.
 func fresh(t *testing.T, first uint64, long time.Duration, draw func(uint64) simulation.Plan,
 	wanted func(simulation.Plan) bool) *totals {
 	sum := &totals{}
@@ -257,7 +257,7 @@ func TestWorlds(t *testing.T) {
 	fresh(t, 1, long, simulation.Draw, anyPlan)
 }
 
-// TestApartWorlds plays worlds in which a host that does not lead a shard asks others about the shard's sessions.
+// TestApartWorlds runs worlds in which a host asks other hosts about sessions of shards that it does not lead.
 func TestApartWorlds(t *testing.T) {
 	long := 8 * time.Second
 	if testing.Short() {
@@ -270,7 +270,7 @@ func TestApartWorlds(t *testing.T) {
 	}, func(p simulation.Plan) bool { return p.Hosts > 1 })
 }
 
-// TestSpreadWorlds plays worlds in which each shard is on a part of the hosts, which come and go.
+// TestSpreadWorlds runs worlds with each shard on a subset of the hosts, and membership changes.
 func TestSpreadWorlds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("worlds of members take long")
@@ -278,11 +278,11 @@ func TestSpreadWorlds(t *testing.T) {
 	fresh(t, 1, 8*time.Second, simulation.DrawSpread, anyPlan)
 }
 
-// apartShape makes a world in which sessions have homes at other hosts.
+// apartShape creates a world with home shards led by other hosts.
 func apartShape(p *simulation.Plan) { p.Apart, p.Shards, p.Upgrades = true, 2, nil }
 
-// TestQuotasAreUsedUpInSomeWorlds runs worlds whose shards have small quotas. That a refusal by quota has no effect,
-// and that all replicas refuse the same, the rules check as ever.
+// TestQuotasAreUsedUpInSomeWorlds runs worlds with small shard quotas. The usual rules check that a quota refusal has
+// no effect, and that all replicas refuse equally.
 func TestQuotasAreUsedUpInSomeWorlds(t *testing.T) {
 	refused := 0
 	for seed := uint64(3); seed <= 18; seed += 5 {
@@ -319,8 +319,8 @@ func TestSoak(t *testing.T) {
 		func(p simulation.Plan) bool { return (!*days || p.LongDay()) && (!*losses || p.Loses()) })
 }
 
-// soakEngine plays fresh seeds on the production log, each in a process of its own. Where no kind of worlds is asked
-// for, hosts come and go in one of four, and one of four is restored from its backup.
+// soakEngine runs fresh seeds on the production log, each in a separate process. Unless a kind of worlds is requested,
+// one in four has membership changes, and one in four a restore.
 func soakEngine(t *testing.T) {
 	s := engine.Soak{For: *soak, Parallel: runtime.GOMAXPROCS(0), World: func(seed uint64) (fmt.Stringer, []string) {
 		change, back := *members, *restored
@@ -338,7 +338,7 @@ func soakEngine(t *testing.T) {
 	s.Run(t)
 }
 
-// TestHistory judges a history that was saved.
+// TestHistory judges a saved history.
 func TestHistory(t *testing.T) {
 	if *file == "" {
 		t.Skip("judges the history of -history")

@@ -15,15 +15,15 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// times checks the time of every data shard over the whole run: it never goes back, replicas agree on it at each index
-// of the log, and no delay is shorter than asked.
+// times checks every data shard's time over the whole run: it never goes back, replicas agree on it at each log index,
+// and no delay is too short.
 //
-// No kind of objects need wait for that. A delay can begin with every batch that has an effect, and be over with every
-// later one. So each pair of batches is a delay: the time of the shard must not have gone on by more than the fastest
-// clock of a host, between the proposing of the one and that of the other, and the millisecond that package clock adds.
+// Delays are checked without waiting for objects with delays. A delay can begin with every effective batch, and end
+// with every later batch. So each pair of batches counts as a delay: between the two proposals, the shard time must not
+// advance by more than the fastest host clock, plus the millisecond added by package clock.
 type times struct {
 	world *world
-	rate  float64 // of the fastest clock
+	rate  float64 // fastest clock
 
 	cluster atomic.Pointer[servertest.Cluster]
 
@@ -33,15 +33,14 @@ type times struct {
 	notes    int
 }
 
-// batchName is what a batch carries of its proposer, whose shards count for themselves.
+// batchName identifies a batch by its proposer, separately for each shard.
 type batchName struct{ shard, proposer, sequence uint64 }
 
-// shardTimes is what is known of the time of one shard.
+// shardTimes is the known time of one shard.
 type shardTimes struct {
 	at     map[uint64]clock.Clock // by index
-	latest uint64                 // the highest index that was checked
-	// least is by how much the shard's time is ahead of the fastest clock, in milliseconds, where a delay began that
-	// this is the least of.
+	latest uint64                 // highest checked index
+	// least is the smallest lead, in milliseconds, of the shard time over the fastest clock at the start of a delay.
 	least float64
 	began bool
 }
@@ -54,7 +53,7 @@ func newTimes(w *world) *times {
 	return t
 }
 
-// forget drops what is known of the logs of a cluster that has ended. Its time goes on in the next one.
+// forget drops the known log times of an ended cluster. The time continues in the next cluster.
 func (t *times) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,14 +61,14 @@ func (t *times) forget() {
 	clear(t.shards)
 }
 
-// forgetShard drops what is known of the log of a shard that was made anew: the indexes of the new log may begin again.
+// forgetShard drops the known log times of a rebuilt shard: the new log may reuse indexes.
 func (t *times) forgetShard(id uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.shards, id)
 }
 
-// running returns a host, nil while it does not run.
+// running returns a host, nil while stopped.
 func (t *times) running(id shard.HostID) *server.Host {
 	if c := t.cluster.Load(); c != nil {
 		return c.Host(id)
@@ -84,7 +83,7 @@ func (t *times) watch(c *server.Config) {
 	c.Replicas = timedReplicas{c.Replicas, t, host}
 }
 
-// between opens a log with the check around it. The meta shard has none.
+// between opens a log with the check around it. The meta shard is not checked.
 func (t *times) between(host shard.HostID, id uint64, sm shard.StateMachine,
 	open func(uint64, shard.StateMachine) (shard.Log, error)) (shard.Log, error) {
 	if id == 0 {
@@ -101,7 +100,7 @@ func (t *times) between(host shard.HostID, id uint64, sm shard.StateMachine,
 	return &timedLog{l.(*memlog.Log), n}, nil
 }
 
-// timedReplicas are the replicas that come to a host while it runs.
+// timedReplicas are replicas added to a running host.
 type timedReplicas struct {
 	replica.Replicas
 	times *times
@@ -127,7 +126,7 @@ func (l *timedLog) Propose(data []byte, done func(shard.Outcome)) error {
 	return l.Log.Propose(data, done)
 }
 
-// timedProduction is a timedLog of production.
+// timedProduction is a timedLog for the production log.
 type timedProduction struct {
 	changedLog
 	noted
@@ -139,7 +138,7 @@ func (p *timedProduction) Propose(data []byte, done func(shard.Outcome)) error {
 	return p.Log.Propose(data, done)
 }
 
-// noted is where batches of a shard are noted.
+// noted records a shard's batches.
 type noted struct {
 	times *times
 	shard uint64
@@ -155,7 +154,7 @@ func (n *noted) note(data []byte) {
 	}
 }
 
-// timedMachine looks at the time of a replica after every batch.
+// timedMachine checks a replica's time after every batch.
 type timedMachine struct {
 	shard.StateMachine
 	times *times
@@ -174,14 +173,14 @@ func (m *timedMachine) Apply(entries []shard.Entry) error {
 		}
 		h := m.times.running(m.host)
 		if h == nil || err != nil {
-			continue // it starts, or stops
+			continue // starting or stopping
 		}
 		m.times.check(m, entries[i].Index, &b, h.ShardClock(m.shard))
 	}
 	return nil
 }
 
-// check compares the time of a replica with what is known of it.
+// check compares a replica's time with the known times.
 func (t *times) check(m *timedMachine, index uint64, b *shard.Batch, now clock.Clock) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -191,7 +190,7 @@ func (t *times) check(m *timedMachine, index uint64, b *shard.Batch, now clock.C
 	}
 	m.last = now
 	if t.world.isLost(m.shard) {
-		return // whether an entry is of the group before or of the new one is not known
+		return // the entry may be from the old or the new group
 	}
 	s := t.shards[m.shard]
 	if s == nil {
@@ -209,7 +208,7 @@ func (t *times) check(m *timedMachine, index uint64, b *shard.Batch, now clock.C
 	}
 	s.latest = index
 	ahead := float64(now.Now) - t.rate*float64(proposed)/float64(time.Millisecond)
-	const margin = 1e-3 // of the sums above
+	const margin = 1e-3 // rounding error of the sums above
 	if s.began && ahead > s.least+1+margin {
 		t.note("a delay in shard %d that is over with entry %d was %.3f ms shorter than asked", m.shard, index,
 			ahead-s.least-1)
@@ -219,7 +218,7 @@ func (t *times) check(m *timedMachine, index uint64, b *shard.Batch, now clock.C
 	}
 }
 
-// note notes a few of the violations; all of them would be too many.
+// note notes the first few violations only.
 func (t *times) note(format string, args ...any) {
 	if t.notes++; t.notes <= 3 {
 		t.world.record.Note(format, args...)

@@ -20,10 +20,10 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// path is the node that programs work in.
+// path is the programs' node.
 const path = "/jobs"
 
-// Worlds play upgrades to a level that no release has yet.
+// Worlds use upgrades to an unreleased level.
 func init() { level.Newest = level.First + 1 }
 
 // digestInterval is how often replicas are compared.
@@ -40,30 +40,30 @@ type world struct {
 	times      *times
 	network    *network
 	clients    []*process
-	operators  []workload.Operator // of rollouts and processes
+	operators  []workload.Operator // for rollouts and processes
 	desks      []*client.Client    // of operators
 	background sync.WaitGroup      // the operators and the faults
 	began      time.Time
 
-	joining chan struct{} // has room for the one host that joins: who waits lets virtual time go on
+	joining chan struct{} // capacity for one joining host: a blocked sender lets virtual time advance
 
 	mu   sync.Mutex // guards what follows
 	down map[shard.HostID]bool
-	gone map[shard.HostID]bool // they have left the cluster for ever
-	// expelled are those that operators have tried to expel.
+	gone map[shard.HostID]bool // hosts that have left the cluster permanently
+	// expelled are the hosts that operators have tried to expel.
 	expelled map[shard.HostID]bool
-	data     int // data shards: a restore can change how many there are
-	// lost are the shards without a majority for good that were not made anew yet. node is the id of the node.
+	data     int // data shards: a restore can change their number
+	// lost are shards that permanently lost their majority and were not rebuilt yet. node is the node's id.
 	lost map[uint64]bool
 	node shard.NodeID
-	// made are nodes that were made before and while a backup was saved. What was there when the saving began is in the
-	// restored cluster. published is the number of the last version of a node's rollout.
+	// made are nodes created before and during a backup. Nodes created before the backup started are in the restored
+	// cluster. published is the last version number of a node's rollout.
 	made      map[string]madeNode
 	published map[string]uint64
 	savedFrom history.Time
 }
 
-// Run runs the world of a plan, in the bubble of its caller, and returns its history.
+// Run runs a plan's world in the caller's bubble, and returns its history.
 func Run(p Plan, o Options) (*history.History, error) {
 	w := &world{plan: p, bug: o.Bug, did: o.Did, joined: o.Joined, began: time.Now(),
 		down: make(map[shard.HostID]bool), gone: make(map[shard.HostID]bool),
@@ -85,7 +85,7 @@ func Run(p Plan, o Options) (*history.History, error) {
 	return w.record.History(), nil
 }
 
-// Again is the command that runs the world of the plan again.
+// Again is the command that repeats the plan's world.
 func (p Plan) Again() string {
 	kind := ""
 	switch {
@@ -157,7 +157,7 @@ func (w *world) open(o Options) error {
 	return nil
 }
 
-// halt is called where a host cannot go on. One that was made to leave ends.
+// halt is called if a host cannot continue. An expelled host exits.
 func (w *world) halt(id shard.HostID, err error) {
 	if errors.Is(err, server.ErrRefused) && w.isRefusable(id) {
 		go w.cluster.Stop(id)
@@ -166,7 +166,7 @@ func (w *world) halt(id shard.HostID, err error) {
 	w.record.Note("host %d cannot go on: %v", id, err)
 }
 
-// places is how many hosts there may ever be.
+// places is the maximum number of hosts over time.
 func (w *world) places() int {
 	if w.plan.Members {
 		return w.plan.Room.Ever
@@ -174,14 +174,14 @@ func (w *world) places() int {
 	return w.plan.Hosts
 }
 
-// shards is how many data shards there are.
+// shards is the number of data shards.
 func (w *world) shards() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.data
 }
 
-// addresses are those of all hosts that clients may meet: with a restore other ones than there are at the moment.
+// addresses are the addresses of all hosts that clients may meet: a restore changes the hosts.
 func (w *world) addresses() string {
 	if w.plan.Restore == nil {
 		return w.cluster.Addresses()
@@ -193,8 +193,7 @@ func (w *world) addresses() string {
 	return strings.Join(list, ",")
 }
 
-// alwaysLater says that something waits for the time of every shard, for longer than a world lasts, where nothing else
-// does.
+// alwaysLater reports an alarm in every shard, later than the end of the world, if there is no other alarm.
 func alwaysLater(_ uint64, m *machine.Machine) (at uint64, ok bool) {
 	if at, ok := m.NextAlarm(); ok {
 		return at, true
@@ -202,7 +201,7 @@ func alwaysLater(_ uint64, m *machine.Machine) (at uint64, ok bool) {
 	return 1 << 60, true
 }
 
-// clockAt is a clock that runs at a rate.
+// clockAt is a clock with a rate.
 func clockAt(rate float64) func() time.Time {
 	began := time.Now()
 	return func() time.Time {
@@ -239,7 +238,7 @@ func (w *world) prepare() error {
 	return nil
 }
 
-// of is how the history names a semaphore of the node.
+// of is a semaphore's name in the history.
 func of(name string) history.Semaphore { return history.Semaphore{Node: path, Name: name} }
 
 // work has programs work and faults happen, until the time is up and all faults are over.
@@ -287,7 +286,7 @@ func (w *world) work() {
 	time.Sleep(w.plan.Recovery)
 }
 
-// inject waits until it is time for a fault, begins it, and ends it.
+// inject waits until a fault is due, starts it, and ends it.
 func (w *world) inject(ctx context.Context, f Fault) {
 	if !workload.Sleep(ctx, f.At) {
 		return
@@ -308,12 +307,12 @@ func (w *world) inject(ctx context.Context, f Fault) {
 	}
 }
 
-// random returns what one part of the world draws from, by its number.
+// random returns the random source of one part of the world, by number.
 func (w *world) random(part int) *rand.Rand {
 	return rand.New(rand.NewPCG(w.plan.Seed, uint64(1000+part)))
 }
 
-// hostIDs are those of the hosts that belong to the cluster.
+// hostIDs are the cluster members.
 func (w *world) hostIDs() []shard.HostID { return w.livingHosts() }
 
 // markDown records that a host is down, and reports whether it was up.
@@ -383,7 +382,7 @@ func (w *world) end() {
 	}
 }
 
-// checkSessions notes sessions that hosts have and no client has.
+// checkSessions notes sessions that exist on hosts but at no client.
 func (w *world) checkSessions(ctx context.Context, c *client.Client) {
 	known := make(map[uint64]bool)
 	for _, p := range w.clients {
