@@ -149,7 +149,7 @@ func (t *trial) killJoiner(f Fault) (end func()) {
 	}
 	h := t.cluster.expectExit(i)
 	phase := joinPhases[int(f.Amount*float64(len(joinPhases)))]
-	_ = h.Await("it has joined so far", restartTimeout, func() bool { // if the phase is not reached, the host is killed all the same
+	_ = h.Await("it has joined so far", restartTimeout, func() bool { // the host is killed in any case
 		return phase(t.cluster.places[i].Dir, h)
 	})
 	t.cluster.kill(i)

@@ -199,7 +199,7 @@ func drawnAs(members, restored bool) func(seed uint64) simulation.Plan {
 	}
 }
 
-// TestWorld runs one seed, also on the production log if requested.
+// TestWorld runs the seed of -seed: repeatedly in memory, or once on the production log.
 func TestWorld(t *testing.T) {
 	if *seedFlag == 0 {
 		t.Skip("plays the seed of -seed")

@@ -25,7 +25,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// TestLocksBesideBackups, which measures rather than tests, runs where its host has objects.
+// TestLocksBesideBackups is a measurement, run only if -beside sets a number of objects.
 var (
 	besideObjects   = flag.Int("beside", 0, "how many semaphores the host of TestLocksBesideBackups has; 0: none runs")
 	besideSessions  = flag.Int("beside-sessions", 0, "how many sessions it has besides")
@@ -35,26 +35,25 @@ var (
 	besideRates     = flag.String("beside-rates", "", "at which rates backups are saved besides, such as 4MiB,8MiB")
 )
 
-// What is measured: so many callers lock and unlock at a quarter of the rate that the machine reaches.
+// Measured: besideCallers callers lock and unlock at a quarter of the machine's maximum rate.
 const (
 	besideCallers = 64
 	besideShare   = 4
 )
 
-// disturbance is something that goes on while locks are measured.
+// disturbance is an activity during the lock measurement.
 type disturbance struct {
 	name string
 	args []string                        // of the host
 	env  []string                        // of the host
-	bare bool                            // it is measured on a host that has nothing, instead
+	bare bool                            // measured on an empty host instead
 	once func(ctx context.Context) error // is called again and again; nil for nothing
 }
 
-// TestLocksBesideBackups measures locks on a host with many semaphores, in turns: alone, on a host that has nothing,
-// with a collection of garbage in every turn, while backups are saved into a pipe, while they are saved onto the disk
-// that the host's log is on, while the host saves snapshots as it does by default, and while it saves them more often.
-// It prints the medians of the turns, and the p99 of all turns together: whether the host collects garbage in a turn
-// decides much of the p99 of that turn.
+// TestLocksBesideBackups measures locks on a host with many semaphores, in turns: undisturbed, on an empty host, with a
+// garbage collection in every turn, during backups into a pipe, during backups onto the log's disk, with snapshots at
+// the default interval, and with more frequent snapshots. It prints the medians of the turns, and the p99 of all turns
+// together, because the p99 of a single turn depends on whether the host collects garbage in that turn.
 func TestLocksBesideBackups(t *testing.T) {
 	if *besideObjects == 0 {
 		t.Skip("make beside runs it")
@@ -109,13 +108,13 @@ func TestLocksBesideBackups(t *testing.T) {
 	}
 }
 
-// besideLocks is a host whose locks are measured.
+// besideLocks is a host with measured locks.
 type besideLocks struct {
 	t    *testing.T
 	at   *place
 	host *host
 	bare *host       // that has nothing
-	with disturbance // with whose arguments and environment the host runs
+	with disturbance // current arguments and environment of the host
 }
 
 // collect has the host collect garbage, every five seconds.
@@ -143,7 +142,7 @@ func (b *besideLocks) save(ctx context.Context, to string, flags ...string) erro
 	return nil
 }
 
-// lastWords keeps the end of what is written.
+// lastWords keeps the end of the text written.
 type lastWords struct{ text []byte }
 
 // Write implements io.Writer.
@@ -153,15 +152,15 @@ func (l *lastWords) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// besideTurns are the turns beside one disturbance.
+// besideTurns are the turns for one disturbance.
 type besideTurns struct {
 	p50, p99  []float64
 	spectra   [][]report.Spectral
-	collected int // how often the host has collected garbage in all of them
+	collected int // number of garbage collections in all turns
 }
 
-// compare measures locks beside each of the disturbances, in turns. Every other turn takes them from the last to the
-// first, so that none always comes after the same one.
+// compare measures locks for each disturbance, in turns. Every second turn reverses the order, so that no disturbance
+// always follows the same one.
 func (b *besideLocks) compare(all []disturbance) {
 	b.t.Helper()
 	most, _ := b.measure(0, disturbance{})
@@ -190,8 +189,8 @@ func (b *besideLocks) compare(all []disturbance) {
 	}
 }
 
-// pooled returns the time that so many percent of all operations did not take longer than, in microseconds, from the
-// distributions of turns that have as many operations each.
+// pooled returns a percentile of all operation times, in microseconds, from the distributions of turns with equal
+// operation counts.
 func pooled(turns [][]report.Spectral, percent float64) float64 {
 	var times []float64
 	for _, turn := range turns {
@@ -210,7 +209,7 @@ func pooled(turns [][]report.Spectral, percent float64) float64 {
 	return times[at]
 }
 
-// percentWithin is how many percent took no longer than a time, in a straight line between the points that are known.
+// percentWithin is the percentage of operations within a time, with linear interpolation.
 func percentWithin(points []report.Spectral, micros float64) float64 {
 	after := slices.IndexFunc(points, func(x report.Spectral) bool { return x.Micros > micros })
 	switch after {
@@ -223,9 +222,9 @@ func percentWithin(points []report.Spectral, micros float64) float64 {
 	return from.Percent + (to.Percent-from.Percent)*(micros-from.Micros)/(to.Micros-from.Micros)
 }
 
-// TestTheQuantileOfSeveralTurnsIsThatOfAllTheirOperations: not the median or the mean of those of each.
+// The percentile is that of all operations, not the median or mean of the turns' percentiles.
 func TestTheQuantileOfSeveralTurnsIsThatOfAllTheirOperations(t *testing.T) {
-	// In one turn all operations take 1 to 100 us, in the other each takes 1,000 times that.
+	// In one turn operations take 1 to 100 us, in the other 1,000 times as long.
 	var fast, slow []report.Spectral
 	for percent := 0.0; percent <= 100; percent++ {
 		fast = append(fast, report.Spectral{Percent: percent, Micros: percent})
@@ -248,13 +247,13 @@ func median(of []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// measure measures locks beside a disturbance, which is begun again and again; at a rate of 0, as many as can be. It
-// returns how often the host has collected garbage besides.
+// measure measures locks during a disturbance, which is restarted continuously. A rate of 0 means the maximum. It also
+// returns the number of the host's garbage collections.
 func (b *besideLocks) measure(rate float64, d disturbance) (_ *report.Report, collected int) {
 	b.t.Helper()
 	warmup := 2 * time.Second
 	if !d.bare && b.restart(d) {
-		warmup = 8 * time.Second // it has applied its log, and has a snapshot to save
+		warmup = 8 * time.Second // the log is applied, and a snapshot is due
 	}
 	on := b.host
 	if d.bare {
@@ -293,7 +292,7 @@ func (b *besideLocks) measure(rate float64, d disturbance) (_ *report.Report, co
 	return r, after.collected - before.collected
 }
 
-// restart starts the host again where it has other arguments or another environment, and reports whether it does.
+// restart restarts the host if its arguments or environment change, and reports whether it did.
 func (b *besideLocks) restart(d disturbance) bool {
 	b.t.Helper()
 	if slices.Equal(d.args, b.with.args) && slices.Equal(d.env, b.with.env) {
@@ -308,7 +307,7 @@ func (b *besideLocks) restart(d disturbance) bool {
 	return true
 }
 
-// snapshots is how many a host has saved since its start, of the data shard.
+// snapshots is the number of data shard snapshots saved since the host's start.
 func (b *besideLocks) snapshots(h *host) (n int) {
 	b.t.Helper()
 	const series = `signalbox_snapshots_saved_total{shard="1"} `
@@ -320,9 +319,9 @@ func (b *besideLocks) snapshots(h *host) (n int) {
 	return n
 }
 
-// besideFigures are those of a host since its start.
+// besideFigures are a host's figures since its start.
 type besideFigures struct {
-	syncs     map[float64]float64 // of the log, by their longest time in seconds
+	syncs     map[float64]float64 // log syncs, by upper time bound in seconds
 	processor float64             // seconds
 	garbage   float64             // seconds of them
 	collected int                 // times
@@ -345,7 +344,7 @@ func (b *besideLocks) figures(h *host) besideFigures {
 	return f
 }
 
-// logFigures says what the host has done between two moments.
+// logFigures logs the host's work between two times.
 func (b *besideLocks) logFigures(from, to besideFigures) {
 	within := slices.Sorted(maps.Keys(to.syncs))
 	syncs := func(le float64) float64 { return to.syncs[le] - from.syncs[le] }

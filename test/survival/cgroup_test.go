@@ -15,21 +15,21 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// cgroup is a control group of its own, with a limit of memory.
+// cgroup is a control group with a memory limit.
 type cgroup struct {
 	dir   string
 	limit string // the file with the limit
-	kills string // the file that counts what was killed for want of memory
+	kills string // file with the count of OOM kills
 }
 
-// cgroupVersions are the files of each version of control groups that has memory here. In a hybrid hierarchy the memory
-// is in version 1.
+// cgroupVersions are the files of each control group version that controls memory here. In a hybrid hierarchy, that is
+// version 1.
 var cgroupVersions = map[string]cgroup{
 	"v1": {dir: "/sys/fs/cgroup/memory", limit: "memory.limit_in_bytes", kills: "memory.oom_control"},
 	"v2": {dir: "/sys/fs/cgroup", limit: "memory.max", kills: "memory.events"},
 }
 
-// newCgroup makes a group with a limit, for which the test must be allowed to make one.
+// newCgroup creates a group with a limit. It skips the test without the required rights.
 func newCgroup(t *testing.T, version, name string, bytes int) *cgroup {
 	t.Helper()
 	g := cgroupVersions[version]
@@ -46,7 +46,7 @@ func newCgroup(t *testing.T, version, name string, bytes int) *cgroup {
 	}
 	t.Cleanup(func() {
 		for until := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-			err := os.Remove(g.dir) // not before its last process has ended
+			err := os.Remove(g.dir) // possible only after its last process has ended
 			if err == nil || errors.Is(err, os.ErrNotExist) {
 				return
 			}
@@ -62,7 +62,7 @@ func newCgroup(t *testing.T, version, name string, bytes int) *cgroup {
 	return &g
 }
 
-// confine has the processes of a place run in the group: by a script that enters it and becomes the program.
+// confine runs a place's processes in the group, with a script that joins the group and then executes the program.
 func (c *cgroup) confine(t *testing.T, p *place) {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "signalbox-"+p.Name)
@@ -73,7 +73,7 @@ func (c *cgroup) confine(t *testing.T, p *place) {
 	p.Program = process.Program{Path: script, Env: p.Program.Env}
 }
 
-// killed is how many processes of the group were killed for want of memory.
+// killed is the number of OOM kills in the group.
 func (c *cgroup) killed(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(c.dir, c.kills))

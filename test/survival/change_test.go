@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// change sends a mutation until it has its answer, under a new number where it must.
+// change sends a mutation until it is answered, under a new number if required.
 func (c *client) change(name string, m func(protocol.Mutation) protocol.RequestMessage) (*protocol.Answer, error) {
 	for {
 		c.number++
@@ -23,7 +23,7 @@ func (c *client) change(name string, m func(protocol.Mutation) protocol.RequestM
 	}
 }
 
-// acquire waits until it owns the semaphore alone, and returns the order id.
+// acquire waits until it is the only owner of the semaphore, and returns the order id.
 func (c *client) acquire(name string) (uint64, error) {
 	a, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
 		return &protocol.Acquire{
@@ -40,7 +40,7 @@ func (c *client) acquire(name string) (uint64, error) {
 	return a.Acquire.OrderID, nil
 }
 
-// release gives back what it owns under an order id.
+// release releases the holding with an order id.
 func (c *client) release(name string, order uint64) error {
 	a, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
 		return &protocol.Release{Mutation: m, NodeID: c.node, Name: []byte(name), OrderID: order}
@@ -72,7 +72,7 @@ func (c *client) delete(name string) error {
 	return err
 }
 
-// quota gives the client's node a quota of semaphores. A number that is not 0 makes it a change that takes effect once.
+// quota sets the semaphore quota of the client's node. A nonzero number makes the change idempotent.
 func (c *client) quota(objects, number uint64) error {
 	_, _, err := c.request("meta", false, func() protocol.RequestMessage {
 		m := &protocol.NodeAlter{NodeID: c.node, Config: protocol.NodeConfig{QuotaObjects: objects}}
@@ -84,7 +84,7 @@ func (c *client) quota(objects, number uint64) error {
 	return err
 }
 
-// read returns the data of a semaphore as it is now.
+// read returns a semaphore's current data.
 func (c *client) read(name string) (string, error) {
 	a, _, err := c.request("semaphore "+name, false, func() protocol.RequestMessage {
 		return &protocol.SemaphoreDescribe{NodeID: c.node, Name: []byte(name), Consistency: protocol.ConsistencyStrict}
@@ -95,7 +95,7 @@ func (c *client) read(name string) (string, error) {
 	return string(a.SemaphoreDescribe.Semaphore.Data), nil
 }
 
-// newNode makes a node, through whichever host it takes.
+// newNode creates a node, using any host.
 func newNode(t *testing.T, hosts []*host, path string, config protocol.NodeConfig) {
 	t.Helper()
 	r := newRecord(t)

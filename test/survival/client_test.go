@@ -14,17 +14,17 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// errEnded says that the client's session is over, errLeft that its user wants nothing more.
+// errEnded: the client's session is over. errLeft: the user has stopped the client.
 var (
 	errEnded   = errors.New("the session has ended")
 	errStopped = errors.New("the client has left")
 )
 
-// avoidTime is how long a client keeps away from a host that did not answer.
+// avoidTime is the time for which a client avoids a host after a missing answer.
 const avoidTime = 500 * time.Millisecond
 
-// client is one session with its connections. One goroutine of its own keeps it attached; one goroutine
-// of its user may change things.
+// client is one session with its connections. Its own goroutine keeps the session attached; one user goroutine may
+// change objects.
 type client struct {
 	hosts   []string // addresses
 	record  *record
@@ -38,17 +38,17 @@ type client struct {
 	mu          sync.Mutex // guards what follows
 	sequence    uint64
 	connections map[string]*connection
-	where       map[string]string    // the host that something was found on lately
-	avoided     map[string]time.Time // hosts that did not answer, until then
-	home        *connection          // over which the session is attached
-	detached    *connection          // that said so last, since the attach under way was sent
+	where       map[string]string    // host of each object, as last found
+	avoided     map[string]time.Time // hosts without an answer, with the end of avoidance
+	home        *connection          // the session's attached connection
+	detached    *connection          // connection that reported a detach since the current attach was sent
 	lease       time.Time            // until when the client may believe
-	why         string               // the session ended, empty while it may live
+	why         string               // why the session ended, empty while it may live
 	stopped     chan struct{}
-	confined    bool // to its hosts, wherever others send it
+	confined    bool // uses only its own hosts, whatever redirects say
 }
 
-// start starts a session, on any host.
+// start starts a session on any host.
 func start(hosts []string, path string, timeout time.Duration, r *record) (*client, error) {
 	c := &client{
 		hosts: hosts, record: r, path: path, timeout: timeout, key: make([]byte, 16), sequence: 1,
@@ -84,7 +84,7 @@ func (c *client) attaching() time.Time {
 	return time.Now()
 }
 
-// attached notes the success of an attach, unless the connection said behind it that the session is detached.
+// attached records a successful attach, unless the connection has since reported a detach.
 func (c *client) attached(l *connection, sent time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *client) attached(l *connection, sent time.Time) {
 	}
 }
 
-// believesUntil is when the client stops believing, as far as it knows.
+// believesUntil is the time at which the client stops believing, as currently known.
 func (c *client) believesUntil() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *client) end(why string) {
 	}
 }
 
-// onPush gets the pushes that belong to no request.
+// onPush handles pushes that belong to no request.
 func (c *client) onPush(l *connection, a *protocol.Answer) {
 	switch a.Kind {
 	case protocol.KindSessionEnded:
@@ -143,7 +143,7 @@ func (c *client) avoid(address string) {
 	c.avoided[address] = time.Now().Add(avoidTime)
 }
 
-// to returns a connection to where something was found lately, or to any host.
+// to returns a connection to an object's last known host, or to any host.
 func (c *client) to(what string) (*connection, error) {
 	c.mu.Lock()
 	address := c.where[what]
@@ -181,7 +181,7 @@ func (c *client) to(what string) (*connection, error) {
 	return l, nil
 }
 
-// confine lets the client reach none but the hosts that it was given, from now on.
+// confine restricts the client to its given hosts from now on.
 func (c *client) confine() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,9 +201,8 @@ func (c *client) closeConnections() {
 	}
 }
 
-// request sends a request, again and again and to whichever host it takes, until there is an answer that
-// is final, and returns it if it is a success. A request that is a mutation of the session is sent over
-// connections that the session is bound to.
+// request sends a request repeatedly, to any host, until there is a final answer, and returns it if successful. A
+// mutation of the session is sent only over connections bound to the session.
 func (c *client) request(what string, bind bool, make func() protocol.RequestMessage) (*protocol.Answer, *connection,
 	error) {
 	unbound := 0
@@ -243,7 +242,7 @@ func (c *client) request(what string, bind bool, make func() protocol.RequestMes
 			c.end("SESSION_EXPIRED to " + a.Kind.String())
 			return nil, nil, errEnded
 		case bind && status == protocol.StatusBadSession && unbound < 20:
-			// What bound it was taken away meanwhile.
+			// The binding was removed meanwhile.
 			unbound++
 			l.setBound(false)
 			backOff(try, 0)
@@ -303,7 +302,7 @@ func (c *client) once(what string, bind bool, make func() protocol.RequestMessag
 	return a, l, nil
 }
 
-// queued waits for what becomes of an acquire, and returns it as the answer that it might have been.
+// queued waits for the result of a queued acquire, and returns it in the form of an immediate answer.
 func (c *client) queued(l *connection, answers chan *protocol.Answer, first *protocol.Answer) (*protocol.Answer,
 	error) {
 	check := time.NewTicker(500 * time.Millisecond)
@@ -338,7 +337,7 @@ func (c *client) queued(l *connection, answers chan *protocol.Answer, first *pro
 			if c.isStopped() {
 				return nil, errStopped
 			}
-			// A host that stands still pushes nothing, and its connection does not end.
+			// A stalled host pushes nothing, and its connection does not end.
 			if _, err := l.call(&protocol.Ping{}, answerTimeout); err != nil {
 				return nil, err
 			}
@@ -356,7 +355,7 @@ func (c *client) keep() {
 		l := c.home
 		c.mu.Unlock()
 		if l == nil || !l.alive() {
-			// Not all clients of a lost host come in the same moment.
+			// Spread the reconnects after the loss of a host.
 			time.Sleep(mathrand.N(c.timeout / 10))
 			var sent time.Time
 			_, l, err := c.request("home", false, func() protocol.RequestMessage {
@@ -448,7 +447,7 @@ func backOff(try int, waitMillis uint64) {
 	time.Sleep(max(mathrand.N(longest)+5*time.Millisecond, time.Duration(waitMillis)*time.Millisecond))
 }
 
-// cause is an error without what is different each time.
+// cause is an error without its variable parts.
 func cause(err error) string {
 	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
 		err = next

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// answerTimeout is how long a client waits for an answer before it tries another host.
+// answerTimeout is the maximum wait for an answer before a client tries another host.
 const answerTimeout = time.Second
 
 var errNoAnswer = errors.New("no answer in time")
@@ -23,7 +23,7 @@ var errNoAnswer = errors.New("no answer in time")
 type connection struct {
 	address string
 	conn    net.Conn
-	// onPush is called with every push that belongs to no request, in the order of the wire.
+	// onPush is called with every push that belongs to no request, in order.
 	onPush func(*connection, *protocol.Answer)
 	gone   chan struct{} // closed when nothing more comes
 
@@ -31,10 +31,10 @@ type connection struct {
 	encoder *protocol.Encoder
 	next    uint64
 	pending map[uint64]chan *protocol.Answer
-	bound   bool // the client's session is attached over it, or bound to it
+	bound   bool // the client's session is attached or bound
 	closed  bool
 	leaving bool
-	idle    chan struct{} // closed when it is leaving and nothing is pending
+	idle    chan struct{} // closed when leaving with nothing pending
 }
 
 func connect(address string, onPush func(*connection, *protocol.Answer)) (*connection, error) {
@@ -68,7 +68,7 @@ func (c *connection) close() {
 	}
 }
 
-// closeWhenIdle closes the connection once what was asked over it is answered, or will not be for long.
+// closeWhenIdle closes the connection once pending requests are answered, or overdue.
 func (c *connection) closeWhenIdle() {
 	c.mu.Lock()
 	c.leaving = true
@@ -110,7 +110,7 @@ func (c *connection) read() {
 			in = append(in, chunk[:n]...)
 			continue
 		}
-		// The answer keeps its bytes, and belongs to the goroutine that waits for it.
+		// The answer keeps its bytes, for the waiting goroutine.
 		a, err := protocol.NewAnswerDecoder().Decode(append([]byte(nil), payload...))
 		if in = in[size:]; err != nil {
 			return
@@ -141,7 +141,7 @@ func (c *connection) deliver(a *protocol.Answer) {
 	}
 }
 
-// send sends a request; what comes for it comes through the channel until drop.
+// send sends a request; answers arrive through the channel until drop.
 func (c *connection) send(m protocol.RequestMessage) (id uint64, answers chan *protocol.Answer, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +173,7 @@ func (c *connection) call(m protocol.RequestMessage, within time.Duration) (*pro
 	return c.await(answers, m.Kind().Answer(), within)
 }
 
-// await waits for an answer of that kind.
+// await waits for an answer of the given kind.
 func (c *connection) await(answers chan *protocol.Answer, kind protocol.Kind, within time.Duration) (*protocol.Answer,
 	error) {
 	late := time.NewTimer(within)

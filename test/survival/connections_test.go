@@ -21,15 +21,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// idler is a connection with a session that does nothing but ping.
+// idler is a connection with an idle session that only pings.
 type idler struct {
 	conn    net.Conn
 	in      *bufio.Reader
 	session uint64
 }
 
-// next returns the payload of the next frame; it is good until the one after. News of where the hosts are, which come
-// unasked, are passed over.
+// next returns the payload of the next frame, valid until the next call. It skips pushed host lists.
 func (i *idler) next(buf []byte) ([]byte, error) {
 	for {
 		payload, err := i.frame(buf)
@@ -53,7 +52,7 @@ func (i *idler) frame(buf []byte) ([]byte, error) {
 	return buf[:n], err
 }
 
-// call sends a request and takes the next frame for its answer.
+// call sends a request and returns the next frame as its answer.
 func (i *idler) call(id uint64, m protocol.RequestMessage) (*protocol.Answer, error) {
 	var out bytebufferpool.ByteBuffer
 	protocol.NewEncoder().Request(&out, id, m)
@@ -71,8 +70,8 @@ func (i *idler) call(id uint64, m protocol.RequestMessage) (*protocol.Answer, er
 	return a, a.Result.Err()
 }
 
-// begin connects and starts a session, and tries again where that fails: a host that stands still for seconds ends the
-// connections whose hello it has not read yet.
+// begin connects and starts a session, with retries: a host stalled for seconds closes connections with an unread
+// hello.
 func (i *idler) begin(address string, timeout time.Duration) (err error) {
 	late := time.Now().Add(patience)
 	for try := 0; ; try++ {
@@ -145,7 +144,7 @@ func openFiles(t *testing.T) int {
 
 func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 	t.Parallel()
-	count, timeout := min(15_000, openFiles(t)-1000), 15*time.Second // some files are for other things
+	count, timeout := min(15_000, openFiles(t)-1000), 15*time.Second // some files are used otherwise
 	if testing.Short() {
 		count = 500
 	}
@@ -164,7 +163,7 @@ func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 	var (
 		group   sync.WaitGroup
 		begun   atomic.Int64
-		changes notifier // of begun and faults
+		changes notifier // for begun and faults
 		slowest atomic.Int64
 		gate    = make(chan struct{}, 32)
 		end     = make(chan struct{})
@@ -194,7 +193,7 @@ func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 			}
 		})
 	}
-	for n := 0; n < count; n = min(n+500, count) { // however long it takes for all
+	for n := 0; n < count; n = min(n+500, count) { // without a time limit for all
 		await(t, "more are connected", &changes, func() bool {
 			return begun.Load() >= int64(min(n+500, count)) || len(faults) > 0
 		})
@@ -202,7 +201,7 @@ func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 	t.Logf("%d connections with a session each after %v", begun.Load(), time.Since(began))
 	slowest.Store(0)
 
-	// Longer than the timeout, others work.
+	// Others work for longer than the timeout.
 	idle := time.Now()
 	l := newLoad(t, hosts, "/idle", timeout, 1, 2)
 	rounds := 0

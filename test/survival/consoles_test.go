@@ -21,20 +21,20 @@ import (
 var openConsoles = flag.Int("consoles", 0,
 	"how many overviews TestOpenConsolesAndThoseWhoLock has open, at most 256; 0: it is skipped")
 
-// overviewStream is what a browser asks for that shows the overview.
+// overviewStream is the request of a browser showing the overview.
 const overviewStream = "/v1/events?watch=/v1/cluster&watch=/v1/hosts&watch=/v1/why" +
 	"&watch=/v1/host/load&watch=/v1/cluster/load"
 
-// TestOpenConsolesAndThoseWhoLock has 64 callers lock and unlock at a quarter of what the host can do, alone and while
-// consoles are open, in turns, five times, and says the latency and the host's processor time of both. It fails where
-// an operation does, or a console is not shown anything.
+// TestOpenConsolesAndThoseWhoLock has 64 callers lock and unlock at a quarter of the host's maximum rate, with and
+// without open consoles, alternating five times, and logs latency and host processor time of both. It fails if an
+// operation fails, or a console receives nothing.
 func TestOpenConsolesAndThoseWhoLock(t *testing.T) {
 	if *openConsoles == 0 {
 		t.Skip("make consoles runs it")
 	}
 	const turns = 5
 	at := newPlaces(t, "a")[0]
-	at.HTTP = newPlaces(t, "b")[0].Client // an address that is reserved
+	at.HTTP = newPlaces(t, "b")[0].Client // a reserved address
 	serveAll(t, []*place{at})
 	lock := func(rate float64) *report.Report {
 		t.Helper()
@@ -72,7 +72,7 @@ func figuresOf(r *report.Report) [3]float64 {
 	return [3]float64{r.LatencyUS.P50, r.LatencyUS.P99, *r.ServerCPUSeconds / r.Seconds}
 }
 
-// mediansOf are the medians of each figure by itself.
+// mediansOf returns the median of each figure.
 func mediansOf(of [][3]float64) (m [3]float64) {
 	for i := range m {
 		var all []float64
@@ -84,7 +84,7 @@ func mediansOf(of [][3]float64) (m [3]float64) {
 	return m
 }
 
-// watchOverviews opens streams and returns when each was shown something.
+// watchOverviews opens streams and returns when each has received data.
 func watchOverviews(t *testing.T, address string, n int) (closeAll func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -109,7 +109,7 @@ func watchOverviews(t *testing.T, address string, n int) (closeAll func()) {
 	}
 }
 
-// watchOverview opens a stream, and returns with the first answer on it. The rest is read until the context ends.
+// watchOverview opens a stream, and returns after its first answer. The rest is read until the context ends.
 func watchOverview(ctx context.Context, address string, reading *sync.WaitGroup) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+overviewStream, nil)
 	if err != nil {

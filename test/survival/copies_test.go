@@ -22,17 +22,17 @@ import (
 var joinTurns = flag.Int("joins", 0,
 	"how many turns TestLocksBesideAJoin and TestLocksWithCopies measure; 0: they are skipped")
 
-// What is measured: so many callers lock and unlock, over one connection.
+// Measured: joinCallers callers lock and unlock over one connection.
 const (
 	joinCallers = 64
 	joinTime    = 5 * time.Second
 	joinObjects = 200_000
-	// joinLine is what passes a line that is slow.
+	// joinLine is the bandwidth of a slow line.
 	joinLine = 1 << 20
 )
 
-// TestLocksBesideAJoin measures locks on three hosts at a quarter of what they can do: alone, while a fourth joins, and
-// when it is there; and once more where what it is sent passes slowly. Each turn has a cluster of its own.
+// TestLocksBesideAJoin measures locks on three hosts at a quarter of their maximum rate: alone, while a fourth host
+// joins, and afterwards; then again with a slow line to the joining host. Each turn has a new cluster.
 func TestLocksBesideAJoin(t *testing.T) {
 	if *joinTurns == 0 {
 		t.Skip("make joins runs it")
@@ -77,7 +77,7 @@ func TestLocksBesideAJoin(t *testing.T) {
 	}
 }
 
-// TestLocksWithCopies measures locks on clusters of several sizes, and what they cost the host that leads.
+// TestLocksWithCopies measures locks on clusters of several sizes, and their cost at the leader.
 func TestLocksWithCopies(t *testing.T) {
 	if *joinTurns == 0 {
 		t.Skip("make joins runs it")
@@ -101,7 +101,7 @@ func TestLocksWithCopies(t *testing.T) {
 	}
 }
 
-// grown starts the first hosts of a cluster of one data shard, and waits until those that are to vote do.
+// grown starts the first hosts of a cluster with one data shard, and waits until all intended voters vote.
 func grown(t *testing.T, n int, names ...string) (places []*place, hosts []*host) {
 	t.Helper()
 	dir, err := os.MkdirTemp(scratch, "joins-")
@@ -130,7 +130,7 @@ func grown(t *testing.T, n int, names ...string) (places []*place, hosts []*host
 	return places, hosts
 }
 
-// locks measures locks; at a rate of 0, as many as can be.
+// locks measures locks; a rate of 0 means the maximum.
 func locks(t *testing.T, hosts []*host, rate float64, during time.Duration) *report.Report {
 	t.Helper()
 	r, err := loadgen.Run(t.Context(), loadgen.Config{
@@ -154,7 +154,7 @@ func furnish(t *testing.T, places []*place, n int) {
 			var err error
 			for at := i; at < n && err == nil; at += callers {
 				err = node.Create(t.Context(), objectName(at), 1, nil)
-				if errors.Is(err, sdk.ErrUnavailable) { // its outcome is not known: the leader has changed
+				if errors.Is(err, sdk.ErrUnavailable) { // unknown outcome: the leader has changed
 					at, err = at-callers, nil
 				}
 				if errors.Is(err, sdk.ErrAlreadyExists) {
@@ -171,7 +171,7 @@ func furnish(t *testing.T, places []*place, n int) {
 	}
 }
 
-// leading returns the host that leads the data shard.
+// leading returns the data shard's leader.
 func leading(t *testing.T, hosts []*host) (leader *host) {
 	t.Helper()
 	hosts[0].await("a host leads the data shard", func() bool {

@@ -27,17 +27,17 @@ var (
 	cutTime  = flag.Duration("cut-time", 7*time.Second, "for how long it cuts each off")
 )
 
-// answersWithin is within which time every request is answered, and readyWithin after which time a host is ready that
-// is reached again, whatever it was cut off from.
+// answersWithin is the time limit for every answer. readyWithin is the time limit for a host to be ready once reachable
+// again, whatever it was partitioned from.
 const (
 	answersWithin = 3 * time.Second
 	readyWithin   = 3 * time.Second
 )
 
-// ownNetwork is set in the process that runs a test in a network of its own.
+// ownNetwork is set in the process that runs a test in a separate network.
 const ownNetwork = "SURVIVAL_OWN_NETWORK"
 
-// inOwnNetwork runs a test, with flags, in a process with network devices of its own, and reports whether this is that
+// inOwnNetwork runs a test, with flags, in a process with separate network devices, and reports whether this is that
 // process.
 func inOwnNetwork(t *testing.T, flags ...string) bool {
 	t.Helper()
@@ -65,11 +65,11 @@ func inOwnNetwork(t *testing.T, flags ...string) bool {
 	return false
 }
 
-// wiring is the networks of three hosts, each of which has one device in the network of the hosts and one in that of
-// their clients. What is lost in them is lost as in a switch that fails: TCP hears nothing of it.
+// wiring is the networks of three hosts, each with one device in the hosts' network and one in the clients' network.
+// Packets are lost as in a failing switch: TCP gets no notice.
 type wiring struct{ t *testing.T }
 
-// shell runs lines of a shell, and skips the test where the machine cannot do what they ask for.
+// shell runs shell lines, and skips the test if the machine does not support them.
 func (w wiring) shell(lines ...string) {
 	w.t.Helper()
 	if out, err := exec.Command("sh", "-ec", strings.Join(lines, "\n")).CombinedOutput(); err != nil {
@@ -77,7 +77,7 @@ func (w wiring) shell(lines ...string) {
 	}
 }
 
-// start starts a host in each of the networks, with so many data shards, and waits until all are ready.
+// start starts a host in each network, with the given number of data shards, and waits until all are ready.
 func (w wiring) start(shards string, names ...string) (hosts []*host) {
 	w.shell("mount -t tmpfs none /run", "mkdir /run/netns", "ip link set lo up",
 		"ip link add hosts type bridge", "ip link set hosts up",
@@ -117,7 +117,7 @@ func (w wiring) start(shards string, names ...string) (hosts []*host) {
 	return hosts
 }
 
-// cut has all packets between some places and the others lost, until heal: those of clients arrive.
+// cut drops all packets between the given places and the rest, until heal. Client packets still arrive.
 func (w wiring) cut(all []*host, apart ...*place) (heal func()) {
 	isolated := []string{"ip link add apart type bridge", "ip link set apart up"}
 	joined := []string{"ip link del apart"}
@@ -133,8 +133,8 @@ func (w wiring) cut(all []*host, apart ...*place) (heal func()) {
 	return func() { w.shell(joined...) }
 }
 
-// TestALeaderThatOnlyClientsReach answers whatever it is asked, and leads or follows again soon after the hosts reach
-// each other.
+// A leader reachable only by clients answers every request, and leads or follows again soon after the hosts are
+// reconnected.
 func TestALeaderThatOnlyClientsReach(t *testing.T) {
 	if !inOwnNetwork(t, fmt.Sprintf("-cuts=%d", *cutTurns), fmt.Sprintf("-cut-time=%v", *cutTime)) {
 		return
@@ -153,7 +153,7 @@ func TestALeaderThatOnlyClientsReach(t *testing.T) {
 	for range *cutTurns {
 		at := hosts[w.leading(hosts)]
 		asked := newQuestions(t, at, c)
-		asked.await("an answer to each") // what is in flight when the host is cut off is asked for too
+		asked.await("an answer to each") // requests in flight at the partition count as well
 		heal := w.cut(hosts, &place{at.Place})
 		time.Sleep(*cutTime)
 		asked.await("an answer to each while the host is cut off")
@@ -174,13 +174,13 @@ func TestALeaderThatOnlyClientsReach(t *testing.T) {
 	}
 }
 
-// leading is the place of the host that leads the most shards, once one leads any.
+// leading is the place of the host that leads the most shards, once there is one.
 func (w wiring) leading(hosts []*host) int {
 	most, _ := byLed(w.t, hosts)
 	return most
 }
 
-// questions are asked of one host again and again, each by a goroutine of its own.
+// questions are requests sent to one host repeatedly, each from its own goroutine.
 type questions struct {
 	t     *testing.T
 	at    *host
@@ -236,7 +236,7 @@ func newQuestions(t *testing.T, at *host, c *client) *questions {
 	return q
 }
 
-// ask asks one question after the other until the end.
+// ask sends requests sequentially until the end.
 func (q *questions) ask(what string, once func() (why string, err error)) {
 	q.mu.Lock()
 	q.answered[what] = 0
@@ -268,7 +268,7 @@ func (q *questions) note(what, why string, took time.Duration, err error) {
 	}
 }
 
-// overProtocol asks over a connection of its own.
+// overProtocol sends a request over a new connection.
 func (q *questions) overProtocol(m protocol.RequestMessage) (why string, err error) {
 	l, err := connect(q.at.Place.Client, nil)
 	if err != nil {
@@ -286,7 +286,7 @@ func (q *questions) overProtocol(m protocol.RequestMessage) (why string, err err
 	return fmt.Sprintf("%v %s", r.Status, r.Message), nil
 }
 
-// overHTTP asks the HTTP API of the host, with a body where something is to be changed.
+// overHTTP calls the host's HTTP API, with a body for changes.
 func (q *questions) overHTTP(path, body string) (why string, err error) {
 	url := "http://" + q.at.Place.HTTP + path
 	asker := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}

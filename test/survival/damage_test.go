@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// damage changes the files of a data directory whose names begin so, and returns how many there are.
+// damage changes the data directory's files with a name prefix, and returns their number.
 func damage(t *testing.T, dir, kind string, change func([]byte) []byte) (changed int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -57,7 +57,7 @@ func TestAHostDoesNotServeFromADirectoryThatIsDamaged(t *testing.T) {
 	cut := func(b []byte) []byte { return b[:len(b)/2] }
 	flip := func(at int) func([]byte) []byte {
 		return func(b []byte) []byte {
-			written := len(bytes.TrimRight(b, "\x00")) // segments of the log are longer than what is in them
+			written := len(bytes.TrimRight(b, "\x00")) // log segments are longer than their content
 			b[written/at] ^= 0x10
 			return b
 		}
@@ -94,7 +94,7 @@ func TestAHostDoesNotServeFromADirectoryThatIsDamaged(t *testing.T) {
 		})
 	}
 
-	// The directory itself is good for another start.
+	// The directory itself can be used for another start.
 	places[0].Dir = whole
 	again := places[0].serve(t)
 	again.awaitReady()

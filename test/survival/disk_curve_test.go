@@ -20,7 +20,7 @@ import (
 
 var diskCurve = flag.Duration("disk", 0, "for how long TestTheDiskOfFewLargeObjects changes objects; 0: it is skipped")
 
-// diskUse is what a data directory takes, in bytes.
+// diskUse is the size of a data directory, in bytes.
 type diskUse struct{ log, snapshots, reserve, other int64 }
 
 func (u diskUse) total() int64 { return u.log + u.snapshots + u.reserve + u.other }
@@ -48,7 +48,7 @@ func diskUseOf(dir string) (u diskUse) {
 }
 
 // TestTheDiskOfFewLargeObjects changes 64 semaphores of 60 kB on a host with default settings for a long time, prints
-// each second what the data directory takes, as CSV, and fails where that is more than 512 MiB.
+// the data directory's size each second as CSV, and fails above 512 MiB.
 func TestTheDiskOfFewLargeObjects(t *testing.T) {
 	if *diskCurve == 0 {
 		t.Skip("make disk runs it")
@@ -94,7 +94,7 @@ func TestTheDiskOfFewLargeObjects(t *testing.T) {
 	}
 }
 
-// changeObjects creates objects and changes them one after the other until a time.
+// changeObjects creates objects and changes them in turn until a given time.
 func changeObjects(c *client, first, n, bytes int, until time.Time, updates *atomic.Int64) error {
 	for i := range n {
 		if err := c.create(fmt.Sprint("object-", first+i), ""); err != nil {

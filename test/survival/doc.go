@@ -1,14 +1,12 @@
-// Package survival holds tests with real processes of signalbox that are killed, stopped, restarted and sent garbage,
-// under the load of clients that follow docs/protocol.md and record what hosts answer.
+// Package survival tests real signalbox processes that are killed, stopped, restarted and sent garbage, under load from
+// clients that follow docs/protocol.md and record the hosts' answers.
 //
-// What the tests show is what users are promised: nothing that was acknowledged is lost, no session that
-// speaks ends, no lock has two holders at once, fencing tokens only grow, and every error that a client
-// sees meanwhile is worth a retry.
+// The tests check the guarantees to users: no acknowledged change is lost, no active session ends, no lock has two
+// holders at once, fencing tokens only grow, and every error that a client sees meanwhile is retryable.
 //
-// The package has no code but tests, and those run on Linux only. Variables of the environment adjust them:
+// The package contains only tests, for Linux. Environment variables configure them:
 //
-//   - SURVIVAL_CONNECTIONS: how many idle connections a host has to bear; a process needs an open file for
-//     each
-//   - SURVIVAL_PROGRAM: a signalbox to test instead of one that is built from this repository
-//   - SURVIVAL_LOGS: set to anything, shows what the hosts of tests that passed had to say
+//   - SURVIVAL_CONNECTIONS: number of idle connections to a host; needs one open file per connection in a process
+//   - SURVIVAL_PROGRAM: signalbox binary to test, instead of a build of this repository
+//   - SURVIVAL_LOGS: if set, shows the host logs of passed tests
 package survival

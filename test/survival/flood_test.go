@@ -16,9 +16,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestAFloodStopsAtTheQuotaOfTheShards has clients fill a host with all that it keeps: data of semaphores, semaphores
-// without data, data of owners, sessions, and answers that are never acknowledged. What is kept stays within the quotas
-// of the shards, and the memory of the process with it.
+// Clients fill a host with everything that it stores: semaphore data, semaphores without data, owner data, sessions,
+// and unacknowledged answers. The total stays within the shard quotas, and process memory stays bounded.
 func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 	const (
 		shards     = 4
@@ -26,7 +25,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 		memory     = 512 << 20
 		least      = 50 // refusals of each kind
 		data       = 60_000
-		unanswered = 1000 // answers that a client does not acknowledge
+		unanswered = 1000 // unacknowledged answers per client
 	)
 	p := newPlaces(t, "flooded")[0]
 	running, err := p.Start("--shard-quota-bytes", fmt.Sprint(quota))
@@ -75,7 +74,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 		}},
 		{"answers", func(i int64) error {
 			if answers++; answers > unanswered {
-				return protocol.ErrQuotaExceeded // more than so many are refused for another reason
+				return protocol.ErrQuotaExceeded // beyond this number, refused for another reason
 			}
 			name := fmt.Sprint("answered-", i)
 			_, err := unacknowledged.change(name, func(m protocol.Mutation) protocol.RequestMessage {
@@ -119,7 +118,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 		peak = max(peak, h.resident())
 	}
 
-	// Answers are kept of changes that are never refused as well, such as deletes: so many may come on top.
+	// Answers to changes that are never refused, such as deletes, are stored beyond the quota.
 	bytes, quotas := bound()
 	if most := quotas + unanswered*shard.AnswerBytes; bytes > most || bytes < quotas/2 {
 		t.Errorf("%.0f bytes are kept, and %.0f may be", bytes, most)
@@ -133,7 +132,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 	}
 }
 
-// sumOf adds up the series of a family on a page of metrics.
+// sumOf adds up the series of a metric family.
 func sumOf(t *testing.T, page, family string) (sum float64) {
 	t.Helper()
 	for line := range strings.Lines(page) {

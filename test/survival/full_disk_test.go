@@ -17,14 +17,14 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// smallDisk is a file system of its own, with a file that takes its room away.
+// smallDisk is a separate file system, with a ballast file.
 type smallDisk struct {
 	t       *testing.T
 	dir     string
 	ballast string
 }
 
-// newSmallDisk mounts a file system in memory, for which the test must be allowed to mount.
+// newSmallDisk mounts an in-memory file system. It skips the test without the right to mount.
 func newSmallDisk(t *testing.T, size string) *smallDisk {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func newSmallDisk(t *testing.T, size string) *smallDisk {
 	return &smallDisk{t: t, dir: dir, ballast: filepath.Join(dir, "ballast")}
 }
 
-// fill takes all room but what is to be left. It may be called from any goroutine.
+// fill fills the disk except the given rest. It may be called from any goroutine.
 func (s *smallDisk) fill(left uint64) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(s.dir, &fs); err != nil {
@@ -117,7 +117,7 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := disk.fill(16 << 20); err != nil { // below a quarter, above what it needs to go on
+	if err := disk.fill(16 << 20); err != nil { // below a quarter, above the minimum for operation
 		t.Fatal(err)
 	}
 	acknowledged := 0
@@ -140,12 +140,12 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 		t.Fatalf("what is held cannot be given back: %v", err)
 	}
 	disk.clear()
-	if err := c.update("value", strconv.Itoa(acknowledged+1)); err != nil { // asks again until it is taken
+	if err := c.update("value", strconv.Itoa(acknowledged+1)); err != nil { // retries until accepted
 		t.Fatalf("there is room again: %v", err)
 	}
 	acknowledged++
 
-	// To the last byte, in the middle of changes: the host refuses, or stops when it cannot write its log.
+	// To the last byte, during changes: the host refuses changes, or stops if it cannot write its log.
 	filled := make(chan error, 1)
 	go func() { filled <- disk.fill(0) }()
 	refused := time.Time{}
@@ -163,7 +163,7 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 					refused = time.Now()
 				}
 			default:
-				// The outcome is not known; the next update has the same value.
+				// Unknown outcome; the next update has the same value.
 			}
 		}
 		if time.Now().After(until) {
@@ -193,8 +193,8 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 	}
 }
 
-// TestAHostThatHasFilledItsDiskIsEmptiedByDeletes: what fills it is the host's own log and state. The log of changes is
-// dropped by itself; a state that is too large for the disk is not lost, and can be made smaller, also after a restart.
+// The disk is full with the host's own log and state. The change log is compacted automatically; a state too large for
+// the disk is not lost, and can be reduced, even after a restart.
 func TestAHostThatHasFilledItsDiskIsEmptiedByDeletes(t *testing.T) {
 	t.Parallel()
 	const bytes = 60_000
@@ -218,7 +218,7 @@ func TestAHostThatHasFilledItsDiskIsEmptiedByDeletes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for n := range 2500 { // 150 MB of changes; those that are refused for a moment are asked for again
+	for n := range 2500 { // 150 MB of changes; temporary refusals are retried
 		if err := c.update(fmt.Sprint("changed-", n%16), data); err != nil {
 			t.Fatalf("change %d: %v", n, err)
 		}
@@ -228,7 +228,7 @@ func TestAHostThatHasFilledItsDiskIsEmptiedByDeletes(t *testing.T) {
 	var refused time.Time
 	for refused.IsZero() || time.Since(refused) < 6*time.Second {
 		switch status := c.tryCreate(fmt.Sprint("kept-", created), data); status {
-		case protocol.StatusSuccess, protocol.StatusAlreadyExists: // as the last one whose outcome was not known
+		case protocol.StatusSuccess, protocol.StatusAlreadyExists: // after a previous attempt with unknown outcome
 			created++
 			refused = time.Time{}
 		case protocol.StatusUnavailable:
@@ -260,7 +260,7 @@ func TestAHostThatHasFilledItsDiskIsEmptiedByDeletes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.create("another", data); err != nil { // asks again until it is taken
+	if err := c.create("another", data); err != nil { // retries until accepted
 		t.Fatalf("a third was deleted: %v", err)
 	}
 	if got, err := c.read(fmt.Sprint("kept-", created-1)); err != nil || got != data {
@@ -268,8 +268,8 @@ func TestAHostThatHasFilledItsDiskIsEmptiedByDeletes(t *testing.T) {
 	}
 }
 
-// TestAStartWithoutRoomIsTriedAgain: it ends with 75, which a supervisor takes for a reason to start the host again, or
-// the host runs and refuses changes. With room it is as it was.
+// Without disk space, a start ends with exit code 75, which makes a supervisor restart the host, or the host runs and
+// refuses changes. With disk space, everything is as before.
 func TestAStartWithoutRoomIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	const again = 75

@@ -14,8 +14,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// hostsOnSmallDisks starts three hosts, each with a disk of its own, that save snapshots so often that one which misses
-// a few MiB needs one. It returns them with a client.
+// hostsOnSmallDisks starts three hosts with separate disks and frequent snapshots, so that a host a few MiB behind
+// needs a snapshot. It also returns a client.
 func hostsOnSmallDisks(t *testing.T) ([]*smallDisk, []*host, *client) {
 	t.Helper()
 	found, err := process.Places(program, t.TempDir(), []string{"a", "b", "c"},
@@ -40,7 +40,7 @@ func hostsOnSmallDisks(t *testing.T) ([]*smallDisk, []*host, *client) {
 	return disks, hosts, c
 }
 
-// nearlyFull leaves so much of a small disk that its host refuses changes, and has enough to go on.
+// nearlyFull leaves too little disk space for changes, but enough for operation.
 const nearlyFull = 16 << 20
 
 // fillDisk fills a host's disk until the host says so.
@@ -70,7 +70,7 @@ func (h *host) metric(name string) string {
 	return value
 }
 
-// TestAHostWhoseDiskIsFullStopsLeadingAndIsLeftBehindUntilThereIsRoom: the others go on.
+// The other hosts continue.
 func TestAHostWhoseDiskIsFullStopsLeadingAndIsLeftBehindUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	disks, hosts, c := hostsOnSmallDisks(t)
@@ -133,7 +133,7 @@ func TestWithTwoFullDisksOfThreeOnlyWhatFreesRoomIsTaken(t *testing.T) {
 	c.awaitRefusal(t, hosts) // deleting so little made no room
 	disks[0].clear()
 	for n := range 50 {
-		err := c.update(fmt.Sprint("value-", 8+n%8), data+fmt.Sprint(n)) // asks again until it is taken
+		err := c.update(fmt.Sprint("value-", 8+n%8), data+fmt.Sprint(n)) // retries until accepted
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestWithTwoFullDisksOfThreeOnlyWhatFreesRoomIsTaken(t *testing.T) {
 	}
 }
 
-// awaitRefusal waits until a change of each shard is refused, and checks that the text says why.
+// awaitRefusal waits until each shard refuses a change, and checks the reason in the error.
 func (c *client) awaitRefusal(t *testing.T, hosts []*host) {
 	t.Helper()
 	for n := range 8 {

@@ -112,7 +112,7 @@ func TestAFullCluster(t *testing.T) {
 	checkObjects(t, []*host{a}, n)
 }
 
-// checkQuota makes semaphores until the quota is full, deletes them, and makes one more.
+// checkQuota creates semaphores until the quota is full, deletes them, and creates one more.
 func checkQuota(t *testing.T, hosts []*host, spare int) {
 	t.Helper()
 	c, err := start(addresses(hosts), objectNode(0), 30*time.Second, newRecord(t))

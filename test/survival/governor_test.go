@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// inHistory waits until the log of a host has a line about a change of the cluster with all of these parts: the host
-// that governed has written it.
+// inHistory waits until a host's log has a line about a cluster change with all given parts, written by the governor at
+// that time.
 func inHistory(t *testing.T, hosts []*host, parts ...string) {
 	t.Helper()
 	for late := time.Now().Add(patience); !hasLine(hosts, parts); time.Sleep(50 * time.Millisecond) {
@@ -38,9 +38,8 @@ func hasLine(hosts []*host, parts []string) bool {
 	return false
 }
 
-// TestAHostThatDiesIsOfflineUntilItIsBackAndOneThatStopsBeforeItEnds: the history of the cluster has it with the
-// reason.
-// Clients lose nothing by any of it.
+// A killed host goes offline until it returns, and a stopping host goes offline before it exits. The cluster history
+// has both with their reasons. Clients lose nothing.
 func TestAHostThatDiesIsOfflineUntilItIsBackAndOneThatStopsBeforeItEnds(t *testing.T) {
 	places, hosts := three(t)
 	l := newLoad(t, hosts, "/three", sessions, 4, 2)

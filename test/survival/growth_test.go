@@ -18,10 +18,10 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// growthShards is how many shards a cluster has that grows, the meta shard among them.
+// growthShards is the number of shards of a growing cluster, including the meta shard.
 const growthShards = 3
 
-// growingPlaces finds places for hosts of a cluster that grows.
+// growingPlaces allocates places for the hosts of a growing cluster.
 func growingPlaces(t *testing.T, names ...string) (places []*place) {
 	t.Helper()
 	found, err := process.Growing(program, t.TempDir(), names, "--shards", fmt.Sprint(growthShards-1))
@@ -34,7 +34,7 @@ func growingPlaces(t *testing.T, names ...string) (places []*place) {
 	return places
 }
 
-// begin makes a cluster of one host, and starts it.
+// begin creates a single-host cluster, and starts its host.
 func (p *place) begin(t *testing.T) *host {
 	t.Helper()
 	if err := p.Init(); err != nil {
@@ -45,7 +45,7 @@ func (p *place) begin(t *testing.T) *host {
 	return first
 }
 
-// growing finds places for hosts of a cluster that grows, and starts the first of them.
+// growing allocates places for the hosts of a growing cluster, and starts the first host.
 func growing(t *testing.T, names ...string) (places []*place, first *host) {
 	t.Helper()
 	places = growingPlaces(t, names...)
@@ -55,7 +55,7 @@ func growing(t *testing.T, names ...string) (places []*place, first *host) {
 	return places, first
 }
 
-// promoted is in the line that the leader of the meta shard logs for a replica which has got a vote.
+// promoted matches the meta leader's log line for a promoted replica.
 var promoted = regexp.MustCompile(`replica (\d+) of shard (\d+): voter`)
 
 // awaitVotes waits until so many replicas have got votes.
@@ -64,7 +64,7 @@ func awaitVotes(hosts []*host, n int) {
 	hosts[0].await(fmt.Sprintf("%d replicas get votes", n), func() bool { return promotions(hosts) >= n })
 }
 
-// promotions is how many replicas have got votes since the first host was alone, by the logs of the hosts.
+// promotions is the number of replicas promoted since there was a single host, according to the hosts' logs.
 func promotions(hosts []*host) int {
 	found := make(map[string]bool)
 	for _, h := range hosts {
@@ -75,7 +75,7 @@ func promotions(hosts []*host) int {
 	return len(found)
 }
 
-// hold takes a lock that is kept for as long as the test goes on, and returns what checks that it was.
+// hold acquires a lock for the rest of the test, and returns a check that the lock was kept.
 func (c *counter) hold(path, name string) (check func()) {
 	c.t.Helper()
 	s, err := c.box.Session(c.t.Context(), path, sdk.SessionTimeout(sessions))
@@ -98,8 +98,7 @@ func (c *counter) hold(path, name string) (check func()) {
 	}
 }
 
-// TestAClusterGrowsUnderLoad: from one host to three, and to five. Then the first ones are killed: those that have
-// joined are a majority.
+// From one host to three, then to five. Then the first hosts are killed, and the joined hosts form a majority.
 func TestAClusterGrowsUnderLoad(t *testing.T) {
 	places, first := growing(t, "a", "b", "c", "d", "e")
 	hosts := []*host{first}
@@ -140,7 +139,7 @@ func TestAClusterGrowsUnderLoad(t *testing.T) {
 	l.record.checkNoSessionEnded()
 }
 
-// TestAJoinerThatIsKilledGoesOn: with kill -9 after each phase of its joining, and at any moment.
+// A joining host is killed with kill -9 after each join phase, and at a random time.
 func TestAJoinerThatIsKilledGoesOn(t *testing.T) {
 	places, a := growing(t, "a", "b")
 	b := places[1]
@@ -173,7 +172,7 @@ func TestAJoinerThatIsKilledGoesOn(t *testing.T) {
 		for _, phase := range phases {
 			h := b.serve(t)
 			h.await(phase.name, func() bool { return phase.reached(h) })
-			time.Sleep(rand.N(20 * time.Millisecond)) // what it does next has begun, or has not
+			time.Sleep(rand.N(20 * time.Millisecond)) // the next phase may have begun
 			h.Kill()
 		}
 	}
@@ -204,8 +203,8 @@ func awaitReplicas(hosts []*host) {
 	})
 }
 
-// TestTheHostThatGovernsIsKilledWhileAnotherJoins: each time the fourth host has got one more replica. The next one
-// that governs goes on, and adds none twice.
+// The governor is killed each time the fourth host has got one more replica. The next governor continues, and adds no
+// replica twice.
 func TestTheHostThatGovernsIsKilledWhileAnotherJoins(t *testing.T) {
 	places, a := growing(t, "a", "b", "c", "d")
 	hosts := []*host{a, places[1].serve(t), places[2].serve(t)}
@@ -249,7 +248,7 @@ func TestTheHostThatGovernsIsKilledWhileAnotherJoins(t *testing.T) {
 	})
 }
 
-// replicasOf counts the shards of which a host has a replica.
+// replicasOf counts the shards with a replica on a host.
 func replicasOf(c *admin.Cluster, name string) (n int) {
 	h := c.HostByName(name)
 	for i := range c.Shards {

@@ -16,10 +16,10 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// patience is how long anything may take that must come some time.
+// patience is the time limit for anything that must eventually happen.
 const patience = 60 * time.Second
 
-// program is the signalbox under test, scratch where hosts keep their data.
+// program is the signalbox under test, scratch the parent of the hosts' data directories.
 var (
 	program process.Program
 	scratch string
@@ -47,7 +47,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// parent is a directory on a disk: an fsync must cost what it costs.
+// parent is a directory on a real disk, so that fsync has its real cost.
 func parent() string {
 	const tmpfs = 0x01021994
 	var fs syscall.Statfs_t
@@ -60,7 +60,7 @@ func parent() string {
 // place is a host's place, whose processes end with their test.
 type place struct{ *process.Place }
 
-// newPlaces finds places for the hosts of a cluster.
+// newPlaces allocates places for the hosts of a cluster.
 func newPlaces(t *testing.T, names ...string) []*place {
 	t.Helper()
 	dir, err := os.MkdirTemp(scratch, "hosts-")
@@ -86,7 +86,7 @@ func addresses(hosts []*host) (out []string) {
 	return out
 }
 
-// host is a running process whose failures are those of the test.
+// host is a running process whose failures fail the test.
 type host struct {
 	*process.Host
 	t *testing.T
@@ -136,14 +136,14 @@ func (h *host) must(err error) {
 	}
 }
 
-// awaitReady returns how long it took from the start of the process.
+// awaitReady returns the time from the start of the process until it was ready.
 func (h *host) awaitReady() time.Duration {
 	h.t.Helper()
 	h.must(h.AwaitReady(patience))
 	return time.Since(h.Began)
 }
 
-// await asks again and again until what it asks is true.
+// await polls until call returns true.
 func (h *host) await(what string, call func() bool) {
 	h.t.Helper()
 	h.must(h.Await(what, patience, call))
@@ -156,7 +156,7 @@ func (h *host) status() admin.Status {
 	return status
 }
 
-// led counts the shards that the host leads.
+// led counts the shards led by the host.
 func (h *host) led() int {
 	h.t.Helper()
 	n, err := h.Led()
@@ -164,7 +164,7 @@ func (h *host) led() int {
 	return n
 }
 
-// resident is the memory that the process has, in bytes.
+// resident is the process's resident memory, in bytes.
 func (h *host) resident() int {
 	h.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.PID()))

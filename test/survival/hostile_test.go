@@ -64,7 +64,7 @@ func TestAHostBearsHostileClients(t *testing.T) {
 			for i := range garbage {
 				garbage[i] = byte(rng.Uint32())
 			}
-			if n%3 == 0 { // a frame that is one, to get further
+			if n%3 == 0 { // a valid frame, to get further
 				garbage[0] = 0x90 | garbage[0]&15
 				in = binary.BigEndian.AppendUint32(in, uint32(len(garbage)))
 			}
@@ -121,7 +121,7 @@ func TestAHostBearsHostileClients(t *testing.T) {
 			conn := dial(t)
 			_, _ = conn.Write(hello[:1+n%(len(hello)-1)])
 		}
-		// Each claims the longest frame and sends nearly all of it.
+		// Each announces the longest frame and sends nearly all of it.
 		long := make([]byte, 128<<10-100)
 		for range 50 {
 			conn := dial(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// awaitRefused waits until a host has ended because it must not take part, and checks what it says.
+// awaitRefused waits until a host has exited because it must not take part, and checks its messages.
 func (h *host) awaitRefused(say ...string) {
 	h.t.Helper()
 	code, err := h.Wait(patience)
@@ -27,14 +27,14 @@ func (h *host) awaitRefused(say ...string) {
 	}
 }
 
-// counter is a lock whose fencing tokens show whether anything was forgotten.
+// counter is a lock whose fencing tokens reveal lost state.
 type counter struct {
 	t    *testing.T
 	box  *sdk.Client
 	last uint64
 }
 
-// acquire takes and gives back the lock, and checks that its token is larger than any before.
+// acquire acquires and releases the lock, and checks that its token is larger than all before.
 func (c *counter) acquire() {
 	c.t.Helper()
 	s, err := c.box.Session(c.t.Context(), "/three")
@@ -61,7 +61,7 @@ func (c *counter) write(value string) {
 	for {
 		err := c.box.Node("/three").Create(c.t.Context(), "written-"+value, 1, []byte(value))
 		switch {
-		case errors.Is(err, sdk.ErrUnavailable): // it may have been sent to a host that was killed
+		case errors.Is(err, sdk.ErrUnavailable): // possibly sent to a killed host
 		case err == nil, errors.Is(err, sdk.ErrAlreadyExists):
 			return
 		default:
@@ -70,7 +70,7 @@ func (c *counter) write(value string) {
 	}
 }
 
-// has checks that a value is read, strictly.
+// has checks a value with a STRICT read.
 func (c *counter) has(value string) {
 	c.t.Helper()
 	d, err := c.box.Node("/three").Describe(c.t.Context(), "written-"+value, sdk.WithConsistency(sdk.Strict))
@@ -122,7 +122,7 @@ func TestAWipedHostDoesNotVoteWithoutItsMemory(t *testing.T) {
 	c.has("one")
 	c.has("two")
 	c.acquire()
-	// Wiped, it is refused by all that live, however often it is started.
+	// A wiped host is refused by every live host, however often it is started.
 	places[1].serve(t).awaitRefused("signalbox serve --join ")
 }
 
@@ -148,7 +148,8 @@ func TestAnOlderCopyOfADirectoryIsNoHost(t *testing.T) {
 	putBack()
 	b.serve(t).awaitRefused("the data directory of host b is an older copy", "--name b --replace b")
 
-	// While no other host runs it cannot know, and it ends when one does. It has served no client by then.
+	// Without another running host it cannot detect the loss; it exits when another host starts. It has served no
+	// client by then.
 	hosts[0].Kill()
 	putBack()
 	older := b.serve(t)
@@ -161,7 +162,7 @@ func TestAnOlderCopyOfADirectoryIsNoHost(t *testing.T) {
 	c.has("one")
 }
 
-// TestWipedHostsBootstrapANewCluster: no host is left that could know better.
+// No host is left that could object.
 func TestWipedHostsBootstrapANewCluster(t *testing.T) {
 	places, hosts := three(t)
 	before := hosts[0].status().Cluster.ID

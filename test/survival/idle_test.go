@@ -15,8 +15,8 @@ import (
 
 var idleFor = flag.Duration("idle", 0, "for how long TestWhatAnIdleHostTakes watches each host; 0: it is skipped")
 
-// TestWhatAnIdleHostTakes says how often the threads of a host without clients wake up, and what processor time that
-// takes. The number of times that threads wait of their own accord depends little on what else the machine does.
+// TestWhatAnIdleHostTakes logs the wakeups and the processor time of a host without clients. The number of voluntary
+// waits depends little on other load of the machine.
 func TestWhatAnIdleHostTakes(t *testing.T) {
 	if *idleFor == 0 {
 		t.Skip("make idle runs it")
@@ -24,7 +24,7 @@ func TestWhatAnIdleHostTakes(t *testing.T) {
 	for _, names := range [][]string{{"a"}, {"a", "b", "c"}} {
 		t.Run(fmt.Sprint(len(names)), func(t *testing.T) {
 			hosts := serveAll(t, newPlaces(t, names...))
-			time.Sleep(10 * time.Second) // what follows a start is not what an idle host does
+			time.Sleep(10 * time.Second) // work after a start is not idle work
 			var waits, ticks []int
 			began := time.Now()
 			for _, h := range hosts {
@@ -41,7 +41,7 @@ func TestWhatAnIdleHostTakes(t *testing.T) {
 	}
 }
 
-// voluntaryWaits returns how often the threads of a process have waited for something.
+// voluntaryWaits returns the number of voluntary context switches of a process.
 func voluntaryWaits(t *testing.T, pid int) (n int) {
 	t.Helper()
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
@@ -70,7 +70,7 @@ func processorTicks(t *testing.T, pid int) int {
 		t.Fatal(err)
 	}
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	return atoi(t, fields[11]) + atoi(t, fields[12]) // of the user, of the system
+	return atoi(t, fields[11]) + atoi(t, fields[12]) // user and system time
 }
 
 func atoi(t *testing.T, text string) int {

@@ -12,15 +12,15 @@ import (
 	"github.com/signalbox/signalbox/internal/testcert"
 )
 
-// useTLS gives a host a certificate for its name, which it shows to other hosts.
+// useTLS gives a host a certificate with its name, used for its peers.
 func (p *place) useTLS(t *testing.T, a *testcert.Authority) {
 	t.Helper()
 	f := a.Sign(t, p.Name)
 	p.Args = append(p.Args, "--raft-tls-cert", f.CertFile, "--raft-tls-key", f.KeyFile, "--raft-tls-ca", f.CAFile)
 }
 
-// TestHostsJoinByTheirCertificates: one joins with a certificate of the authority of the hosts, and nothing else. One
-// whose certificate is for another name, or of another authority, is not let in.
+// A host joins with nothing but a certificate from the hosts' authority. A certificate with a wrong name, or from a
+// different authority, is refused.
 func TestHostsJoinByTheirCertificates(t *testing.T) {
 	places := growingPlaces(t, "a", "b", "c", "d")
 	authority, other := testcert.New(t), testcert.New(t)
@@ -45,8 +45,8 @@ func TestHostsJoinByTheirCertificates(t *testing.T) {
 	}
 }
 
-// TestAHostJoinsByATokenThatTheCommandMade: the hosts share a secret, which the newcomer gets for its token. A second
-// host cannot join by the same one.
+// The hosts share a secret, given to the joining host in exchange for its token. A second host cannot use the same
+// token.
 func TestAHostJoinsByATokenThatTheCommandMade(t *testing.T) {
 	places := growingPlaces(t, "a", "b", "c")
 	a, b, c := places[0], places[1], places[2]
@@ -72,7 +72,7 @@ func TestAHostJoinsByATokenThatTheCommandMade(t *testing.T) {
 	awaitReplicas(hosts)
 	c.serve(t).awaitRefused("signalbox host join-token create makes another one")
 
-	hosts[1].Kill() // what it got with the token it has kept
+	hosts[1].Kill() // it has kept the secret obtained with the token
 	hosts[1] = b.serve(t)
 	hosts[1].awaitReady()
 }

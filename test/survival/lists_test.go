@@ -36,12 +36,12 @@ var (
 	listTurns    = flag.Int("list-turns", 5, "how many turns it takes")
 )
 
-// listAt is set in the process of the watchers: where the host is.
+// listAt is set in the watcher process: the host's address.
 const listAt = "SURVIVAL_LIST_AT"
 
-// TestLocksBesideAListThatIsOpened measures locks at a rate, alone and while many watchers open one long list at once,
-// in turns. The process of the watchers has the processors only while no other program wants them: watchers
-// of a cluster have processors of their own, and what the host does for them is to be measured.
+// TestLocksBesideAListThatIsOpened measures locks at a fixed rate, alternating between undisturbed turns and turns in
+// which many watchers open a long list at once. The watcher process runs at idle priority: watchers of a real cluster
+// have their own processors, and only the host's work is to be measured.
 func TestLocksBesideAListThatIsOpened(t *testing.T) {
 	if at := os.Getenv(listAt); at != "" {
 		openTheList(t, at)
@@ -97,7 +97,7 @@ func TestLocksBesideAListThatIsOpened(t *testing.T) {
 		median(beside)/median(alone))
 }
 
-// locksAtARate measures locks for five seconds, and has something done after one of them.
+// locksAtARate measures locks for five seconds, and runs `after` after one of them.
 func locksAtARate(t *testing.T, at *place, after func()) *report.Report {
 	t.Helper()
 	done := make(chan struct{})
@@ -118,8 +118,8 @@ func locksAtARate(t *testing.T, at *place, after func()) *report.Report {
 	return r
 }
 
-// newWatchers starts the process of the watchers and waits until it has its connections. open has the watchers open the
-// list and waits until all have it; they stay, as watchers do, until leave.
+// newWatchers starts the watcher process and waits for its connections. open makes the watchers open the list and waits
+// until all have it; they keep watching until leave.
 func newWatchers(t *testing.T, at *place) (open, leave func()) {
 	t.Helper()
 	args := []string{os.Args[0], "-test.run=^" + t.Name() + "$", fmt.Sprint("-list-watchers=", *listWatchers),
@@ -167,7 +167,7 @@ func newWatchers(t *testing.T, at *place) (open, leave func()) {
 	return open, leave
 }
 
-// openTheList is the process of the watchers.
+// openTheList is the watcher process.
 func openTheList(t *testing.T, at string) {
 	open := watchersThatRead
 	if *listDecoded {
@@ -190,7 +190,7 @@ func openTheList(t *testing.T, at string) {
 	_, _ = in.ReadString('\n')
 }
 
-// watchersThatDecode are clients as programs have them.
+// watchersThatDecode are clients like those in programs.
 func watchersThatDecode(t *testing.T, at string) (watchers []func() error) {
 	for range *listWatchers {
 		c, err := sdk.Open(t.Context(), at)
@@ -213,7 +213,7 @@ func watchersThatDecode(t *testing.T, at string) (watchers []func() error) {
 	return watchers
 }
 
-// watchersThatRead are connections that take in as many bytes as the list has, which a first one decodes.
+// watchersThatRead are connections that only read as many bytes as the list has; a first client decodes it.
 func watchersThatRead(t *testing.T, at string) (watchers []func() error) {
 	c, err := sdk.Open(t.Context(), at)
 	if err != nil {
@@ -231,7 +231,7 @@ func watchersThatRead(t *testing.T, at string) (watchers []func() error) {
 	}
 	hello := frame(1, &protocol.Hello{VersionMin: 1, VersionMax: 1, ClientName: []byte("survival")})
 	watch := frame(2, &protocol.Watch{NodeID: node.ID, Name: []byte("workers"), Owners: true})
-	whole := 0 // the length of the list with all its frames, once it is known
+	whole := 0 // length of the list with all frames, once known
 	for range 1 + *listWatchers {
 		conn, err := net.Dial("tcp", at)
 		if err == nil {

@@ -23,12 +23,12 @@ type load struct {
 	path    string
 	timeout time.Duration
 	enough  chan struct{} // closed when no client begins another round
-	// anew is set where shards are made anew: an owner may own no more, and a waiter wait no more.
+	// anew is set if shards are rebuilt: owners may lose their holding, and waiters their queue position.
 	anew    atomic.Bool
 	workers sync.WaitGroup
 }
 
-// newLoad starts clients: so many for each of so many locks.
+// newLoad starts `each` clients for each of the locks.
 func newLoad(t *testing.T, hosts []*host, path string, timeout time.Duration, locks, each int) *load {
 	t.Helper()
 	return newLoadAt(t, addresses(hosts), path, timeout, locks, each)
@@ -53,7 +53,7 @@ func newLoadAt(t *testing.T, addresses []string, path string, timeout time.Durat
 	return l
 }
 
-// work is the loop of one client; where its session ends it starts another one.
+// work is the loop of one client; when its session ends, it starts a new session.
 func (l *load) work(lock, data string) {
 	value := 0
 	for incarnation := 0; !l.over(); incarnation++ {
@@ -105,8 +105,8 @@ func (l *load) runRounds(c *client, lock, data string, incarnation int, value *i
 			err = c.release(lock, order)
 		}
 		if err != nil {
-			// How long the client owned it is not known: at most as long as it could believe. A shard that was made
-			// anew says that a session is over before the session's time is up: then the client believes no more.
+			// The time of ownership is unknown: at most the time of belief. A rebuilt shard reports the end of a
+			// session before the session's time is up; then the client stops believing.
 			until := c.believesUntil()
 			if now := time.Now(); l.anew.Load() && errors.Is(err, errEnded) && now.Before(until) {
 				until = now
@@ -126,14 +126,14 @@ func (l *load) runRounds(c *client, lock, data string, incarnation int, value *i
 	return nil
 }
 
-// isTaken reports whether an error says that a shard which was made anew has taken away what the client had.
+// isTaken reports whether an error means that a rebuilt shard has dropped the client's holding.
 func (l *load) isTaken(err error) bool {
 	var answer *protocol.Error
 	return l.anew.Load() && errors.As(err, &answer) &&
 		(answer.Status == protocol.StatusAborted || answer.Status == protocol.StatusFenced)
 }
 
-// write changes what only this client writes, and creates something.
+// write updates a semaphore written only by this client, and creates another.
 func (l *load) write(c *client, data string, incarnation, round int, value *int) error {
 	if *value == 0 {
 		*value = 1
@@ -178,7 +178,7 @@ func (l *load) broken() bool {
 	return len(l.record.faults) > 0
 }
 
-// drain has every client finish what it does: clients that wait get the lock.
+// drain lets every client finish: waiting clients get the lock.
 func (l *load) drain() {
 	l.t.Helper()
 	close(l.enough)
@@ -190,7 +190,7 @@ func (l *load) drain() {
 	receive(l.t, "every client ends what it does", done)
 }
 
-// check lets the clients finish and checks everything that they were promised.
+// check lets the clients finish and checks all guarantees to them.
 func (l *load) check() {
 	l.t.Helper()
 	l.drain()

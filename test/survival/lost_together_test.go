@@ -14,10 +14,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// shardsOfFive is how many data shards the cluster of that test has.
+// shardsOfFive is the number of data shards in the test's cluster.
 const shardsOfFive = 4
 
-// clientOf returns a client that reaches some hosts alone, with a session whose home is a shard that is to be lost.
+// clientOf returns a client that reaches only the given hosts, with a session whose home is a shard to be lost.
 func (l *losing) clientOf(r *record, hosts []string) *client {
 	l.t.Helper()
 	for {
@@ -33,10 +33,9 @@ func (l *losing) clientOf(r *record, hosts []string) *client {
 	}
 }
 
-// TestHostsThatWereLostComeBackTogether: two hosts of five are cut off and taken for lost, and a shard of theirs is
-// made anew. The two are a majority of the group of before, reach each other and a client, and grant on. What they
-// grant has a fence below those of the new group, so that a store refuses it; as soon as the two reach other hosts,
-// they are refused.
+// Two hosts of five are partitioned and considered lost, and one of their shards is rebuilt. The two hosts are a
+// majority of the old group, reach each other and a client, and continue to grant. Their fencing tokens are below the
+// new group's tokens, so a store refuses them. As soon as the two reach other hosts, they are refused.
 func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 	t.Parallel()
 	if !inOwnNetwork(t) {
@@ -68,8 +67,8 @@ func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 	})
 	pair := l.pair()
 	lock := l.lockOf(shardsOfFive, func(id uint64) bool { return slices.Contains(l.lost, id) })
-	// A session of two seconds may end while the shards of the lost hosts are put in order: then the next one asks. A
-	// shard that was recovered grants nothing until the lost hosts are expelled and the longest timeout has passed.
+	// A session of two seconds may end while the shards of the lost hosts are being fixed: then the next session asks.
+	// A recovered shard grants nothing until the lost hosts are expelled and the longest timeout has passed.
 	fence := func() (number uint64) {
 		t.Helper()
 		hosts[0].must(hosts[0].Await("a fence", 2*patience, func() bool {
@@ -109,7 +108,7 @@ func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 		t.Errorf("the hosts that were lost gave fence %d then", old)
 	}
 
-	// They are started again, and then they reach the others.
+	// They are restarted, and then reach the other hosts.
 	for i, h := range lost {
 		h.Kill()
 		lost[i] = l.places[pair[i]].serve(t)

@@ -24,7 +24,7 @@ import (
 var memorySizes = flag.String("memory", "128",
 	"how many MiB of memory the hosts of the tests of full memory have, such as 128,256,1024")
 
-// fills are what clients do that want all memory of a host, each with a name of its own in each call.
+// fills are client operations that consume a host's memory; each call uses a new name.
 var fills = map[string]func(ctx context.Context, c *sdk.Client, name string) error{
 	"semaphores": func(ctx context.Context, c *sdk.Client, name string) error {
 		return c.Node("/fill").Create(ctx, name, 1, bytes.Repeat([]byte("s"), 512))
@@ -136,7 +136,7 @@ func (f *filler) stop() {
 	f.t.Logf("%d calls were taken, %d refused", f.taken.Load(), f.refused.Load())
 }
 
-// bystander locks and unlocks in a node of its own.
+// bystander locks and unlocks in a separate node.
 type bystander struct {
 	t       *testing.T
 	client  *sdk.Client
@@ -201,7 +201,7 @@ func (b *bystander) during(do func()) {
 	}
 }
 
-// empty drops what the crowd has made, and waits until the shard has room for as much again.
+// empty deletes the crowd's objects, and waits until the shard has capacity for as many again.
 func (b *bystander) empty(h *host) {
 	b.t.Helper()
 	if err := b.client.DropNode(b.t.Context(), "/fill"); err != nil {
@@ -239,7 +239,7 @@ func mibs(t *testing.T) (all []int) {
 	return all
 }
 
-// eachGroup runs a test with each version of control groups and each size of memory.
+// eachGroup runs a test for each version of control groups and each memory size.
 func eachGroup(t *testing.T, test func(t *testing.T, version string, mib int)) {
 	for version := range cgroupVersions {
 		for _, mib := range mibs(t) {
@@ -248,8 +248,8 @@ func eachGroup(t *testing.T, test func(t *testing.T, version string, mib int)) {
 	}
 }
 
-// TestClientsThatFillTheMemoryEndNoHost: with every kind of object, with sessions, watches and large data, until they
-// are refused. Others are served, the host starts again with all of it, and memory comes back.
+// Clients fill the memory with every kind of object, with sessions, watches and large data, until refused. Other
+// clients are served, the host can restart with all data, and memory is freed.
 func TestClientsThatFillTheMemoryEndNoHost(t *testing.T) {
 	eachGroup(t, func(t *testing.T, version string, mib int) {
 		group := newCgroup(t, version, "one", mib<<20)
@@ -282,8 +282,8 @@ func TestClientsThatFillTheMemoryEndNoHost(t *testing.T) {
 	})
 }
 
-// TestAHostThatPromisesTooMuchRefusesBeforeItIsFull: its quotas are too large for its memory, so that what grows is
-// refused for want of memory. It starts again, is read, and is emptied.
+// The quotas exceed the host's memory, so growth is refused for lack of memory. The host can be restarted, read, and
+// emptied.
 func TestAHostThatPromisesTooMuchRefusesBeforeItIsFull(t *testing.T) {
 	eachGroup(t, func(t *testing.T, version string, mib int) {
 		group := newCgroup(t, version, "promises", mib<<20)
@@ -324,8 +324,8 @@ func TestAHostThatPromisesTooMuchRefusesBeforeItIsFull(t *testing.T) {
 	})
 }
 
-// TestAHostWithLessMemoryThanTheOthersCounts: the shard has the quota of the smallest host, which is not ended, also if
-// the host comes back after clients have filled the others.
+// The shard has the quota of the smallest host, which is not killed, even if it returns after clients have filled the
+// other hosts.
 func TestAHostWithLessMemoryThanTheOthersCounts(t *testing.T) {
 	eachGroup(t, func(t *testing.T, version string, mib int) {
 		names := []string{"a", "b", "c"}

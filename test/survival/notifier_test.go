@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// notifier announces changes to the goroutines that wait for them.
+// notifier notifies waiting goroutines of changes.
 type notifier struct {
 	mu      sync.Mutex
-	changed chan struct{} // closed by the next change; nil where no goroutine waits
+	changed chan struct{} // closed by the next change; nil without a waiting goroutine
 }
 
 func (n *notifier) notify() {
@@ -23,7 +23,7 @@ func (n *notifier) notify() {
 	}
 }
 
-// next returns what is closed by the next change.
+// next returns a channel closed by the next change.
 func (n *notifier) next() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -33,7 +33,7 @@ func (n *notifier) next() <-chan struct{} {
 	return n.changed
 }
 
-// await waits for a condition, and checks it at every change.
+// await waits for a condition, checked at every change.
 func await(t *testing.T, what string, n *notifier, is func() bool) {
 	t.Helper()
 	late := time.NewTimer(patience)
@@ -51,7 +51,7 @@ func await(t *testing.T, what string, n *notifier, is func() bool) {
 	}
 }
 
-// receive waits for what comes through a channel.
+// receive waits for a value from a channel.
 func receive[T any](t *testing.T, what string, from <-chan T) T {
 	t.Helper()
 	select {

@@ -18,7 +18,7 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 		SessionGracePeriodMillis: uint64(grace.Milliseconds())})
 	l := newLoad(t, hosts, "/kill", timeout, 4, 2)
 
-	// Two hold a lock when the host dies: one comes back late, the other never.
+	// Two clients hold locks when the host dies: one returns late, the other never.
 	quiet := newRecord(t)
 	holds := func(lock string) (*client, uint64) {
 		c, err := start(l.hosts, l.path, timeout, quiet)
@@ -45,7 +45,7 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 	l.progress(20)
 	t.Logf("ready %v after its start; %v", ready, l.record.longestPause(killed))
 
-	// One waits for what the other never gives back.
+	// A third client waits for the lock that is never released.
 	type grant struct {
 		order uint64
 		at    time.Time

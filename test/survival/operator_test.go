@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 )
 
-// operator acts on a cluster by the commands of the tool.
+// operator operates a cluster with the tool's commands.
 type operator struct {
 	t         *testing.T
 	endpoints string
@@ -45,7 +45,7 @@ func (o *operator) ok(args ...string) {
 	}
 }
 
-// read reads into a value what a command prints, as JSON: one value, or a line for each.
+// read decodes a command's JSON output: one value, or one per line.
 func (o *operator) read(into any, args ...string) {
 	o.t.Helper()
 	c := exec.Command(program.Path, append(args, "--endpoints", o.endpoints, "-o", "json")...)
@@ -58,10 +58,10 @@ func (o *operator) read(into any, args ...string) {
 	}
 }
 
-// transferTime is how long leaderships may take to be moved: they rest between two moves.
+// transferTime is the time limit for leadership transfers, which are spaced out.
 const transferTime = 4 * time.Minute
 
-// await waits until the cluster is as it should be.
+// await waits until the cluster satisfies a condition.
 func (o *operator) await(what string, is func(c *admin.Cluster) bool) {
 	o.t.Helper()
 	var last *admin.Cluster
@@ -76,15 +76,15 @@ func (o *operator) await(what string, is func(c *admin.Cluster) bool) {
 	}
 }
 
-// votes reports whether so many replicas of each shard vote, all of them alive.
+// votes reports whether each shard has n voting replicas, all alive.
 func votes(n int) func(*admin.Cluster) bool {
 	return func(c *admin.Cluster) bool {
 		return !slices.ContainsFunc(c.Shards, func(s admin.Shard) bool { return s.Voters != n || s.Live != n })
 	}
 }
 
-// TestAnOperatorActsOnTheHostsByCommands: leaderships are spread, or moved by hand; a host is cordoned, altered and
-// replaced; and the history says who did it, and why.
+// Leaderships are spread, and moved manually; a host is cordoned, altered and replaced; the history has authors and
+// reasons.
 func TestAnOperatorActsOnTheHostsByCommands(t *testing.T) {
 	t.Parallel()
 	places, a := growing(t, "a", "b", "c", "d")
@@ -130,7 +130,7 @@ func TestAnOperatorActsOnTheHostsByCommands(t *testing.T) {
 	o.checkHistory()
 }
 
-// replace has a host take the place of one that was killed, as soon as that is not heard any more.
+// replace replaces a killed host by a successor, as soon as the loss is detected.
 func (o *operator) replace(old, successor string) {
 	o.t.Helper()
 	var gone uint64
@@ -151,7 +151,7 @@ func (o *operator) replace(old, successor string) {
 	})
 }
 
-// checkRest waits until nothing is left to be done, as the commands show it.
+// checkRest waits until the commands show no pending work.
 func (o *operator) checkRest() {
 	o.t.Helper()
 	o.ok("cluster", "why", "--wait")
@@ -166,7 +166,7 @@ func (o *operator) checkRest() {
 	}
 }
 
-// checkHistory looks for what was done in the history.
+// checkHistory looks for the actions in the history.
 func (o *operator) checkHistory() {
 	o.t.Helper()
 	output, err := o.run("cluster", "audit", "--limit", "1000")

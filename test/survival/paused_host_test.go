@@ -12,14 +12,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// pinnedClient is a client that keeps its connection whatever happens, and goes on pinging.
+// pinnedClient is a client that never changes its connection, and keeps pinging.
 type pinnedClient struct {
 	l       *connection
 	changes notifier // of what follows
 
 	mu     sync.Mutex // guards what follows
 	pongs  []pong
-	lostAt time.Time // when it learned that the session is not attached or has ended, or the connection ended
+	lostAt time.Time // time at which it learned of the detach, session end, or connection end
 	what   string
 }
 
@@ -35,7 +35,7 @@ func (p *pinnedClient) lose(what string) {
 	}
 }
 
-// push learns from what comes over the connection by itself.
+// push handles pushes on the connection.
 func (p *pinnedClient) push(_ *connection, a *protocol.Answer) {
 	switch a.Kind {
 	case protocol.KindSessionDetached:
@@ -53,7 +53,7 @@ func (p *pinnedClient) loss() (time.Time, string) {
 	return p.lostAt, p.what
 }
 
-// ping sends one ping; the answer is recorded whenever it comes, unless the session was lost before.
+// ping sends one ping; the answer is recorded whenever it arrives, unless the session was lost before.
 func (p *pinnedClient) ping() {
 	sent := time.Now()
 	id, answers, err := p.l.send(&protocol.Ping{})
@@ -107,7 +107,7 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 		}
 	}
 
-	// The pinned client has its session and its lock on the host that will stand still.
+	// The pinned client has its session and its lock on the host to be stalled.
 	s := &pinnedClient{}
 	r := newRecord(t)
 	var err error
@@ -154,7 +154,7 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 		}
 	}
 
-	// Others work on, and one wants the lock of the pinned client.
+	// Other clients continue, and one waits for the pinned client's lock.
 	load := newLoad(t, hosts, "/pause", timeout, 3, 2)
 	successor, err := start(load.hosts, "/pause", 10*time.Second, r)
 	if err != nil {
@@ -210,7 +210,7 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 		t.Errorf("two could believe that they have the lock, for %v", lease.Sub(g.at))
 	}
 
-	// The woken host is a good one again, and takes nothing from the pinned client.
+	// The resumed host works normally, and accepts nothing from the pinned client.
 	if l.alive() {
 		a, err := l.call(&protocol.Release{
 			Mutation: protocol.Mutation{SessionID: session, Sequence: 2000, AcknowledgedSequence: 1999}, NodeID: node,
@@ -228,13 +228,13 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 	load.check()
 	load.record.mu.Lock()
 	defer load.record.mu.Unlock()
-	// A timeout of four seconds and a grace of one leave a slow machine little time to come back.
+	// A timeout of four seconds and a grace period of one leave a slow machine little time to reattach.
 	for _, end := range load.record.ends {
 		t.Logf("ended: %s", end)
 	}
 }
 
-// dataLed counts the data shards that a host leads.
+// dataLed counts the data shards led by a host.
 func dataLed(h *host) (n int) {
 	for _, s := range h.status().Shards {
 		if s.Leads && s.ID != 0 {

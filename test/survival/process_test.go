@@ -11,7 +11,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// joinProcess joins a process, which is made where there is none, and returns the id of the member.
+// joinProcess joins a process, created if missing, and returns the member id.
 func (c *client) joinProcess(name string) (id uint64, err error) {
 	a, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
 		return &protocol.ProcessJoin{
@@ -34,7 +34,7 @@ func (c *client) coordinate(name, result string) error {
 		return err
 	}
 	head, err := c.processHead(name)
-	for err == nil && head.Epoch < id { // until its first epoch opens: ids of both come from one counter
+	for err == nil && head.Epoch < id { // until its first epoch opens: member ids and epochs share one counter
 		head, err = c.processHead(name)
 	}
 	if err != nil {

@@ -13,32 +13,32 @@ import (
 	"time"
 )
 
-// record is what the clients of a test were answered.
+// record is the answers received by a test's clients.
 type record struct {
 	t       *testing.T
 	done    chan struct{}
 	finish  sync.Once
-	changes notifier // of held and faults
+	changes notifier // for held and faults
 
 	mu       sync.Mutex // guards what follows
 	statuses map[string]int
 	faults   []string
-	// unanswered are requests that took longer than a client waits.
+	// unanswered are requests without an answer within the client's timeout.
 	unanswered []string
-	ends       []string          // sessions that ended though no client ended them
+	ends       []string          // sessions not ended by their client
 	held       map[string][]hold // by lock
 	created    map[string]string // data by name
 	written    map[string]*written
 }
 
-// hold is a time in which a client believed that it owned a lock.
+// hold is an interval in which a client believed to own a lock.
 type hold struct {
 	order    uint64
 	from, to time.Time
 	session  uint64
 }
 
-// written is what the one writer of a semaphore sent and what was acknowledged.
+// written is the last sent and the last acknowledged value of a semaphore's only writer.
 type written struct{ sent, acknowledged int }
 
 func newRecord(t *testing.T) *record {
@@ -68,7 +68,7 @@ func (r *record) count(status string) {
 	r.statuses[status]++
 }
 
-// noAnswer notes a request that got no answer over a connection that lived.
+// noAnswer records a request without an answer over a live connection.
 func (r *record) noAnswer(kind, address string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +106,7 @@ func (r *record) create(name, data string) {
 	r.created[name] = data
 }
 
-// writes notes that a value is about to be sent, acknowledged that it was.
+// writes records that a value is about to be sent, acknowledged that it was acknowledged.
 func (r *record) writes(name string, value int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +124,7 @@ func (r *record) wrote(name string, value int) {
 	r.written[name].acknowledged = value
 }
 
-// cycles returns how often the lock was held, of the lock for which that is least.
+// cycles returns, for each lock, how often it was held.
 func (r *record) cycles() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,7 @@ func (r *record) cycles() map[string]int {
 	return out
 }
 
-// longestPause is the longest time since then in which no client got some lock, and when it began.
+// longestPause is the longest interval since the given time in which no client got some lock.
 func (r *record) longestPause(since time.Time) (longest pause) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,7 +154,7 @@ func (r *record) longestPause(since time.Time) (longest pause) {
 	return longest
 }
 
-// pause is a time in which no client got a lock.
+// pause is an interval in which no client got a lock.
 type pause struct {
 	lock        string
 	after, took time.Duration
@@ -175,7 +175,7 @@ func (r *record) checkHolders() {
 	r.t.Logf("%d holds were checked", total)
 }
 
-// clashes returns where a lock had two holders at once, or order ids did not grow.
+// clashes returns overlapping holders of a lock, and order ids that did not grow.
 func (r *record) clashes() (total int, out []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -219,7 +219,7 @@ func TestTheRecordSeesTwoHolders(t *testing.T) {
 	}
 }
 
-// checkErrors checks that everything that the clients saw was worth a retry, and says what it was.
+// checkErrors checks that every error seen by clients was retryable, and logs the errors.
 func (r *record) checkErrors() {
 	r.t.Helper()
 	r.mu.Lock()
@@ -247,7 +247,7 @@ func (r *record) checkNoSessionEnded() {
 	}
 }
 
-// checkData checks that everything acknowledged is there.
+// checkData checks that all acknowledged data is present.
 func (r *record) checkData(c *client) {
 	r.t.Helper()
 	r.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// recovered makes a new cluster of what is left in a place, and returns its first host.
+// recovered creates a new cluster from a surviving place, and returns its first host.
 func recovered(t *testing.T, left *place, args ...string) *host {
 	t.Helper()
 	fresh := *left.Place
@@ -26,8 +26,8 @@ func recovered(t *testing.T, left *place, args ...string) *host {
 	return h
 }
 
-// TestAClusterIsRecoveredFromOneOfThree: of three hosts one is wiped, one is gone, and one is left. What it had is
-// there, tokens grow, and a host of before that comes back is refused and ends.
+// Of three hosts, one is wiped, one is gone, and one survives. The survivor's data is present, tokens grow, and a
+// returning old host is refused and exits.
 func TestAClusterIsRecoveredFromOneOfThree(t *testing.T) {
 	places, hosts := three(t)
 	c := newCounter(t, places)

@@ -18,14 +18,14 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// losing is a cluster of seven hosts that loses two hosts for good, and shards with them.
+// losing is a cluster of seven hosts that permanently loses two hosts, and shards with them.
 type losing struct {
 	*spread
-	lost []uint64 // the shards that have lost their majority
+	lost []uint64 // shards that have lost their majority
 	node uint64
 }
 
-// shardOf returns the data shard that has a slot, of so many since the bootstrap of a cluster.
+// shardOf returns a slot's data shard, given the number of shards since the bootstrap.
 func shardOf(shards int, slot shard.Slot) uint64 {
 	var ids []meta.ShardID
 	for i := range shards {
@@ -39,7 +39,7 @@ func shardOf(shards int, slot shard.Slot) uint64 {
 	return 0
 }
 
-// lockOf returns the name of a lock that is in a shard that fits.
+// lockOf returns the name of a lock in a matching shard.
 func (l *losing) lockOf(shards int, fits func(id uint64) bool) string {
 	for n := 0; ; n++ {
 		name := fmt.Sprint("lock-of-shard-", n)
@@ -49,7 +49,7 @@ func (l *losing) lockOf(shards int, fits func(id uint64) bool) string {
 	}
 }
 
-// pair returns the places of two hosts that vote together in some shard, and of which the meta shard can do without.
+// pair returns the places of two hosts that vote together in some shard and are dispensable for the meta shard.
 func (l *losing) pair() (at [2]int) {
 	l.t.Helper()
 	c, err := l.operator.Describe(l.t.Context())
@@ -89,21 +89,21 @@ func (l *losing) pair() (at [2]int) {
 	return at
 }
 
-// waits returns the reasons of the governor as one text.
+// waits returns the governor's reasons as one text.
 func (l *losing) waits() string {
 	list, _ := l.operator.Why(l.t.Context())
 	return fmt.Sprintf("%+v", list)
 }
 
-// atRest reports whether all is where it is to be, so that what two hosts have is theirs until they die.
+// atRest reports whether the governor is done, so that the two hosts keep their replicas until they die.
 func (l *losing) atRest(shards int) bool {
 	w, err := l.operator.Why(l.t.Context())
 	return err == nil && w.AtRest && l.even(shards, 1)
 }
 
-// TestAShardThatHasLostItsMajorityIsMadeAnew by one command, while locks of the other shards go on. Nothing that was
-// acknowledged is lost, as the second host dies when the first has been dead for a while; an owner learns that it owns
-// no more, and the next fence is above all before. A lost host that comes back is refused.
+// One command rebuilds the shard, while locks in other shards are unaffected. No acknowledged change is lost, because
+// the second host dies some time after the first. An owner learns that it lost its holding, and the next fencing token
+// is above all old ones. A lost host that returns is refused.
 func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	const shards = 8
@@ -190,12 +190,12 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	back.awaitRefused("was expelled")
 }
 
-// leastWait is the least wait of a shard that is made anew: an expulsion, and a timeout that is on no record.
+// leastWait is the minimum wait of a rebuilt shard: an expulsion, and an unrecorded timeout.
 const leastWait = (meta.MaxSessionGracePeriodMillis*65/64 + shard.UnnotedTimeout) * time.Millisecond
 
-// TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn: two hosts with the majority of a shard are stopped with SIGSTOP, the
-// shard is rebuilt, and the hosts are woken at once. Other hosts refuse them before their expulsion is final. The
-// earlier owner knows that it lost the lock when the new group grants.
+// Two hosts with the majority of a shard are stopped with SIGSTOP, the shard is rebuilt, and the hosts are woken at
+// once. Other hosts refuse them before their expulsion is final. The earlier owner knows that it lost the lock when the
+// new group grants.
 func TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn(t *testing.T) {
 	t.Parallel()
 	const shards = 8

@@ -16,7 +16,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/host"
 )
 
-// voters returns the hosts that vote in each data shard, by the records.
+// voters returns the voting hosts of each data shard, by the records.
 func (s *spread) voters() map[uint64][]string {
 	c, err := s.operator.Describe(s.t.Context())
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *spread) voters() map[uint64][]string {
 	return list
 }
 
-// extremes are the fewest and the most voters that a data shard has had since they were forgotten last.
+// extremes are the minimum and maximum number of voters of a data shard since the last reset.
 type extremes struct {
 	mu           sync.Mutex // guards what follows
 	fewest, most int
@@ -58,9 +58,9 @@ func (e *extremes) forget() (fewest, most int) {
 	return fewest, most
 }
 
-// TestReplicasAreChangedUnderLoad: from three to five, to one, and to three. No shard has fewer voters meanwhile than
-// the smaller policy says, and one is asked for twice. With one, a host is drained: each of its shards has two voters
-// for a moment, and no client is refused anything or loses a session.
+// The number of replicas changes from three to five, to one, and to three. No shard ever has fewer voters than the
+// smaller policy, and no step is requested twice. With one replica, a host is drained: each of its shards temporarily
+// has two voters, and no client is refused or loses a session.
 func TestReplicasAreChangedUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newSpread(t, t.TempDir(), []string{"a", "b", "c", "d", "e"}, func(*admin.Policy) {}, "--shards", "4")
@@ -129,7 +129,7 @@ func TestReplicasAreChangedUnderLoad(t *testing.T) {
 	l.record.checkNoSessionEnded()
 }
 
-// awaitVoters waits until each data shard has so many voters.
+// awaitVoters waits until each data shard has n voters.
 func (s *spread) awaitVoters(n int) {
 	s.t.Helper()
 	s.hosts[0].await("each shard has its voters", func() bool {

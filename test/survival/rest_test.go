@@ -32,8 +32,7 @@ func (o *operator) wait(args ...string) *barrier {
 	return b
 }
 
-// well waits until the wait ends, and holds that the cluster is as it should be then, and which lines were said until
-// then.
+// well waits until the wait ends, and checks the cluster state at that time and the lines printed before.
 func (b *barrier) well(o *operator, is func(*admin.Cluster) bool, lines ...string) {
 	b.t.Helper()
 	select {
@@ -60,8 +59,8 @@ func (b *barrier) well(o *operator, is func(*admin.Cluster) bool, lines ...strin
 	b.t.Log(text)
 }
 
-// TestUpgradingAsThePageSaysLeavesNoHostBehind: drain, stop, start, wait; for the host that made the cluster, beside a
-// spare that takes the votes. The wait begins before the new process has said anything.
+// The documented upgrade: drain, stop, start, wait; for the cluster's first host, with a spare that takes over its
+// votes. The wait begins before the new process has reported anything.
 func TestUpgradingAsThePageSaysLeavesNoHostBehind(t *testing.T) {
 	t.Parallel()
 	places, a := growing(t, "a", "b", "c", "d")

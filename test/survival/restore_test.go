@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// savedFrom saves a backup of the cluster of a host.
+// savedFrom saves a backup through a host.
 func savedFrom(t *testing.T, p *place) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "cluster.backup")
@@ -28,7 +28,7 @@ func savedFrom(t *testing.T, p *place) (file string) {
 	return file
 }
 
-// restored makes a new cluster of a backup in a place whose host has ended, and returns its first host.
+// restored creates a new cluster from a backup in a stopped host's place, and returns its first host.
 func restored(t *testing.T, file string, old *place, generation int, args ...string) *host {
 	t.Helper()
 	fresh := *old.Place
@@ -44,9 +44,8 @@ func restored(t *testing.T, file string, old *place, generation int, args ...str
 	return h
 }
 
-// TestAClusterIsRestoredTwiceFromOneBackup: it is saved under load. In each of the clusters that are made of it there
-// is what was acknowledged before, and nothing of sessions; every fencing token is above all of before, also above
-// those that the first one gave.
+// The backup is saved under load. Each restored cluster has everything acknowledged before the backup, and no sessions;
+// every fencing token is above all earlier ones, including those from the first restored cluster.
 func TestAClusterIsRestoredTwiceFromOneBackup(t *testing.T) {
 	t.Parallel()
 	places, a := growing(t, "a", "b")
@@ -82,13 +81,13 @@ func TestAClusterIsRestoredTwiceFromOneBackup(t *testing.T) {
 	a.Kill()
 	b.Kill()
 
-	// With the id of the old cluster its clients come back by themselves.
+	// With the old cluster's id, clients reconnect automatically.
 	first := restored(t, file, places[0], 1, "--keep-cluster-id")
 	began := time.Now()
 	c.above(1 << 40)
 	c.has("one")
 	c.lacks("later")
-	watched("one") // a watch goes on from what the new cluster has
+	watched("one") // a watch continues with the new cluster's state
 	if _, err := holding.reattach(); err == nil || !strings.Contains(err.Error(), "EXPIRED") {
 		t.Errorf("a session of before: %v", err)
 	}
@@ -107,14 +106,14 @@ func TestAClusterIsRestoredTwiceFromOneBackup(t *testing.T) {
 	first.Kill()
 	b.Kill()
 
-	time.Sleep(time.Until(began.Add(time.Second))) // the clock by which the second one is later
+	time.Sleep(time.Until(began.Add(time.Second))) // the second cluster must be later by this clock
 	restored(t, file, places[0], 2, "--keep-cluster-id", "--shards", "3")
 	c.above(1)
 	c.has("one")
 	c.lacks("later")
 }
 
-// above takes a token that must be above the last one by as much.
+// above acquires a token that must exceed the last one by at least jump.
 func (c *counter) above(jump uint64) {
 	c.t.Helper()
 	before := c.last
@@ -124,7 +123,7 @@ func (c *counter) above(jump uint64) {
 	}
 }
 
-// lacks checks that a value is not there.
+// lacks checks that a value is missing.
 func (c *counter) lacks(value string) {
 	c.t.Helper()
 	_, err := c.box.Node("/three").Describe(c.t.Context(), "written-"+value, sdk.WithConsistency(sdk.Strict))
@@ -133,7 +132,7 @@ func (c *counter) lacks(value string) {
 	}
 }
 
-// free checks that a lock of before is owned by no session: it was ephemeral.
+// free checks that no session owns an earlier ephemeral lock.
 func (c *counter) free(path, name string) {
 	c.t.Helper()
 	d, err := c.box.Node(path).Describe(c.t.Context(), name, sdk.WithOwners(), sdk.WithConsistency(sdk.Strict))
@@ -142,7 +141,7 @@ func (c *counter) free(path, name string) {
 	}
 }
 
-// watch watches a value. What it returns waits until the value is another one.
+// watch watches a value. The returned function waits until the value has changed.
 func (c *counter) watch(name string) func(value string) {
 	next, stop := iter.Pull2(c.box.Node("/three").Watch(c.t.Context(), "written-"+name))
 	c.t.Cleanup(stop)

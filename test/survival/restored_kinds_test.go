@@ -13,9 +13,9 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// TestWhatARestoredClusterHasOfEachKind: the node with its config, the semaphore with its data, the rollout with its
-// version and target, and the process with its last result are there. Who took part in them is not, cannot go on, and
-// is refused by the store that the lock guards.
+// The node with its config, the semaphore with its data, the rollout with its version and target, and the process with
+// its last result are restored. Participants are not restored, cannot continue, and are refused by the store that the
+// lock guards.
 func TestWhatARestoredClusterHasOfEachKind(t *testing.T) {
 	places, a := growing(t, "a")
 	newNode(t, []*host{a}, "/three", protocol.NodeConfig{})
@@ -66,7 +66,7 @@ func TestWhatARestoredClusterHasOfEachKind(t *testing.T) {
 	after.checkRestoredRollout(t)
 }
 
-// nodeConfig is that of the node /growing.
+// nodeConfig is the config of the node /growing.
 func (c *counter) nodeConfig() sdk.NodeConfig {
 	c.t.Helper()
 	n, err := c.box.DescribeNode(c.t.Context(), "/growing")
@@ -92,7 +92,7 @@ func (c *client) checkRestoredProcess(t *testing.T, was process.Overview) {
 	}
 }
 
-// checkRestoredRollout checks that a rollout has its version, and that an instance which joins gets it as its target.
+// checkRestoredRollout checks that a rollout has its version, and that a joining instance gets it as its target.
 func (c *client) checkRestoredRollout(t *testing.T) {
 	t.Helper()
 	_, err := c.change("web", func(m protocol.Mutation) protocol.RequestMessage {

@@ -10,7 +10,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// putRollout makes a rollout with one location.
+// putRollout creates a rollout with one location.
 func (c *client) putRollout(name, location string) error {
 	_, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
 		put := &protocol.RolloutPut{Mutation: m, NodeID: c.node, Name: []byte(name)}
@@ -20,7 +20,7 @@ func (c *client) putRollout(name, location string) error {
 	return err
 }
 
-// rollOut publishes a version and brings it into use, as the only instance of a location.
+// rollOut publishes a version and reports it as reached, as the only instance of a location.
 func (c *client) rollOut(name, location, payload string) error {
 	if err := c.putRollout(name, location); err != nil {
 		return err

@@ -20,8 +20,8 @@ import (
 
 var manySessions = flag.Int("many-sessions", 0, "how many sessions TestANewLeaderOfManySessions has; 0: it is skipped")
 
-// TestANewLeaderOfManySessions kills the leader of three hosts with many sessions, which lie in the state of the shard
-// and whose clients are away.
+// TestANewLeaderOfManySessions kills the leader of three hosts with many sessions, stored in the shard's state without
+// connected clients.
 func TestANewLeaderOfManySessions(t *testing.T) {
 	if *manySessions == 0 {
 		t.Skip("make sessions runs it")
@@ -61,7 +61,7 @@ func killLeaders(t *testing.T, places []*place, hosts []*host) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	last := make([]atomic.Int64, callers) // when each of them has had its latest lock
+	last := make([]atomic.Int64, callers) // time of each caller's latest lock
 	var running sync.WaitGroup
 	var over atomic.Bool
 	for i := range callers {

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// copyDirectory copies the directory of a host, which may run.
+// copyDirectory copies a host's directory, even while the host runs.
 func copyDirectory(t *testing.T, from, to string) {
 	t.Helper()
 	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
@@ -23,7 +23,7 @@ func copyDirectory(t *testing.T, from, to string) {
 	}
 }
 
-// cloneDisk copies a directory as a disk is cloned, or set back: nothing in the copy shows that it is one.
+// cloneDisk copies a directory like a disk clone or rollback: nothing marks it as a copy.
 func cloneDisk(t *testing.T, from, to string) {
 	t.Helper()
 	copyDirectory(t, from, to)
@@ -32,7 +32,7 @@ func cloneDisk(t *testing.T, from, to string) {
 	}
 }
 
-// recordOf is what a host has written into a record of its directory last.
+// recordOf is the latest content of a record in a host's directory.
 func (p *place) recordOf(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.Dir, name))
@@ -42,8 +42,8 @@ func (p *place) recordOf(t *testing.T, name string) []byte {
 	return text
 }
 
-// awaitNoted waits until a running host has written down what was confirmed before the call. The first time that it
-// replaces a record after that, it may have begun before: so more is confirmed, and it has to replace it again.
+// awaitNoted waits until a running host has recorded everything confirmed before the call. The first replacement of the
+// record may have begun before the call, so awaitNoted confirms more, and waits for another replacement.
 func (h *host) awaitNoted(p *place, name string, c *counter) {
 	h.t.Helper()
 	for range 2 {
@@ -53,8 +53,8 @@ func (h *host) awaitNoted(p *place, name string, c *counter) {
 	}
 }
 
-// TestADirectoryIsNotSetBackByACopy: b is copied while it runs, what a and b confirm while c is down is not in the
-// copy, and the copy is put back into the files of b. Then a, which knows better, is gone.
+// b is copied while it runs. Changes confirmed by a and b while c is down are missing in the copy, which then replaces
+// b's files. Then a, the only host able to detect this, is gone.
 func TestADirectoryIsNotSetBackByACopy(t *testing.T) {
 	t.Parallel()
 	places, hosts := three(t)
@@ -82,7 +82,7 @@ func TestADirectoryIsNotSetBackByACopy(t *testing.T) {
 	c.has("one")
 	c.has("two")
 	c.acquire()
-	// It was copied while its host ran. Said to be whole all the same, it is not what a knows.
+	// It was copied while its host ran. Even if declared complete, it does not match a's knowledge.
 	if out, err := moved(b.Dir); err == nil || !strings.Contains(out, "--unclean-shutdown") {
 		t.Errorf("a copy of a host that ran is taken: %v\n%s", err, out)
 	}
@@ -92,14 +92,14 @@ func TestADirectoryIsNotSetBackByACopy(t *testing.T) {
 	b.serve(t).awaitRefused("the data directory of host b is an older copy", "--name b --replace b")
 }
 
-// moved says that a copy is the directory from now on, and returns what the tool says.
+// moved declares a copy to be the directory from now on, and returns the tool's output.
 func moved(args ...string) (out string, err error) {
 	text, err := exec.Command(program.Path, append([]string{"host", "adopt-data-dir"}, args...)...).CombinedOutput()
 	return string(text), err
 }
 
-// TestADiskThatIsSetBackIsRefusedByWhoKnowsBetter: nothing on it shows that it was set back, and its start is later
-// than any that others have seen. The host that knows what it confirmed has been killed since.
+// Nothing on the disk shows the rollback, and its start number is higher than any seen by other hosts. The host with
+// the confirmed changes has been killed since.
 func TestADiskThatIsSetBackIsRefusedByWhoKnowsBetter(t *testing.T) {
 	places, hosts := three(t)
 	c := newCounter(t, places)
@@ -132,7 +132,7 @@ func TestADiskThatIsSetBackIsRefusedByWhoKnowsBetter(t *testing.T) {
 	c.acquire()
 }
 
-// TestOfACopyBesideTheOriginalTheCopyIsRefused: the copy counts a later start than the host that runs.
+// The copy has a later start number than the running host.
 func TestOfACopyBesideTheOriginalTheCopyIsRefused(t *testing.T) {
 	places, hosts := three(t)
 	c := newCounter(t, places)
@@ -148,7 +148,7 @@ func TestOfACopyBesideTheOriginalTheCopyIsRefused(t *testing.T) {
 		h.awaitReady()
 	}
 	c.write("one")
-	// The host itself may be started again, elsewhere too, once it is gone.
+	// The host itself may be restarted, even elsewhere, once its process is gone.
 	hosts[1].Kill()
 	if err := os.RemoveAll(other.Dir); err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestOfACopyBesideTheOriginalTheCopyIsRefused(t *testing.T) {
 	c.write("two")
 }
 
-// TestALogWhoseEndIsGoneIsRefused: the host was stopped in peace, and the last 4 KiB of its log are zeros now.
+// The host was stopped cleanly, and the last 4 KiB of its log are now zeros.
 func TestALogWhoseEndIsGoneIsRefused(t *testing.T) {
 	p := newPlaces(t, "a")[0]
 	h := p.serve(t)

@@ -22,7 +22,7 @@ var (
 	shareHosts   = flag.String("share-hosts", "3,6,9,15", "the numbers of hosts that TestTheShareOfAHost measures")
 )
 
-// The shards of which each host has a share, and the callers: each locks a name of its own at a fixed rate.
+// The shards shared among hosts, and the callers: each locks a separate name at a fixed rate.
 const (
 	shareShards  = 30
 	shareCallers = 240
@@ -30,9 +30,9 @@ const (
 	noticeable   = 250 * time.Millisecond
 )
 
-// TestTheShareOfAHost measures clusters of several sizes whose shards have three replicas each: the memory and the disk
-// of a host, packets and processor time of an operation beside those of the same hosts without callers, and how many
-// callers notice that a host is killed. It has a network of its own, so that no other process sends packets there.
+// TestTheShareOfAHost measures clusters of several sizes with three replicas per shard: a host's memory and disk,
+// packets and processor time per operation compared to the same hosts without callers, and the number of callers
+// affected by the kill of a host. It runs in a separate network, free of packets from other processes.
 func TestTheShareOfAHost(t *testing.T) {
 	if *shareObjects == 0 && os.Getenv(ownNetwork) == "" {
 		t.Skip("make share runs it")
@@ -48,7 +48,7 @@ func TestTheShareOfAHost(t *testing.T) {
 	}
 }
 
-// share is a cluster that is measured.
+// share is a measured cluster.
 type share struct{ *spread }
 
 func newShare(t *testing.T, n int) *share {
@@ -78,7 +78,7 @@ func newShare(t *testing.T, n int) *share {
 	}
 }
 
-// shareFigures are what all hosts have used.
+// shareFigures are the resources used by all hosts.
 type shareFigures struct {
 	ticks, packets int
 	at             time.Time
@@ -100,7 +100,7 @@ func (s *share) figures() (f shareFigures) {
 	return f
 }
 
-// memory returns what a host has after a collection of garbage, and what its directory takes, in bytes, as means.
+// memory returns means over the hosts, in bytes: heap after a garbage collection, resident memory, and directory size.
 func (s *share) memory() (heap, resident, disk float64) {
 	for _, h := range s.hosts {
 		h.Get("/debug/pprof/heap?gc=1")
@@ -128,7 +128,7 @@ func (s *share) measure() {
 	newNode(s.t, s.hosts, "/start", protocol.NodeConfig{})
 	furnish(s.t, s.places, *shareObjects)
 	s.t.Logf("%d hosts: filled in %v", n, time.Since(began).Round(time.Second))
-	time.Sleep(shareTime) // followers apply the last of it, and timers of sessions end
+	time.Sleep(shareTime) // followers apply the rest, and session timers end
 	heap, resident, disk := s.memory()
 	s.t.Logf("%d hosts: a host's heap %.1f MiB (%.1f more than empty), resident %.0f (%.0f more), disk %.1f (%.1f "+
 		"more)", n, heap/mib, (heap-heap0)/mib, resident/mib, (resident-resident0)/mib, disk/mib, (disk-disk0)/mib)
@@ -167,8 +167,8 @@ func (s *share) measure() {
 	}
 }
 
-// shareLoad is callers of which each locks and unlocks a name of its own, in a session of its own: the homes of the
-// sessions are spread over the shards as the names are.
+// shareLoad is callers that each lock and unlock a separate name in a separate session: session homes are spread over
+// the shards like the names.
 type shareLoad struct {
 	mu      sync.Mutex
 	cycles  int
@@ -229,7 +229,7 @@ func (l *shareLoad) reset() {
 	clear(l.slowest)
 }
 
-// slower counts the callers with a cycle that took longer.
+// slower counts the callers with a slower cycle.
 func (l *shareLoad) slower(than time.Duration) (n int, slowest time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestTimersOfAHostComeLate: on more than one processor they may be late by a millisecond, on one they come as
-// those of any process.
+// On more than one processor timers may be late by a millisecond; on a single processor they have the default slack.
 func TestTimersOfAHostComeLate(t *testing.T) {
 	for processors, want := range map[int]string{1: slackOf(t, os.Getpid()), 2: "1000000"} {
 		p := newPlaces(t, "a")[0]
@@ -29,7 +28,7 @@ func TestTimersOfAHostComeLate(t *testing.T) {
 	}
 }
 
-// slackOf is the slack of a process's timers. Only those may ask for it who may change it.
+// slackOf is a process's timer slack. Reading it requires the right to change it.
 func slackOf(t *testing.T, pid int) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/timerslack_ns", pid))

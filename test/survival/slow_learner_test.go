@@ -17,8 +17,8 @@ import (
 	"github.com/signalbox/signalbox/test/chaos"
 )
 
-// throttled has all that others send a host pass over a wire, whose address it advertises. It is to be called before
-// the host is started.
+// throttled routes all peer traffic to a host through a wire, whose address the host advertises. Call it before the
+// host's start.
 func (p *place) throttled(t *testing.T) *chaos.Wire {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,8 +41,8 @@ func (p *place) throttled(t *testing.T) *chaos.Wire {
 	return wire
 }
 
-// TestALearnerThatCannotCatchUpStaysOne: what it is sent passes more slowly than what is written. It never votes, the
-// governor says by how much it lags, and callers notice nothing. When its line is as fast as any, it votes.
+// A learner's line is slower than the write rate. The learner never becomes a voter, the governor reports its lag, and
+// callers notice nothing. Once the line is fast, the learner becomes a voter.
 func TestALearnerThatCannotCatchUpStaysOne(t *testing.T) {
 	const (
 		data    = 60_000
@@ -109,7 +109,7 @@ func TestALearnerThatCannotCatchUpStaysOne(t *testing.T) {
 	l.record.checkNoSessionEnded()
 }
 
-// roleOf returns the role of the replica that a host has of a shard.
+// roleOf returns the role of a host's replica of a shard.
 func roleOf(t *testing.T, desk *admin.Admin, shard uint64, host string) (role admin.Role) {
 	t.Helper()
 	c, err := desk.Describe(t.Context())

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// spread is a cluster whose data shards have three replicas each.
+// spread is a cluster with three replicas per data shard.
 type spread struct {
 	t        *testing.T
 	places   []*place
@@ -21,7 +21,7 @@ type spread struct {
 	operator *admin.Admin
 }
 
-// newSpread starts hosts of these names, with three replicas of each data shard and what else the policy is to say.
+// newSpread starts hosts with the given names and three replicas per data shard. more may change the policy.
 func newSpread(t *testing.T, dir string, names []string, more func(*admin.Policy), flags ...string) *spread {
 	t.Helper()
 	found, err := process.Growing(program, dir, names, flags...)
@@ -51,7 +51,7 @@ func newSpread(t *testing.T, dir string, names []string, more func(*admin.Policy
 	return s
 }
 
-// addresses are those of all hosts, also of hosts that do not run.
+// addresses are the addresses of all hosts, including stopped ones.
 func (s *spread) addresses() (list []string) {
 	for _, p := range s.places {
 		list = append(list, p.Client)
@@ -59,7 +59,7 @@ func (s *spread) addresses() (list []string) {
 	return list
 }
 
-// counts returns the replicas and the leaders of data shards by host, and reports whether each shard has all voters.
+// counts returns data shard replicas and leaders per host, and whether each shard has all voters.
 func (s *spread) counts() (replicas, leaders map[string]int, whole bool) {
 	c, err := s.operator.Describe(s.t.Context())
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *spread) counts() (replicas, leaders map[string]int, whole bool) {
 	return replicas, leaders, whole
 }
 
-// even reports whether each shard has all voters, and no host more than its part, or a few more.
+// even reports whether each shard has all voters, and no host has more than its share plus a few.
 func (s *spread) even(shards, more int) bool {
 	replicas, _, whole := s.counts()
 	for _, n := range replicas {
@@ -97,8 +97,8 @@ func (s *spread) even(shards, more int) bool {
 	return whole
 }
 
-// TestShardsOnAPartOfTheHosts: six data shards on three of five hosts each, under load. A host that is killed loses no
-// session, and its places go to others; a host is drained of all that it has, and the locks go on.
+// Six data shards on three of five hosts each, under load. A killed host loses no session, and its replicas move to
+// other hosts; a host is drained completely, and the locks keep working.
 func TestShardsOnAPartOfTheHosts(t *testing.T) {
 	const shards = 6
 	s := newSpread(t, t.TempDir(), []string{"a", "b", "c", "d", "e"}, func(p *admin.Policy) {

@@ -20,8 +20,8 @@ import (
 var startObjects = flag.Int("objects", 0,
 	"how many semaphores TestTheStartAfterAKill makes; 0: it is skipped")
 
-// TestTheStartAfterAKill fills a host with semaphores, kills it and starts it again, five times, and says how long each
-// start took until the host served. It fails where one of the semaphores that it looks for is gone.
+// TestTheStartAfterAKill fills a host with semaphores, kills and restarts it five times, and logs the time until it
+// served. It fails if a checked semaphore is missing.
 func TestTheStartAfterAKill(t *testing.T) {
 	if *startObjects == 0 {
 		t.Skip("make start runs it")
@@ -55,11 +55,11 @@ func TestTheStartAfterAKill(t *testing.T) {
 	t.Logf("median of %d: %v", rounds, took[rounds/2].Round(time.Millisecond))
 }
 
-// roomForAll are flags of a host that takes what is made of semaphores here.
+// roomForAll are host flags with quotas for all semaphores created here.
 var roomForAll = []string{"--shard-quota-objects", "100000000",
 	"--shard-quota-bytes", fmt.Sprintf("%dMiB", memguard.Available()>>20)}
 
-// perNode is how many semaphores are made in one node.
+// perNode is the number of semaphores per node.
 const perNode = 500_000
 
 // objectNode is the node of the n-th semaphore.
@@ -81,7 +81,7 @@ func fillWithObjects(t *testing.T, hosts []*host, n int, data string) {
 	}
 }
 
-// fillANode makes the semaphores from one to before another, of one node.
+// fillANode creates the semaphores from `from` to before `end`, in one node.
 func fillANode(t *testing.T, hosts []*host, from, end int, data string) {
 	t.Helper()
 	const clients, callers = 4, 64
@@ -105,7 +105,7 @@ func fillANode(t *testing.T, hosts []*host, from, end int, data string) {
 	running.Wait()
 }
 
-// createPlain makes a semaphore outside of any session, unless it is there.
+// createPlain creates a semaphore without a session, unless it exists.
 func (c *client) createPlain(name, data string) {
 	for {
 		status := c.tryCreate(name, data)
@@ -115,7 +115,7 @@ func (c *client) createPlain(name, data string) {
 	}
 }
 
-// checkObjects looks for some of them.
+// checkObjects checks a sample of the semaphores.
 func checkObjects(t *testing.T, hosts []*host, n int) {
 	t.Helper()
 	for from := 0; from < n; from += perNode {

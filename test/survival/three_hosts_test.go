@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// sessions is the session timeout of the load on three hosts: clients are attached again in time on a slow machine.
+// sessions is the session timeout of the load on three hosts: long enough to reattach in time on a slow machine.
 const sessions = 20 * time.Second
 
-// three starts three hosts with a node of a short grace.
+// three starts three hosts with a node with a short grace period.
 func three(t *testing.T) (places []*place, hosts []*host) {
 	t.Helper()
 	places = newPlaces(t, "a", "b", "c")
@@ -23,8 +23,7 @@ func three(t *testing.T) (places []*place, hosts []*host) {
 	return places, hosts
 }
 
-// byLed returns the place in the list of the host that leads the most shards, and of the one that leads
-// the fewest.
+// byLed returns the list positions of the hosts that lead the most and the fewest shards.
 func byLed(t *testing.T, hosts []*host) (most, fewest int) {
 	t.Helper()
 	var led []int
@@ -103,8 +102,7 @@ func TestHostsThatAreRestartedInTurnCostNoClientAnything(t *testing.T) {
 	l.record.checkNoSessionEnded()
 }
 
-// TestHostsThatStandStillInTurnKeepNoClientWaitingForGood: leaders change again and again while clients wait for
-// answers, and each is answered.
+// Leaders change repeatedly while clients wait for answers, and each client gets an answer.
 func TestHostsThatStandStillInTurnKeepNoClientWaitingForGood(t *testing.T) {
 	_, hosts := three(t)
 	l := newLoad(t, hosts, "/three", sessions, 4, 2)
@@ -117,7 +115,7 @@ func TestHostsThatStandStillInTurnKeepNoClientWaitingForGood(t *testing.T) {
 		still.must(still.Pause())
 		paused := time.Now()
 		l.progress(5)
-		// With two of three standing still nothing is agreed on, and no host leads any more.
+		// With two of three hosts stalled there is no quorum, and no host leads any more.
 		other.must(other.Pause())
 		time.Sleep(500 * time.Millisecond)
 		other.signal(syscall.SIGCONT)

@@ -16,14 +16,14 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// movingTime is the time of a shard as it is shown, if it is not 0.
+// movingTime matches a nonzero shard time on the metrics page.
 var movingTime = regexp.MustCompile(`(?m)^signalbox_shard_clock_seconds\{shard="\d+"\} (?:[1-9]|0\.)`)
 
-// exitData is the code of a host that cannot use what it has.
+// exitData is the exit code of a host with unusable data.
 const exitData = 65
 
-// TestAClusterIsUpgradedHostByHostUnderLoad starts three hosts, upgrades them one by one to a build for a further
-// feature level, takes one upgrade back before the level has risen, and finds that it cannot be taken back afterwards.
+// TestAClusterIsUpgradedHostByHostUnderLoad starts three hosts, upgrades them one by one to a build with a further
+// feature level, reverts one upgrade before the level has risen, and checks that a revert fails afterwards.
 func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	newest, err := process.BuildAt(scratch, leveltest.Later)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	change(1, newest)
 	at(0, before, "c")
 	at(2, before, "c")
-	change(1, previous) // the level has not risen: nothing forbids it
+	change(1, previous) // the level has not risen, so a downgrade is permitted
 	at(0, before, "b", "c")
 	change(1, newest)
 	change(2, newest)

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// acquire asks for a part of a semaphore that the program does not hold: it tries, waits for a time, or waits for ever.
+// acquire acquires a semaphore that the program does not hold: it tries once, waits with a timeout, or waits forever.
 func (p *Program) acquire(ctx context.Context, t Target) {
 	if p.holdingOf(t) != nil {
 		return
@@ -33,8 +33,8 @@ func (p *Program) acquire(ctx context.Context, t Target) {
 	p.resolve(t, err)
 }
 
-// resolve makes sure, nine times of ten, that an operation of unknown outcome is over: a later change that is answered
-// means that it is. Operations whose outcome stays open for long make a history hard to check.
+// resolve ensures, nine times out of ten, that an operation with an unknown outcome is over, by a later change with an
+// answer. Operations with long open outcomes make a history hard to check.
 func (p *Program) resolve(t Target, err error) {
 	if is, _ := OutcomeOf(err); is != history.Unknown || p.session.Context().Err() != nil || p.Random.IntN(10) == 0 {
 		return
@@ -47,9 +47,9 @@ func (p *Program) resolve(t Target, err error) {
 	p.release(ctx, t)
 }
 
-// use works under a lease for a while, writes to what it guards, and releases it.
+// use works under a lease for a while, writes to the guarded store, and releases the lease.
 func (p *Program) use(ctx context.Context, h *holding) {
-	// Now and then longer than any lease can last: a client that was cut off or stood still meanwhile writes too late.
+	// Sometimes longer than any lease can last: a client that was disconnected or stalled meanwhile writes too late.
 	Sleep(ctx, UpTo(p.Random, p.Profile.Work(p.Random, p.Timeout)))
 	if h.target.exclusive() {
 		p.Recorder.Write(p.of(h.target), h.lease)
@@ -67,7 +67,7 @@ func (p *Program) use(ctx context.Context, h *holding) {
 	o.finish(err)
 }
 
-// change gives a part of a lease back, by acquiring less.
+// change reduces the count of a lease, by acquiring less.
 func (p *Program) change(ctx context.Context, h *holding) {
 	before := h.lease.Count()
 	if before == 1 {
@@ -82,7 +82,7 @@ func (p *Program) change(ctx context.Context, h *holding) {
 	err := h.lease.Change(ctx, o.Count)
 	o.finish(err)
 	if err != nil {
-		// The count that is owned is not known: the lease is released.
+		// The owned count is unknown: the lease is released.
 		if now := p.holdingOf(h.target); now != nil {
 			p.use(p.ctx, now)
 		}
@@ -109,7 +109,7 @@ func (p *Program) update(ctx context.Context, t Target) {
 	p.write(ctx, o, t, guard)
 }
 
-// updateRevision replaces data that it has read, if it is still there.
+// updateRevision replaces data that it has read, expecting the same revision.
 func (p *Program) updateRevision(ctx context.Context, t Target) {
 	ctx, cancel := p.withTimeout(ctx)
 	defer cancel()
@@ -121,7 +121,7 @@ func (p *Program) updateRevision(ctx context.Context, t Target) {
 	p.write(ctx, o, t, nil)
 }
 
-// write makes an update, guarded by a lease unless that is nil.
+// write makes an update, guarded by a lease unless nil.
 func (p *Program) write(ctx context.Context, of history.Operation, t Target, guard Lease) {
 	o := p.start(of, t)
 	err := p.session.Update(ctx, t, o.Data, o.Revision, guard)
@@ -129,7 +129,7 @@ func (p *Program) write(ctx context.Context, of history.Operation, t Target, gua
 	p.resolve(t, err)
 }
 
-// release releases by name whatever the program has of a semaphore.
+// release releases a semaphore by name.
 func (p *Program) release(ctx context.Context, t Target) {
 	if h := p.held[t.Name]; h != nil {
 		h.end("released")
@@ -139,7 +139,7 @@ func (p *Program) release(ctx context.Context, t Target) {
 	o.Released, err = p.session.Release(ctx, t)
 	o.finish(err)
 	if err != nil {
-		// The client goes on with it in the background, and would release what is acquired next.
+		// The client continues the release in the background, and could release the next acquire.
 		p.close(p.ctx)
 	}
 }
@@ -151,7 +151,7 @@ func (p *Program) describe(ctx context.Context, t Target) {
 	p.read(ctx, t, Pick(p.Random, client.Relaxed, client.Strict), nil)
 }
 
-// read describes a semaphore, and returns nil where that fails. A function changed is called by a one-shot watch.
+// read describes a semaphore, and returns nil after an error. changed, if set, is called by a one-shot watch.
 func (p *Program) read(ctx context.Context, t Target, mode client.Consistency, changed func()) *history.State {
 	describe := history.Operation{Kind: history.Describe}
 	if mode == client.Relaxed {
@@ -167,7 +167,7 @@ func (p *Program) read(ctx context.Context, t Target, mode client.Consistency, c
 	return o.Found
 }
 
-// recreate deletes and creates a semaphore of those that are recreated.
+// recreate deletes and creates a semaphore marked as Recreated.
 func (p *Program) recreate(ctx context.Context, t Target) {
 	if !t.Recreated {
 		return
@@ -190,7 +190,7 @@ func (p *Program) create(ctx context.Context, t Target) error {
 	return err
 }
 
-// createOnce creates a semaphore under a name that is used once.
+// createOnce creates a semaphore under a unique name.
 func (p *Program) createOnce(ctx context.Context) {
 	ctx, cancel := p.withTimeout(ctx)
 	defer cancel()
@@ -199,8 +199,8 @@ func (p *Program) createOnce(ctx context.Context) {
 	_ = p.create(ctx, Target{Name: fmt.Sprintf("%s%x-%d", CreatedOnce, p.session.ID(), p.created), Limit: 1})
 }
 
-// watchOnce describes a semaphore and leaves a one-shot watch. A session has one of a semaphore: it replaces the one
-// before, which has fired by then.
+// watchOnce describes a semaphore and leaves a one-shot watch. A session has at most one per semaphore: it replaces the
+// previous watch, which has fired by then.
 func (p *Program) watchOnce(ctx context.Context, t Target) {
 	ctx, cancel := p.withTimeout(ctx)
 	defer cancel()

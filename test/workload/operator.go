@@ -10,37 +10,37 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Operator makes objects for a test, acts on them, and reads in the end what they have decided.
+// Operator creates objects for a test, operates on them, and finally reads their decisions.
 type Operator interface {
-	// Make makes the objects, however often that has to be tried. It returns false where the context ends before.
+	// Make creates the objects, with retries. It returns false if the context ends first.
 	Make(ctx context.Context) bool
-	// Operate makes them and acts on them now and then, until the context ends.
+	// Operate creates the objects and occasionally operates on them, until the context ends.
 	Operate(ctx context.Context)
-	// Finish takes away whatever holds them up, and begins something last. It returns false where the context ends
-	// before. The faults are over by then, and the workers calm.
+	// Finish removes everything that blocks the objects, and starts a last activity. It returns false if the context
+	// ends first. The faults are over by then, and the workers calm.
 	Finish(ctx context.Context) bool
-	// ReadEnd records what they have decided, as soon as all is as it has to be in the end, or when the context ends.
+	// ReadEnd records the objects' decisions, as soon as their final state is reached, or when the context ends.
 	ReadEnd(ctx context.Context)
 }
 
-// Desk is what an Operator works with.
+// Desk is an Operator's environment.
 type Desk struct {
 	Client  *client.Client
 	Record  *history.Recorder
 	Node    string
-	Pace    time.Duration // that of what the workers do
+	Pace    time.Duration // the workers' pace
 	Gathers bool          // of Processes
 	Random  *rand.Rand
 	acts    int
 }
 
-// operatorTimeout is that of an operator's requests, operatorSession that of its sessions.
+// operatorTimeout is an operator's request timeout, operatorSession its session timeout.
 const (
 	operatorTimeout = 20 * time.Second
 	operatorSession = 5 * time.Second
 )
 
-// made makes something, however often that has to be tried. It returns false where the context ends before.
+// made creates an object, with retries. It returns false if the context ends first.
 func (d *Desk) made(ctx context.Context, make func(context.Context) error) bool {
 	err := client.ErrUnavailable
 	for err != nil && !errors.Is(err, client.ErrAlreadyExists) {
@@ -55,8 +55,7 @@ func (d *Desk) made(ctx context.Context, make func(context.Context) error) bool 
 	return true
 }
 
-// inSession does something in a session of its own, so that it takes effect once. It returns false where it was not
-// tried.
+// inSession runs do in a new session, so that a request takes effect once. It returns false if do was not called.
 func (d *Desk) inSession(ctx context.Context, do func(context.Context, *client.Session)) bool {
 	ctx, cancel := context.WithTimeout(ctx, operatorTimeout)
 	defer cancel()
@@ -64,13 +63,12 @@ func (d *Desk) inSession(ctx context.Context, do func(context.Context, *client.S
 	if err != nil {
 		return false
 	}
-	defer func() { _ = s.Close(ctx) }() // or it ends by itself
+	defer func() { _ = s.Close(ctx) }() // otherwise it expires
 	do(ctx, s)
 	return true
 }
 
-// untilDone carries steps out one after the other, each until it succeeds. It returns false where the context ends
-// before.
+// untilDone runs the steps in order, each until it succeeds. It returns false if the context ends first.
 func untilDone(ctx context.Context, steps ...func() bool) bool {
 	for _, step := range steps {
 		for !step() {
@@ -82,8 +80,7 @@ func untilDone(ctx context.Context, steps ...func() bool) bool {
 	return true
 }
 
-// readUntil reads until nothing is wrong with what was read, or the context ends. It returns why it could not be read
-// at last.
+// readUntil reads until nothing is wrong with the result, or the context ends. It returns the last read error.
 func readUntil(ctx context.Context, read func(context.Context) error, wrong func() bool) error {
 	for {
 		asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), operatorTimeout)

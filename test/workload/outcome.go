@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// OutcomeOf is the outcome of an operation with this error, and the text of the error.
+// OutcomeOf is an operation's outcome for an error, with the error text.
 func OutcomeOf(err error) (history.Outcome, string) {
 	if err == nil {
 		return history.Done, ""
@@ -36,7 +36,7 @@ func OutcomeOf(err error) (history.Outcome, string) {
 	return history.Unknown, err.Error()
 }
 
-// StateOf is the state that a description shows, nil where it failed.
+// StateOf is the state in a description, nil after an error.
 func StateOf(d *client.SemaphoreDetails, err error) (*history.State, history.Outcome, string) {
 	if errors.Is(err, client.ErrNotFound) {
 		return &history.State{}, history.Done, ""
@@ -58,7 +58,7 @@ func linkOf(o client.Owner) history.Link {
 	return history.Link{Session: o.SessionID, Order: o.OrderID, Count: o.Count}
 }
 
-// EndOf is why a session ended, by the cause of its context.
+// EndOf is the reason for a session's end, by the cause of its context.
 func EndOf(cause error) (history.End, string) {
 	var e *client.SessionEnd
 	if !errors.As(cause, &e) {

@@ -7,17 +7,17 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// The names of the processes of a test: in one a member that does not answer is waited for, in the other it is put out.
+// Names of a test's processes: waiting waits for a member that does not answer, kicking removes it.
 const (
 	waiting = "waiting"
 	kicking = "kicking"
 )
 
-// processNames are those of Processes in an order that does not change.
+// processNames are the names of Processes in a fixed order.
 var processNames = []string{waiting, kicking}
 
-// Processes returns the specs of the processes of a test, by their names. A test in which less happens has a larger
-// pace than 1, and longer times. If one gathers, its epochs open with the last member that they need.
+// Processes returns the specs of a test's processes, by name. A slower test has a pace above 1, and longer times. With
+// gathers, one process opens epochs only with the last required member.
 func Processes(pace time.Duration, gathers bool) map[string]process.Spec {
 	spec := process.Spec{
 		OpenDelay: 100 * pace * time.Millisecond, MaxOpenDelay: pace * time.Second, KeepResults: resultsKept,
@@ -33,7 +33,7 @@ func Processes(pace time.Duration, gathers bool) map[string]process.Spec {
 // resultsKept is how many results a process keeps.
 const resultsKept = 64
 
-// StartProcesses begins the work with the processes that there are or will be.
+// StartProcesses starts working with the current and future processes.
 func (p *WorkerPool) StartProcesses() {
 	p.begin()
 	for i, name := range []string{waiting, kicking, processNames[p.Number%2]} {
@@ -42,10 +42,10 @@ func (p *WorkerPool) StartProcesses() {
 	}
 }
 
-// inProcess names the process of a worker in the history.
+// inProcess is a worker's process in the history.
 func (w *worker) inProcess() history.Process { return history.Process{Node: w.Node, Name: w.name} }
 
-// beginChange records that something changes a process from now on, and returns what records its outcome.
+// beginChange records the start of a process change, and returns a function to record its outcome.
 func (w *worker) beginChange(c history.ProcessChange) (end func(c history.ProcessChange, err error)) {
 	c.Process, c.Called = w.inProcess(), w.Recorder.Now()
 	number := w.Recorder.Report(history.Entry{Change: &c})
@@ -57,7 +57,7 @@ func (w *worker) beginChange(c history.ProcessChange) (end func(c history.Proces
 	}
 }
 
-// changed records that something may change a process from now on: what becomes of it is not known.
+// changed records a possible process change from now on, with an unknown outcome.
 func (w *worker) changed(c history.ProcessChange) {
 	c.Process, c.Called = w.inProcess(), w.Recorder.Now()
 	w.Recorder.Report(history.Entry{Change: &c})

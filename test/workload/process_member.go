@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// member takes part in a process, in one session after the other.
+// member takes part in a process, in one session at a time.
 type member struct {
 	worker
 	observer bool
@@ -45,11 +45,12 @@ func (m *member) takePart(ctx context.Context, s *client.Session) (again bool) {
 	}
 	change.Member = p.known()
 	if change.Member == 0 && err == nil {
-		err = client.ErrUnavailable // it is over already, and its id is not known
+		err = client.ErrUnavailable // it is over already, with an unknown id
 	}
 	joined(change, err)
 	if err != nil {
-		// The process is not there yet, or it was given up: then the session may be a member, which undoes itself.
+		// The process does not exist yet, or the join was given up: then the session may be a member until the client
+		// undoes the join.
 		m.pause(ctx)
 		return joining.Err() == nil
 	}
@@ -57,20 +58,20 @@ func (m *member) takePart(ctx context.Context, s *client.Session) (again bool) {
 	p.ending.Go(func() { <-in.Done() })
 	p.chat(ctx, in)
 	if ctx.Err() != nil && s.Context().Err() == nil {
-		return false // the client ends: until then it takes part
+		return false // takes part until the client ends
 	}
 	return p.leave(ctx, in)
 }
 
-// part is one membership, and what it records. Handlers may be called before Join has returned.
+// part is one membership, with its records. Handlers may be called before Join has returned.
 type part struct {
 	*member
 	session *client.Session
-	since   history.Time // when it began to join
+	since   history.Time // start of the join
 
 	mu     sync.Mutex // guards what follows
 	random *rand.Rand
-	id     uint64 // 0 while it is not known
+	id     uint64 // 0 while unknown
 	place  int
 	over   bool
 }
@@ -93,10 +94,10 @@ func (p *part) draw(n int) int {
 	return p.random.IntN(n)
 }
 
-// rare reports whether something happens that happens one time of so many, while it is not calm.
+// rare is true once in `of` calls, unless calm.
 func (p *part) rare(of int) bool { return p.draw(of) == 0 && !p.calm.Load() }
 
-// sleep waits for a while, and reports whether the context let it.
+// sleep waits for a while, and reports whether the context is still alive.
 func (p *part) sleep(ctx context.Context, longest time.Duration) bool {
 	return Sleep(ctx, time.Duration(1+p.draw(int(longest))))
 }
@@ -115,7 +116,7 @@ func (p *part) known() uint64 {
 	return p.id
 }
 
-// takes records that the session is a member, or is none any more.
+// takes records that the session is a member, or no longer one.
 func (p *part) takes(over bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,14 +128,14 @@ func (p *part) takes(over bool) {
 	}
 }
 
-// leave ends the membership, and records why it ended. It reports whether the session may join again.
+// leave ends the membership, and records the reason. It reports whether the session may join again.
 func (p *part) leave(ctx context.Context, in *process.Member) bool {
 	p.takes(true)
 	if p.session.Context().Err() != nil {
-		return false // which is recorded of the session
+		return false // already in the session's record
 	}
 	if why := in.Err(); errors.Is(why, process.ErrEvicted) {
-		if strings.Contains(why.Error(), "reply timeout") { // what operators do they record themselves
+		if strings.Contains(why.Error(), "reply timeout") { // operators record their own actions
 			p.removed(why)
 		}
 		return true
@@ -148,7 +149,7 @@ func (p *part) leave(ctx context.Context, in *process.Member) bool {
 	return err == nil
 }
 
-// removed records that the member was put out, at some time since it joined.
+// removed records that the member was removed at some time since its join.
 func (p *part) removed(why error) {
 	p.Recorder.Report(history.Entry{Change: &history.ProcessChange{
 		Kind: history.MemberIsOut, Process: p.inProcess(), Session: p.session.ID(), Member: p.known(),
@@ -156,7 +157,7 @@ func (p *part) removed(why error) {
 	}})
 }
 
-// begin records that a handler is called, and returns what records that it has returned.
+// begin records the start of a handler call, and returns a function to record its end.
 func (p *part) begin(r *process.Round, c history.ProcessCall) (end func()) {
 	if r != nil {
 		p.know(r.Self())
@@ -167,7 +168,7 @@ func (p *part) begin(r *process.Round, c history.ProcessCall) (end func()) {
 	c.Process, c.Member, c.Place, c.Began = p.inProcess(), p.id, p.place, p.Recorder.Now()
 	p.mu.Unlock()
 	if c.Member == 0 {
-		return func() {} // it is over before it was in any round
+		return func() {} // over before its first round
 	}
 	begun := c
 	number := p.Recorder.Report(history.Entry{Call: &begun})
@@ -177,7 +178,7 @@ func (p *part) begin(r *process.Round, c history.ProcessCall) (end func()) {
 	}
 }
 
-// handler records its calls, and fails now and then.
+// handler records its calls, and sometimes fails.
 func (p *part) handler() process.Handler {
 	h := process.Handler{
 		Prepare: p.prepare, Coordinate: p.coordinate, Request: p.process,
@@ -227,7 +228,7 @@ func (p *part) prepare(ctx context.Context, r *process.Round) error {
 	return nil
 }
 
-// process replies at once, late or never, or that it was not able to.
+// process replies at once, late or never, or with a failure.
 func (p *part) process(ctx context.Context, r *process.Round, q *process.Request) (any, error) {
 	c := history.ProcessCall{Kind: history.CallRequest, From: q.From}
 	if err := q.Decode(&c.Mark); err != nil {
@@ -252,7 +253,7 @@ func (p *part) process(ctx context.Context, r *process.Round, q *process.Request
 		d := q.Defer()
 		p.ending.Go(func() {
 			if p.sleep(r.Context(), 5*p.Think) {
-				_ = d.Reply(r.Context(), c.Reply) // where it cannot be sent the round is over
+				_ = d.Reply(r.Context(), c.Reply) // if sending fails, the round is over
 			}
 		})
 		return nil, nil
@@ -264,7 +265,7 @@ func (p *part) process(ctx context.Context, r *process.Round, q *process.Request
 	return c.Reply, nil
 }
 
-// isFailure reports whether a reply says that a member was not able to.
+// isFailure reports whether a reply is a failure.
 func isFailure(r *process.Reply) (text string, failed bool) {
 	var f *process.ReplyError
 	if errors.As(r.Err, &f) {
@@ -273,6 +274,6 @@ func isFailure(r *process.Reply) (text string, failed bool) {
 	if r.Err != nil {
 		return r.Err.Error(), true
 	}
-	_ = r.Decode(&text) // what cannot be read is no reply that was given
+	_ = r.Decode(&text) // an unreadable reply equals no given reply
 	return text, false
 }

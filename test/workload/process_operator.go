@@ -76,7 +76,7 @@ func (o *ProcessOperator) alter(ctx context.Context, name string, spec process.S
 		})
 }
 
-// do carries a change out, and reports whether that is certain.
+// do makes a change, and reports whether it certainly took effect.
 func (o *ProcessOperator) do(
 	ctx context.Context, name string, c history.ProcessChange,
 	change func(context.Context, *process.Process, process.ChangeInfo) error,
@@ -92,7 +92,7 @@ func (o *ProcessOperator) do(
 	return c.Outcome == history.Done
 }
 
-// Finish implements Operator. What it begins last is a round of each process, by the spec that it had first.
+// Finish implements Operator. The last activity is a round of each process, with the original spec.
 func (o *ProcessOperator) Finish(ctx context.Context) bool {
 	if !o.Make(ctx) {
 		return false
@@ -126,7 +126,7 @@ func (o *ProcessOperator) ReadEnd(ctx context.Context) {
 	}
 }
 
-// read reads what a process knows of itself.
+// read reads a process's state.
 func (o *ProcessOperator) read(ctx context.Context, name string) (f history.ProcessFinal, err error) {
 	p, strict := process.New(o.Client, o.Node, name), process.Consistency(client.Strict)
 	s, err := p.Describe(ctx, strict)

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// coordinate exchanges requests with the others, and completes the round, or gives it up now and then.
+// coordinate exchanges requests with the other members, and completes the round, or sometimes gives it up.
 func (p *part) coordinate(ctx context.Context, r *process.Round) (result any, err error) {
 	defer p.begin(r, history.ProcessCall{Kind: history.CallCoordinate})()
 	change := history.ProcessChange{Kind: history.MemberCompletes, Member: r.Self(), Epoch: r.Epoch()}
@@ -28,7 +28,7 @@ func (p *part) coordinate(ctx context.Context, r *process.Round) (result any, er
 	}
 	switch {
 	case r.Context().Err() != nil:
-		return nil, err // nothing is said any more
+		return nil, err // nothing more is sent
 	case err != nil:
 		change.Kind = history.MemberFails
 	default:
@@ -38,7 +38,7 @@ func (p *part) coordinate(ctx context.Context, r *process.Round) (result any, er
 	return change.Mark, err
 }
 
-// broadcast sends a request to all, to the others or to a part of the members, and waits for the replies.
+// broadcast sends a request to all members, to all others or to a subset, and waits for the replies.
 func (p *part) broadcast(ctx context.Context, r *process.Round, step string) error {
 	x := history.Exchange{Mark: p.markOf(step), Wanted: r.Size()}
 	var options []process.SendOption
@@ -67,14 +67,14 @@ func (p *part) broadcast(ctx context.Context, r *process.Round, step string) err
 	return p.exchange(ctx, r, x, options)()
 }
 
-// markOf is the payload of a request: no other one has it.
+// markOf is a unique request payload.
 func (p *part) markOf(kind string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mark(p.session, kind)
 }
 
-// exchange sends a request, and returns what waits for its end.
+// exchange sends a request, and returns a function to wait for its end.
 func (p *part) exchange(
 	ctx context.Context, r *process.Round, x history.Exchange, with []process.SendOption,
 ) (wait func() error) {
@@ -99,7 +99,7 @@ func (p *part) exchange(
 	}
 }
 
-// outcomeOfExchange is Done also where some have failed, or were late, and Unknown where the round was over.
+// outcomeOfExchange is Done even with failed or late members, and Unknown if the round was over.
 func outcomeOfExchange(err error) (history.Outcome, string) {
 	var failed *process.MemberFailedError
 	switch {
@@ -113,7 +113,7 @@ func outcomeOfExchange(err error) (history.Outcome, string) {
 	return OutcomeOf(err)
 }
 
-// chat sends requests to other members in the rounds in which it is, from outside of the handler, until it leaves.
+// chat sends requests to other members of the current rounds, from outside the handler, until the member leaves.
 func (p *part) chat(ctx context.Context, in *process.Member) {
 	for ctx.Err() == nil && !p.rare(30) {
 		waiting, cancel := context.WithTimeout(ctx, time.Duration(1+p.draw(int(20*p.Think))))
@@ -131,7 +131,7 @@ func (p *part) chat(ctx context.Context, in *process.Member) {
 	}
 }
 
-// talk starts some requests to one member, one after the other, and waits for their ends.
+// talk starts several requests to one member, in order, and waits for their ends.
 func (p *part) talk(ctx context.Context, r *process.Round) {
 	peers, err := r.Members(ctx)
 	if err != nil || len(peers) == 0 {
@@ -146,6 +146,6 @@ func (p *part) talk(ctx context.Context, r *process.Round) {
 		}))
 	}
 	for _, wait := range waits {
-		_ = wait() // what became of it is recorded
+		_ = wait() // the outcome is recorded
 	}
 }

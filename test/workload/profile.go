@@ -7,45 +7,45 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Profile says how programs behave: what differs between those in virtual time and those in real processes.
+// Profile describes program behavior: the differences between virtual time and real processes.
 type Profile struct {
 	Targets []Target
 	Odds    Odds
-	// Work draws how long a program works under a lease of a session with this timeout.
+	// Work draws the working time under a lease of a session with this timeout.
 	Work func(random *rand.Rand, timeout time.Duration) time.Duration
-	// Timeouts are the longest times that a program waits for an operation; each time it draws one.
+	// Timeouts are the operation timeouts of a program, drawn for each operation.
 	Timeouts []time.Duration
-	// LongWait is the longest timeout of an acquire, in whole milliseconds, unless it waits for ever.
+	// LongWait is the longest timeout of an acquire, in whole milliseconds, unless it waits forever.
 	LongWait time.Duration
-	// ResolveTimeout bounds the operation by which a program learns the outcome of one that it gave up.
+	// ResolveTimeout bounds the operation by which a program learns the outcome of a given-up operation.
 	ResolveTimeout time.Duration
 	// Retry is the longest pause before a session is asked for again.
 	Retry time.Duration
-	// LostGuards: one of three updates is guarded by the last lease that the session had, lost or not.
+	// LostGuards: every third update is guarded by the session's last lease, lost or not.
 	LostGuards bool
 }
 
-// Odds are how often a program does what, of so many times. In what is left it does nothing.
+// Odds are the frequencies of a program's operations, out of Of. In the remaining cases it does nothing.
 type Odds struct {
 	Of int
 
 	Acquire, Use, Change, Update, Describe, WatchOnce, Recreate, Release, CreateOnce int
-	// Close is how often the program considers closing its session; one time in CloseOne it does.
+	// Close is how often the program considers closing its session; it does so once in CloseOne times.
 	Close, CloseOne int
 }
 
-// Target is a semaphore that programs use, and how they use it.
+// Target is a semaphore used by programs, and how they use it.
 type Target struct {
 	Name      string
 	Limit     uint64
 	Ephemeral bool
-	Recreated bool // it is deleted now and then, by force too, and created again
+	Recreated bool // sometimes deleted, also by force, and recreated
 	Data      bool // its data is written
 	Config    bool // its data is replaced by revision
 }
 
-// Targets returns the locks, pools and shared locks that programs use in every test, and then others. Programs draw
-// from the list by index, so its order is a part of what a seed fixes.
+// Targets returns the locks, pools and shared locks used in every test, followed by others. Programs draw from the list
+// by index, so its order is part of a seed's meaning.
 func Targets(others ...Target) []Target {
 	return append([]Target{
 		{Name: "lock-0", Limit: 1},
@@ -57,7 +57,7 @@ func Targets(others ...Target) []Target {
 	}, others...)
 }
 
-// count draws how much of the semaphore is asked for.
+// count draws the count to acquire.
 func (t Target) count(random *rand.Rand) uint64 {
 	if t.Ephemeral {
 		return Pick(random, uint64(1), 1, client.All)
@@ -68,10 +68,9 @@ func (t Target) count(random *rand.Rand) uint64 {
 // exclusive reports whether the semaphore has one owner at a time.
 func (t Target) exclusive() bool { return t.Limit == 1 }
 
-// CreatedOnce begins the names of the semaphores that are created once, each by one program, and never changed again.
+// CreatedOnce is the name prefix of semaphores created once, each by one program, and never changed.
 const CreatedOnce = "ledger-"
 
-// Pick draws one of the values.
 func Pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
 // UpTo draws a duration above zero.

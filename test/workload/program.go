@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Program uses semaphores in a session, one operation after the other, and starts another session when one is over. The
-// goroutine of Run does all of it.
+// Program uses semaphores in a session, one operation at a time, and starts a new session when the session is over. It
+// runs on the goroutine of Run.
 type Program struct {
 	Client   Client
 	Recorder Recorder
@@ -19,26 +19,26 @@ type Program struct {
 	Node     string
 	Timeout  time.Duration // of its sessions
 	Think    time.Duration // the mean pause between two operations
-	// Staleness is how much older than the request the state may be that a RELAXED read shows.
+	// Staleness is the maximum age of a RELAXED read relative to its request.
 	Staleness time.Duration
 
 	ctx     context.Context // of Run
 	session Session
-	closed  func()              // records that the session is closed
-	held    map[string]*holding // the latest of each semaphore by its name, lost or not
+	closed  func()              // records the close of the session
+	held    map[string]*holding // latest lease per semaphore name, lost or not
 	watches map[string]*OneShotWatch
 	written int // values
-	created int // semaphores that are created once
+	created int // semaphores created once
 }
 
 // holding is a lease of the program, from one change of its count to the next.
 type holding struct {
 	target Target
 	lease  Lease
-	end    func(why string) // records that the lease is no longer believed in
+	end    func(why string) // records the end of belief in the lease
 }
 
-// Run works in one session after the other, until the context ends.
+// Run works in one session at a time, until the context ends.
 func (p *Program) Run(ctx context.Context) {
 	p.ctx = ctx
 	for ctx.Err() == nil {
@@ -72,7 +72,7 @@ func (p *Program) close(ctx context.Context) {
 	_ = p.session.Close(ctx) // a close that reaches no host leaves the session to its timeout
 }
 
-// step draws one operation and carries it out.
+// step draws one operation and runs it.
 func (p *Program) step(ctx context.Context) {
 	odds := &p.Profile.Odds
 	drawn := p.Random.IntN(odds.Of)
@@ -114,18 +114,18 @@ func (p *Program) withTimeout(ctx context.Context) (context.Context, context.Can
 	return context.WithTimeout(ctx, UpTo(p.Random, Pick(p.Random, p.Profile.Timeouts...)))
 }
 
-// of names a semaphore in the history.
+// of is a semaphore's name in the history.
 func (p *Program) of(t Target) history.Semaphore {
 	return history.Semaphore{Node: p.Node, Name: t.Name}
 }
 
-// pending is an operation that is under way.
+// pending is an operation in progress.
 type pending struct {
 	history.Operation
 	end func(history.Operation, error)
 }
 
-// start records that an operation begins now.
+// start records the start of an operation.
 func (p *Program) start(o history.Operation, t Target) *pending {
 	o.Semaphore, o.Session, o.Ephemeral, o.Called = p.of(t), p.session.ID(), t.Ephemeral, p.Recorder.Now()
 	return &pending{o, p.Recorder.Begin(o)}
@@ -137,13 +137,13 @@ func (p *pending) finish(err error) {
 	p.end(p.Operation, err)
 }
 
-// value is data that is written once.
+// value is unique data.
 func (p *Program) value() string {
 	p.written++
 	return fmt.Sprintf("%x-%d", p.session.ID(), p.written)
 }
 
-// holdingOf is the lease that the program has of a semaphore, nil if it has none.
+// holdingOf is the program's lease on a semaphore, or nil.
 func (p *Program) holdingOf(t Target) *holding {
 	if h := p.held[t.Name]; h != nil && h.lease.Err() == nil {
 		return h
@@ -151,7 +151,7 @@ func (p *Program) holdingOf(t Target) *holding {
 	return nil
 }
 
-// anyHolding draws one of the leases that the program has.
+// anyHolding draws one of the program's leases.
 func (p *Program) anyHolding() *holding {
 	var list []*holding
 	for _, t := range p.Profile.Targets {
@@ -165,7 +165,7 @@ func (p *Program) anyHolding() *holding {
 	return Pick(p.Random, list...)
 }
 
-// hold records that the program believes in a lease from now on.
+// hold records belief in a lease from now on.
 func (p *Program) hold(t Target, lease Lease, count uint64) {
 	if before := p.held[t.Name]; before != nil {
 		before.end("acquired again")

@@ -8,66 +8,66 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Recorder records what the programs and watchers of one client do and see. It is safe for use by many goroutines.
+// Recorder records actions and observations of one client's programs and watchers. It is safe for concurrent use.
 type Recorder interface {
 	// Now is the present moment.
 	Now() history.Time
-	// Begin records that an operation begins, and returns what records its outcome and its error.
+	// Begin records the start of an operation, and returns a function to record its outcome and error.
 	Begin(o history.Operation) (end func(o history.Operation, err error))
-	// Session records that a session has begun, and when and why it ends. It returns what records that its user closes
-	// it now.
+	// Session records the start of a session, and later its end with the reason. The returned function records that its
+	// user closes it now.
 	Session(s Session, x history.Session) (closed func())
-	// Hold records that a lease is believed in, from now on until it is over. It returns what records that its user
-	// stops believing now; only the first call of that counts.
+	// Hold records belief in a lease, from now on until its end. The returned function records that its user stops
+	// believing now; only its first call counts.
 	Hold(lease Lease, h history.Hold) (end func(why string))
-	// Write writes to the store that a semaphore guards, under the lease, and records whether the store accepted it.
+	// Write writes to the store guarded by a semaphore, under the lease, and records whether the store accepted the
+	// write.
 	Write(of history.Semaphore, lease Lease)
-	// View records what a watcher is shown now.
+	// View records a view shown to a watcher now.
 	View(v history.View)
-	// BeginRequest records that a request about a rollout begins, and returns what records its outcome and its error.
+	// BeginRequest records the start of a rollout request, and returns a function to record its outcome and error.
 	BeginRequest(r history.Request) (end func(r history.Request, err error))
-	// Target records what an instance of a rollout is shown now.
+	// Target records a target shown to a rollout instance now.
 	Target(t history.Target)
-	// Joined records that an instance has joined a rollout, or takes part no more where it has no session.
+	// Joined records that an instance has joined a rollout, or has left if it has no session.
 	Joined(j history.Joined)
-	// Report records something besides, and returns the number of its entry. Replace replaces what has a number.
+	// Report records any other entry, and returns its number. Replace replaces a numbered entry.
 	Report(e history.Entry) (number uint64)
 	Replace(number uint64, e history.Entry)
 	// Note records a finding.
 	Note(format string, args ...any)
 }
 
-// Collector is where a client reports to: a history.Recorder, directly or through a pipe. It is safe for use by many
-// goroutines.
+// Collector receives a client's reports: a history.Recorder, directly or through a pipe. It is safe for concurrent use.
 type Collector interface {
 	Add(history.Entry)
-	// Write writes to the store that locks guard.
+	// Write writes to the store guarded by locks.
 	Write(of history.Semaphore, token uint64) (at history.Time, accepted bool)
 }
 
-// Reporter reports what one client does to a Collector: the part that all Recorders have in common.
+// Reporter reports one client's actions to a Collector: the common part of all Recorders.
 type Reporter struct {
 	*history.Clock
 	client int
 	to     Collector
-	number atomic.Uint64 // of the latest entry
+	number atomic.Uint64 // latest entry
 }
 
-// NewReporter returns the reporter of a client. A client whose process is started again has the next incarnation.
+// NewReporter returns a client's reporter. A restarted client process has the next incarnation.
 func NewReporter(c *history.Clock, client, incarnation int, to Collector) *Reporter {
 	r := &Reporter{Clock: c, client: client, to: to}
 	r.number.Store(uint64(incarnation) << 32)
 	return r
 }
 
-// Report reports something, and returns the number of its entry.
+// Report reports an entry, and returns its number.
 func (r *Reporter) Report(e history.Entry) (number uint64) {
 	number = r.number.Add(1)
 	r.Replace(number, e)
 	return number
 }
 
-// Replace replaces what was reported under a number.
+// Replace replaces a numbered entry.
 func (r *Reporter) Replace(number uint64, e history.Entry) {
 	e.Client, e.Number = r.client, number
 	r.to.Add(e)
@@ -76,7 +76,7 @@ func (r *Reporter) Replace(number uint64, e history.Entry) {
 // Note implements Recorder.
 func (r *Reporter) Note(format string, args ...any) { r.NoteUnless(0, format, args...) }
 
-// NoteUnless reports a finding that does not count where a fault disturbed every client at some moment since then.
+// NoteUnless reports a finding, void if a fault has affected every client since the given time.
 func (r *Reporter) NoteUnless(since history.Time, format string, args ...any) {
 	text := fmt.Sprintf("client %d: %s", r.client, fmt.Sprintf(format, args...))
 	r.Report(history.Entry{Note: &history.Note{At: r.Now(), Text: text, Since: since}})
@@ -123,7 +123,7 @@ func (r *Reporter) Write(of history.Semaphore, lease Lease) {
 	r.Report(history.Entry{Write: &w})
 }
 
-// BeginSession reports that a session has begun, and returns what reports its end, once.
+// BeginSession reports the start of a session, and returns a function to report its end, once.
 func (r *Reporter) BeginSession(x history.Session) (end func(history.Time, history.End, string)) {
 	x.Client, x.From, x.To = r.client, r.Now(), history.Never
 	begun := x

@@ -11,7 +11,7 @@ import (
 // retryPause is the pause before an operation is tried again.
 const retryPause = 100 * time.Millisecond
 
-// Sleep waits, and reports whether the context let it wait to the end.
+// Sleep waits, and reports whether it waited to the end.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -23,7 +23,7 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Open opens a client, however long that takes. It returns nil where the context ends before.
+// Open opens a client, with retries. It returns nil if the context ends first.
 func Open(ctx context.Context, addresses string, options ...client.Option) *client.Client {
 	for {
 		c, err := client.Open(ctx, addresses, options...)
@@ -46,12 +46,12 @@ func Persist(ctx context.Context, try func() error) error {
 	}
 }
 
-// Make creates a semaphore that no other client creates, however often that has to be tried.
+// Make creates a semaphore that no other client creates, with retries.
 func Make(ctx context.Context, node *client.Node, name string, limit uint64, data []byte) error {
 	return Persist(ctx, func() error {
 		err := node.Create(ctx, name, limit, data)
 		if errors.Is(err, client.ErrAlreadyExists) {
-			return nil // an earlier try whose outcome was not known has created it
+			return nil // an earlier try with an unknown outcome has created it
 		}
 		return err
 	})

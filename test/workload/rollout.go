@@ -10,16 +10,16 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// The names in the rollouts of a test.
+// Names in a test's rollouts.
 const (
 	sas, man, vla = "sas", "man", "vla"
 	gate          = "errors"
-	// codeBad is the code of the error of versions that cannot be used.
+	// codeBad is the error code for unusable versions.
 	codeBad = "bad-version"
 )
 
-// Rollouts returns the specs of the rollouts of a test, by their names: versions of one are published, and those of the
-// other are made by sources that are asked. A test in which less happens has a larger pace than 1, and longer times.
+// Rollouts returns the specs of a test's rollouts, by name: one gets published versions, the other requests versions
+// from sources. A slower test has a pace above 1, and longer times.
 func Rollouts(pace time.Duration) map[string]rollout.Spec {
 	spec := rollout.Spec{
 		Locations: []rollout.Location{
@@ -37,10 +37,10 @@ func Rollouts(pace time.Duration) map[string]rollout.Spec {
 	return map[string]rollout.Spec{"published": spec, "asked": asked}
 }
 
-// maxKept is the most versions that a rollout keeps.
+// maxKept is the maximum number of versions kept by a rollout.
 const maxKept = 1024
 
-// StartRollouts begins the work with the rollouts that there are or will be.
+// StartRollouts starts working with the current and future rollouts.
 func (p *WorkerPool) StartRollouts() {
 	p.begin()
 	for _, name := range []string{"published", "asked"} {
@@ -57,10 +57,10 @@ func (p *WorkerPool) StartRollouts() {
 	p.run(checker.check)
 }
 
-// of names the rollout in the history.
+// of is the rollout's name in the history.
 func (w *worker) of() history.Rollout { return history.Rollout{Node: w.Node, Name: w.name} }
 
-// What marks of versions begin with that cannot be used, or that no gate lets through.
+// Mark prefixes of versions that are unusable, or that no gate passes.
 const (
 	good     = "good"
 	bad      = "bad"
@@ -75,13 +75,13 @@ func (w *worker) versionMark(s *client.Session) string {
 // is reports whether a version has a quality that counts.
 func (w *worker) is(mark, kind string) bool { return strings.HasPrefix(mark, kind) && !w.calm.Load() }
 
-// pendingRequest is a request that is under way.
+// pendingRequest is a request in progress.
 type pendingRequest struct {
 	history.Request
 	end func(history.Request, error)
 }
 
-// begin records that a request begins now.
+// begin records the start of a request.
 func (w *worker) begin(s *client.Session, r history.Request) *pendingRequest {
 	r.Rollout, r.Session, r.Called = w.of(), s.ID(), w.Recorder.Now()
 	return &pendingRequest{r, w.Recorder.BeginRequest(r)}

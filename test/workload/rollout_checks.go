@@ -12,11 +12,11 @@ import (
 // errCalm is why a source makes no version when all is to become calm.
 var errCalm = errors.New("no version is made any more")
 
-// offer makes versions when it is asked for them.
+// offer makes versions on request.
 func (w *worker) offer(ctx context.Context) {
 	w.inSessions(ctx, func(ctx context.Context, s *client.Session) {
 		for ctx.Err() == nil {
-			// It ends with its session, or where the rollout is not there yet.
+			// It ends with its session, or if the rollout does not exist yet.
 			_ = rollout.Source(ctx, s, w.name, func(ctx context.Context) (rollout.Version, error) {
 				return w.makeVersion(ctx, s)
 			})
@@ -30,16 +30,16 @@ func (w *worker) makeVersion(ctx context.Context, s *client.Session) (v rollout.
 		return v, errCalm
 	}
 	mark := w.versionMark(s)
-	// Whether it was taken the source does not hear.
+	// The source is not told whether its version was accepted.
 	w.begin(s, history.Request{Kind: history.Offer, Mark: mark}).finish(client.ErrUnavailable)
 	return rollout.Version{Payload: []byte(mark), Label: mark}, nil
 }
 
-// check passes the gate of a location, but for versions that no checker lets through.
+// check passes the gate of a location, except for versions that no checker passes.
 func (w *worker) check(ctx context.Context) {
 	w.inSessions(ctx, func(ctx context.Context, s *client.Session) {
 		for ctx.Err() == nil {
-			// It ends with its session, or where the rollout is not there yet.
+			// It ends with its session, or if the rollout does not exist yet.
 			_ = rollout.Gate(ctx, s, w.name, man, gate, func(ctx context.Context, v rollout.Version) rollout.Verdict {
 				return w.judge(ctx, s, v)
 			})
@@ -51,7 +51,7 @@ func (w *worker) check(ctx context.Context) {
 func (w *worker) judge(ctx context.Context, s *client.Session, v rollout.Version) rollout.Verdict {
 	w.pause(ctx)
 	r := history.Request{Kind: history.Judge, Location: man, Seq: v.Seq, Passed: !w.is(v.Label, ungated)}
-	w.begin(s, r).finish(client.ErrUnavailable) // whether it was taken the checker does not hear
+	w.begin(s, r).finish(client.ErrUnavailable) // the checker is not told whether its verdict was accepted
 	if r.Passed {
 		return rollout.Verdict{Result: rollout.GatePassed}
 	}

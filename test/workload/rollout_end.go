@@ -26,7 +26,7 @@ func (o *RolloutOperator) ReadEnd(ctx context.Context) {
 	}
 }
 
-// read reads all that a rollout knows of itself.
+// read reads a rollout's complete state.
 func (o *RolloutOperator) read(ctx context.Context, name string) (f history.RolloutFinal, err error) {
 	r, strict := rollout.New(o.Client, o.Node, name), rollout.Consistency(client.Strict)
 	s, err := r.Describe(ctx, strict)
@@ -61,7 +61,7 @@ func (o *RolloutOperator) read(ctx context.Context, name string) (f history.Roll
 	return f, err
 }
 
-// readLocation reads the targets that a location had. What was asked of it is not read.
+// readLocation reads a location's target history, without requests.
 func readLocation(
 	ctx context.Context, r *rollout.Rollout, s *rollout.LocationState, strict rollout.ReadOption,
 ) (l history.FinalLocation, err error) {
@@ -78,5 +78,5 @@ func readLocation(
 	return l, err
 }
 
-// millis is a moment in milliseconds of the shard's time, 0 for never.
+// millis is a time in milliseconds of shard time, 0 for never.
 func millis(m rollout.Timestamp) uint64 { return uint64(m.Time / time.Millisecond) }

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// instance brings versions into use in one location, as a member of the rollout or by asking now and then.
+// instance applies versions in one location, as a rollout member or by polling.
 type instance struct {
 	worker
 	location string
@@ -22,7 +22,7 @@ type instance struct {
 	joins    int
 }
 
-// run takes part in one session after the other.
+// run takes part in one session at a time.
 func (i *instance) run(ctx context.Context) {
 	i.inSessions(ctx, func(ctx context.Context, s *client.Session) {
 		for ctx.Err() == nil && i.takePart(ctx, s) {
@@ -36,7 +36,7 @@ func (i *instance) takePart(ctx context.Context, s *client.Session) (again bool)
 		Name: fmt.Sprintf("%d-%d", i.Number, i.number), Location: i.location,
 	}, rollout.Manual(), rollout.Backoff(i.Think, 10*i.Think))
 	if err != nil {
-		// The rollout is not there yet, or the session before this one has not ended.
+		// The rollout does not exist yet, or the previous session has not ended.
 		return i.pause(ctx)
 	}
 	i.session, i.member, i.leads = s, m, false
@@ -51,7 +51,7 @@ func (i *instance) takePart(ctx context.Context, s *client.Session) (again bool)
 		i.follow(ctx)
 	}
 	if ctx.Err() != nil && s.Context().Err() == nil {
-		return false // the client ends: until then it takes part
+		return false // takes part until the client ends
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -63,7 +63,7 @@ func (i *instance) takePart(ctx context.Context, s *client.Session) (again bool)
 	return err == nil
 }
 
-// follow brings each target into use that the member is shown.
+// follow applies each target shown to the member.
 func (i *instance) follow(ctx context.Context) {
 	for t, err := range i.member.Targets(ctx) {
 		if err != nil {
@@ -76,10 +76,10 @@ func (i *instance) follow(ctx context.Context) {
 	}
 }
 
-// poll asks for the target, brings it into use, and says so when it asks the next time. A target whose version is in
-// use already is reported as reached.
+// poll asks for the target, applies it, and reports it with the next poll. A target whose version is already in use is
+// reported as reached.
 func (i *instance) poll(ctx context.Context) {
-	var current, said uint64 // the seq in use, and the generation that was reported
+	var current, said uint64 // seq in use, and last reported generation
 	var last *rollout.Target
 	for i.pause(ctx) {
 		report := func(error) {}
@@ -104,7 +104,7 @@ func (i *instance) poll(ctx context.Context) {
 	}
 }
 
-// memberNumber is the number of the member among those of its client.
+// memberNumber is the member's number at its client.
 func (i *instance) memberNumber() int { return i.number + 100*i.joins }
 
 // shown records a target.
@@ -115,7 +115,7 @@ func (i *instance) shown(t *rollout.Target) {
 	})
 }
 
-// use brings a target into use, and reports that. It reports whether to go on.
+// use applies a target, and reports the result. It returns whether to continue.
 func (i *instance) use(ctx context.Context, t *rollout.Target) bool {
 	if i.works(ctx, t) {
 		p := i.begin(i.session, i.about(history.Reach, t))
@@ -131,10 +131,10 @@ func (i *instance) about(kind history.RequestKind, t *rollout.Target) history.Re
 	}
 }
 
-// works tries to bring a target into use, and reports whether it is. A failure it reports to the rollout.
+// works tries to apply a target, and returns the result. It reports a failure to the rollout.
 func (i *instance) works(ctx context.Context, t *rollout.Target) bool {
 	if !Sleep(t.Context(), UpTo(i.random, i.Think)) {
-		return false // there is a newer one
+		return false // there is a newer target
 	}
 	code := ""
 	switch {

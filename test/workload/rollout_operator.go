@@ -15,7 +15,7 @@ type RolloutOperator struct{ Desk }
 
 var _ Operator = (*RolloutOperator)(nil)
 
-// rolloutNames are those of Rollouts in an order that does not change.
+// rolloutNames are the names of Rollouts in a fixed order.
 var rolloutNames = []string{"published", "asked"}
 
 // Make implements Operator.
@@ -41,7 +41,7 @@ func (o *RolloutOperator) Operate(ctx context.Context) {
 	}
 }
 
-// act draws an act, and what ends it where it would hold the rollout up for ever.
+// act draws an action, followed by its reversal if it would block the rollout forever.
 func (o *RolloutOperator) act(ctx context.Context, name string) {
 	long := UpTo(o.Random, 3*o.Pace*time.Second)
 	locations := []string{Pick(o.Random, sas, man, man)}
@@ -74,7 +74,7 @@ func (o *RolloutOperator) act(ctx context.Context, name string) {
 	}
 }
 
-// recent draws one of the last versions of a rollout, 0 where it cannot be read.
+// recent draws one of a rollout's last versions, 0 if unreadable.
 func (o *RolloutOperator) recent(ctx context.Context, name string) uint64 {
 	ctx, cancel := context.WithTimeout(ctx, operatorTimeout)
 	defer cancel()
@@ -85,7 +85,7 @@ func (o *RolloutOperator) recent(ctx context.Context, name string) uint64 {
 	return s.LastSeq - min(s.LastSeq, o.Random.Uint64N(4))
 }
 
-// do carries an act out, and reports whether that is certain.
+// do performs an action, and reports whether it certainly took effect.
 func (o *RolloutOperator) do(ctx context.Context, name string, act rollout.Action) bool {
 	o.acts++
 	act.By = rollout.ChangeInfo{Author: "operator", Reason: fmt.Sprintf("act-%d", o.acts)}
@@ -94,7 +94,7 @@ func (o *RolloutOperator) do(ctx context.Context, name string, act rollout.Actio
 	}, func(ctx context.Context, r *rollout.Rollout, _ *history.Request) error { return r.Act(ctx, act) })
 }
 
-// request makes a request in a session of its own, so that it takes effect once. It reports whether it certainly has.
+// request sends a request in a new session, so that it takes effect once. It reports whether it certainly did.
 func (o *RolloutOperator) request(
 	ctx context.Context, name string, r history.Request,
 	make func(context.Context, *rollout.Rollout, *history.Request) error,
@@ -107,7 +107,7 @@ func (o *RolloutOperator) request(
 	return r.Outcome == history.Done
 }
 
-// Finish implements Operator. What it begins last is a version of each rollout.
+// Finish implements Operator. The last activity is a version of each rollout.
 func (o *RolloutOperator) Finish(ctx context.Context) bool {
 	if !o.Make(ctx) {
 		return false

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Client is the client of programs and watchers: the Go client, or a client of another language behind a driver.
+// Client is the client of programs and watchers: the Go client, or a client in another language behind a driver.
 type Client interface {
 	// Session starts a session.
 	Session(ctx context.Context, node string, timeout time.Duration) (Session, error)
@@ -18,30 +18,30 @@ type Client interface {
 	Close() error
 }
 
-// Session is a session of a Client. The goroutine of one program uses a session.
+// Session is a session of a Client, used by a single program's goroutine.
 type Session interface {
 	ID() uint64
 	// Context ends with the session. The cause is a *client.SessionEnd.
 	Context() context.Context
-	// Acquire waits until the session owns a part of a semaphore.
+	// Acquire waits until the session owns the requested count.
 	Acquire(ctx context.Context, t Target, a Request) (Lease, error)
-	// Release releases by name whatever the session has, and reports whether there was something.
+	// Release releases the session's holding by name, and reports whether there was one.
 	Release(ctx context.Context, t Target) (bool, error)
-	// Update replaces the data of a semaphore: of any revision for 0, and guarded by a lease unless that is nil.
+	// Update replaces a semaphore's data: at any revision for 0, and guarded by a lease unless nil.
 	Update(ctx context.Context, t Target, data string, revision uint64, guard Lease) error
 	Create(ctx context.Context, t Target, data string) error
 	Delete(ctx context.Context, t Target, force bool) error
-	// Describe describes a semaphore with owners and waiters. With a function changed the description leaves a one-shot
+	// Describe describes a semaphore with owners and waiters. If changed is set, the description leaves a one-shot
 	// watch.
 	Describe(ctx context.Context, t Target, mode client.Consistency, changed func()) (*history.State, error)
 	Close(ctx context.Context) error
 }
 
-// Request is the wish of an acquire.
+// Request describes an acquire.
 type Request struct {
 	Count uint64
 	Wait  time.Duration // 0 is a try, negative for ever
-	// Queued is called when the acquire waits, with the order id of the place.
+	// Queued is called when the acquire waits, with the order id in the queue.
 	Queued func(order uint64)
 }
 
@@ -50,13 +50,13 @@ type Lease interface {
 	Session() uint64
 	Fence() uint64
 	Count() uint64
-	// Err is why the client does not believe in the lease any more, as far as the program knows; nil while it does.
+	// Err is the reason why the client no longer believes in the lease, as far as the program knows; nil while it does.
 	Err() error
 	// Believed returns the latest moment up to now at which the client is known to have believed in the lease, and Err.
 	Believed(now history.Time) (history.Time, error)
 	// Ask asks the client itself, and returns like Err.
 	Ask() error
-	// Context ends when Err is not nil any more, with that as the cause.
+	// Context ends when Err is no longer nil, with Err as the cause.
 	Context() context.Context
 	Change(ctx context.Context, count uint64) error
 	Update(ctx context.Context, data string) error
@@ -95,7 +95,7 @@ func (c goClient) Watch(ctx context.Context, of history.Semaphore, show func(his
 // goSession is a session of the Go client.
 type goSession struct{ *client.Session }
 
-// semaphore is what both kinds of semaphores offer.
+// semaphore is the common interface of both kinds of semaphores.
 type semaphore interface {
 	Acquire(context.Context, ...client.AcquireOption) (*client.Lease, error)
 	TryAcquire(context.Context, ...client.AcquireOption) (*client.Lease, bool, error)
@@ -168,7 +168,7 @@ func (s goSession) Describe(ctx context.Context, t Target, mode client.Consisten
 	return state, err
 }
 
-// goLease is a lease of the Go client, whose clock is asked each time.
+// goLease is a lease of the Go client. Each check reads its clock.
 type goLease struct{ *client.Lease }
 
 func (l goLease) Ask() error { return l.Err() }

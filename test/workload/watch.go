@@ -29,7 +29,7 @@ func owners(v *client.View) (links []history.Link) {
 	return links
 }
 
-// inconsistency says how changes do not lead from the owners before to those of now, empty if they do.
+// inconsistency describes how changes fail to lead from the owners before to the owners now, empty if they do.
 func inconsistency(before, now []history.Link, c client.Changes) string {
 	have := make(map[uint64]history.Link)
 	if !c.First {
@@ -66,16 +66,16 @@ func inconsistency(before, now []history.Link, c client.Changes) string {
 	return ""
 }
 
-// OneShotWatch is a one-shot watch that a session has left.
+// OneShotWatch is a one-shot watch left by a session.
 type OneShotWatch struct {
 	Session  Session
 	Name     string // of the semaphore
-	Revision uint64 // of the description that left it
+	Revision uint64 // of the description
 	fired    atomic.Bool
 }
 
-// Armed reports whether the watch has to fire at a change: it has not yet, and its session has not ended.
+// Armed reports whether the watch must fire at a change: it has not fired, and its session has not ended.
 func (o *OneShotWatch) Armed() bool { return !o.fired.Load() && o.Session.Context().Err() == nil }
 
-// Watches are the one-shot watches of the latest session, when Run has returned.
+// Watches are the latest session's one-shot watches, after Run has returned.
 func (p *Program) Watches() iter.Seq[*OneShotWatch] { return maps.Values(p.watches) }

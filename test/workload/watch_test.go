@@ -23,7 +23,7 @@ func TestChangesLeadFromViewToView(t *testing.T) {
 		name        string
 		before, now []history.Link
 		changes     client.Changes
-		want        string // a part of what is wrong
+		want        string // substring of the result
 	}{
 		{"the first view is all new", links(two), links(one), client.Changes{First: true, Joined: []client.Owner{one}},
 			""},

@@ -12,32 +12,32 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// WorkerPool is what works with rollouts, or with processes, in one client process, with sessions of its own. The
-// exported fields are set before it starts.
+// WorkerPool works with rollouts, or with processes, in one client process, with separate sessions. Set the exported
+// fields before its start.
 type WorkerPool struct {
 	Client   *client.Client
 	Recorder Recorder
 	Node     string
 	Number   int           // of the client
 	Timeout  time.Duration // of sessions
-	Think    time.Duration // the mean pause between two things that a worker does
-	Pace     time.Duration // that of Rollouts or Processes
+	Think    time.Duration // mean pause between a worker's actions
+	Pace     time.Duration // pace of Rollouts or Processes
 	Gathers  bool          // of Processes
-	// Random returns what the worker of an index draws from.
+	// Random returns a worker's random source, by index.
 	Random func(worker int) *rand.Rand
 
 	calm    atomic.Bool // nothing fails any more, and nothing new begins
 	ctx     context.Context
 	stop    context.CancelFunc
 	group   sync.WaitGroup
-	ending  sync.WaitGroup // what ends after the client has: members, and what their handlers began
+	ending  sync.WaitGroup // activities that end after the client: members, and their handlers' requests
 	workers int
 }
 
 // begin is called before the first worker starts.
 func (p *WorkerPool) begin() { p.ctx, p.stop = context.WithCancel(context.Background()) }
 
-// next returns the next worker, with an object of a name.
+// next returns the next worker, for a named object.
 func (p *WorkerPool) next(name string) worker {
 	p.workers++
 	return worker{WorkerPool: p, random: p.Random(p.workers), number: p.workers, name: name}
@@ -56,7 +56,7 @@ func (p *WorkerPool) Close() {
 	p.group.Wait()
 }
 
-// Await waits, when the client has ended, for what ends with it.
+// Await waits, after the client has ended, for activities that end with it.
 func (p *WorkerPool) Await() { p.ending.Wait() }
 
 // worker is one goroutine that works with an object.
@@ -68,7 +68,7 @@ type worker struct {
 	marks  int
 }
 
-// inSessions works in one session after the other, until the context ends.
+// inSessions works in one session at a time, until the context ends.
 func (w *worker) inSessions(ctx context.Context, work func(ctx context.Context, s *client.Session)) {
 	for ctx.Err() == nil {
 		s, err := w.Client.Session(ctx, w.Node, client.SessionTimeout(w.Timeout))
@@ -87,18 +87,18 @@ func (w *worker) inSessions(ctx context.Context, work func(ctx context.Context, 
 		}
 		closed()
 		closing, cancel := context.WithTimeout(ctx, time.Second)
-		_ = s.Close(closing) // one that reaches no host leaves the session to its timeout
+		_ = s.Close(closing) // a close that reaches no host leaves the session to its timeout
 		cancel()
 	}
 }
 
-// pause waits for a while, and reports whether the context let it.
+// pause waits for a while, and reports whether the context is still alive.
 func (w *worker) pause(ctx context.Context) bool { return Sleep(ctx, UpTo(w.random, 2*w.Think)) }
 
-// one reports whether something happens that happens one time of so many, while it is not calm.
+// one is true once in `of` calls, unless calm.
 func (w *worker) one(of int) bool { return w.random.IntN(of) == 0 && !w.calm.Load() }
 
-// mark is what is published, sent or done once.
+// mark is a unique label for a publish, send or action.
 func (w *worker) mark(s *client.Session, kind string) string {
 	w.marks++
 	return fmt.Sprintf("%s-%x-%d", kind, s.ID(), w.marks)

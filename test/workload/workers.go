@@ -11,27 +11,26 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Workers are what works in one client process: programs with a session each, and watchers, which share a client. The
-// exported fields are set before Start.
+// Workers run in one client process: programs with a session each, and watchers, sharing a client. Set the exported
+// fields before Start.
 type Workers struct {
 	Addresses string
 	Options   []client.Option // of the client
-	// Connect, if it is set, opens a client that is not Go's; nil says that the context ended before. Such a client has
-	// no worker pools.
+	// Connect, if set, opens a client in another language; nil means that the context ended first. Such a client has no
+	// worker pools.
 	Connect   func(context.Context) Client
 	Recorder  Recorder
 	Profile   *Profile
 	Node      string
-	Timeouts  []time.Duration // of sessions: there is a program for each
+	Timeouts  []time.Duration // session timeouts, one program for each
 	Think     time.Duration
 	Staleness time.Duration
-	// Random returns what the program of an index draws from.
+	// Random returns a program's random source, by index.
 	Random func(program int) *rand.Rand
-	// Watched are the semaphores that are followed, by a watcher each. Watchers are numbered from FirstWatcher on.
+	// Watched are the followed semaphores, with one watcher each. Watchers are numbered from FirstWatcher.
 	Watched      []string
 	FirstWatcher int
-	// Rollouts and Processes, if they are set, work with rollouts and processes besides. Their Client is set when there
-	// is one.
+	// Rollouts and Processes, if set, also work with rollouts and processes. Their Client is set once opened.
 	Rollouts, Processes *WorkerPool
 
 	stopPrograms context.CancelFunc
@@ -44,7 +43,7 @@ type Workers struct {
 	programs []*Program
 }
 
-// Start begins the work: it opens the client, however long that takes, and then starts programs and watchers.
+// Start opens the client, with retries, and then starts programs and watchers.
 func (w *Workers) Start() {
 	var work, watch context.Context
 	work, w.stopPrograms = context.WithCancel(context.Background())
@@ -88,8 +87,8 @@ func (w *Workers) run(work, watch context.Context) {
 	}
 }
 
-// StopPrograms ends the programs and waits for them. What they hold they keep; watchers go on, and worker pools, which
-// become calm.
+// StopPrograms ends the programs and waits for them. Their holdings remain; watchers continue, and so do worker pools,
+// now calm.
 func (w *Workers) StopPrograms() {
 	w.stopPrograms()
 	w.working.Wait()
@@ -98,7 +97,7 @@ func (w *Workers) StopPrograms() {
 	}
 }
 
-// pools are those that there are.
+// pools are the existing pools.
 func (w *Workers) pools() []*WorkerPool {
 	return slices.DeleteFunc([]*WorkerPool{w.Rollouts, w.Processes}, func(p *WorkerPool) bool { return p == nil })
 }
@@ -122,7 +121,7 @@ func (w *Workers) Close() (err error) {
 	return err
 }
 
-// WatchersOf returns the numbers of the watchers that follow a semaphore.
+// WatchersOf returns the numbers of a semaphore's watchers.
 func (w *Workers) WatchersOf(name string) (numbers []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
