@@ -149,8 +149,8 @@ func didAtLeast(missing map[string]int, h *history.History, number int) map[stri
 	return missing
 }
 
-// A killed driver without a hello is no client error, because a busy machine starts drivers late. A driver that exits
-// by itself is noted.
+// TestADriverMayBeKilledBeforeItConnects: a killed driver without a hello is no client error, because a busy machine
+// starts drivers late. A driver that exits by itself is noted.
 func TestADriverMayBeKilledBeforeItConnects(t *testing.T) {
 	epoch := machineTime()
 	for _, x := range []struct {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Looks are half a second apart. L is a look that shows a leader, or that no leader is possible.
+// TestAShardWithoutALeaderIsFoundAfterTenSeconds: looks are half a second apart. L is a look that shows a leader, or
+// that no leader is possible.
 func TestAShardWithoutALeaderIsFoundAfterTenSeconds(t *testing.T) {
 	const second = 2
 	looks := func(n int, is byte) string { return string(slices.Repeat([]byte{is}, n)) }
@@ -38,7 +39,7 @@ func TestAShardWithoutALeaderIsFoundAfterTenSeconds(t *testing.T) {
 	}
 }
 
-// After a late look, this process may have stalled instead of the cluster.
+// TestALookThatComesLateCountsLittle: after a late look, this process may have stalled instead of the cluster.
 func TestALookThatComesLateCountsLittle(t *testing.T) {
 	watch := make(leaderWatch)
 	for range int(leaderless / mostCounted) {
@@ -68,7 +69,7 @@ func wiresApart(apart ...[2]int) *trial {
 	return &trial{network: n}
 }
 
-// Only a majority with full connectivity has to elect a leader.
+// TestAMajorityIsOneThatReachesEachOther: only a majority with full connectivity has to elect a leader.
 func TestAMajorityIsOneThatReachesEachOther(t *testing.T) {
 	for name, x := range map[string]struct {
 		voters, living []int

@@ -200,7 +200,7 @@ func (r *recorder) runs() {
 	r.last = now
 }
 
-// stood records a stall of a driver process, as far as the run can tell. Questions asked during a stall are answered
+// stood records a stall of a driver process, as far as the run knows. Questions asked during a stall are answered
 // together, with the same time.
 func (r *recorder) stood(from, to history.Time) {
 	r.mu.Lock()

@@ -10,20 +10,20 @@ import (
 	"testing"
 )
 
-// Bug is a mistake in the source of a package that its tests have to notice.
+// Bug is a bug in a package's source that its tests must detect.
 type Bug struct {
 	Name string
-	// File has the text Is once, in whose place Becomes stands where the bug is planted.
+	// File contains the text Is once; planting the bug replaces it by Becomes.
 	File, Is, Becomes string
-	// Noticed is by which test, or script of protocol/testdata/scripts.
+	// Noticed is the detecting test, or script in protocol/testdata/scripts.
 	Noticed string
 }
 
-// AllBugs has tests plant all bugs that they know.
+// AllBugs makes tests plant all known bugs.
 var AllBugs = flag.Bool("bugs.all", false, "plant all bugs, which takes minutes, and not only the first of each table")
 
-// PlantBugs runs tests of the package in the working directory with one bug after the other, which only the compiler
-// gets to see: nothing is written to the source. Without -bugs.all it does so with the first bug only.
+// PlantBugs runs tests in the working directory's package with one bug at a time, visible to the compiler only: no
+// source file is changed. Without -bugs.all it plants only the first bug.
 func PlantBugs(t *testing.T, bugs []Bug) {
 	t.Helper()
 	for _, b := range ToPlant(t, bugs, 1) {
@@ -41,7 +41,7 @@ func PlantBugs(t *testing.T, bugs []Bug) {
 	}
 }
 
-// ToPlant are those of a table that a test plants: the first few, and with -bugs.all all of them.
+// ToPlant returns the bugs to plant from a table: the first few, or all with -bugs.all.
 func ToPlant(t *testing.T, bugs []Bug, first int) []Bug {
 	t.Helper()
 	if testing.Short() {
@@ -53,7 +53,7 @@ func ToPlant(t *testing.T, bugs []Bug, first int) []Bug {
 	return bugs[:first]
 }
 
-// Overlay writes the file with the bug, and returns the file that has the compiler read it: the argument of -overlay.
+// Overlay writes the file with the bug, and returns the argument for the compiler flag -overlay.
 func (b *Bug) Overlay(t *testing.T) string {
 	t.Helper()
 	source, err := filepath.Abs(b.File)

@@ -1,3 +1,3 @@
-// Package clienttest has what the tests of the client and its recipes share: an in-memory cluster with a client and a
-// node, a check for leaked goroutines, and bugs planted in the source of a package.
+// Package clienttest contains shared support for tests of the client and its recipes: an in-memory cluster with a
+// client and a node, a check for leaked goroutines, and bugs planted in a package's source.
 package clienttest

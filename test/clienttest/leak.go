@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// leakPatience is how long goroutines that end by themselves are given.
+// leakPatience is the time limit for goroutines to end by themselves.
 const leakPatience = time.Minute
 
-// Main runs the tests of a package, and fails where goroutines of the client, or of a server in memory, are left
-// when all are over. Bubbles of time find those of their own tests; this finds the others, examples included.
+// Main runs a package's tests, and fails if goroutines of the client, or of an in-memory server, remain afterwards.
+// Time bubbles detect leaks of their own tests; Main detects the rest, including examples.
 func Main(m *testing.M, cleanups ...func()) {
 	code := m.Run()
 	for _, f := range cleanups {
@@ -27,7 +27,7 @@ func Main(m *testing.M, cleanups ...func()) {
 	os.Exit(code)
 }
 
-// leaked returns the goroutines that are left after a while.
+// leaked returns the goroutines that remain after a while.
 func leaked(patience time.Duration) (left []string) {
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		left = ours(stacks())
@@ -45,10 +45,10 @@ func stacks() string {
 	}
 }
 
-// stay are those that are meant to: the one that looks, and the one whose thread processes are children of.
+// stay are the intended goroutines: the observer, and the one whose thread is the parent of processes.
 var stay = []string{"clienttest.Main", "clienttest.leaked", "internal/subprocess."}
 
-// ours picks the goroutines that run something of this project, other than those that stay.
+// ours picks goroutines running code of this project, except those in stay.
 func ours(stacks string) (found []string) {
 	for _, g := range strings.Split(stacks, "\n\n") {
 		known := slices.ContainsFunc(stay, func(name string) bool { return strings.Contains(g, name) })

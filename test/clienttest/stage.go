@@ -11,20 +11,20 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Path is that of the node that is there from the beginning.
+// Path is the path of the initial node.
 const Path = "/test/jobs"
 
 // shards are enough for sessions and semaphores to live in different ones.
 const shards = 2
 
-// Stage is a cluster in memory with a client and a node, for one test. What fails on it fails the test.
+// Stage is an in-memory cluster with a client and a node, for one test. Its failures fail the test.
 type Stage struct {
 	T      testing.TB
 	Server *servertest.Cluster
 	Client *client.Client
 }
 
-// New makes a stage of one host, or of what the options say.
+// New creates a stage with one host, or according to the options.
 func New(t testing.TB, options ...servertest.Option) *Stage {
 	t.Helper()
 	srv := servertest.Start(t, append([]servertest.Option{servertest.Shards(shards)}, options...)...)
@@ -34,13 +34,13 @@ func New(t testing.TB, options ...servertest.Option) *Stage {
 	return g
 }
 
-// Play runs a test on a stage of so many hosts, in a bubble of time, which fails where a goroutine is left behind.
+// Play runs a test on a stage with the given number of hosts, in a time bubble, which fails if a goroutine remains.
 func Play(t *testing.T, hosts int, f func(t *testing.T, g *Stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, New(t, servertest.Hosts(hosts))) })
 }
 
-// Storms returns how many of n storms a test plays: all, or two where long tests are shortened.
+// Storms returns the number of storms to run out of n: all, or two in short mode.
 func Storms(n uint64) uint64 {
 	if testing.Short() {
 		return min(n, 2)
@@ -60,7 +60,7 @@ func (st *Stage) Destroy(s *client.Session) {
 	Check(st.T, st.Client.DestroySession(st.T.Context(), s.ID()))
 }
 
-// Open opens a client, which is closed with the test.
+// Open opens a client, closed with the test.
 func Open(t testing.TB, srv *servertest.Cluster) *client.Client {
 	t.Helper()
 	c, err := client.Open(t.Context(), srv.Addresses(), client.WithDialer(srv.Dial))
@@ -69,7 +69,7 @@ func Open(t testing.TB, srv *servertest.Cluster) *client.Client {
 	return c
 }
 
-// Connect starts a server in this process, a client of it, a node and a session in it, for an example.
+// Connect starts an in-process server, a client, a node and a session, for an example.
 func Connect(
 	ctx context.Context, path string, options ...client.SessionOption,
 ) (c *client.Client, s *client.Session, stop func()) {
@@ -95,7 +95,7 @@ func Connect(
 	}
 }
 
-// Session starts a session of a client in the node.
+// Session starts a session in the node.
 func Session(t testing.TB, c *client.Client, options ...client.SessionOption) *client.Session {
 	t.Helper()
 	s, err := c.Session(t.Context(), Path, options...)
@@ -103,7 +103,7 @@ func Session(t testing.TB, c *client.Client, options ...client.SessionOption) *c
 	return s
 }
 
-// Lead makes a host the leader of everything, after all its clients were cut off.
+// Lead disconnects all clients and makes a host the leader of everything.
 func Lead(t testing.TB, srv *servertest.Cluster, host shard.HostID) {
 	t.Helper()
 	srv.CutClients(host)
@@ -112,8 +112,8 @@ func Lead(t testing.TB, srv *servertest.Cluster, host shard.HostID) {
 	}
 }
 
-// WaitForQuiet waits, in a bubble, until all that was changed has arrived. A session that ended soon after it began is
-// renewed after a pause, which is over by then.
+// WaitForQuiet waits, in a bubble, until all changes have arrived. A session that ended soon after its start is
+// recreated after a pause, which is over by then.
 func WaitForQuiet() {
 	time.Sleep(3 * time.Second)
 	synctest.Wait()

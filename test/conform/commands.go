@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// commands are what the driver can do.
+// commands are the driver's commands.
 var commands = map[string]func(d *driver, ctx context.Context, c *command) (result, error){
 	"connect": (*driver).connect, "session": (*driver).start, "close": (*driver).close,
 	"acquire": (*driver).acquire, "change": (*driver).change, "release": (*driver).release,
@@ -152,7 +152,7 @@ func (d *driver) askState(_ context.Context, c *command) (result, error) {
 	return result{"state": stateOf(s.State())}, nil
 }
 
-// stateOf is the word of a state.
+// stateOf is a state's word.
 func stateOf(s client.State) string {
 	if s == client.Expired || s == client.Closed {
 		return "ended"
@@ -160,13 +160,13 @@ func stateOf(s client.State) string {
 	return s.String()
 }
 
-// ends are the words of the ends of sessions.
+// ends are the words for session ends.
 var ends = map[client.EndReason]string{
 	client.EndUnreachable: "silence", client.EndExpired: "expired", client.EndDestroyed: "destroyed",
 	client.EndNodeDropped: "node_dropped", client.EndTakenOver: "taken", client.EndClosed: "closed",
 }
 
-// semaphore is what both kinds of semaphores offer.
+// semaphore is the common interface of both kinds of semaphores.
 type semaphore interface {
 	Acquire(context.Context, ...client.AcquireOption) (*client.Lease, error)
 	Release(context.Context) (bool, error)
@@ -174,7 +174,7 @@ type semaphore interface {
 	Describe(context.Context, ...client.DescribeOption) (*client.SemaphoreDetails, error)
 }
 
-// semaphore returns the semaphore of a command in a session.
+// semaphore returns a command's semaphore in a session.
 func (d *driver) semaphore(c *command) (semaphore, error) {
 	s, err := d.session(c)
 	if err != nil {
@@ -324,7 +324,7 @@ func (d *driver) watch(ctx context.Context, c *command) (result, error) {
 	return nil, nil
 }
 
-// cancel ends the context of another command.
+// cancel ends another command's context.
 func (d *driver) cancel(_ context.Context, c *command) (result, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -336,7 +336,7 @@ func (d *driver) cancel(_ context.Context, c *command) (result, error) {
 	return nil, nil
 }
 
-// words are the words of errors, the most exact first.
+// words are the words for errors, most specific first.
 var words = []struct {
 	err  error
 	word string
@@ -348,7 +348,7 @@ var words = []struct {
 	{client.ErrClosed, "CLOSED"}, {client.ErrLeaseLost, "LEASE_LOST"},
 }
 
-// word is the word of an error: the client's own, or the status that a host answered.
+// word is an error's word: the client's own, or a host's status.
 func word(err error) string {
 	for _, w := range words {
 		if errors.Is(err, w.err) {

@@ -13,7 +13,7 @@ import (
 	play "github.com/signalbox/signalbox/test/conformance"
 )
 
-// driverVariable makes the program of the tests the driver.
+// driverVariable turns the test binary into the driver.
 const driverVariable = "SIGNALBOX_CONFORM_DRIVER"
 
 var only = flag.String("script", "", "play only scripts whose names contain this")

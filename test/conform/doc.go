@@ -1,5 +1,5 @@
-// Package conform is the Go client's driver, as docs/conformance.md describes drivers, and the tests that hold the Go
-// client to the scripts of protocol/testdata/scripts. Start at Drive.
+// Package conform is the Go client's driver (see docs/conformance.md), and the tests that run the Go client against the
+// scripts in protocol/testdata/scripts. Start at Drive.
 //
-// The package stands on the client's public calls alone, as a program of a user does.
+// The package uses only the client's public API, like a user's program.
 package conform

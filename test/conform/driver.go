@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// command is a line that the driver gets.
+// command is a line sent to the driver.
 type command struct {
 	ID        string            `json:"id"`
 	Do        string            `json:"do"`
@@ -44,19 +44,19 @@ type command struct {
 	Member    string            `json:"member"`
 }
 
-// result is what a reply or an event says besides.
+// result is the additional content of a reply or an event.
 type result map[string]any
 
-// driver is the client with all that commands have made. A name that a command made is known before its reply is sent.
+// driver is the client with all objects created by commands. An object's name is known before the reply is sent.
 type driver struct {
 	out    io.Writer
-	client *client.Client // set by the first command; nil where it failed
-	failed error          // of the first command
+	client *client.Client // set by the first command; nil if it failed
+	failed error          // first command's error
 
-	mu        sync.Mutex // guards what follows, and the output
+	mu        sync.Mutex // guards the following fields, and the output
 	sessions  map[string]*client.Session
 	leases    map[string]*client.Lease
-	owners    map[*client.Lease]string // the latest command that returned a lease
+	owners    map[*client.Lease]string // latest command that returned each lease
 	cancels   map[string]context.CancelFunc
 	released  map[*client.Lease]bool
 	instances map[string]*instance
@@ -91,7 +91,7 @@ func Drive(in io.Reader, out io.Writer) error {
 	return d.stop()
 }
 
-// stop ends the client as a program does at its end.
+// stop ends the client like a program at its end.
 func (d *driver) stop() error {
 	if d.client == nil {
 		return nil
@@ -99,7 +99,7 @@ func (d *driver) stop() error {
 	return d.client.Close()
 }
 
-// begin starts a command. A command with a context of its own can be cancelled by the next line already.
+// begin starts a command. The next line can already cancel a command that has a context.
 func (d *driver) begin(c *command) {
 	ctx, cancel := context.WithCancel(context.Background())
 	d.mu.Lock()
@@ -142,14 +142,14 @@ func (d *driver) reply(id string, r result, err error) {
 func (d *driver) say(r result) {
 	b, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // results are made of texts, numbers and lists
+		panic(err) // results consist of strings, numbers and lists
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_, _ = d.out.Write(append(b, '\n')) // a driver without a reader is killed
 }
 
-// session returns the session of a command.
+// session returns a command's session.
 func (d *driver) session(c *command) (*client.Session, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -168,8 +168,8 @@ func (d *driver) lease(c *command) (*client.Lease, error) {
 	return nil, fmt.Errorf("there is no lease %q", c.Lease)
 }
 
-// follow notes a lease, and reports when it is lost. An acquire of what the session owns returns the same lease again,
-// which is reported under each name.
+// follow records a lease, and reports its loss. Acquiring an owned semaphore returns the same lease again, whose loss
+// is reported under each name.
 func (d *driver) follow(id string, l *client.Lease) {
 	d.mu.Lock()
 	d.leases[id] = l
@@ -185,7 +185,7 @@ func (d *driver) follow(id string, l *client.Lease) {
 	}()
 }
 
-// number reads an argument that is a number, however it is written.
+// number reads a number argument in any notation.
 func number(n json.Number, otherwise uint64) uint64 {
 	var v uint64
 	if _, err := fmt.Sscan(strings.Trim(n.String(), `"`), &v); err != nil {

@@ -13,7 +13,7 @@ import (
 	play "github.com/signalbox/signalbox/test/conformance"
 )
 
-// conformBugs are mistakes that a client in any language can make, with the script that catches each.
+// conformBugs are bugs possible in a client in any language, each with its detecting script.
 var conformBugs = []clienttest.Bug{
 	{
 		Name: "a lease counts from the answer", File: "../../client/internal/session/home.go",
@@ -105,13 +105,13 @@ var conformBugs = []clienttest.Bug{
 	},
 }
 
-// namedByABug reports whether a script catches one of the bugs.
+// namedByABug reports whether a script detects one of the bugs.
 func namedByABug(s *play.Script) bool {
 	return slices.ContainsFunc(conformBugs, func(b clienttest.Bug) bool { return b.Noticed == s.Name })
 }
 
-// TestBugsInTheSourceAreNoticed: a driver around a client with a bug fails the script that the row of the bug names,
-// and passes without the bug.
+// TestBugsInTheSourceAreNoticed: a driver with a planted bug fails the script in the bug's row, and passes without the
+// bug.
 func TestBugsInTheSourceAreNoticed(t *testing.T) {
 	all, err := play.Load(protocol.Scripts())
 	clienttest.Check(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client/rollout"
 )
 
-// instance is an instance of a rollout, with the newest target that was reported to the player.
+// instance is a rollout instance, with the newest target reported to the player.
 type instance struct {
 	*rollout.Member
 	mu     sync.Mutex // guards target
@@ -58,7 +58,7 @@ func (d *driver) reach(ctx context.Context, c *command) (result, error) {
 	return nil, i.Reached(ctx, t)
 }
 
-// fail reports that the newest target could not be brought into use.
+// fail reports that the newest target could not be applied.
 func (d *driver) fail(ctx context.Context, c *command) (result, error) {
 	i, t, err := d.instance(c)
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *driver) fail(ctx context.Context, c *command) (result, error) {
 	return nil, i.Failed(ctx, t, c.Code, errors.New(c.Text))
 }
 
-// instance returns the instance of a command, and its newest target.
+// instance returns a command's instance, and its newest target.
 func (d *driver) instance(c *command) (*instance, *rollout.Target, error) {
 	d.mu.Lock()
 	i := d.instances[c.Instance]
@@ -83,7 +83,7 @@ func (d *driver) instance(c *command) (*instance, *rollout.Target, error) {
 	return i, i.target, nil
 }
 
-// member joins a process. The handler does what docs/conformance.md says.
+// member joins a process. The handler follows docs/conformance.md.
 func (d *driver) member(ctx context.Context, c *command) (result, error) {
 	s, err := d.session(c)
 	if err != nil {
@@ -138,7 +138,7 @@ func (d *driver) member(ctx context.Context, c *command) (result, error) {
 	return nil, nil
 }
 
-// leave ends the part of an instance or a member.
+// leave ends the participation of an instance or a member.
 func (d *driver) leave(ctx context.Context, c *command) (result, error) {
 	d.mu.Lock()
 	i, m := d.instances[c.Instance], d.members[c.Member]

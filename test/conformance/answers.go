@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// respond returns the answer of the model to a request.
+// respond returns the model's answer to a request.
 func (p *play) respond(r *request) outcome {
 	m := p.model
 	if away := p.elsewhere(r); away != nil {
@@ -48,7 +48,7 @@ func (c *conn) stopWatch(id uint64) outcome {
 	return done(nil)
 }
 
-// elsewhere is the answer of a host that leads another shard than the request's.
+// elsewhere is the answer from a host that does not lead the request's shard.
 func (p *play) elsewhere(r *request) *outcome {
 	leader, shard := uint64(0), uint64(0)
 	slot, bySlot := slotOf(r)
@@ -78,7 +78,7 @@ func (p *play) movedTo(shard, leader uint64) object {
 	}
 }
 
-// leads reports whether a host is a home for new sessions: with one in the script, no other host is.
+// leads reports whether a host accepts new sessions: if the script names a home host, only that one does.
 func (p *play) leads(host uint64) bool {
 	if p.script.Home > 0 {
 		return host == p.script.Home
@@ -86,13 +86,13 @@ func (p *play) leads(host uint64) bool {
 	return slices.Contains(p.leaders[1:], host)
 }
 
-// shardOf is the shard of a slot: each has as many slots as the next.
+// shardOf is a slot's shard. All shards have equally many slots.
 func (p *play) shardOf(slot uint64) uint64 {
 	return slot*uint64(len(p.leaders)-1)/protocol.Slots + 1
 }
 
-// welcome lets a client in with the token of the script. Of the second block of kinds only requests in the script are
-// announced, so that a client that sends more breaks a rule.
+// welcome accepts a client with the script's token. It announces only request kinds of the second block that the script
+// lists, so a client that sends more breaks a rule.
 func (p *play) welcome(r *request) outcome {
 	if r.values["token"] != hexOf(p.script.Token) {
 		return refused("UNAUTHORIZED", object{"message": "the token is not good"})
@@ -115,7 +115,7 @@ func (p *play) welcome(r *request) outcome {
 	})
 }
 
-// routing is the answer to ROUTING: all hosts as online replicas of all shards, and equal ranges of slots.
+// routing is the answer to ROUTING: every host is an online replica for every shard, and slot ranges are equal.
 func (p *play) routing() object {
 	var hosts, shards, slots, all []any
 	for _, h := range p.hosts {
@@ -135,8 +135,8 @@ func (p *play) routing() object {
 	return object{"version": p.version, "hosts": hosts, "shards": shards, "slots": slots}
 }
 
-// changeNode carries out requests for nodes: a change with an idempotency record once, so that a repetition gets the
-// kept answer.
+// changeNode executes node requests: a change with an idempotency record once, so that a repetition gets the cached
+// answer.
 func (m *model) changeNode(r *request) outcome {
 	path := r.values["path"].(string)
 	key := ""
@@ -215,8 +215,8 @@ func (s *session) lease() object {
 	return object{"node_id": s.node, "timeout_ms": s.timeout, "grace_ms": 1000}
 }
 
-// start makes a session at the host of the request. The id carries a slot of a shard under the host's lead, as ids of
-// real sessions carry the slot of the home shard. The attach sequence of the start is the first of the session.
+// start creates a session at the request's host. The id carries a slot led by the host, like the home shard's slot in
+// real session ids. The start's attach sequence is the session's first.
 func (p *play) start(r *request) outcome {
 	m := p.model
 	path := r.values["path"].(string)
@@ -272,8 +272,8 @@ func (m *model) describe(r *request) outcome {
 	return done(values)
 }
 
-// watch answers a watch, and sends a snapshot unless the client has the newest revision. Views of other objects than
-// semaphores are for the script.
+// watch answers a watch, and sends a snapshot unless the client has the newest revision. Views on objects other than
+// semaphores are left to the script.
 func (m *model) watch(p *play, r *request) outcome {
 	if r.uint("object_kind") > 1 {
 		return done(object{"object_kind": r.uint("object_kind")})

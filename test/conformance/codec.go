@@ -10,8 +10,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// encode returns the frame of a message. Fields without a value are zero. Names without a field
-// are refused, so that a misspelt field of a script is noticed.
+// encode returns a message's frame. Fields without a value are zero. Unknown names are refused, so that a misspelt
+// field in a script is noticed.
 func (s *schema) encode(m *message, id uint64, values object) ([]byte, error) {
 	var b bytes.Buffer
 	e := msgpack.NewEncoder(&b)
@@ -26,7 +26,7 @@ func (s *schema) encode(m *message, id uint64, values object) ([]byte, error) {
 	return append(frame, b.Bytes()...), nil
 }
 
-// fieldsOf are the fields of a message behind its kind and request id.
+// fieldsOf are a message's fields after kind and request id.
 func fieldsOf(m *message) []field {
 	if m.Type != "answer" {
 		return m.Fields
@@ -56,7 +56,7 @@ func (s *schema) encodeFields(e *msgpack.Encoder, fields []field, values object,
 	return nil
 }
 
-// encodeValue writes one value; errors are of the value, since writing to a buffer has none.
+// encodeValue writes one value. Its errors are about the value, because writing to a buffer cannot fail.
 func (s *schema) encodeValue(e *msgpack.Encoder, f field, value any) error {
 	switch f.Type {
 	case "uint":
@@ -100,7 +100,7 @@ func (s *schema) encodeValue(e *msgpack.Encoder, f field, value any) error {
 
 var errNoMessage = errors.New("a frame that is no message")
 
-// decode reads the payload of a message of the type.
+// decode reads a message payload.
 func (s *schema) decode(payload []byte, messageType string) (m *message, id uint64, values object, err error) {
 	d := msgpack.NewDecoder(bytes.NewReader(payload))
 	d.UseLooseInterfaceDecoding(true)

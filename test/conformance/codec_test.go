@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestTheSchemaIsEnoughForAllVectors: a codec that knows the schema and nothing else reads the fields of each vector
-// from its frame, and makes the frame from the fields. Trailing fields that are zero are left out by who writes, so
-// they are taken away before.
+// TestTheSchemaIsEnoughForAllVectors: a codec that knows only the schema reads each vector's fields from its frame, and
+// builds the frame from the fields. Writers omit trailing zero fields, so these are removed first.
 func TestTheSchemaIsEnoughForAllVectors(t *testing.T) {
 	s := theSchema()
 	files, err := filepath.Glob("../../protocol/testdata/vectors/messages/*.json")
@@ -61,7 +60,7 @@ func TestTheSchemaIsEnoughForAllVectors(t *testing.T) {
 	}
 }
 
-// trimmed takes away what a writer leaves out: trailing fields that are zero, in records too.
+// trimmed removes the fields omitted by writers: trailing zeros, in records too.
 func trimmed(s *schema, fields []field, values object) object {
 	all := make(object)
 	used := false

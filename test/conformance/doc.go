@@ -1,50 +1,49 @@
-// Package conformance plays hosts to a client of any language, by scripts, and finds out whether the client keeps to
+// Package conformance plays hosts for a client in any language, following scripts, and checks that the client follows
 // docs/protocol.md when a host is late, silent, wrong or gone.
 //
 // The client is wrapped in a driver: a program that reads commands and writes replies and events, as lines of JSON.
-// docs/conformance.md describes the driver and the scripts.
+// docs/conformance.md describes drivers and scripts.
 //
-// Start at Run, which plays scripts in parallel, and at play: one script with a driver. A play stands on
+// Start at Run, which plays scripts in parallel, and at play: one script with a driver. A play consists of
 //
-//   - schema: the messages, as protocol/testdata/schema.json lists them. The package shares no codec with the Go
-//     client, so that the two do not share mistakes. A test has the schema alone write and read all vectors;
-//   - stage: the hosts as sockets, and the connections of the client;
-//   - model: answers of hosts to requests without an entry in the script;
-//   - faults: entries of the script for requests, in force from a step "on" until used up or taken back;
+//   - schema: the messages, as listed in protocol/testdata/schema.json. The package shares no codec with the Go client,
+//     so the two cannot share bugs. In a test, the schema alone writes and reads all vectors;
+//   - stage: the hosts as sockets, and the client's connections;
+//   - model: host answers to requests without an entry in the script;
+//   - faults: script entries for requests, in force from a step "on" until used up or withdrawn;
 //   - invariants: rules for clients in every script;
 //   - driver: the process around the client, with commands, replies and events.
 //
 // # A request
 //
-// A goroutine reads frames from a connection. Under the lock of the play the frame is decoded by the schema, held to
-// the invariants, and added to the requests of the play. The first fault for the request decides: drop, refuse, delay,
-// answer in silence, cut. Without a fault the model answers. Answers are queued on the connection and written by a
-// second goroutine, so that a stopped or slow client holds up no step.
+// A goroutine reads frames from a connection. Under the play's lock, the frame is decoded by the schema, checked
+// against the invariants, and added to the play's requests. The first matching fault decides: drop, refuse, delay,
+// answer nothing, disconnect. Without a fault the model answers. Answers are queued on the connection and written by a
+// second goroutine, so that a stopped or slow client delays no step.
 //
 // # A step
 //
-// Steps are carried out in order by the goroutine of the play, under the lock. A waiting step gives the lock up, and
-// looks again after every request, event, reply, close or broken rule. Requests and events are used up by steps: a step
-// "comes" takes the first unused request, so that two steps never find one request. A mark makes later steps look at
-// newer requests only. Counting steps look at used requests too.
+// The play's goroutine executes steps in order, under the lock. A waiting step releases the lock, and checks again
+// after every request, event, reply, close or broken rule. Steps use up requests and events: a step "comes" takes the
+// first unused request, so two steps never find the same request. A mark makes later steps look only at newer requests.
+// Counting steps include used requests.
 //
 // # Time
 //
-// Scripts are played in real time, because clients have clocks of their own. A bound counts from a moment seen by the
-// host or the player: the arrival of a request, the sending of a command, or a mark. The client's own moments lie a
-// little before, so lower bounds have a tolerance, and upper bounds an allowance for busy machines. Between a right
-// client and a wrong client scripts leave half a second or more.
+// Scripts are played in real time, because clients have their own clocks. A bound counts from an event seen by the host
+// or the player: a request's arrival, a sent command, or a mark. The client's own times are slightly earlier, so lower
+// bounds have a tolerance, and upper bounds an allowance for busy machines. Scripts leave half a second or more between
+// correct and incorrect clients.
 //
 // # A failure
 //
-// The first difference between client and script ends the script. The outcome has the step, the difference, and the
-// record of the play: every message, command, reply and close with the seconds since the beginning, so that the writer
-// of a client reads the course of events without a debugger.
+// The first difference between client and script ends the script. The outcome contains the step, the difference, and
+// the play's record: every message, command, reply and close with the seconds since the start, so that a client's
+// author can follow the events without a debugger.
 //
 // # The model
 //
-// The model keeps sessions, semaphores and answers, without queues and without the end of sessions by time. Waiting in
-// a queue, expiry and the actions of further clients are entries of scripts. Sequences are taken seriously: a mutation
-// under a known sequence gets the kept answer, as from a real shard, so that a client may repeat at will and a script
-// sees whether the repetition was right.
+// The model keeps sessions, semaphores and answers, without queues and without session expiry. Queueing, expiry and
+// other clients' actions are script entries. Sequences are strict: a mutation with a known sequence gets the cached
+// answer, as from a real shard, so that a client may repeat freely and a script can check the repetition.
 package conformance

@@ -29,14 +29,14 @@ type command struct {
 	at    time.Time
 }
 
-// event is a line of the driver besides replies.
+// event is a driver line other than a reply.
 type event struct {
 	values object
 	at     time.Time
 	used   bool
 }
 
-// maxLine bounds a line of a driver.
+// maxLine bounds a driver's line.
 const maxLine = 1 << 20
 
 // launch starts the driver. The process is killed with the player, on Linux by the system itself. Standard error is
@@ -77,8 +77,8 @@ func (p *play) launch(args []string) error {
 	return nil
 }
 
-// hear takes a line of the driver: the hello, an event, or a reply. Mistakes of the driver break a rule like mistakes
-// of the client, because a script cannot distinguish the two.
+// hear handles a driver line: the hello, an event, or a reply. Driver errors break a rule like client errors, because a
+// script cannot distinguish the two.
 func (p *play) hear(line []byte) {
 	p.note("driver: %s", line)
 	d := json.NewDecoder(bytes.NewReader(line))
@@ -145,7 +145,7 @@ func (p *play) command(id, do string, with object) error {
 	return nil
 }
 
-// wide writes numbers above the range of a double as texts.
+// wide writes numbers beyond a double's precision as strings.
 func wide(v any) any {
 	if n, ok := v.(uint64); ok && n > 1<<53-1 {
 		return fmt.Sprint(n)
@@ -153,7 +153,7 @@ func wide(v any) any {
 	return v
 }
 
-// lacks is the first ability in the needs of a script without a counterpart in the driver, else empty.
+// lacks is the first ability that the script needs and the driver lacks, or empty.
 func (d *driver) lacks(needs []string) string {
 	needs = slices.DeleteFunc(slices.Clone(needs), func(what string) bool { return slices.Contains(d.can, what) })
 	return append(needs, "")[0]

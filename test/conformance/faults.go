@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// fault is a step "on" in force: hosts treat requests of a kind so instead of by the model.
+// fault is a step "on" in force: hosts handle a request kind by the fault instead of the model.
 type fault struct {
 	*step
 	left int // how often; below 0 without end
 }
 
-// meet treats a request by the script, or by the model where the script is silent. The request is answered
-// once at most: a fault that delays holds the answer alone, and other requests of the connection go on.
+// meet handles a request by the script, or by the model if the script has no entry. A request is answered at most once:
+// a delaying fault holds only the answer, and other requests on the connection continue.
 func (p *play) meet(r *request) {
 	f := p.faultOf(r)
 	if f == nil {
@@ -64,7 +64,7 @@ func (o outcome) follow() {
 	}
 }
 
-// give ends the connection at the wish of the script.
+// give ends the connection on the script's request.
 func (r *request) give(up bool) {
 	if up {
 		r.conn.cut()
@@ -85,7 +85,7 @@ func (p *play) faultOf(r *request) *fault {
 	return nil
 }
 
-// refusal is an answer of a status other than success. "leader" stands for the fields about the leading host.
+// refusal is an answer with a status other than success. "leader" stands for the fields about the leading host.
 func (p *play) refusal(of object) object {
 	detail := p.expand(of).(object)
 	status := detail["status"]
@@ -106,8 +106,8 @@ func (p *play) refusal(of object) object {
 	return values
 }
 
-// merge puts fields of the script over fields of the model. A refusal of the model becomes a success, because a script
-// with fields of an answer means a success.
+// merge overwrites model fields with script fields. A model refusal becomes a success, because answer fields in a
+// script imply success.
 func (p *play) merge(values, over object) object {
 	all := maps.Clone(values)
 	delete(all, "status")
@@ -116,9 +116,8 @@ func (p *play) merge(values, over object) object {
 	return all
 }
 
-// keep notes the answer of a script to a mutation, for repetitions: a client after a lost connection hears again of a
-// place in the queue, or of the order id from the script. Where the script did not grant an acquire, the
-// model takes the ownership back.
+// keep stores the script's answer to a mutation for repetitions: after a lost connection, a client gets the same queue
+// position or order id again. If the script did not grant an acquire, keep removes the ownership from the model.
 func (m *model) keep(r *request, o outcome) {
 	s := m.sessions[r.uint("session_id")]
 	if s == nil || r.uint("sequence") == 0 {

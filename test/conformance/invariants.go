@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// invariants are the rules for clients in every script, under all faults of hosts.
+// invariants are the rules for clients in every script, under all host faults.
 type invariants struct {
 	attaches  map[uint64]uint64 // the highest attach sequence by session
 	mutations map[mutationID]*mutation
@@ -16,7 +16,7 @@ type mutationID struct{ session, sequence uint64 }
 
 // mutation is a mutation after the first try.
 type mutation struct {
-	first    object // the fields of the first try
+	first    object // first attempt's fields
 	kind     string
 	answered bool // with a final status
 	// dropped is the sequence of a later mutation that acknowledges this unanswered mutation: the client gave it up,
@@ -28,9 +28,8 @@ func newInvariants() invariants {
 	return invariants{attaches: make(map[uint64]uint64), mutations: make(map[mutationID]*mutation)}
 }
 
-// closeGrace is how long the end of a connection may be on its way to the host, while the client speaks over a newer
-// connection.
-// The close and the request reach the host by two sockets, so that the order of arrival says nothing.
+// closeGrace is the maximum delay of a connection's end on its way to the host, while the client uses a newer
+// connection. The close and the request arrive through two sockets, so their arrival order is undefined.
 const closeGrace = 300 * time.Millisecond
 
 // mustKeep notes the rules broken by a request. The first broken rule ends the script: a client in a state of its own
@@ -59,7 +58,7 @@ func (p *play) mustKeep(r *request) {
 	c.open[r.id] = r
 }
 
-// mustAttachInOrder: the attach sequence of a session grows with every attach.
+// mustAttachInOrder: a session's attach sequence grows with every attach.
 func (p *play) mustAttachInOrder(r *request) {
 	if r.kind.Name != "SESSION_ATTACH" {
 		return
@@ -71,8 +70,8 @@ func (p *play) mustAttachInOrder(r *request) {
 	p.must.attaches[id] = sequence
 }
 
-// mustMutateOnce: a sequence stands for one request, and a name has one mutation under way. Only the
-// acknowledgement, and the waiting time of an acquire, may differ between tries of a sequence.
+// mustMutateOnce: a sequence identifies one request, and a name has at most one mutation in flight. Between attempts
+// with one sequence, only the acknowledgement and an acquire's waiting time may differ.
 func (p *play) mustMutateOnce(r *request) {
 	session, sequence, name := r.uint("session_id"), r.uint("sequence"), r.values["name"]
 	if _, mutates := r.values["sequence"]; !mutates || session == 0 {
@@ -111,13 +110,14 @@ func (p *play) mustMutateOnce(r *request) {
 	}
 }
 
-// goesBeside reports whether a mutation may be under way beside others of the name, as those of members of processes.
+// goesBeside reports whether a mutation may be in flight together with others for the name, like mutations by process
+// members.
 func (r *request) goesBeside() bool {
 	return strings.HasPrefix(r.kind.Name, "PROCESS_") || r.kind.Name == "INBOX_ACK"
 }
 
-// secondUnderWay notes a mutation before the answer to an older one of the name, unless the client had left the
-// connection of the older mutation.
+// secondUnderWay records a mutation sent before the answer to an older mutation for the name, unless the client had
+// left the older mutation's connection.
 func (p *play) secondUnderWay(o, r *request) {
 	complain := func() {
 		p.violate("%s %d of %v comes while %s %d is not answered", r.kind.Name, r.uint("sequence"),
@@ -136,7 +136,7 @@ func (p *play) secondUnderWay(o, r *request) {
 	})
 }
 
-// answered notes the answer of a request before the sending.
+// answered records a request's answer before it is sent.
 func (p *play) answered(r *request, values object) {
 	m := p.must.mutations[mutationID{r.uint("session_id"), r.uint("sequence")}]
 	if m == nil {
@@ -149,7 +149,7 @@ func (p *play) answered(r *request, values object) {
 	}
 }
 
-// uint is a number field of a request, 0 for a missing field.
+// uint is a number field in a request, 0 if missing.
 func (r *request) uint(name string) uint64 {
 	n, _ := r.values[name].(uint64)
 	return n

@@ -16,7 +16,7 @@ type model struct {
 	semaphores map[semaphoreID]*semaphore
 	counter    uint64 // of sessions
 	order      uint64 // the newest order id
-	since      uint64 // of idempotent changes of nodes
+	since      uint64 // idempotent node changes
 	idempotent map[string]outcome
 }
 
@@ -29,13 +29,13 @@ type session struct {
 	answers                           map[uint64]outcome // to mutations, by sequence
 }
 
-// semaphoreID is a name of a node.
+// semaphoreID is a name in a node.
 type semaphoreID struct {
 	node uint64
 	name string
 }
 
-// semaphore is the object of a name. Every name exists until a deletion, with a limit of 100.
+// semaphore is the object with a name. Every name exists until deleted, with a limit of 100.
 type semaphore struct {
 	gone     bool
 	limit    uint64
@@ -100,7 +100,7 @@ func (m *model) end(s *session) {
 	}
 }
 
-// node returns the id of a path. Every path has a node until a drop.
+// node returns a path's id. Every path has a node until dropped.
 func (m *model) node(path string) uint64 {
 	id := m.nodes[path]
 	if id == 0 {
@@ -120,8 +120,8 @@ func (m *model) semaphore(r *request) *semaphore {
 	return x
 }
 
-// lose takes the owners of all semaphores of a name away, as a deletion by force does, without a push to the client.
-// The kept answers of acquires become ABORTED, as in a shard, so that a client with a repetition learns of the loss.
+// lose removes the owners of all semaphores with a name, like a forced delete, without a push to the client. Cached
+// answers to acquires become ABORTED, as in a shard, so that a repeating client learns about the loss.
 func (m *model) lose(name string) {
 	for id, x := range m.semaphores {
 		if id.name == name {
@@ -138,7 +138,7 @@ func (m *model) lose(name string) {
 	}
 }
 
-// use returns the session of a request, if the request's connection may use the session.
+// use returns the request's session, if the request's connection may use it.
 func (m *model) use(r *request) (*session, *outcome) {
 	s := m.sessions[r.uint("session_id")]
 	status := ""
@@ -154,8 +154,8 @@ func (m *model) use(r *request) (*session, *outcome) {
 	return nil, &o
 }
 
-// mutate carries a mutation out, once for each sequence. A mutation without a session has no sequence, and is carried
-// out with every try, so that a script can see a wrong repetition.
+// mutate executes a mutation, once per sequence. A mutation without a session has no sequence, and is executed on every
+// attempt, so that a script can detect a wrong repetition.
 func (m *model) mutate(r *request) outcome {
 	var s *session
 	if r.uint("session_id") != 0 {
@@ -183,7 +183,7 @@ func (m *model) mutate(r *request) outcome {
 	return o
 }
 
-// secondBlock is the first of the second block of kinds.
+// secondBlock is the first kind in the second block of kinds.
 const secondBlock = 128
 
 // takePart carries out a request about a rollout or a process: a join gets an id, and the rest is for the script.
@@ -196,7 +196,7 @@ func (m *model) takePart(r *request) outcome {
 	return done(object{id: m.order})
 }
 
-// clean is a kept answer without the name of the semaphore, a field of the model only.
+// clean is a cached answer without the semaphore's name, a model-only field.
 func clean(kept object) object {
 	values := maps.Clone(kept)
 	delete(values, "name")
@@ -251,7 +251,7 @@ func (m *model) change(r *request, x *semaphore) outcome {
 	return done(object{"revision": x.revision})
 }
 
-// ownersOf are the owners of a semaphore as messages have them.
+// ownersOf are a semaphore's owners in message form.
 func (s *semaphore) ownersOf() []any {
 	var list []any
 	for _, id := range slices.SortedFunc(maps.Keys(s.owners), func(a, b uint64) int {
@@ -270,7 +270,7 @@ func (s *semaphore) count() (n uint64) {
 	return n
 }
 
-// slotOf is the slot of a request, for finding the shard; ok is false of requests for all hosts.
+// slotOf is a request's slot, for finding the shard; ok is false for requests to all hosts.
 func slotOf(r *request) (slot uint64, ok bool) {
 	switch r.kind.Name {
 	case "SESSION_ATTACH", "SESSION_STOP", "SESSION_DESTROY", "SESSION_DESCRIBE":

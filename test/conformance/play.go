@@ -12,7 +12,7 @@ import (
 // play is one script with one driver. The lock guards all fields except constant ones.
 type play struct {
 	script  *Script
-	slack   time.Duration // the allowance of a loaded machine on upper bounds
+	slack   time.Duration // a loaded machine's allowance on upper bounds
 	verbose bool
 	began   time.Time
 	readers sync.WaitGroup // of the driver
@@ -26,7 +26,7 @@ type play struct {
 	version     uint64   // of the routing
 	connections int
 	inFlight    int
-	announced   map[uint64]bool // requests of the second block of kinds
+	announced   map[uint64]bool // request kinds in the second block
 	model       *model
 	must        invariants
 	requests    []*request
@@ -38,17 +38,17 @@ type play struct {
 
 	named   map[string]*request
 	moments map[string]time.Time
-	since   time.Time // of the last mark
+	since   time.Time // last mark
 
 	broken []string // rules broken by the client
-	wrong  error    // a mistake of the script
+	wrong  error    // script error
 	over   bool
 }
 
 // startPatience is how long a driver may take until the hello.
 const startPatience = time.Minute
 
-// newPlay opens the hosts of a script.
+// newPlay opens a script's hosts.
 func newPlay(script *Script, o Options) (*play, error) {
 	copied := *script // a step may change the token
 	p := &play{
@@ -181,7 +181,7 @@ func (p *play) violate(format string, args ...any) {
 	p.wake()
 }
 
-// fail notes that the script cannot be played.
+// fail records that the script cannot be played.
 func (p *play) fail(err error) {
 	if p.wrong == nil {
 		p.wrong = err
@@ -192,7 +192,7 @@ func (p *play) fail(err error) {
 // remember gives a request a name. A later request takes the name over.
 func (p *play) remember(name string, r *request) { p.named[name] = r }
 
-// detach takes sessions from connections to hosts without the lead of the home, as hosts do after the loss of a shard.
+// detach detaches sessions from hosts that do not lead the home shard, like hosts after losing a shard.
 func (m *model) detach(p *play) {
 	for _, s := range m.sessions {
 		c := s.attached
@@ -202,7 +202,7 @@ func (m *model) detach(p *play) {
 	}
 }
 
-// lastLines are the last lines of a text.
+// lastLines are a text's last lines.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(slices.Clip(lines[max(0, len(lines)-10):]), "\n")

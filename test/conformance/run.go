@@ -11,32 +11,32 @@ import (
 type Options struct {
 	// Driver is the program around the client, with arguments. Run starts a process for every script.
 	Driver []string
-	// Beside is how many scripts are played in parallel. Scripts wait nearly all of the time.
+	// Beside is the number of scripts played in parallel. Scripts wait nearly all the time.
 	Beside int
-	// Slack is added to all upper bounds of time, for busy machines.
+	// Slack is added to all upper time bounds, for busy machines.
 	Slack time.Duration
 	// Verbose puts pings into the records.
 	Verbose bool
-	// Done is called with every outcome, one at a time, in the order of the ends of scripts.
+	// Done is called with every outcome, sequentially, in completion order.
 	Done func(Outcome)
 }
 
-// Outcome is the result of a script.
+// Outcome is a script's result.
 type Outcome struct {
 	Script *Script
-	// Skipped is an ability in the needs of the script, missing in the driver.
+	// Skipped is an ability that the script needs and the driver lacks.
 	Skipped string
 	// Err is why the client, or the driver, does not conform.
 	Err error
-	// Record is the course of events, line by line, with seconds since the script began.
+	// Record is the sequence of events, line by line, with seconds since the script began.
 	Record []string
 	// Errors is the driver's standard error.
 	Errors string
 	Took   time.Duration
 }
 
-// Run plays scripts to a driver, several in parallel, and returns how many failed and were skipped. Every script
-// gets a driver and hosts of its own, so that scripts share nothing but the machine.
+// Run plays scripts with a driver, several in parallel, and returns the numbers of failed and skipped scripts. Every
+// script gets a new driver and new hosts, so scripts share nothing but the machine.
 func Run(scripts []*Script, o Options) (failed, skipped int) {
 	var lock sync.Mutex
 	var players sync.WaitGroup

@@ -9,21 +9,21 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// object is a message, a record, or the arguments of a command: values by the names of their fields. Numbers are
-// uint64, bytes are texts of hex digits, lists are []any and records are objects.
+// object is a message, a record, or a command's arguments: values by field name. Numbers are uint64, bytes are hex
+// strings, lists are []any and records are objects.
 type object = map[string]any
 
-// field is a field of a message or record.
+// field is a field in a message or record.
 type field struct {
 	Index  int    `json:"index"`
 	Name   string `json:"name"`
 	Type   string `json:"type"`
-	Of     string `json:"of"`     // the type of a list's items
-	Record string `json:"record"` // the name of a record, or of the records in a list
-	Names  string `json:"names"`  // the enum of the field
+	Of     string `json:"of"`     // list item type
+	Record string `json:"record"` // record name, also for list items
+	Names  string `json:"names"`  // field's enum
 }
 
-// message is the entry of one kind.
+// message is one kind's entry.
 type message struct {
 	Name   string  `json:"name"`
 	Kind   uint64  `json:"kind"`
@@ -49,12 +49,12 @@ type schema struct {
 
 	byName  map[string]*message
 	byKind  map[uint64]*message
-	numbers map[string]map[string]uint64 // of enums and statuses, by type and name
+	numbers map[string]map[string]uint64 // enums and statuses, by type and name
 	retries map[uint64]string            // classes of statuses
 }
 
-// theSchema is read once, at the first use: programs that play no scripts pay nothing. A mistake in the file is a
-// mistake of the program, and a panic.
+// theSchema is read once, on first use: programs that play no scripts pay nothing. An error in the file is a program
+// bug, and a panic.
 var theSchema = sync.OnceValue(func() *schema {
 	s := &schema{
 		byName: make(map[string]*message), byKind: make(map[uint64]*message),
@@ -83,7 +83,7 @@ var theSchema = sync.OnceValue(func() *schema {
 	return s
 })
 
-// kind returns the message of the name, if it is of the type.
+// kind returns the message with the name, if it has the type.
 func (s *schema) kind(messageType, name string) (*message, error) {
 	m := s.byName[name]
 	if m == nil || m.Type != messageType {
@@ -106,7 +106,7 @@ func (s *schema) check(fields []field, values object) error {
 	return nil
 }
 
-// numberOf reads a number of a script or of a driver: a JSON number, a text of digits, or the name of an enum value.
+// numberOf reads a number from a script or driver: a JSON number, a digit string, or an enum value's name.
 func (s *schema) numberOf(names string, value any) (uint64, error) {
 	switch v := value.(type) {
 	case nil:
@@ -115,7 +115,7 @@ func (s *schema) numberOf(names string, value any) (uint64, error) {
 		return v, nil
 	case int:
 		return uint64(v), nil
-	case float64: // of JSON; texts stand for larger numbers
+	case float64: // from JSON; larger numbers are strings
 		return uint64(v), nil
 	case json.Number:
 		return strconv.ParseUint(v.String(), 10, 64)

@@ -13,37 +13,37 @@ import (
 	"strings"
 )
 
-// Script is one script: the hosts, and the steps.
+// Script is one script: hosts and steps.
 type Script struct {
 	// Name is used on the command line; the name says how a passing client behaves.
 	Name string `json:"name"`
 	// About says for people why the behaviour matters.
 	About string `json:"about"`
-	// See is a heading of docs/protocol.md.
+	// See is a heading in docs/protocol.md.
 	See string `json:"see"`
-	// Needs are abilities of the driver.
+	// Needs are driver abilities.
 	Needs []string `json:"needs"`
 	// Hosts is how many hosts there are, 1 for a 0. With Shards the hosts lead shards in turn; else the first
 	// host leads the only shard.
 	Hosts  int `json:"hosts"`
 	Shards int `json:"shards"`
-	// Home is the host at which sessions are started; 0 for the host of the client's choice.
+	// Home is the host for new sessions; 0 lets the client choose.
 	Home uint64 `json:"home"`
 	// Token lets clients in; empty lets all in.
 	Token string `json:"token"`
-	// InFlight is how many requests of a connection may be unanswered; 1000 for a 0.
+	// InFlight is the maximum number of unanswered requests per connection; 0 means 1000.
 	InFlight int `json:"in_flight"`
-	// Kinds are the requests of the second block of kinds that hosts announce.
+	// Kinds are the request kinds in the second block that hosts announce.
 	Kinds []string `json:"kinds"`
 	Steps []step   `json:"steps"`
 
 	subject string // the file
 }
 
-// Is reports whether a name is the script's, or the name of the script's file.
+// Is reports whether a name is the script's name, or its file's name.
 func (s *Script) Is(name string) bool { return s.Name == name || s.subject == name }
 
-// step is one step. Exactly one field of the first block is set; docs/conformance.md describes all.
+// step is one step. Exactly one field in the first block is set; docs/conformance.md describes all.
 type step struct {
 	Do         string  `json:"do,omitempty"`
 	Reply      string  `json:"reply,omitempty"`
@@ -68,14 +68,14 @@ type step struct {
 	Exit       *int    `json:"exit,omitempty"`
 	Token      *string `json:"token,omitempty"`
 
-	// Of commands and replies.
+	// For commands and replies.
 	ID    string   `json:"id,omitempty"`
 	With  object   `json:"with,omitempty"`
 	Later bool     `json:"later,omitempty"`
 	Gives object   `json:"gives,omitempty"`
 	Error []string `json:"error,omitempty"`
 
-	// Of messages and events of the client.
+	// For client messages and events.
 	Where       object `json:"where,omitempty"`
 	As          string `json:"as,omitempty"`
 	WithinMS    int    `json:"within_ms,omitempty"`
@@ -86,7 +86,7 @@ type step struct {
 	Least       int    `json:"least,omitempty"`
 	Most        *int   `json:"most,omitempty"`
 
-	// Of the treatment of requests.
+	// For request handling.
 	Times   *int   `json:"times,omitempty"` // 0 for all
 	Answer  object `json:"answer,omitempty"`
 	Refuse  object `json:"refuse,omitempty"`
@@ -96,15 +96,15 @@ type step struct {
 	DelayMS int    `json:"delay_ms,omitempty"`
 	Break   bool   `json:"break,omitempty"` // the connection is cut afterwards
 
-	// Of pushes, raw bytes, hosts and leaders.
+	// For pushes, raw bytes, hosts and leaders.
 	Fields object `json:"fields,omitempty"`
-	Of     string `json:"of,omitempty"`   // a request, whose id the push has
-	Over   string `json:"over,omitempty"` // a request, whose connection is used
+	Of     string `json:"of,omitempty"`   // request with the push's id
+	Over   string `json:"over,omitempty"` // request with the connection to use
 	Is     string `json:"is,omitempty"`
 	Shard  uint64 `json:"shard,omitempty"`
 }
 
-// StepFields are the names of the fields of steps.
+// StepFields are the field names in steps.
 func StepFields() []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[step]()) {
@@ -114,7 +114,7 @@ func StepFields() []string {
 	return names
 }
 
-// actions are the names of the fields of the first block with a value in the step.
+// actions are the step's set fields in the first block.
 func (s *step) actions() (set []string) {
 	v := reflect.ValueOf(s).Elem()
 	for i, name := range StepFields() {
@@ -158,8 +158,8 @@ func (s *step) validate() error {
 	return err
 }
 
-// Load reads the scripts of all files, in the order of their names. Names of scripts are unique over all
-// files, because people select scripts by name.
+// Load reads the scripts from all files, in file name order. Script names are unique across files, because people
+// select scripts by name.
 func Load(files fs.FS) ([]*Script, error) {
 	names, err := fs.Glob(files, "*.json")
 	if err != nil {
@@ -186,7 +186,7 @@ func Load(files fs.FS) ([]*Script, error) {
 	return all, nil
 }
 
-// parse reads a file: a list of scripts. Unknown fields are refused, since a misspelt bound would make a script that
+// parse reads a file: a list of scripts. Unknown fields are refused, because a misspelt bound would make a script that
 // passes everything. Numbers keep all digits.
 func parse(text []byte) ([]*Script, error) {
 	d := json.NewDecoder(bytes.NewReader(text))

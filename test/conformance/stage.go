@@ -11,18 +11,18 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// The states of a host, as scripts set them.
+// Host states, as set by scripts.
 const (
 	hostUp   = "up"
 	hostDown = "down" // connections are closed, new ones too
 	hostMute = "mute" // connections are taken, and get no messages
 )
 
-// maxRequestBytes bounds the payload of a request. A WELCOME says so.
+// maxRequestBytes bounds a request's payload. WELCOME announces it.
 const maxRequestBytes = 1 << 20
 
-// host is one host of the play: a listener with connections. The address stays for the whole script, also while
-// the host is down, so that no foreign program gets the port meanwhile.
+// host is one host in the play: a listener with connections. The address stays reserved for the whole script, even
+// while the host is down, so that no other program gets the port meanwhile.
 type host struct {
 	play     *play
 	id       uint64
@@ -38,7 +38,7 @@ type conn struct {
 	number   int // for the record
 	welcomed bool
 	closed   bool
-	closeAt  time.Time // of the close, by the client or the host
+	closeAt  time.Time // time of the close, by client or host
 	open     map[uint64]*request
 	taken    map[uint64]bool // request ids of waiting acquires and watches, in use beyond the answer
 	out      []byte
@@ -46,14 +46,14 @@ type conn struct {
 	more     chan struct{} // wakes the writer
 }
 
-// request is a request of the client.
+// request is a client request.
 type request struct {
 	kind   *message
 	id     uint64
 	values object
 	conn   *conn
 	at     time.Time
-	answer object // the fields of the answer, nil before the answer
+	answer object // answer fields, nil before the answer
 	used   bool   // found by a step
 }
 
@@ -118,7 +118,7 @@ func (c *conn) read() {
 	}
 }
 
-// reset reports whether an error is of a connection broken by the client.
+// reset reports whether an error comes from a connection broken by the client.
 func reset(err error) bool {
 	var broken *net.OpError
 	return errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -137,7 +137,7 @@ func (c *conn) frame(head []byte) ([]byte, error) {
 	return payload, err
 }
 
-// write writes the bytes of out as they come.
+// write writes bytes from out as they arrive.
 func (c *conn) write() {
 	for range c.more {
 		var b []byte
@@ -203,7 +203,7 @@ func (c *conn) close(why string) {
 	p.wake()
 }
 
-// set changes the state of a host.
+// set changes a host's state.
 func (h *host) set(state string) {
 	h.state = state
 	if state == hostDown {
@@ -217,8 +217,8 @@ func (h *host) cutAll() {
 	}
 }
 
-// receive takes a frame of the client. A frame that is no message of the schema breaks a rule, since a client has no
-// excuse for a wrong frame; a mute host reads frames and looks at none.
+// receive handles a client frame. A frame that is not a schema message breaks a rule, because nothing excuses a
+// client's wrong frame; a mute host reads frames and ignores them.
 func (c *conn) receive(payload []byte) {
 	p := c.host.play
 	kind, id, values, err := theSchema().decode(payload, "request")
@@ -239,7 +239,7 @@ func (c *conn) receive(payload []byte) {
 	p.wake()
 }
 
-// answer sends the answer of a request, and closes the request unless more messages belong to the id.
+// answer sends a request's answer, and closes the request unless more messages belong to the id.
 func (c *conn) answer(r *request, values object) {
 	r.answer = values
 	if c.closed || c.last || c.host.state == hostMute {

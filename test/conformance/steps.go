@@ -12,14 +12,14 @@ import (
 const (
 	// patience is how long a step without a bound waits.
 	patience = 5 * time.Second
-	// early is the tolerance of lower bounds: moments are seen by the host, behind the client's.
+	// early is the tolerance for lower bounds: the host sees events later than the client.
 	early = 30 * time.Millisecond
 )
 
 var errNoHost = errors.New("the script cannot be played: there is no such host")
 
-// perform does one step. The lock is held, and given up during waits. The error says how the client
-// differs from the script, and for a mistake of the script begins so.
+// perform executes one step. The lock is held, and released during waits. The error describes how the client differs
+// from the script; for a script error, it begins with that.
 func (p *play) perform(s *step) error {
 	switch {
 	case s.Do != "":
@@ -98,8 +98,8 @@ func (p *play) set(s *step) error {
 	return nil
 }
 
-// bounds are the moments of the earliest and latest arrival. Where the bounds count from a request in the future,
-// the step waits for the request first.
+// bounds are the earliest and latest arrival times. If the bounds count from a future request, the step waits for the
+// request first.
 func (p *play) bounds(s *step) (low, high time.Time, err error) {
 	from := time.Now()
 	if s.After != "" {
@@ -127,7 +127,7 @@ func (p *play) momentOf(name string) time.Time {
 	return p.moments[name]
 }
 
-// inTime reports an arrival out of bounds.
+// inTime reports an arrival outside the bounds.
 func inTime(what string, at, low, high time.Time) error {
 	switch {
 	case at.Before(low):
@@ -168,8 +168,8 @@ func (p *play) reply(s *step, id string) error {
 	return nil
 }
 
-// synonyms are words of errors accepted for more exact words: distinctions not asked of a client. A
-// client of another language has errors of a shape of its own; programs need the class more than the word.
+// synonyms are error words accepted in place of more exact words: distinctions not required from a client. A client in
+// another language has different errors; programs need the class more than the word.
 var synonyms = map[string][]string{
 	"SESSION_EXPIRED": {"BAD_SESSION"}, "UNKNOWN_OUTCOME": {"UNAVAILABLE"}, "DELETED": {"LEASE_LOST", "ABORTED"},
 	"RELEASED": {"ABORTED"}, "REPLACED": {"ABORTED"}, "RESIZED": {"ABORTED"},
@@ -233,7 +233,7 @@ func (p *play) noEvent(s *step) error {
 	return nil
 }
 
-// find returns the first unused request of a kind since the last mark.
+// find returns the first unused request with a kind since the last mark.
 func (p *play) find(s *step, kind string) (found *request, last string) {
 	for _, r := range p.requests {
 		if r.used || r.kind.Name != kind || r.at.Before(p.since) || s.At != 0 && r.conn.host.id != s.At {
@@ -281,7 +281,7 @@ func (p *play) never(s *step) error {
 	return nil
 }
 
-// count counts the requests of a kind since the last mark, used ones too.
+// count counts requests with a kind since the last mark, including used ones.
 func (p *play) count(s *step) error {
 	n := 0
 	for _, r := range p.requests {
@@ -323,7 +323,7 @@ func (p *play) say(s *step) error {
 	return nil
 }
 
-// stopFor stops the process of the driver for some time.
+// stopFor stops the driver's process for some time.
 func (p *play) stopFor(d time.Duration) error {
 	p.note("the driver's process is stopped")
 	if err := p.driver.process.Pause(); err != nil {

@@ -18,9 +18,9 @@ func show(v any) string {
 
 func hexOf(text string) string { return hex.EncodeToString([]byte(text)) }
 
-// expand replaces texts such as "$first.sequence" by the value of a field: of a named request, of the
-// answer to a named request, or of a driver's reply to a command; "$first.id" is a request's id. A name
-// without a meaning is a mistake of the script, and ends the script with an error about the name.
+// expand replaces strings such as "$first.sequence" by a field's value: from a named request, from the answer to a
+// named request, or from a driver's reply to a command; "$first.id" is a request's id. An unknown name is a script
+// error, and ends the script with an error about the name.
 func (p *play) expand(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// standstill is how much real time may pass without a second of virtual time. Where more does, a goroutine waits for a
-// mutex whose holder waits for time. The engine has such: who is sent to while its transport closes waits for the mutex
-// that the closing holds, and who needs a term while an entry is read for that of its log reader.
+// standstill is the maximum real time without a second of virtual time. Beyond it, a goroutine must be waiting for a
+// mutex whose holder waits for time. The engine has such mutexes: sending to a transport that is closing waits for the
+// mutex held by the close, and reading a term waits for the mutex of a log reader that is reading an entry.
 var standstill = time.Minute
 
-// stoodStill is how a process ends whose time stands still.
+// stoodStill is the exit code of a process with stalled virtual time.
 const stoodStill = 3
 
-// mostVirtual is more time than any world lasts. One that goes on waits for ever.
+// mostVirtual exceeds the length of any world. A world that continues waits forever.
 const mostVirtual = 48 * time.Hour
 
-// lockers are the goroutines of stacks that wait for a mutex.
+// lockers are the goroutines in stacks that wait for a mutex.
 func lockers(stacks []byte) []byte {
 	waits := [][]byte{[]byte(" [sync.Mutex"), []byte(" [sync.RWMutex")}
 	var found [][]byte
@@ -36,8 +36,8 @@ func lockers(stacks []byte) []byte {
 	return bytes.Join(found, []byte("\n\n"))
 }
 
-// InBubble runs in a bubble of virtual time, and ends the process with all stacks where that time stands still or does
-// not end.
+// InBubble runs do in a bubble of virtual time, and ends the process with all stacks if virtual time stalls or does not
+// end.
 func InBubble(t *testing.T, title fmt.Stringer, do func(t *testing.T)) {
 	var seconds atomic.Int64
 	last, end := int64(-1), make(chan struct{})

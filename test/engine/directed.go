@@ -16,25 +16,25 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
 )
 
-// Directed is a world in which one thing goes wrong at the moment at which it hurts most.
+// Directed is a world with a single fault at the worst possible time.
 type Directed struct {
 	Name string
-	// Hosts is how many there are; SnapshotEntries and Bytes are those of the plan.
+	// Hosts is the number of hosts; SnapshotEntries and Bytes are as in Plan.
 	Hosts, SnapshotEntries, Bytes int
 	do                            func(w *world)
-	// Long is set for those that take more than a second.
+	// Long is set for faults that take more than a second.
 	Long bool
 }
 
 // String is the name.
 func (d Directed) String() string { return d.Name }
 
-// AllDirected are all of them.
+// AllDirected are all directed faults.
 var AllDirected = []Directed{
 	{"power fails at every step of the log", 3, 200, 500, func(w *world) { w.failAtEach(60, 7, inLog) }, true},
 	{"power of a host alone fails at every step", 1, 20, 3000, func(w *world) { w.failAtEach(120, 5, nil) }, true},
 	{"power fails while snapshots are saved", 3, 20, 500, func(w *world) {
-		w.failAtEach(20, 1, inSnapshots) // before the first step of one, when the one before is long complete
+		w.failAtEach(20, 1, inSnapshots) // before the first step of a snapshot, long after the previous one is complete
 		w.failAtEach(20, 12, inSnapshots)
 	}, true},
 	{"power fails while segments are made and removed", 3, 20, 8000,
@@ -68,7 +68,7 @@ var AllDirected = []Directed{
 // messageDelay is how long messages take in directed faults.
 const messageDelay = 5 * time.Millisecond
 
-// RunDirected does one of them, in the bubble of its caller.
+// RunDirected runs a directed fault in the caller's bubble.
 func RunDirected(d Directed, seed uint64) *Result {
 	p := Plan{Seed: seed, Hosts: d.Hosts, Length: time.Minute, SnapshotEntries: d.SnapshotEntries, KeepEntries: 5,
 		Bytes: d.Bytes, Writers: 1, Think: time.Millisecond}
@@ -93,15 +93,15 @@ func inLog(s raftlogtest.Step) bool { return s.IsLog() }
 
 func inSnapshots(s raftlogtest.Step) bool { return strings.Contains(s.Name, "snapshot-") }
 
-// atSegments reports whether a step is one of a segment that is made, or is removed.
+// atSegments reports whether a step creates or removes a segment.
 func atSegments(s raftlogtest.Step) bool {
 	return s.IsLog() && s.Kind != outage.Write && (s.Kind != outage.Sync || !strings.HasSuffix(s.Name, ".wal"))
 }
 
-// lost is the draw that leaves nothing of what was not synced.
+// lost is the draw that loses all unsynced data.
 var lost = outage.Extremes[0]
 
-// failAtEach has the power of leaders and others fail before one step after the other of those that matter.
+// failAtEach fails the power of leaders and others before each relevant step in turn.
 func (w *world) failAtEach(rounds, stride int, matters func(raftlogtest.Step) bool) {
 	for i := 0; i < rounds && !w.oracle.failed(); i++ {
 		h, _ := w.awaitLeader()
@@ -117,7 +117,7 @@ func (w *world) failAtEach(rounds, stride int, matters func(raftlogtest.Step) bo
 	}
 }
 
-// failBefore is failAfter, which loses all that was not synced where that is wanted.
+// failBefore is failAfter. If all is set, all unsynced data is lost.
 func (w *world) failBefore(h *host, steps int64, matters func(raftlogtest.Step) bool, all bool) {
 	draw := drawAt(h, steps)
 	if all {
@@ -133,7 +133,7 @@ func (w *world) writeUntil(condition func() bool) {
 	}
 }
 
-// failAfterAcknowledgement has all hosts lose their power in the moment of an acknowledgement.
+// failAfterAcknowledgement fails the power of all hosts at an acknowledgement.
 func (w *world) failAfterAcknowledgement() {
 	for i := 0; i < 20 && !w.oracle.failed(); i++ {
 		_, r := w.awaitLeader()
@@ -159,8 +159,8 @@ func (w *world) failAfterAcknowledgement() {
 	w.awaitLeader()
 }
 
-// failAfterVote has a host lose its power when its vote has made another one lead, and has the third one, which has not
-// heard of that term, ask for its vote.
+// failAfterVote fails a host's power when its vote has elected another leader, and makes the third host, unaware of the
+// term, ask for its vote.
 func (w *world) failAfterVote() {
 	for i := 0; i < 6 && !w.oracle.failed(); i++ {
 		old, elected, voter := w.elect()
@@ -177,8 +177,8 @@ func (w *world) failAfterVote() {
 	}
 }
 
-// elect cuts the leader of three off, and returns it with the one that leads in its place and the one that has voted
-// for that, in the moment of the vote. Where none leads, there is none.
+// elect partitions the leader of three hosts, and returns it with the newly elected leader and its voter, at the time
+// of the vote. They are nil if no host is elected.
 func (w *world) elect() (old, elected, voter *host) {
 	old, r := w.awaitLeader()
 	if old == nil {
@@ -218,7 +218,7 @@ func (w *world) writeFor(d time.Duration, at ...*host) {
 	}
 }
 
-// failWhileStreaming has a host that needs a snapshot, or the one that sends it, lose its power at each step of that.
+// failWhileStreaming fails the power of a snapshot's receiver, or of its sender, at each step of the transfer.
 func (w *world) failWhileStreaming() {
 	var streamed atomic.Int64
 	for i := int64(0); i < 24 && !w.oracle.failed(); i++ {
@@ -250,14 +250,15 @@ func (w *world) failWhileStreaming() {
 	}
 }
 
-// leaveBehind cuts a host off until the host needs a snapshot of another host. Messages to the host are lost meanwhile.
+// leaveBehind partitions a host until the host needs a snapshot of another host. Messages to the host are lost
+// meanwhile.
 func (w *world) leaveBehind(h *host) {
 	w.isolate(h, true, false)
 	w.proposeMany(60)
 	w.network.Break(h.Address)
 }
 
-// install has a host get a snapshot of another host, and returns in the moment in which the host has restored that.
+// install makes a host receive a snapshot from another host, and returns immediately after the restore.
 func (w *world) install(h *host) {
 	restored := h.current().machine.restores()
 	w.leaveBehind(h)
@@ -271,12 +272,12 @@ func (w *world) install(h *host) {
 	}
 }
 
-// others are all hosts but one.
+// others are all other hosts.
 func (w *world) others(h *host) []*host {
 	return slices.DeleteFunc(slices.Clone(w.hosts), func(o *host) bool { return o == h })
 }
 
-// failAfterChanges has all hosts lose their power when a change of the members has been made. Afterwards it is there.
+// failAfterChanges fails the power of all hosts after a membership change. The change must survive.
 func (w *world) failAfterChanges() {
 	leader, _ := w.awaitLeader()
 	if leader == nil {
@@ -304,7 +305,7 @@ func (w *world) failAfterChanges() {
 	}
 }
 
-// failWhileReplacing has a host whose replica is replaced lose its power at each step of its disk.
+// failWhileReplacing fails a host's power at each disk step while its replica is replaced.
 func (w *world) failWhileReplacing() {
 	for i := int64(0); i < 24 && !w.oracle.failed(); i++ {
 		leader, _ := w.awaitLeader()
@@ -319,7 +320,7 @@ func (w *world) failWhileReplacing() {
 	}
 }
 
-// failAfterRemoval removes one of two voters, and has the other one lose its power: it can lead all the same, alone.
+// failAfterRemoval removes one of two voters, and fails the power of the other: it can still lead, alone.
 func (w *world) failAfterRemoval() {
 	leader, r := w.awaitLeader()
 	if leader == nil {
@@ -345,7 +346,7 @@ func (w *world) failAfterRemoval() {
 	w.awaitLeader()
 }
 
-// readAtOldLeaders cuts leaders off, and reads at them while others lead.
+// readAtOldLeaders partitions leaders, and reads from them while others lead.
 func (w *world) readAtOldLeaders() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var readers sync.WaitGroup
@@ -376,7 +377,7 @@ func (w *world) readAtOldLeaders() {
 	readers.Wait()
 }
 
-// fillDisks fills the disk of one host after the other, from one write on.
+// fillDisks fills one host's disk after another, starting at a given write.
 func (w *world) fillDisks() {
 	for i := range 40 {
 		leader, _ := w.awaitLeader()

@@ -12,13 +12,13 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// saved is a state machine whose state is imported.
+// saved is a state machine with imported state.
 type saved struct{ values []uint64 }
 
 // PrepareSnapshot implements raftlog.Saver.
 func (s saved) PrepareSnapshot() (shard.Snapshot, error) { return tallySnapshot{s.values, 1}, nil }
 
-// imported is what is imported.
+// imported is the imported state.
 var imported = []uint64{7, 8, 9}
 
 // failAfterImport imports a state into an empty directory, and has the power fail before the host is started.
@@ -28,8 +28,8 @@ func (w *world) failAfterImport() {
 	}
 }
 
-// failWhileImporting has the power fail at steps of an import. Then it removes the data directory and imports anew, as
-// a restore does.
+// failWhileImporting fails the power at steps of an import. Then it removes the data directory and imports again, like
+// a restore.
 func (w *world) failWhileImporting() {
 	whole := w.newImporter()
 	if err := importInto(whole); err != nil {
@@ -50,7 +50,7 @@ func (w *world) failWhileImporting() {
 			}
 			return nil
 		})
-		_ = importInto(m) // of a process that has ended
+		_ = importInto(m) // the process has ended
 		if err := m.Disk().Files().FS.RemoveAll(m.DataDir()); err != nil {
 			w.oracle.fail("%w", err)
 		}
@@ -58,12 +58,12 @@ func (w *world) failWhileImporting() {
 	}
 }
 
-// newImporter returns a machine with an empty disk, on which no host was started.
+// newImporter returns a machine with an empty disk and no earlier host.
 func (w *world) newImporter() *raftlogtest.Machine {
 	return raftlogtest.NewMachine(w.network, "import:7421", w.hosts[0].Config)
 }
 
-// importInto imports into the directory of a machine.
+// importInto imports into a machine's directory.
 func importInto(m *raftlogtest.Machine) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -73,7 +73,7 @@ func importInto(m *raftlogtest.Machine) error {
 	return raftlog.Import(ctx, c, map[uint64]raftlog.State{shardID: state})
 }
 
-// importAndStart imports, has the power fail, and starts a host, which has what was imported.
+// importAndStart imports, fails the power, and starts a host, which must have the imported state.
 func (w *world) importAndStart(m *raftlogtest.Machine, draw outage.Draw) {
 	if err := importInto(m); err != nil {
 		w.oracle.fail("import: %w", err)

@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
 )
 
-// snapshotFile is how the names of the engine's snapshots end.
+// snapshotFile is the name suffix of the engine's snapshots.
 const snapshotFile = ".gbsnap"
 
-// failAfterSnapshot has hosts lose their power when a snapshot has replaced the one before, and nothing was synced
+// failAfterSnapshot fails the power of hosts when a snapshot has replaced its predecessor, and nothing was synced
 // since.
 func (w *world) failAfterSnapshot() {
 	for i := 0; i < 8 && !w.oracle.failed(); i++ {
@@ -27,7 +27,7 @@ func (w *world) failAfterSnapshot() {
 		h.Disk().Trap(func(s raftlogtest.Step) error {
 			if s.Kind == outage.Name && strings.HasSuffix(s.Name, snapshotFile) && !replaced.Swap(true) {
 				go func() {
-					time.Sleep(time.Microsecond) // all of the removal is done in this moment
+					time.Sleep(time.Microsecond) // the removal completes within this time
 					w.trace("power after a snapshot", "of host %d in place of %s", h.id, s.Name)
 					h.PowerFailure(lost)
 				}()
@@ -43,8 +43,8 @@ func (w *world) failAfterSnapshot() {
 	}
 }
 
-// afterInstalls has hosts get snapshots of their leader, one after the other, and does something in the moment in which
-// a host has restored one. Afterwards the host answers a read.
+// afterInstalls makes hosts receive snapshots from their leader in turn, and runs do immediately after each restore.
+// Afterwards the host must answer a read.
 func (w *world) afterInstalls(do func(leader, h *host)) {
 	for i := 0; i < 6 && !w.oracle.failed(); i++ {
 		leader, _ := w.awaitLeader()
@@ -62,8 +62,8 @@ func (w *world) afterInstalls(do func(leader, h *host)) {
 	}
 }
 
-// failAfterInstall has a host lose power when the leader knows of the host's new snapshot, and before the entries
-// behind the snapshot arrive.
+// failAfterInstall fails a host's power when the leader knows of the host's new snapshot, and before later entries
+// arrive.
 func (w *world) failAfterInstall() {
 	w.afterInstalls(func(_, h *host) {
 		time.Sleep(messageDelay * 3 / 2)
@@ -73,8 +73,8 @@ func (w *world) failAfterInstall() {
 	})
 }
 
-// loseArrivals has the leader lose the answers of a host that has got a snapshot, and proposes nothing more: a later
-// snapshot would help.
+// loseArrivals loses the answers of a host with a new snapshot, and proposes nothing more, because a later snapshot
+// would help.
 func (w *world) loseArrivals() {
 	w.afterInstalls(func(leader, h *host) {
 		w.trace("reset after a snapshot of another host", "of host %d, whose leader is host %d", h.id, leader.id)
@@ -82,7 +82,7 @@ func (w *world) loseArrivals() {
 	})
 }
 
-// readWhileLeadersChange reads on a host that lacks entries, in the moment in which another host leads.
+// readWhileLeadersChange reads on a host with missing entries, while a new leader takes over.
 func (w *world) readWhileLeadersChange() {
 	for i := 0; i < 12 && !w.oracle.failed(); i++ {
 		leader, r := w.awaitLeader()
@@ -127,7 +127,7 @@ func (w *world) swapAddresses() {
 	}
 }
 
-// call calls a host. Another one does not answer in its place.
+// call calls a host. No other host may answer in its place.
 func (w *world) call(from *run, h *host) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

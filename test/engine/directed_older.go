@@ -6,11 +6,11 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest"
 )
 
-// rounds is how often each of these faults is done.
+// rounds is the number of repetitions of each fault.
 const rounds = 3
 
-// setBack starts hosts on the disks that they had earlier, when another host has heard of more: they serve nothing, and
-// hear why. With their own disks they serve again.
+// setBack starts hosts with older disks after another host has learned of newer entries: they serve nothing, and learn
+// the reason. With their own disks they serve again.
 func (w *world) setBack() {
 	for i := 0; i < rounds && !w.oracle.failed(); i++ {
 		leader, _ := w.awaitLeader()
@@ -29,8 +29,8 @@ func (w *world) setBack() {
 	}
 }
 
-// setBackBeforeVote starts voters on the disks that they had before their vote, of which only the one who leads by it
-// knows. What a voter has said since, if anything, was not heard.
+// setBackBeforeVote starts voters with disks from before their vote, known only to the elected leader. Later messages
+// of the voters, if any, were lost.
 func (w *world) setBackBeforeVote() {
 	for i := 0; i < rounds && !w.oracle.failed(); i++ {
 		earlier := make(map[*host]*raftlogtest.Disk)
@@ -51,8 +51,8 @@ func (w *world) setBackBeforeVote() {
 	}
 }
 
-// startOlder starts a host that is down with an earlier disk. Before it serves it hears that its directory is an older
-// copy. Afterwards it has its own disk again.
+// startOlder starts a stopped host with an older disk. Before serving, the host must learn that its directory is an
+// older copy. Afterwards it gets its own disk back.
 func (w *world) startOlder(h *host, earlier *raftlogtest.Disk) {
 	own := h.Disk().Kill()
 	h.SetBack(earlier)
@@ -78,8 +78,8 @@ func (w *world) startOlder(h *host, earlier *raftlogtest.Disk) {
 	w.restartAll()
 }
 
-// setBackUnheard starts hosts on the disks that they had when others heard of them last. What they have had since was
-// promised to no host, as where the power fails before a sync. So they are let in, and serve.
+// setBackUnheard starts hosts with disks from the last time that others heard from them. Newer entries were promised to
+// no host, as in a power failure before a sync. So the hosts are accepted, and serve.
 func (w *world) setBackUnheard() {
 	for i := 0; i < rounds && !w.oracle.failed(); i++ {
 		leader, _ := w.awaitLeader()
@@ -116,7 +116,7 @@ func (w *world) setBackUnheard() {
 	}
 }
 
-// copied returns a copy of the disk, and the last entry that it has at the most.
+// copied returns a copy of the disk, and an upper bound for its last entry.
 func (h *host) copied() (*raftlogtest.Disk, uint64) {
 	disk := h.Disk().Kill()
 	return disk, h.last()
@@ -130,7 +130,7 @@ func (h *host) last() (index uint64) {
 	return index
 }
 
-// heard is the last entry that others know to be on the disk of a host.
+// heard is the last entry known by others to be on a host's disk.
 func (w *world) heard(h *host) (index uint64) {
 	for _, o := range w.others(h) {
 		for _, c := range o.current().Host.Confirmed() {

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// writeAtOldLeaders cuts leaders off, and has them propose what no majority hears of.
+// writeAtOldLeaders partitions leaders, and lets them propose entries that no majority receives.
 func (w *world) writeAtOldLeaders() {
 	for i := 0; i < 4 && !w.oracle.failed(); i++ {
 		old, r := w.awaitLeader()
@@ -30,7 +30,7 @@ func (w *world) writeAtOldLeaders() {
 	}
 }
 
-// readWhileWriting has many read on all hosts at the same time, while values are written one after the other.
+// readWhileWriting runs many concurrent reads on all hosts, while values are written sequentially.
 func (w *world) readWhileWriting() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var readers sync.WaitGroup
@@ -49,8 +49,8 @@ func (w *world) readWhileWriting() {
 	readers.Wait()
 }
 
-// admitStrangers starts hosts of another incarnation, or of another cluster, in the place of one: they hear of nothing,
-// and no host hears of them.
+// admitStrangers starts hosts with a different incarnation, or cluster, in the place of a host: they receive nothing,
+// and no host receives anything from them.
 func (w *world) admitStrangers() {
 	for _, change := range []func(c *raftlog.Config){
 		func(c *raftlog.Config) { c.Incarnation[5] = 1 },
@@ -72,7 +72,7 @@ func (w *world) admitStrangers() {
 	}
 }
 
-// meet has a stranger try to take part in the place of a host.
+// meet lets a stranger try to take part in the place of a host.
 func (w *world) meet(stranger *raftlogtest.Machine, h *host) {
 	defer stranger.Stop()
 	p, err := stranger.Start(w.book(), w.talk)
@@ -101,7 +101,7 @@ func (w *world) meet(stranger *raftlogtest.Machine, h *host) {
 	}
 }
 
-// startDiscarded starts replicas again that a host has discarded: none starts.
+// startDiscarded restarts discarded replicas: none may start.
 func (w *world) startDiscarded() {
 	w.discarded = func(on *run, next uint64) {
 		if next-1 <= transport.FirstJoined || on.Ended() {
@@ -124,7 +124,8 @@ func (w *world) startDiscarded() {
 	}
 }
 
-// doubleFrames has frames come twice, first between hosts with a secret, which notice each that does, and then without.
+// doubleFrames duplicates frames, first between hosts with a secret, which must detect each duplicate, and then
+// without.
 func (w *world) doubleFrames() {
 	twice := func(_, _ string, write int) bool { return write > 10 && write%20 == 0 }
 	for _, secret := range []string{"a secret of all the hosts", ""} {
@@ -144,7 +145,7 @@ func (w *world) doubleFrames() {
 	w.network.Double(nil)
 }
 
-// sendLate holds back what leaders send until they have lost their power, and lead again or follow.
+// sendLate delays leaders' messages until after their power failure, when they lead again or follow.
 func (w *world) sendLate() {
 	for i := 0; i < 6 && !w.oracle.failed(); i++ {
 		leader, r := w.awaitLeader()

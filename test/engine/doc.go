@@ -1,7 +1,7 @@
 // Package engine runs the production log in virtual time: raftlog hosts with the engine, the log store, the write-ahead
-// log and the transport, on the disks and network of raftlogtest. A world runs the plan of a seed, and an oracle checks
-// that acknowledged entries survive.
+// log and the transport, on the disks and network of raftlogtest. A world runs a seed's plan, and an oracle checks that
+// acknowledged entries survive.
 //
-// Start at Run, which plays the plan of a seed. Directed faults (directed.go) do one thing at the moment at which it
-// hurts most. docs/testing.md says what both find.
+// Start at Run, which runs a seed's plan. Directed faults (directed.go) cause a single fault at the worst possible
+// time. docs/testing.md lists the findings of both.
 package engine

@@ -14,14 +14,14 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// kinds are the faults of worlds of several hosts, as often as they are named.
+// kinds are the faults in worlds with several hosts, listed as often as their weight.
 var kinds = []string{"power", "power", "step", "step", "kill", "stop", "cut", "cut", "one way", "reset", "transfer",
 	"blackout", "replace"}
 
-// lonelyKinds are those of a host that is alone.
+// lonelyKinds are the faults of a single host.
 var lonelyKinds = []string{"power", "power", "step", "kill", "stop"}
 
-// fault does one fault to its end.
+// fault runs one fault to its end.
 func (w *world) fault() {
 	of := kinds
 	if len(w.hosts) == 1 {
@@ -64,7 +64,7 @@ func (w *world) fault() {
 	w.restartAll()
 }
 
-// restartAll starts all hosts that are down.
+// restartAll starts all stopped hosts.
 func (w *world) restartAll() {
 	for _, h := range w.hosts {
 		if h.current() == nil {
@@ -73,7 +73,7 @@ func (w *world) restartAll() {
 	}
 }
 
-// restart starts a host that is down. Its power may fail again while it starts.
+// restart starts a stopped host. Its power may fail again during the start.
 func (w *world) restart(h *host) {
 	if w.random.IntN(4) == 0 {
 		w.trace("power at a start", "of host %d", h.id)
@@ -89,7 +89,7 @@ func (w *world) restart(h *host) {
 	}
 }
 
-// isolate cuts a host off from all others, both ways or only what it sends, or ends that.
+// isolate partitions a host from all others, in both directions or only for its own messages, or ends the partition.
 func (w *world) isolate(h *host, cut, oneWay bool) {
 	for _, o := range w.hosts {
 		if o != h {
@@ -99,21 +99,21 @@ func (w *world) isolate(h *host, cut, oneWay bool) {
 	}
 }
 
-// failAtStep has the power of a host fail between two of the next steps that its disk does.
+// failAtStep fails a host's power between two of its next disk steps.
 func (w *world) failAtStep(h *host) { w.failAfter(h, int64(w.random.IntN(200)), nil) }
 
-// failAfter has the power of a host fail before the step after so many that matter, all where matters is nil.
+// failAfter fails a host's power after the given number of relevant steps; all steps are relevant if matters is nil.
 func (w *world) failAfter(h *host, steps int64, matters func(raftlogtest.Step) bool) {
 	w.failWith(h, steps, matters, drawAt(h, steps))
 }
 
-// drawAt is what chance leaves when a host fails in a step. The draw has a source of its own: a step is one of the
-// host's goroutines, which run beside the world.
+// drawAt is the random remainder when a host fails in a step. The draw has a separate source: steps happen on the
+// host's goroutines, concurrently with the world.
 func drawAt(h *host, steps int64) outage.Draw {
 	return outage.RandomDraw(rand.New(rand.NewPCG(uint64(steps), uint64(h.id))))
 }
 
-// failWith is failAfter, with a draw of what is left.
+// failWith is failAfter, with a given draw.
 func (w *world) failWith(h *host, steps int64, matters func(raftlogtest.Step) bool, draw outage.Draw) {
 	var count atomic.Int64
 	h.Disk().Trap(func(s raftlogtest.Step) error {
@@ -125,7 +125,7 @@ func (w *world) failWith(h *host, steps int64, matters func(raftlogtest.Step) bo
 	})
 }
 
-// replace has the replica of a host removed, discarded, and replaced by one that joins.
+// replace removes and discards a host's replica, and replaces it by a joining replica.
 func (w *world) replace(h *host) {
 	w.joined++
 	next, began := uint64(transport.FirstJoined)+w.joined, false
@@ -142,7 +142,7 @@ func (w *world) replace(h *host) {
 	w.oracle.fail("the replica of host %d is not replaced: %w\n%s", h.id, last, w.describe())
 }
 
-// replaceStep does what is next.
+// replaceStep performs the next step.
 func (w *world) replaceStep(h *host, next uint64, began *bool) (done bool, err error) {
 	w.restartAll()
 	leader, lead := w.leader()
@@ -185,7 +185,7 @@ func (w *world) replaceStep(h *host, next uint64, began *bool) (done bool, err e
 	return true, nil
 }
 
-// made is called with the outcome of a change of the members.
+// made is called with the outcome of a membership change.
 func (w *world) made(what string, err error, held func(m *shard.Membership) bool) error {
 	if err == nil && w.changed != nil {
 		w.changed(what, held)
@@ -193,7 +193,7 @@ func (w *world) made(what string, err error, held func(m *shard.Membership) bool
 	return err
 }
 
-// handOver has any other host lead.
+// handOver transfers leadership to any other host.
 func (w *world) handOver(h *host, lead *run) error {
 	for _, o := range w.hosts {
 		if o != h && o.current() != nil {
@@ -203,7 +203,7 @@ func (w *world) handOver(h *host, lead *run) error {
 	return nil
 }
 
-// discard discards the replica that was removed.
+// discard discards the removed replica.
 func (r *run) discard(ctx context.Context) error {
 	replica, _ := r.Host.Replica(shardID)
 	if replica == 0 {
@@ -212,13 +212,13 @@ func (r *run) discard(ctx context.Context) error {
 	if err := r.Host.Discard(ctx, shardID, replica); err != nil {
 		return fmt.Errorf("discard: %w", err)
 	}
-	if r.Ended() { // so that what it says does not count
+	if r.Ended() { // so that its result does not count
 		return raftlogtest.ErrEnded
 	}
 	return nil
 }
 
-// join starts a replica that the leader has added. A host that was restarted amid it may have done so by itself.
+// join starts a replica added by the leader. A host restarted meanwhile may have done so by itself.
 func (h *host) join(own *run, replica uint64, began *bool) (err error) {
 	if own.replica == replica {
 		*began = true

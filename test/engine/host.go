@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// shardID is that of the only shard.
+// shardID is the id of the only shard.
 const shardID = 7
 
 // host is one host of a world.
@@ -30,16 +30,16 @@ type host struct {
 	run  *run  // guarded by mu; nil: the host is down
 	full error // guarded by mu: why the process had to end
 
-	older atomic.Bool // its directory is set back: others may refuse it for that
+	older atomic.Bool // its directory is an older copy: others may refuse it
 }
 
 // run is one process of a host.
 type run struct {
 	*raftlogtest.Process
 	log     shard.Log
-	replica uint64 // which log is of
+	replica uint64 // replica of the log
 	machine *tally
-	refused atomic.Bool // as an older copy of itself. Production ends such a process.
+	refused atomic.Bool // refused as an older copy of itself. Production ends such a process.
 }
 
 func incarnation(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id), 'e'} }
@@ -48,7 +48,7 @@ func name(id shard.HostID) string { return fmt.Sprint("host-", id) }
 
 func address(id shard.HostID) string { return fmt.Sprintf("host-%d:7421", id) }
 
-// newHost returns a host that is down.
+// newHost returns a stopped host.
 func (w *world) newHost(id shard.HostID) *host {
 	h := &host{world: w, id: id}
 	initialMembers := make(map[shard.HostID]hosts.Incarnation)
@@ -64,7 +64,7 @@ func (w *world) newHost(id shard.HostID) *host {
 	return h
 }
 
-// current returns the process that runs, nil where the host is down.
+// current returns the running process, nil if the host is down.
 func (h *host) current() *run {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,7 +74,7 @@ func (h *host) current() *run {
 	return h.run
 }
 
-// book is where hosts are; nil where there is one alone.
+// book is the host addresses; nil for a single host.
 func (w *world) book() (book []transport.Host) {
 	if w.plan.Hosts == 1 {
 		return nil
@@ -86,7 +86,7 @@ func (w *world) book() (book []transport.Host) {
 	return book
 }
 
-// start starts the host, with the replica that it has.
+// start starts the host, with its current replica.
 func (h *host) start() error {
 	r := new(run)
 	p, err := h.Start(h.world.book(), func(c *transport.Config) {
@@ -112,7 +112,7 @@ func (h *host) start() error {
 	return nil
 }
 
-// startAnew starts the host, again where it ends meanwhile.
+// startAnew starts the host, again if it ends meanwhile.
 func (h *host) startAnew() error {
 	err := h.start()
 	for errors.Is(err, raftlogtest.ErrEnded) {
@@ -121,7 +121,7 @@ func (h *host) startAnew() error {
 	return err
 }
 
-// turnedAway notes that another host takes a process for one of an older copy. No other is taken for one.
+// turnedAway records that another host considers a process an older copy. No other process may be refused.
 func (h *host) turnedAway(r *run, why *transport.Refused) {
 	if why.Code != transport.CodeOlderCopy {
 		return
@@ -144,7 +144,7 @@ func (h *host) stop() {
 	h.run = nil
 }
 
-// powerFails leaves of what was not synced what chance leaves of it, and every other time nothing.
+// powerFails keeps a random part of the unsynced data, and every second time nothing.
 func (h *host) powerFails(random *rand.Rand) {
 	draw := outage.RandomDraw(random)
 	if random.IntN(2) == 0 {
@@ -153,7 +153,7 @@ func (h *host) powerFails(random *rand.Rand) {
 	h.PowerFailure(draw)
 }
 
-// damaged is called by a process that cannot go on. It ends the process, and its goroutine, as the engine would panic.
+// damaged is called by a process that cannot continue. It ends the process and the goroutine, like an engine panic.
 func (h *host) damaged(err error) {
 	h.mu.Lock()
 	h.full = err
@@ -162,7 +162,7 @@ func (h *host) damaged(err error) {
 	h.Damaged(err)
 }
 
-// whyDamaged returns why the last process had to end, and forgets it.
+// whyDamaged returns the reason for the last process's end, and clears it.
 func (h *host) whyDamaged() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -171,7 +171,7 @@ func (h *host) whyDamaged() error {
 	return err
 }
 
-// read reads with a barrier. What was acknowledged before is there.
+// read reads with a barrier. Everything acknowledged before must be present.
 func (r *run) read(o *oracle) error {
 	want, _ := o.acknowledged()
 	if r.log == nil {

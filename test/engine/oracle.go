@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// oracle knows what hosts have applied, what was acknowledged, and who led.
+// oracle records applied entries, acknowledged entries, and leaders.
 type oracle struct {
 	mu      sync.Mutex
 	at      map[uint64]uint64 // index: value
@@ -28,7 +28,7 @@ func newOracle() *oracle {
 		leaders: make(map[uint64]shard.HostID)}
 }
 
-// maxFindings is how many findings are kept: one mistake makes many.
+// maxFindings is the maximum number of findings kept: one bug causes many.
 const maxFindings = 10
 
 // fail notes a finding.
@@ -52,7 +52,7 @@ func (o *oracle) failed() bool {
 	return len(o.errs) > 0
 }
 
-// apply notes that a host applies a value: all hosts the same one at an index, and each value once.
+// apply records that a host applies a value: every host the same value at an index, and each value once.
 func (o *oracle) apply(host shard.HostID, index, value uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -65,7 +65,7 @@ func (o *oracle) apply(host shard.HostID, index, value uint64) {
 	o.at[index], o.index[value] = value, index
 }
 
-// acknowledge notes that a value counts as written.
+// acknowledge records that a value counts as written.
 func (o *oracle) acknowledge(value uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,7 +73,7 @@ func (o *oracle) acknowledge(value uint64) {
 	o.latest = max(o.latest, o.index[value])
 }
 
-// lead notes that a host believes to lead a term: no other one ever does.
+// lead records that a host believes to lead a term: no other host ever may.
 func (o *oracle) lead(host shard.HostID, term uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,14 +83,14 @@ func (o *oracle) lead(host shard.HostID, term uint64) {
 	o.leaders[term] = host
 }
 
-// acknowledged returns the index of the last value that counts as written, and how many do.
+// acknowledged returns the index of the last acknowledged value, and the number of acknowledged values.
 func (o *oracle) acknowledged() (latest uint64, count int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.latest, len(o.acked)
 }
 
-// check compares what a host has in the end with what was applied and acknowledged.
+// check compares a host's final values with the applied and acknowledged values.
 func (o *oracle) check(host shard.HostID, values []uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -113,7 +113,7 @@ func (o *oracle) check(host shard.HostID, values []uint64) {
 	}
 }
 
-// history lists what was applied, by index, and who led.
+// history lists applied values by index, and leaders.
 func (o *oracle) history() (lines []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -127,7 +127,7 @@ func (o *oracle) history() (lines []string) {
 	return lines
 }
 
-// tally is a state machine that keeps the values which it was given.
+// tally is a state machine that keeps its values.
 type tally struct {
 	oracle *oracle
 	host   shard.HostID
@@ -141,7 +141,7 @@ type tally struct {
 	term atomic.Uint64
 }
 
-// valueBytes is how long a value is at the beginning of a batch.
+// valueBytes is the length of a value at the start of a batch.
 const valueBytes = 8
 
 // Apply implements shard.StateMachine.

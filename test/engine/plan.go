@@ -8,22 +8,22 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// Plan is what a world is like. All of it is drawn from its seed.
+// Plan describes a world, drawn entirely from its seed.
 type Plan struct {
 	Seed   uint64
 	Hosts  int
 	Length time.Duration
-	// Ticks are those of the hosts' engines, whose clocks differ.
+	// Ticks are the engine ticks of hosts with different clocks.
 	Ticks []time.Duration
-	// Faults is how long it is from one fault to the next, on average.
+	// Faults is the mean time between faults.
 	Faults time.Duration
-	// Sync and Delay are the longest that a sync of the log and a message take.
+	// Sync and Delay are the maximum durations of a log sync and a message.
 	Sync, Delay time.Duration
-	// Writers propose values of so many Bytes, with pauses of Think on average.
+	// Writers propose values of size Bytes, with a mean pause of Think.
 	Writers int
 	Think   time.Duration
 	Bytes   int
-	// SnapshotEntries is how many entries lie between two snapshots of a host, KeepEntries how many stay in the log.
+	// SnapshotEntries is the number of entries between snapshots of a host, KeepEntries the number kept in the log.
 	SnapshotEntries, KeepEntries int
 }
 
@@ -56,10 +56,10 @@ func (p Plan) String() string {
 		p.Ticks, p.Faults, p.Sync, p.Delay, p.Writers, p.Think, p.Bytes, p.SnapshotEntries)
 }
 
-// logBytes is what so many entries count for the log of a host.
+// logBytes is the log size of the given number of entries.
 func (p Plan) logBytes(entries int) int64 { return int64(entries * (raftlog.BatchBytes + p.Bytes)) }
 
-// Again is the command that plays the plan again.
+// Again is the command that repeats the plan.
 func (p Plan) Again() string {
 	return fmt.Sprintf("go test ./test/engine -run '^TestWorld$' -seed %d -v", p.Seed)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/signalbox/signalbox/test/engine"
 )
 
-// runs is how often each mistake is to be noticed.
+// runs is the number of runs per bug.
 var runs = flag.Int("bugs.runs", 1, "how often the fault that is to notice a bug is played")
 
-// The directed faults that notice mistakes.
+// Directed faults that detect bugs.
 const (
 	alone            = "power of a host alone fails at every step"
 	atSegments       = "power fails while segments are made and removed"
@@ -39,7 +39,7 @@ const (
 	raftlogDirectory = "../../shard/raftlog/"
 )
 
-// mistakes are in the log, its store, its files, the records of replicas, and in who the members are.
+// mistakes are bugs in the log, its store, its files, the replica records, and the membership.
 var mistakes = []clienttest.Bug{
 	{
 		Name: "a vote is not durable", File: "logdb/replica.go", Noticed: vote,
@@ -143,7 +143,7 @@ var mistakes = []clienttest.Bug{
 	},
 }
 
-// TestBugsInTheSourceAreNoticed plants mistakes in the source of the production log. A directed fault notices each.
+// TestBugsInTheSourceAreNoticed plants bugs in the source of the production log. A directed fault detects each.
 func TestBugsInTheSourceAreNoticed(t *testing.T) {
 	for _, bug := range clienttest.ToPlant(t, mistakes, 1) {
 		t.Run(bug.Name, func(t *testing.T) {

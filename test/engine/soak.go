@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Soak is a test binary that plays worlds of fresh seeds, each in a process of its own: the engine keeps state that all
-// bubbles of a process would share, and ends the process where it cannot go on.
+// Soak is a test binary that runs worlds with fresh seeds, each in a separate process: the engine has state shared by
+// all bubbles of a process, and ends the process if it cannot continue.
 type Soak struct {
 	For time.Duration
-	// Parallel is how many worlds are played at the same time.
+	// Parallel is the number of concurrent worlds.
 	Parallel int
-	// World returns the plan of a seed, and the flags that have the binary play it; none where it is not wanted.
+	// World returns the plan of a seed, and the flags for the binary to run it; no flags if unwanted.
 	World func(seed uint64) (plan fmt.Stringer, flags []string)
 }
 
-// Run plays worlds until the time is up, or one has failed.
+// Run runs worlds until the time is up, or one has failed.
 func (s *Soak) Run(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
@@ -57,9 +57,9 @@ func (s *Soak) Run(t *testing.T) {
 	fmt.Printf("%d worlds\n", played)
 }
 
-// Apart has a test binary play one thing in a process of its own, and returns what it has printed; of much, the first
-// lines and the end. What it plays is played again where its time stands still, for that is a limit of virtual time; a
-// mutex that is never given back stands in the way each time.
+// Apart makes a test binary run one test in a separate process, and returns its output; of long output, the first lines
+// and the end. If virtual time stalls, the test is repeated, because that is a limit of virtual time; a mutex that is
+// never released blocks each time.
 func Apart(ctx context.Context, program string, flags ...string) (out []byte, err error) {
 	for range 3 {
 		out, err = exec.CommandContext(ctx, program, append([]string{"-test.timeout=0"}, flags...)...).CombinedOutput()
@@ -74,5 +74,5 @@ func Apart(ctx context.Context, program string, flags ...string) (out []byte, er
 	return out, err
 }
 
-// much is more than what one thing prints that ends well.
+// much exceeds the output of any successful test.
 const much = 20_000

@@ -27,8 +27,8 @@ func (nothing) LeadershipChanged(shard.Leadership)        {}
 func (nothing) Save(w io.Writer, _ <-chan struct{}) error { _, err := w.Write([]byte("-")); return err }
 func (nothing) Discard()                                  {}
 
-// TestNoWaitHoldsAMutex: replicas that are started and stopped by many goroutines wait for one another, and time goes
-// on meanwhile. With a mutex it stands still for ever.
+// TestNoWaitHoldsAMutex: many goroutines start and stop replicas and wait for each other, while time advances. If a
+// wait held a mutex, time would stall forever.
 func TestNoWaitHoldsAMutex(t *testing.T) {
 	engine.InBubble(t, engine.Plan{}, func(t *testing.T) {
 		m := raftlogtest.NewMachine(raftlogtest.NewNetwork(), "host-1:7421", raftlog.Config{
@@ -62,7 +62,8 @@ func TestNoWaitHoldsAMutex(t *testing.T) {
 var standing = flag.String("standing", "",
 	"TestTimeThatStandsStillIsPlayedAgain has time stand still where there is no file of that name yet")
 
-// TestTimeThatStandsStillIsPlayedAgain: it says who waits for a mutex; the second time there is no such wait.
+// TestTimeThatStandsStillIsPlayedAgain: the output names the goroutines waiting for a mutex; the second run has no such
+// wait.
 func TestTimeThatStandsStillIsPlayedAgain(t *testing.T) {
 	if *standing != "" {
 		engine.SetStandstill(100 * time.Millisecond)

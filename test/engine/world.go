@@ -29,29 +29,29 @@ type world struct {
 	hung  atomic.Bool // a process has ended in a call of Config.Damaged
 	// joined is how many replicas have been added since the bootstrap.
 	joined uint64
-	// secret is what hosts share, and refused counts the frames that they refuse.
+	// secret is shared by the hosts, and refused counts the frames that they refuse.
 	secret  []byte
 	refused atomic.Int64
-	// discarded, if set, is called when a host has discarded its replica, with the one that is next.
+	// discarded, if set, is called when a host has discarded its replica, with the next replica.
 	discarded func(on *run, next uint64)
-	// changed, if set, is called after each change of the members that was made, with what holds from then on.
+	// changed, if set, is called after each completed membership change, with the condition that holds from then on.
 	changed func(what string, held func(m *shard.Membership) bool)
 
 	mu    sync.Mutex
-	lines []string       // guarded by mu: what was done
+	lines []string       // guarded by mu: trace lines
 	did   map[string]int // guarded by mu: how often
 }
 
-// Result is what a world amounted to.
+// Result is the result of a world.
 type Result struct {
 	Plan         Plan
 	Virtual      time.Duration
 	Acknowledged int
 	Did          map[string]int
-	// History is what was done, and what was applied and acknowledged, in lines.
+	// History lists actions, applied values and acknowledged values, one per line.
 	History  []string
 	Findings []error
-	// Hung is set where goroutines of hosts are left that never end: those of an engine that could not go on.
+	// Hung is set if host goroutines remain that never end: those of an engine that could not continue.
 	Hung bool
 }
 
@@ -61,7 +61,7 @@ func (r *Result) String() string {
 		r.Did, len(r.Findings))
 }
 
-// Run plays a plan in the bubble of its caller.
+// Run runs a plan in the caller's bubble.
 func Run(p Plan) *Result {
 	w := newWorld(p)
 	defer w.close()
@@ -97,7 +97,7 @@ func newWorld(p Plan) *world {
 	return w
 }
 
-// talk completes how a host talks to others: it answers every call.
+// talk completes a host's transport config: it answers every call.
 func (w *world) talk(c *transport.Config) {
 	c.Secret = w.secret
 	c.Answer = func(context.Context, transport.Peer, []byte) ([]byte, error) { return []byte("heard"), nil }
@@ -110,7 +110,7 @@ func (w *world) talk(c *transport.Config) {
 
 func upTo(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d) + 1)) }
 
-// trace notes what is done.
+// trace records an action.
 func (w *world) trace(what, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,7 +136,7 @@ func (w *world) startAll() error {
 	return nil
 }
 
-// leader returns the host that seems to lead, nil where none does.
+// leader returns the apparent leader, nil if there is none.
 func (w *world) leader() (*host, *run) {
 	for _, h := range w.hosts {
 		if r := h.current(); r != nil && r.log != nil && r.log.Leadership().Leader == h.id {
@@ -146,7 +146,7 @@ func (w *world) leader() (*host, *run) {
 	return nil, nil
 }
 
-// awaitLeader waits until a host leads that confirms it.
+// awaitLeader waits for a leader that confirms its leadership.
 func (w *world) awaitLeader() (*host, *run) {
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		if h, r := w.leader(); r != nil && r.read(w.oracle) == nil {
@@ -157,10 +157,10 @@ func (w *world) awaitLeader() (*host, *run) {
 	return nil, nil
 }
 
-// patience is how long is waited for what must come about.
+// patience is the time limit for events that must happen.
 const patience = 2 * time.Minute
 
-// propose proposes a value at the host that seems to lead, and reports whether it was acknowledged.
+// propose proposes a value at the apparent leader, and reports whether it was acknowledged.
 func (w *world) propose() bool {
 	_, r := w.leader()
 	if r == nil {
@@ -221,7 +221,7 @@ func (w *world) readAround(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// finish ends all that goes wrong, and compares what hosts have with what was acknowledged.
+// finish ends all faults, and compares the hosts' values with the acknowledged values.
 func (w *world) finish() {
 	w.network.Heal()
 	for _, h := range w.hosts {
@@ -246,7 +246,7 @@ func (w *world) finish() {
 	}
 }
 
-// close ends all processes, and waits for those that were ended abruptly.
+// close ends all processes, and waits for those that ended abruptly.
 func (w *world) close() {
 	for _, h := range w.hosts {
 		h.stop()
@@ -270,7 +270,7 @@ func (w *world) catchUp(h *host) error {
 	}
 }
 
-// describe says what each host believes.
+// describe describes each host's belief.
 func (w *world) describe() string {
 	var b strings.Builder
 	for _, h := range w.hosts {

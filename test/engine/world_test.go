@@ -22,7 +22,7 @@ var (
 	parallel = flag.Int("worlds", runtime.GOMAXPROCS(0), "how many worlds TestSoak plays at the same time")
 )
 
-// plan is that of a seed, as flags change it.
+// plan is a seed's plan, modified by flags.
 func plan(seed uint64) engine.Plan {
 	p := engine.Draw(seed)
 	if *count > 0 {
@@ -37,7 +37,7 @@ func plan(seed uint64) engine.Plan {
 	return p
 }
 
-// TestWorld plays one world. A seed is printed before anything is done.
+// TestWorld runs one world. The seed is printed first.
 func TestWorld(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {
@@ -53,7 +53,7 @@ func TestWorld(t *testing.T) {
 	fmt.Printf("%.1f s of wall time\n", time.Since(began).Seconds())
 }
 
-// end reports a result. Where goroutines are left, the bubble can only end with the process.
+// end reports a result. If goroutines remain, the bubble can only end with the process.
 func end(t *testing.T, r *engine.Result) {
 	report(t, r)
 	if r.Hung {
@@ -69,7 +69,7 @@ func end(t *testing.T, r *engine.Result) {
 var directed = flag.String("directed", "",
 	"the name of the only fault that TestDirectedFaults does, in its own process")
 
-// TestDirectedFaults does each directed fault in a process of its own, and the long ones before a soak only.
+// TestDirectedFaults runs each directed fault in a separate process, and long ones only before a soak.
 func TestDirectedFaults(t *testing.T) {
 	for _, d := range engine.AllDirected {
 		t.Run(d.Name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestDirectedFaults(t *testing.T) {
 	}
 }
 
-// report prints what a world amounted to, and keeps the history of one that has failed.
+// report prints a world's result, and saves the history if it failed.
 func report(t *testing.T, r *engine.Result) {
 	fmt.Println(r)
 	if len(r.Findings) == 0 {
@@ -117,7 +117,7 @@ func report(t *testing.T, r *engine.Result) {
 	t.Errorf("%v\nhistory: %s\nagain: %s", r.Plan, path, r.Plan.Again())
 }
 
-// TestSoak plays worlds of fresh seeds.
+// TestSoak runs worlds with fresh seeds.
 func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		t.Skip("-soak says for how long")

@@ -24,11 +24,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// floodVariable makes a process of this package's tests a flood: what follows the name is its kind and the address of
-// the host.
+// floodVariable turns this package's test binary into a flood: its value is the kind and the host address.
 const floodVariable = "SIGNALBOX_TEST_FLOOD"
 
-// floods are what clients do that want all a host has, each over so many connections with so many callers each.
+// floods are client operations that request all of a host's resources, with the given numbers of connections and
+// callers per connection.
 var floods = map[string]struct {
 	connections int
 	callers     int
@@ -45,7 +45,7 @@ var floods = map[string]struct {
 
 const floodNode = "/flood"
 
-// flood is the process of a flood. It ends when it is killed.
+// flood is the flood process. It runs until killed.
 func flood(kind, address string) error {
 	ctx := context.Background()
 	f := floods[kind]
@@ -74,8 +74,8 @@ func flood(kind, address string) error {
 	return <-failed
 }
 
-// BenchmarkOneCallerBesideAFlood is a caller that locks and unlocks, while another process asks for as much as it can.
-// It reports how long a cycle takes when all is quiet, and how many times as long beside the flood.
+// BenchmarkOneCallerBesideAFlood locks and unlocks while another process floods the host. It reports the cycle time
+// without the flood, and the slowdown factor with it.
 func BenchmarkOneCallerBesideAFlood(b *testing.B) {
 	scratch := b.TempDir()
 	program, err := process.Build(scratch)
@@ -126,7 +126,7 @@ func BenchmarkOneCallerBesideAFlood(b *testing.B) {
 				}
 				return time.Since(began) / time.Duration(n)
 			}
-			cycles(200) // what is slow at first
+			cycles(200) // warm up
 			quiet := cycles(max(b.N, 1000))
 
 			self, err := os.Executable()

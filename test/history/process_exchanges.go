@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Exchanges checks messages between members. Each recipient, and nobody else, handles a request at most once, in the
+// Exchanges checks messages between members. A request is handled only by its recipients, at most once each, in the
 // epoch in which it was sent. Requests from one member are handled in send order. An exchange ends with a reply from
 // each recipient, or from some, and the replies equal the recipients' return values.
 func Exchanges(h *History) []string {

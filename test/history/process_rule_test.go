@@ -459,7 +459,7 @@ func TestAHistoryOfProcessesIsReadAsItWasSaved(t *testing.T) {
 	}
 }
 
-// Too few members: a member's client is gone and no replacement comes.
+// TestARoundOfTooFewForms: too few members: a member's client is gone and no replacement comes.
 func TestARoundOfTooFewForms(t *testing.T) {
 	if found, _ := history.Check(coordinated(leaveOne)); len(found) > 0 {
 		t.Errorf("%v", found)

@@ -26,7 +26,8 @@ func TestAnEntryReplacesTheOneBeforeUnderItsNumber(t *testing.T) {
 	}
 }
 
-// A restarted client has the client number of its predecessor, but none of its beliefs.
+// TestAClientThatDiedBelievesInNothing: a restarted client has the client number of its predecessor, but none of its
+// beliefs.
 func TestAClientThatDiedBelievesInNothing(t *testing.T) {
 	r := newRecorder("")
 	other := history.Semaphore{Name: "other"}
@@ -107,7 +108,8 @@ func TestAllClientsHaveToAgree(t *testing.T) {
 	agrees(false, "a client waits")
 }
 
-// Clients with stalled processes report ends after the final state was read, and do not know when they happened.
+// TestAnOwnerOfTheFinalStateHadNotEndedThen: clients with stalled processes report ends after the final state was read,
+// and do not know when they happened.
 func TestAnOwnerOfTheFinalStateHadNotEndedThen(t *testing.T) {
 	for _, agreed := range []bool{true, false} {
 		r := newRecorder("")

@@ -47,7 +47,8 @@ func restoredHistory() *history.History {
 	}
 }
 
-// Old sessions end while clients still believe in them, and new sessions get their holdings.
+// TestWhatARestoreMayDoIsNoFinding: old sessions end while clients still believe in them, and new sessions get their
+// holdings.
 func TestWhatARestoreMayDoIsNoFinding(t *testing.T) {
 	h := restoredHistory()
 	found, undecided := history.Check(h)
@@ -63,7 +64,8 @@ func TestWhatARestoreMayDoIsNoFinding(t *testing.T) {
 	}
 }
 
-// The semaphore is missing before the backup, in the backup, and afterwards.
+// TestAWatcherOfWhatIsNotThereSeesNothingOfARestore: the semaphore is missing before the backup, in the backup, and
+// afterwards.
 func TestAWatcherOfWhatIsNotThereSeesNothingOfARestore(t *testing.T) {
 	gone := history.Semaphore{Node: lock.Node, Name: "gone"}
 	h := restoredHistory()

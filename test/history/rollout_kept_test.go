@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A rollout keeps the newest versions. Each older version in use takes one place. With three kept of seven, and version
-// 2 in use, versions 2, 6 and 7 remain.
+// TestVersionsThatARolloutDoesNotKeepMayBeGone: a rollout keeps the newest versions. Each older version in use takes
+// one place. With three kept of seven, and version 2 in use, versions 2, 6 and 7 remain.
 func TestVersionsThatARolloutDoesNotKeepMayBeGone(t *testing.T) {
 	for _, x := range []struct {
 		name    string

@@ -64,7 +64,7 @@ func marksOf(h *History) map[version]string {
 	return marks
 }
 
-// targetsOf returns the targets assigned by rollouts. whole tells whether a rollout's list is complete.
+// targetsOf returns the targets assigned by rollouts. whole reports whether a rollout's list is complete.
 func targetsOf(h *History) (given map[generation]*FinalTarget, whole map[Rollout]bool) {
 	given, whole = make(map[generation]*FinalTarget), make(map[Rollout]bool)
 	for i := range h.Rollouts {

@@ -44,6 +44,7 @@ type Finding struct {
 	Text string
 }
 
+// String returns the rule and the text.
 func (f Finding) String() string { return f.Rule + ": " + f.Text }
 
 // Check returns rule violations, including Linear, and the semaphores that Linear could not decide in time.

@@ -139,7 +139,8 @@ func TestFollowersBarrierSurvivesLossAndAChangeOfLeader(t *testing.T) {
 	}
 }
 
-// The answer to the current round never arrives, and is no longer needed.
+// TestBarrierGoesOnWhereTheVoterItWaitsForIsRemoved: the answer to the current round never arrives, and is no longer
+// needed.
 func TestBarrierGoesOnWhereTheVoterItWaitsForIsRemoved(t *testing.T) {
 	for after := range 5 {
 		c := newGroup(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 2, 1, 2)

@@ -108,6 +108,7 @@ func (l *Log) Barrier(done func(error)) error {
 	return locked(l.net, func() error { return l.barrier(done) })
 }
 
+// Leadership returns this host's belief.
 func (l *Log) Leadership() shard.Leadership { return *l.published.Load() }
 
 // Removed reports whether the replica was removed from its group.

@@ -90,7 +90,8 @@ func (c *cluster) wantMembers(want string) {
 	}
 }
 
-// Permitted changes succeed. Forbidden changes are refused with a reason and have no effect.
+// TestMembershipChangesByTheRules: permitted changes succeed. Forbidden changes are refused with a reason and have no
+// effect.
 func TestMembershipChangesByTheRules(t *testing.T) {
 	add, promote, remove := memlog.ChangeAdd, memlog.ChangePromote, memlog.ChangeRemove
 	for _, step := range []struct {
@@ -148,7 +149,7 @@ func TestMembershipChangesByTheRules(t *testing.T) {
 	}
 }
 
-// One voter becomes three, and three other voters replace them. Nothing is lost.
+// TestGroupMovesToOtherHosts: one voter becomes three, and three other voters replace them. Nothing is lost.
 func TestGroupMovesToOtherHosts(t *testing.T) {
 	c := newGroup(t, memlog.Config{Seed: 2, SnapshotEvery: 3,
 		Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 6, 1)
@@ -229,7 +230,7 @@ func TestLearnersHaveAllAndDoNotVote(t *testing.T) {
 	c.wantOutcome(c.propose(1, "b"), shard.OutcomeApplied)
 }
 
-// A change with an unknown outcome still takes effect, visible in the membership.
+// TestChangeCanHaveAnUnknownOutcome: a change with an unknown outcome still takes effect, visible in the membership.
 func TestChangeCanHaveAnUnknownOutcome(t *testing.T) {
 	c := newGroup(t, memlog.Config{Seed: 4, LateOutcome: 1}, 4, 1, 2, 3)
 	c.led(1)
@@ -240,7 +241,7 @@ func TestChangeCanHaveAnUnknownOutcome(t *testing.T) {
 	c.wantMembers("1@1 2@2 3@3 (1024@4)")
 }
 
-// A second change is refused meanwhile, and a non-leader accepts none.
+// TestOneChangeIsUnderWay: a second change is refused meanwhile, and a non-leader accepts none.
 func TestOneChangeIsUnderWay(t *testing.T) {
 	c := newGroup(t, memlog.Config{Seed: 5}, 5, 1, 2, 3)
 	c.led(1)
@@ -260,7 +261,7 @@ func TestOneChangeIsUnderWay(t *testing.T) {
 	c.wantMembers("1@1 2@2 3@3 (1024@4) (1025@5)")
 }
 
-// The removed leader does not know the outcome, and another host leads.
+// TestRemovedLeaderStepsDown: the removed leader does not know the outcome, and another host leads.
 func TestRemovedLeaderStepsDown(t *testing.T) {
 	c := newGroup(t, memlog.Config{Seed: 6}, 3, 1, 2, 3)
 	c.led(1)
@@ -272,7 +273,8 @@ func TestRemovedLeaderStepsDown(t *testing.T) {
 	c.wantOutcome(c.propose(c.group.Leader().Leader, "goes on"), shard.OutcomeApplied)
 }
 
-// The removed replica neither leads nor votes, and is gone once discarded.
+// TestReplicaThatDoesNotHearOfItsRemovalIsHarmless: the removed replica neither leads nor votes, and is gone once
+// discarded.
 func TestReplicaThatDoesNotHearOfItsRemovalIsHarmless(t *testing.T) {
 	c := newGroup(t, memlog.Config{Seed: 7}, 3, 1, 2, 3)
 	c.led(1)
@@ -415,7 +417,7 @@ func (c *cluster) reopen(h shard.HostID) {
 	}
 }
 
-// Membership calls wait for their outcome, and end with their context.
+// TestMembershipCallsWait: membership calls wait for their outcome, and end with their context.
 func TestMembershipCallsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newGroup(t, memlog.Config{Seed: 8}, 4, 1, 2, 3)

@@ -10,7 +10,8 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// A rebuilt group continues from the given state with one replica, and a second replica can join.
+// TestAGroupIsMadeAnewOfAState: a rebuilt group continues from the given state with one replica, and a second replica
+// can join.
 func TestAGroupIsMadeAnewOfAState(t *testing.T) {
 	c := newGroup(t, memlog.Config{}, 3, 1)
 	c.led(1)
@@ -53,8 +54,9 @@ func TestAGroupIsMadeAnewOfAState(t *testing.T) {
 	c.wantApplied(2, "a", "b")
 }
 
-// A group that lost its majority is rebuilt from the survivor's log while the remaining old replicas are down. Terms of
-// the new group are higher, so old replicas have no influence when they return.
+// TestAGroupThatLostItsMajorityIsMadeAnew: a group that lost its majority is rebuilt from the survivor's log while the
+// remaining old replicas are down. Terms of the new group are higher, so old replicas have no influence when they
+// return.
 func TestAGroupThatLostItsMajorityIsMadeAnew(t *testing.T) {
 	c := newGroup(t, memlog.Config{}, 3, 1)
 	c.led(1)

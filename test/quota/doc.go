@@ -1,3 +1,3 @@
-// Package quota has the tests of quotas from the client to the log and back, on clusters in memory. Start with
+// Package quota tests quotas from the client to the log and back, on in-memory clusters. Start with
 // TestANodeIsFilledEmptiedAndFilledAgain.
 package quota

@@ -16,14 +16,14 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// stage is a cluster in memory of one data shard, with a client.
+// stage is an in-memory cluster with one data shard and a client.
 type stage struct {
 	*testing.T
 	cluster *servertest.Cluster
 	client  *client.Client
 }
 
-// play runs a test on a cluster of so many hosts, in a bubble of time.
+// play runs a test on a cluster with the given number of hosts, in a time bubble.
 func play(t *testing.T, hosts int, test func(s *stage), options ...servertest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,7 +45,7 @@ func (s *stage) must(err error) {
 	}
 }
 
-// node makes a node with quotas, and waits until its shard has them.
+// node creates a node with quotas, and waits until its shard has them.
 func (s *stage) node(path string, config client.NodeConfig) *client.Node {
 	s.Helper()
 	info, err := s.client.CreateNode(s.Context(), path, config)
@@ -62,7 +62,7 @@ func (s *stage) alter(path string, config client.NodeConfig) {
 	s.awaitQuotas(info.ID, info.Config)
 }
 
-// awaitQuotas waits until the leader of the shard has applied the quotas of a node.
+// awaitQuotas waits until the shard's leader has applied the node's quotas.
 func (s *stage) awaitQuotas(node uint64, config client.NodeConfig) {
 	s.Helper()
 	s.await(fmt.Sprintf("node %d to have the quotas of %+v", node, config), func() bool {
@@ -71,7 +71,7 @@ func (s *stage) awaitQuotas(node uint64, config client.NodeConfig) {
 	})
 }
 
-// has says whether a host's copy of the shard has the quotas of a node.
+// has reports whether a host's replica of the shard has the node's quotas.
 func (s *stage) has(host shard.HostID, node uint64, config client.NodeConfig) bool {
 	u := s.cluster.Host(host).Usage(1, shard.NodeID(node))
 	return u.ObjectLimit == cmp.Or(config.QuotaObjects, shard.DefaultNodeObjects) &&
@@ -88,7 +88,7 @@ func (s *stage) await(what string, holds func() bool) {
 	}
 }
 
-// elect makes a host the leader of the shard, and waits until the cluster serves again.
+// elect makes a host the shard leader, and waits until the cluster serves again.
 func (s *stage) elect(host shard.HostID) {
 	s.Helper()
 	s.must(s.cluster.Elect(1, host))
@@ -96,7 +96,7 @@ func (s *stage) elect(host shard.HostID) {
 	s.must(s.cluster.WaitReady(time.Minute))
 }
 
-// refused fails the test where an error is not that of a quota, and returns the quota.
+// refused fails the test unless the error is a quota error, and returns the quota.
 func (s *stage) refused(err error, kind client.QuotaKind) client.Quota {
 	s.Helper()
 	quota, ok := client.QuotaOf(err)
@@ -106,7 +106,7 @@ func (s *stage) refused(err error, kind client.QuotaKind) client.Quota {
 	return quota
 }
 
-// fill creates semaphores with so much data until one is refused, and returns how many there are and why.
+// fill creates semaphores with the given data size until one is refused, and returns their number and the error.
 func (s *stage) fill(n *client.Node, prefix string, data int) (made int, err error) {
 	s.Helper()
 	for ; made < 10_000; made++ {
@@ -141,7 +141,7 @@ func TestANodeIsFilledEmptiedAndFilledAgain(t *testing.T) {
 		_, err = s.fill(n, "small-", 0)
 		s.refused(err, client.QuotaNodeBytes)
 
-		// The node is full to the last object: nothing that takes more goes in, whatever it is.
+		// The node is full: every request that needs more is refused.
 		_, err = s.client.Session(s.Context(), "/small")
 		s.refused(err, client.QuotaNodeBytes)
 		_, err = session.Ephemeral("more").Acquire(s.Context())
@@ -149,7 +149,7 @@ func TestANodeIsFilledEmptiedAndFilledAgain(t *testing.T) {
 		s.refused(n.Update(s.Context(), "large-0", make([]byte, 2*data)), client.QuotaNodeBytes)
 		s.must(other.Create(s.Context(), "beside", 1, make([]byte, data)))
 
-		// What keeps its size or frees something goes on.
+		// Requests that keep or reduce the size succeed.
 		s.must(n.Update(s.Context(), "large-0", []byte(strings.Repeat("x", data))))
 		s.must(n.Update(s.Context(), "large-1", nil))
 		s.must(lease.Release(s.Context()))
@@ -189,7 +189,7 @@ func TestQuotasOutliveTheLeaderAndFollowTheConfig(t *testing.T) {
 		n := s.node("/jobs", client.NodeConfig{QuotaObjects: 2})
 		_, err := s.fill(n, "", 0)
 		s.refused(err, client.QuotaNodeObjects)
-		session, err := s.client.Session(s.Context(), "/jobs") // its changes have an outcome though leaders change
+		session, err := s.client.Session(s.Context(), "/jobs") // its changes have an outcome despite leader changes
 		s.must(err)
 		for i := range uint64(3) {
 			leader := s.cluster.Leader(1)
@@ -201,7 +201,7 @@ func TestQuotasOutliveTheLeaderAndFollowTheConfig(t *testing.T) {
 			s.refused(session.Semaphore("more").Create(s.Context(), 1, nil), client.QuotaNodeObjects)
 		}
 
-		// A leader that cannot commit proposes again when it can, and one that is cut off is followed by another.
+		// A leader that cannot commit proposes again when it can, and a partitioned leader is replaced.
 		s.must(s.cluster.Elect(0, s.cluster.Leader(1)%3+1))
 		cut := s.cluster.Leader(1)
 		s.cluster.Isolate(cut)
@@ -236,7 +236,7 @@ func TestManyNodesGetTheirQuotas(t *testing.T) {
 			}
 			return true
 		})
-		// A node that was dropped is forgotten, quota and all.
+		// A dropped node is forgotten, including its quota.
 		s.must(s.client.DropNode(s.Context(), last.Path))
 		s.await("the quota to go with its node", func() bool {
 			return s.has(1, last.ID, client.NodeConfig{})
@@ -262,7 +262,7 @@ func TestTheQuotaOfAShardIsThatOfItsLeader(t *testing.T) {
 	}, servertest.Config(objects))
 }
 
-// TestAChangeThatIsSentAgainIsNotRefused: it has its answer under its number, whatever the quota says.
+// TestAChangeThatIsSentAgainIsNotRefused: a repeated change gets its cached answer, regardless of the quota.
 func TestAChangeThatIsSentAgainIsNotRefused(t *testing.T) {
 	play(t, 3, func(s *stage) {
 		n := s.node("/jobs", client.NodeConfig{QuotaObjects: 50})

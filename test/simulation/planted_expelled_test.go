@@ -103,7 +103,8 @@ func (c *confirmingLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return c.fullLog.Propose(altered, done)
 }
 
-// Without the planted bug, no session ends while its client believes in it.
+// TestAHostThatIsExpelledWhileItIsCutOffCounts: without the planted bug, no session ends while its client believes in
+// it.
 func TestAHostThatIsExpelledWhileItIsCutOffCounts(t *testing.T) {
 	p := simulation.DrawMembers(1)
 	expelledWhileCutOff(&p)

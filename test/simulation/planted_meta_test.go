@@ -85,7 +85,7 @@ func (f *faultyMetaLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return f.Log.Propose(altered, done)
 }
 
-// Without the planted bug, each node change is sent twice and executed once.
+// TestLostAnswersOfNodesAreNoMistake: without the planted bug, each node change is sent twice and executed once.
 func TestLostAnswersOfNodesAreNoMistake(t *testing.T) {
 	for _, seed := range []uint64{1, 4} {
 		if found, _ := history.Check(play(t, seed, losingNodeAnswers(), nil)); len(found) > 0 {

@@ -55,7 +55,7 @@ func restartsByAcks() *simulation.Bug {
 	})()
 }
 
-// observersByChance turns every third candidate into an observer.
+// kicksRestart turns evictions into restarts.
 func kicksRestart() *simulation.Bug {
 	return withCommand(shard.CmdProcessAct, func(c *shard.Command) {
 		if a, err := process.Parse[kind.Action](c.Body, "an act"); err == nil && a.Kind == kind.ActionEvict {
@@ -65,7 +65,7 @@ func kicksRestart() *simulation.Bug {
 	})
 }
 
-// observersByChance makes one of three candidates an observer.
+// observersByChance turns every third candidate into an observer.
 func observersByChance() *simulation.Bug {
 	return altered(shard.CmdProcessJoin, 3, func(c *shard.Command) {
 		if a, err := process.Parse[kind.Arrival](c.Body, "a joining"); err == nil {
@@ -204,7 +204,7 @@ func otherCoordinators() *simulation.Bug {
 	})
 }
 
-// falseEnds occasionally tells a member that its membership has ended.
+// falseEnds occasionally reports to a member the end of its membership.
 func falseEnds() *simulation.Bug {
 	var mu sync.Mutex
 	count := 0

@@ -257,8 +257,8 @@ func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.P
 	t.Errorf("no seed up to %d notices it twice", *seek)
 }
 
-// Slow clients give up one session after another although their connections live: none of these sessions may survive at
-// its host, whatever the client's last reconnects did there.
+// TestSessionsThatSlowClientsGaveUpEnd: slow clients give up one session after another although their connections live:
+// none of these sessions may survive at its host, whatever the client's last reconnects did there.
 func TestSessionsThatSlowClientsGaveUpEnd(t *testing.T) {
 	for _, seed := range []uint64{3, 4} {
 		p := simulation.Draw(seed)

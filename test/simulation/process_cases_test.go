@@ -49,7 +49,7 @@ func inCluster(
 			t.Fatal(err)
 		}
 		err = client.ErrUnsupported
-		for errors.Is(err, client.ErrUnsupported) || errors.Is(err, client.ErrUnavailable) { // until the level supports it
+		for errors.Is(err, client.ErrUnsupported) || errors.Is(err, client.ErrUnavailable) { // level too low
 			_, err = process.New(m.Client, "/jobs", "workers").Put(ctx, process.Spec{}, process.ChangeInfo{})
 		}
 		if err != nil {
@@ -106,8 +106,8 @@ func (m *mortal) join(ctx context.Context, h process.Handler) (*process.Member, 
 	return process.Join(ctx, s, "workers", h, process.Existing())
 }
 
-// The coordinator is killed during its round. When its session has timed out, and not before, the remaining members get
-// a cancellation, and the next oldest coordinates.
+// TestCase11TheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled: the coordinator is killed during its round. When
+// its session has timed out, and not before, the remaining members get a cancellation, and the next oldest coordinates.
 func TestCase11TheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled(t *testing.T) {
 	inCluster(t, func(*server.Config) {}, func(ctx context.Context, t *testing.T, cluster *servertest.Cluster) {
 		var mu sync.Mutex
@@ -303,8 +303,9 @@ func (l *lockers) died(id uint64) {
 	delete(l.executing, id)
 }
 
-// Three processes lock, execute and unlock together, while 100 of them are killed at random times: no member executes
-// while another has no lock, no two execute in different epochs, and no terminated member has a lock.
+// TestCase25MembersLockExecuteAndUnlockTogether: three processes lock, execute and unlock together, while 100 of them
+// are killed at random times: no member executes while another has no lock, no two execute in different epochs, and no
+// terminated member has a lock.
 func TestCase25MembersLockExecuteAndUnlockTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a hundred processes")
@@ -333,7 +334,8 @@ func TestCase25MembersLockExecuteAndUnlockTogether(t *testing.T) {
 	})
 }
 
-// The payload of a request to 1,000 members is in a single command, and all reply.
+// TestCase34ABroadcastToAThousandMembersIsInTheLogOnce: the payload of a request to 1,000 members is in a single
+// command, and all reply.
 func TestCase34ABroadcastToAThousandMembersIsInTheLogOnce(t *testing.T) {
 	const members, bytes = 1000, 1024
 	if testing.Short() {

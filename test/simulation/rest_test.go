@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Connectivity decides whether a shard must have a leader. With two overlapping majorities, a leader in one of them is
-// enough.
+// TestLeadersAreAskedForWhereTheyCanBe: Connectivity decides whether a shard must have a leader. With two overlapping
+// majorities, a leader in one of them is enough.
 func TestLeadersAreAskedForWhereTheyCanBe(t *testing.T) {
 	type pair [2]shard.HostID
 	voters := []shard.HostID{1, 2, 3}

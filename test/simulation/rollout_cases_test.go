@@ -113,8 +113,8 @@ func (s *stage) publish(t *testing.T) time.Time {
 	return <-s.shown["sas"]
 }
 
-// The shard's leader is killed 3 s after sas has reached the version. man gets the version only after the shard was led
-// for the full delay, and soon after.
+// TestADelayOutlivesItsLeader: the shard's leader is killed 3 s after sas has reached the version. man gets the version
+// only after the shard was led for the full delay, and soon after.
 func TestADelayOutlivesItsLeader(t *testing.T) {
 	onStage(t, func(*server.Config) {}, func(t *testing.T, s *stage) {
 		reached := s.publish(t)
@@ -135,8 +135,8 @@ func TestADelayOutlivesItsLeader(t *testing.T) {
 	})
 }
 
-// The wall clocks of all hosts jump forward by an hour when sas has reached the version, and later back by two. Wall
-// clock times in the log are for people only and decide nothing.
+// TestNoWallClockMovesARollout: the wall clocks of all hosts jump forward by an hour when sas has reached the version,
+// and later back by two. Wall clock times in the log are for people only and decide nothing.
 func TestNoWallClockMovesARollout(t *testing.T) {
 	var mu sync.Mutex
 	var step uint64 // in milliseconds, added to clock readings

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Compile compiles each block, with the packages as the module in a directory sees them. A declaration or an import
-// without a use is no error: a page shows only a part of a program, and the rest of the program would use both.
+// Compile compiles each block, with packages resolved in a module's directory. Unused declarations and imports are no
+// errors: a page shows only part of a program, and the rest would use them.
 func Compile(dir string, all []*Snippet) error {
 	fset := token.NewFileSet()
 	var files []*ast.File
@@ -57,8 +57,8 @@ func Compile(dir string, all []*Snippet) error {
 	return errors.Join(failures...)
 }
 
-// exportsOf returns the files of the compiled packages, and of all packages that they import: the go command compiles
-// missing packages for the answer.
+// exportsOf returns the compiled files for the packages and all their imports: the go command compiles missing packages
+// on demand.
 func exportsOf(dir string, packages map[string]bool) (map[string]string, error) {
 	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}"}
 	for p := range packages {

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// between stands behind the output of each block and separates the outputs.
+// between follows each block's output and separates the outputs.
 const between = "\x00"
 
-// stage is the program around the blocks that are run. Every block has a node, a client and two sessions of its own,
-// on a common cluster in memory.
+// stage is the program around the blocks to run. Every block has its own node, client and two sessions, on a common
+// in-memory cluster.
 const stage = `
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -47,8 +47,8 @@ func must(err error) {
 }
 `
 
-// Run runs the blocks, in the module in a directory, and compares the output of each block with the block's Output
-// comment. All blocks are one program, so that a single cluster is started.
+// Run runs the blocks, in a module's directory, and compares each block's output with its Output comment. All blocks
+// form one program, so that a single cluster is started.
 func Run(dir string, all []*Snippet) error {
 	scratch, err := os.MkdirTemp("", "snippets-")
 	if err != nil {
@@ -81,7 +81,7 @@ func Run(dir string, all []*Snippet) error {
 	return errors.Join(failures...)
 }
 
-// Test runs the tests in each block. Every block is a whole file of tests.
+// Test runs the tests in each block. Every block is a complete test file.
 func Test(dir string, all []*Snippet) error {
 	scratch, err := os.MkdirTemp("", "snippets-")
 	if err != nil {
@@ -103,7 +103,7 @@ func Test(dir string, all []*Snippet) error {
 	return errors.Join(failures...)
 }
 
-// joined is a program of all blocks. Compile errors name the page and the line of the block.
+// joined is a program with all blocks. Compile errors name a block's page and line.
 func joined(all []*Snippet) string {
 	names := []string{"client", "context", "fmt", "servertest", "time"}
 	for _, s := range all {

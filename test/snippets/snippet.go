@@ -1,12 +1,12 @@
-// Package snippets tests the Go code blocks of Markdown pages. Every block must compile. A block that is
-// run must print exactly the lines of its "// Output:" comment.
+// Package snippets tests the Go code blocks on Markdown pages. Every block must compile. A block that is run must print
+// exactly the lines in its "// Output:" comment.
 //
-// A block is a file, or the body of a function that is given a context, a client and two sessions and returns an
-// error. A comment on the line above the fence adds a mode to the block:
+// A block is a file, or the body of a function with a context, a client and two sessions as parameters and an error
+// result. A comment on the line above the fence sets the block's mode:
 //
-//	<!-- go: test -->         the block is a file of tests, with a package clause, and the tests pass
-//	<!-- go: run -->          the block is run, on a cluster in memory, and its output compared
-//	<!-- go: module DIR -->   the block is compiled by the tests of another module of this repository
+//	<!-- go: test -->         the block is a test file with a package clause, and its tests pass
+//	<!-- go: run -->          the block is run on an in-memory cluster, and its output compared
+//	<!-- go: module DIR -->   the block is compiled by the tests in another module in this repository
 //	<!-- go: apart -->        the block needs a module that this repository does not, and is not compiled
 package snippets
 
@@ -19,9 +19,9 @@ import (
 // Snippet is one block of Go code.
 type Snippet struct {
 	Page string
-	Line int // of the first line of code
+	Line int // first code line
 	Text string
-	// Mode is the word behind "go:" in the comment, Arg the rest of the comment.
+	// Mode is the word after "go:" in the comment, Arg the rest.
 	Mode, Arg string
 }
 
@@ -63,8 +63,7 @@ func read(page, text string) (found []*Snippet) {
 	return found
 }
 
-// wants is the expected output of the block: the comment behind "// Output:". ok is false for a block without the
-// comment.
+// wants is the block's expected output: the comment after "// Output:". ok is false without such a comment.
 func (s *Snippet) wants() (output string, ok bool) {
 	_, comment, ok := strings.Cut(s.Text, "// Output:\n")
 	var lines []string

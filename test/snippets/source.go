@@ -41,7 +41,7 @@ var packages = map[string]string{
 	"tls":          "crypto/tls",
 }
 
-// around are names that a block may use, and that a reader would declare in the program around the block.
+// around are names that a block may use, assumed to be declared around the block.
 const around = `
 var (
 	token       string
@@ -63,8 +63,8 @@ var credentials gcredentials.TransportCredentials
 
 var qualifier = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.[A-Z]`)
 
-// needs are the packages that a block uses: every package whose name stands before a dot and a capital letter, unless
-// the block declares a variable of the name.
+// needs are the packages used by a block: every package whose name precedes a dot and a capital letter, unless the
+// block declares a variable with this name.
 func (s *Snippet) needs() []string {
 	found := make(map[string]bool)
 	for _, m := range qualifier.FindAllStringSubmatch(s.Text, -1) {
@@ -75,8 +75,7 @@ func (s *Snippet) needs() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// file makes a whole file of a block. Errors of the compiler name the page and the line, because of the line
-// directive.
+// file turns a block into a complete file. A line directive makes compiler errors name the page and line.
 func (s *Snippet) file() string {
 	if s.Mode == "test" {
 		return s.Text
@@ -104,8 +103,8 @@ func (s *Snippet) file() string {
 	return b.String()
 }
 
-// signature is the signature of the function around a block. The block has braces of its own inside of the function,
-// so that it may declare the names of the parameters anew.
+// signature is the signature of the function around a block. The block has its own braces inside the function, so that
+// it may redeclare the parameters' names.
 func signature(name string) string {
 	return "func " + name + "(ctx context.Context, c *client.Client, s, other *client.Session) error {\n"
 }

@@ -222,7 +222,8 @@ func percentWithin(points []report.Spectral, micros float64) float64 {
 	return from.Percent + (to.Percent-from.Percent)*(micros-from.Micros)/(to.Micros-from.Micros)
 }
 
-// The percentile is that of all operations, not the median or mean of the turns' percentiles.
+// TestTheQuantileOfSeveralTurnsIsThatOfAllTheirOperations: the percentile is that of all operations, not the median or
+// mean of the turns' percentiles.
 func TestTheQuantileOfSeveralTurnsIsThatOfAllTheirOperations(t *testing.T) {
 	// In one turn operations take 1 to 100 us, in the other 1,000 times as long.
 	var fast, slow []report.Spectral

@@ -133,8 +133,8 @@ func (w wiring) cut(all []*host, apart ...*place) (heal func()) {
 	return func() { w.shell(joined...) }
 }
 
-// A leader reachable only by clients answers every request, and leads or follows again soon after the hosts are
-// reconnected.
+// TestALeaderThatOnlyClientsReach: a leader reachable only by clients answers every request, and leads or follows again
+// soon after the hosts are reconnected.
 func TestALeaderThatOnlyClientsReach(t *testing.T) {
 	if !inOwnNetwork(t, fmt.Sprintf("-cuts=%d", *cutTurns), fmt.Sprintf("-cut-time=%v", *cutTime)) {
 		return

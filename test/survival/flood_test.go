@@ -16,8 +16,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Clients fill a host with everything that it stores: semaphore data, semaphores without data, owner data, sessions,
-// and unacknowledged answers. The total stays within the shard quotas, and process memory stays bounded.
+// TestAFloodStopsAtTheQuotaOfTheShards: clients fill a host with everything that it stores: semaphore data, semaphores
+// without data, owner data, sessions, and unacknowledged answers. The total stays within the shard quotas, and process
+// memory stays bounded.
 func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 	const (
 		shards     = 4

@@ -193,8 +193,8 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 	}
 }
 
-// The disk is full with the host's own log and state. The change log is compacted automatically; a state too large for
-// the disk is not lost, and can be reduced, even after a restart.
+// TestAHostThatHasFilledItsDiskIsEmptiedByDeletes: the disk is full with the host's own log and state. The change log
+// is compacted automatically; a state too large for the disk is not lost, and can be reduced, even after a restart.
 func TestAHostThatHasFilledItsDiskIsEmptiedByDeletes(t *testing.T) {
 	t.Parallel()
 	const bytes = 60_000
@@ -268,8 +268,8 @@ func TestAHostThatHasFilledItsDiskIsEmptiedByDeletes(t *testing.T) {
 	}
 }
 
-// Without disk space, a start ends with exit code 75, which makes a supervisor restart the host, or the host runs and
-// refuses changes. With disk space, everything is as before.
+// TestAStartWithoutRoomIsTriedAgain: without disk space, a start ends with exit code 75, which makes a supervisor
+// restart the host, or the host runs and refuses changes. With disk space, everything is as before.
 func TestAStartWithoutRoomIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	const again = 75

@@ -70,7 +70,7 @@ func (h *host) metric(name string) string {
 	return value
 }
 
-// The other hosts continue.
+// TestAHostWhoseDiskIsFullStopsLeadingAndIsLeftBehindUntilThereIsRoom: the other hosts continue.
 func TestAHostWhoseDiskIsFullStopsLeadingAndIsLeftBehindUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	disks, hosts, c := hostsOnSmallDisks(t)

@@ -38,8 +38,8 @@ func hasLine(hosts []*host, parts []string) bool {
 	return false
 }
 
-// A killed host goes offline until it returns, and a stopping host goes offline before it exits. The cluster history
-// has both with their reasons. Clients lose nothing.
+// TestAHostThatDiesIsOfflineUntilItIsBackAndOneThatStopsBeforeItEnds: a killed host goes offline until it returns, and
+// a stopping host goes offline before it exits. The cluster history has both with their reasons. Clients lose nothing.
 func TestAHostThatDiesIsOfflineUntilItIsBackAndOneThatStopsBeforeItEnds(t *testing.T) {
 	places, hosts := three(t)
 	l := newLoad(t, hosts, "/three", sessions, 4, 2)

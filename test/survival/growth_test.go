@@ -98,7 +98,8 @@ func (c *counter) hold(path, name string) (check func()) {
 	}
 }
 
-// From one host to three, then to five. Then the first hosts are killed, and the joined hosts form a majority.
+// TestAClusterGrowsUnderLoad: from one host to three, then to five. Then the first hosts are killed, and the joined
+// hosts form a majority.
 func TestAClusterGrowsUnderLoad(t *testing.T) {
 	places, first := growing(t, "a", "b", "c", "d", "e")
 	hosts := []*host{first}
@@ -139,7 +140,7 @@ func TestAClusterGrowsUnderLoad(t *testing.T) {
 	l.record.checkNoSessionEnded()
 }
 
-// A joining host is killed with kill -9 after each join phase, and at a random time.
+// TestAJoinerThatIsKilledGoesOn: a joining host is killed with kill -9 after each join phase, and at a random time.
 func TestAJoinerThatIsKilledGoesOn(t *testing.T) {
 	places, a := growing(t, "a", "b")
 	b := places[1]
@@ -203,8 +204,8 @@ func awaitReplicas(hosts []*host) {
 	})
 }
 
-// The governor is killed each time the fourth host has got one more replica. The next governor continues, and adds no
-// replica twice.
+// TestTheHostThatGovernsIsKilledWhileAnotherJoins: the governor is killed each time the fourth host has got one more
+// replica. The next governor continues, and adds no replica twice.
 func TestTheHostThatGovernsIsKilledWhileAnotherJoins(t *testing.T) {
 	places, a := growing(t, "a", "b", "c", "d")
 	hosts := []*host{a, places[1].serve(t), places[2].serve(t)}

@@ -162,7 +162,7 @@ func TestAnOlderCopyOfADirectoryIsNoHost(t *testing.T) {
 	c.has("one")
 }
 
-// No host is left that could object.
+// TestWipedHostsBootstrapANewCluster: no host is left that could object.
 func TestWipedHostsBootstrapANewCluster(t *testing.T) {
 	places, hosts := three(t)
 	before := hosts[0].status().Cluster.ID

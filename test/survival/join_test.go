@@ -19,8 +19,8 @@ func (p *place) useTLS(t *testing.T, a *testcert.Authority) {
 	p.Args = append(p.Args, "--raft-tls-cert", f.CertFile, "--raft-tls-key", f.KeyFile, "--raft-tls-ca", f.CAFile)
 }
 
-// A host joins with nothing but a certificate from the hosts' authority. A certificate with a wrong name, or from a
-// different authority, is refused.
+// TestHostsJoinByTheirCertificates: a host joins with nothing but a certificate from the hosts' authority. A
+// certificate with a wrong name, or from a different authority, is refused.
 func TestHostsJoinByTheirCertificates(t *testing.T) {
 	places := growingPlaces(t, "a", "b", "c", "d")
 	authority, other := testcert.New(t), testcert.New(t)
@@ -45,8 +45,8 @@ func TestHostsJoinByTheirCertificates(t *testing.T) {
 	}
 }
 
-// The hosts share a secret, given to the joining host in exchange for its token. A second host cannot use the same
-// token.
+// TestAHostJoinsByATokenThatTheCommandMade: the hosts share a secret, given to the joining host in exchange for its
+// token. A second host cannot use the same token.
 func TestAHostJoinsByATokenThatTheCommandMade(t *testing.T) {
 	places := growingPlaces(t, "a", "b", "c")
 	a, b, c := places[0], places[1], places[2]

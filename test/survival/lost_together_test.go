@@ -33,9 +33,10 @@ func (l *losing) clientOf(r *record, hosts []string) *client {
 	}
 }
 
-// Two hosts of five are partitioned and considered lost, and one of their shards is rebuilt. The two hosts are a
-// majority of the old group, reach each other and a client, and continue to grant. Their fencing tokens are below the
-// new group's tokens, so a store refuses them. As soon as the two reach other hosts, they are refused.
+// TestHostsThatWereLostComeBackTogether: two hosts of five are partitioned and considered lost, and one of their shards
+// is rebuilt. The two hosts are a majority of the old group, reach each other and a client, and continue to grant.
+// Their fencing tokens are below the new group's tokens, so a store refuses them. As soon as the two reach other hosts,
+// they are refused.
 func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 	t.Parallel()
 	if !inOwnNetwork(t) {

@@ -248,8 +248,8 @@ func eachGroup(t *testing.T, test func(t *testing.T, version string, mib int)) {
 	}
 }
 
-// Clients fill the memory with every kind of object, with sessions, watches and large data, until refused. Other
-// clients are served, the host can restart with all data, and memory is freed.
+// TestClientsThatFillTheMemoryEndNoHost: clients fill the memory with every kind of object, with sessions, watches and
+// large data, until refused. Other clients are served, the host can restart with all data, and memory is freed.
 func TestClientsThatFillTheMemoryEndNoHost(t *testing.T) {
 	eachGroup(t, func(t *testing.T, version string, mib int) {
 		group := newCgroup(t, version, "one", mib<<20)
@@ -282,8 +282,8 @@ func TestClientsThatFillTheMemoryEndNoHost(t *testing.T) {
 	})
 }
 
-// The quotas exceed the host's memory, so growth is refused for lack of memory. The host can be restarted, read, and
-// emptied.
+// TestAHostThatPromisesTooMuchRefusesBeforeItIsFull: the quotas exceed the host's memory, so growth is refused for lack
+// of memory. The host can be restarted, read, and emptied.
 func TestAHostThatPromisesTooMuchRefusesBeforeItIsFull(t *testing.T) {
 	eachGroup(t, func(t *testing.T, version string, mib int) {
 		group := newCgroup(t, version, "promises", mib<<20)
@@ -324,8 +324,8 @@ func TestAHostThatPromisesTooMuchRefusesBeforeItIsFull(t *testing.T) {
 	})
 }
 
-// The shard has the quota of the smallest host, which is not killed, even if it returns after clients have filled the
-// other hosts.
+// TestAHostWithLessMemoryThanTheOthersCounts: the shard has the quota of the smallest host, which is not killed, even
+// if it returns after clients have filled the other hosts.
 func TestAHostWithLessMemoryThanTheOthersCounts(t *testing.T) {
 	eachGroup(t, func(t *testing.T, version string, mib int) {
 		names := []string{"a", "b", "c"}

@@ -83,8 +83,8 @@ func votes(n int) func(*admin.Cluster) bool {
 	}
 }
 
-// Leaderships are spread, and moved manually; a host is cordoned, altered and replaced; the history has authors and
-// reasons.
+// TestAnOperatorActsOnTheHostsByCommands: Leaderships are spread, and moved manually; a host is cordoned, altered and
+// replaced; the history has authors and reasons.
 func TestAnOperatorActsOnTheHostsByCommands(t *testing.T) {
 	t.Parallel()
 	places, a := growing(t, "a", "b", "c", "d")

@@ -101,9 +101,9 @@ func (l *losing) atRest(shards int) bool {
 	return err == nil && w.AtRest && l.even(shards, 1)
 }
 
-// One command rebuilds the shard, while locks in other shards are unaffected. No acknowledged change is lost, because
-// the second host dies some time after the first. An owner learns that it lost its holding, and the next fencing token
-// is above all old ones. A lost host that returns is refused.
+// TestAShardThatHasLostItsMajorityIsMadeAnew: one command rebuilds the shard, while locks in other shards are
+// unaffected. No acknowledged change is lost, because the second host dies some time after the first. An owner learns
+// that it lost its holding, and the next fencing token is above all old ones. A lost host that returns is refused.
 func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	const shards = 8
@@ -193,9 +193,9 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 // leastWait is the minimum wait of a rebuilt shard: an expulsion, and an unrecorded timeout.
 const leastWait = (meta.MaxSessionGracePeriodMillis*65/64 + shard.UnnotedTimeout) * time.Millisecond
 
-// Two hosts with the majority of a shard are stopped with SIGSTOP, the shard is rebuilt, and the hosts are woken at
-// once. Other hosts refuse them before their expulsion is final. The earlier owner knows that it lost the lock when the
-// new group grants.
+// TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn: two hosts with the majority of a shard are stopped with SIGSTOP, the
+// shard is rebuilt, and the hosts are woken at once. Other hosts refuse them before their expulsion is final. The
+// earlier owner knows that it lost the lock when the new group grants.
 func TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn(t *testing.T) {
 	t.Parallel()
 	const shards = 8

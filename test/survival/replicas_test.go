@@ -58,9 +58,9 @@ func (e *extremes) forget() (fewest, most int) {
 	return fewest, most
 }
 
-// The number of replicas changes from three to five, to one, and to three. No shard ever has fewer voters than the
-// smaller policy, and no step is requested twice. With one replica, a host is drained: each of its shards temporarily
-// has two voters, and no client is refused or loses a session.
+// TestReplicasAreChangedUnderLoad: the number of replicas changes from three to five, to one, and to three. No shard
+// ever has fewer voters than the smaller policy, and no step is requested twice. With one replica, a host is drained:
+// each of its shards temporarily has two voters, and no client is refused or loses a session.
 func TestReplicasAreChangedUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newSpread(t, t.TempDir(), []string{"a", "b", "c", "d", "e"}, func(*admin.Policy) {}, "--shards", "4")

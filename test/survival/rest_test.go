@@ -59,8 +59,8 @@ func (b *barrier) well(o *operator, is func(*admin.Cluster) bool, lines ...strin
 	b.t.Log(text)
 }
 
-// The documented upgrade: drain, stop, start, wait; for the cluster's first host, with a spare that takes over its
-// votes. The wait begins before the new process has reported anything.
+// TestUpgradingAsThePageSaysLeavesNoHostBehind: the documented upgrade: drain, stop, start, wait; for the cluster's
+// first host, with a spare that takes over its votes. The wait begins before the new process has reported anything.
 func TestUpgradingAsThePageSaysLeavesNoHostBehind(t *testing.T) {
 	t.Parallel()
 	places, a := growing(t, "a", "b", "c", "d")

@@ -44,8 +44,9 @@ func restored(t *testing.T, file string, old *place, generation int, args ...str
 	return h
 }
 
-// The backup is saved under load. Each restored cluster has everything acknowledged before the backup, and no sessions;
-// every fencing token is above all earlier ones, including those from the first restored cluster.
+// TestAClusterIsRestoredTwiceFromOneBackup: the backup is saved under load. Each restored cluster has everything
+// acknowledged before the backup, and no sessions; every fencing token is above all earlier ones, including those from
+// the first restored cluster.
 func TestAClusterIsRestoredTwiceFromOneBackup(t *testing.T) {
 	t.Parallel()
 	places, a := growing(t, "a", "b")

@@ -13,9 +13,9 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// The node with its config, the semaphore with its data, the rollout with its version and target, and the process with
-// its last result are restored. Participants are not restored, cannot continue, and are refused by the store that the
-// lock guards.
+// TestWhatARestoredClusterHasOfEachKind: the node with its config, the semaphore with its data, the rollout with its
+// version and target, and the process with its last result are restored. Participants are not restored, cannot
+// continue, and are refused by the store that the lock guards.
 func TestWhatARestoredClusterHasOfEachKind(t *testing.T) {
 	places, a := growing(t, "a")
 	newNode(t, []*host{a}, "/three", protocol.NodeConfig{})

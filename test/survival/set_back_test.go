@@ -53,8 +53,8 @@ func (h *host) awaitNoted(p *place, name string, c *counter) {
 	}
 }
 
-// b is copied while it runs. Changes confirmed by a and b while c is down are missing in the copy, which then replaces
-// b's files. Then a, the only host able to detect this, is gone.
+// TestADirectoryIsNotSetBackByACopy: b is copied while it runs. Changes confirmed by a and b while c is down are
+// missing in the copy, which then replaces b's files. Then a, the only host able to detect this, is gone.
 func TestADirectoryIsNotSetBackByACopy(t *testing.T) {
 	t.Parallel()
 	places, hosts := three(t)
@@ -98,8 +98,8 @@ func moved(args ...string) (out string, err error) {
 	return string(text), err
 }
 
-// Nothing on the disk shows the rollback, and its start number is higher than any seen by other hosts. The host with
-// the confirmed changes has been killed since.
+// TestADiskThatIsSetBackIsRefusedByWhoKnowsBetter: nothing on the disk shows the rollback, and its start number is
+// higher than any seen by other hosts. The host with the confirmed changes has been killed since.
 func TestADiskThatIsSetBackIsRefusedByWhoKnowsBetter(t *testing.T) {
 	places, hosts := three(t)
 	c := newCounter(t, places)
@@ -132,7 +132,7 @@ func TestADiskThatIsSetBackIsRefusedByWhoKnowsBetter(t *testing.T) {
 	c.acquire()
 }
 
-// The copy has a later start number than the running host.
+// TestOfACopyBesideTheOriginalTheCopyIsRefused: the copy has a later start number than the running host.
 func TestOfACopyBesideTheOriginalTheCopyIsRefused(t *testing.T) {
 	places, hosts := three(t)
 	c := newCounter(t, places)
@@ -158,7 +158,7 @@ func TestOfACopyBesideTheOriginalTheCopyIsRefused(t *testing.T) {
 	c.write("two")
 }
 
-// The host was stopped cleanly, and the last 4 KiB of its log are now zeros.
+// TestALogWhoseEndIsGoneIsRefused: the host was stopped cleanly, and the last 4 KiB of its log are now zeros.
 func TestALogWhoseEndIsGoneIsRefused(t *testing.T) {
 	p := newPlaces(t, "a")[0]
 	h := p.serve(t)

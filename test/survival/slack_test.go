@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// On more than one processor timers may be late by a millisecond; on a single processor they have the default slack.
+// TestTimersOfAHostComeLate: on more than one processor timers may be late by a millisecond; on a single processor they
+// have the default slack.
 func TestTimersOfAHostComeLate(t *testing.T) {
 	for processors, want := range map[int]string{1: slackOf(t, os.Getpid()), 2: "1000000"} {
 		p := newPlaces(t, "a")[0]

@@ -41,8 +41,8 @@ func (p *place) throttled(t *testing.T) *chaos.Wire {
 	return wire
 }
 
-// A learner's line is slower than the write rate. The learner never becomes a voter, the governor reports its lag, and
-// callers notice nothing. Once the line is fast, the learner becomes a voter.
+// TestALearnerThatCannotCatchUpStaysOne: a learner's line is slower than the write rate. The learner never becomes a
+// voter, the governor reports its lag, and callers notice nothing. Once the line is fast, the learner becomes a voter.
 func TestALearnerThatCannotCatchUpStaysOne(t *testing.T) {
 	const (
 		data    = 60_000

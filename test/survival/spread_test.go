@@ -97,8 +97,8 @@ func (s *spread) even(shards, more int) bool {
 	return whole
 }
 
-// Six data shards on three of five hosts each, under load. A killed host loses no session, and its replicas move to
-// other hosts; a host is drained completely, and the locks keep working.
+// TestShardsOnAPartOfTheHosts: Six data shards on three of five hosts each, under load. A killed host loses no session,
+// and its replicas move to other hosts; a host is drained completely, and the locks keep working.
 func TestShardsOnAPartOfTheHosts(t *testing.T) {
 	const shards = 6
 	s := newSpread(t, t.TempDir(), []string{"a", "b", "c", "d", "e"}, func(p *admin.Policy) {

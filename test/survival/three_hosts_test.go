@@ -102,7 +102,8 @@ func TestHostsThatAreRestartedInTurnCostNoClientAnything(t *testing.T) {
 	l.record.checkNoSessionEnded()
 }
 
-// Leaders change repeatedly while clients wait for answers, and each client gets an answer.
+// TestHostsThatStandStillInTurnKeepNoClientWaitingForGood: Leaders change repeatedly while clients wait for answers,
+// and each client gets an answer.
 func TestHostsThatStandStillInTurnKeepNoClientWaitingForGood(t *testing.T) {
 	_, hosts := three(t)
 	l := newLoad(t, hosts, "/three", sessions, 4, 2)

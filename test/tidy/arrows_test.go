@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// module is the path that the imports of the tree begin with.
+// module is the prefix of the tree's import paths.
 const module = "github.com/signalbox/signalbox/"
 
-// floors says what each top-level room may import of the others. Arrows point down only.
+// floors lists the permitted imports of each top-level room. Arrows point down only.
 var floors = map[string][]string{
 	"internal": {},
 	"protocol": {"internal"},
@@ -27,11 +27,11 @@ var floors = map[string][]string{
 	".ci":      {},
 }
 
-// clientFloors are the rooms under client/internal from the bottom up. A room imports only those before it, and none of
-// them imports the package client.
+// clientFloors are the rooms under client/internal from the bottom up. A room may import only earlier rooms, and never
+// the package client.
 var clientFloors = []string{"option", "failure", "lifecycle", "retry", "conn", "cluster", "view", "session", "core"}
 
-// TestArrowsOfTheClientPointDown: the rooms of the client stand on one another in one order.
+// TestArrowsOfTheClientPointDown: the client's rooms are layered in one order.
 func TestArrowsOfTheClientPointDown(t *testing.T) {
 	for _, s := range sources(t) {
 		room, inside := strings.CutPrefix(s.path, "client/internal/")
@@ -43,7 +43,7 @@ func TestArrowsOfTheClientPointDown(t *testing.T) {
 		for _, spec := range s.file.Imports {
 			what, client := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"client")
 			to := slices.Index(clientFloors, strings.TrimPrefix(what, "/internal/"))
-			// The watches and the sessions stand beside one another.
+			// view and session are on the same layer.
 			if client && (to < 0 || to >= floor || clientFloors[to] == "view" && room == "session") {
 				t.Errorf("%s:%d: %s must not import client%s", s.path, s.line(spec.Pos()), room, what)
 			}
@@ -51,14 +51,13 @@ func TestArrowsOfTheClientPointDown(t *testing.T) {
 	}
 }
 
-// roomsOfKinds are the rooms below protocol that declare the types of a kind of objects, and the coder of the fields of
-// these types.
+// roomsOfKinds are the rooms below protocol that declare the types for an object kind, and their field coder.
 var roomsOfKinds = []string{
 	"protocol/health/", "protocol/field/", "protocol/host/", "protocol/process/", "protocol/access/",
 	"protocol/rollout/", "protocol/session/",
 }
 
-// TestRoomsOfKindsStandOnTheCoderAlone: a type that every floor shares brings no floor, and no dependency, with it.
+// TestRoomsOfKindsStandOnTheCoderAlone: a type shared by every layer must not add layers or dependencies.
 func TestRoomsOfKindsStandOnTheCoderAlone(t *testing.T) {
 	for _, s := range sources(t) {
 		of := func(room string) bool { return strings.HasPrefix(s.path, room) }
@@ -75,16 +74,16 @@ func TestRoomsOfKindsStandOnTheCoderAlone(t *testing.T) {
 	}
 }
 
-// forTests are what only tests may import, whatever floor they are on.
+// forTests may be imported by tests only, from any layer.
 var forTests = []string{
 	"test/", "server/servertest", "server/handle/handletest", "server/transport/conntest",
 	"shard/raftlog/raftlogtest", "protocol/level/leveltest",
 }
 
-// conformance is the only rig that the binary contains: `signalbox conformance` tests clients in other languages with it.
+// conformance is the only rig in the binary: `signalbox conformance` uses it to test clients in other languages.
 const conformance = module + "test/conformance"
 
-// TestArrowsPointDown: a room knows what it stands on, and nothing of what stands on it.
+// TestArrowsPointDown: a room may import lower rooms, and never higher ones.
 func TestArrowsPointDown(t *testing.T) {
 	for _, s := range sources(t) {
 		from, _, _ := strings.Cut(s.path, "/")
@@ -113,7 +112,7 @@ func TestArrowsPointDown(t *testing.T) {
 	}
 }
 
-// rig reports whether a file is part of what tests are made of. The module that compares with peers, bench, may use it.
+// rig reports whether a file is test infrastructure. The module bench, which compares with peers, may use it.
 func rig(file string) bool {
 	for _, folder := range forTests {
 		if strings.HasPrefix(file, folder) {

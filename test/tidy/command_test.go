@@ -10,18 +10,18 @@ import (
 	"testing"
 )
 
-// commandFile reads and writes the fields of commands in the log. The file follows from the struct Command, and from
-// the bits of the fields.
+// commandFile reads and writes command fields in the log. It is generated from the struct Command, and from the field
+// bits.
 const commandFile = "shard/command_gen.go"
 
 const commandHead = "// Code generated from the struct Command by: go test ./test/tidy -run Command -update. " +
 	"DO NOT EDIT.\n\npackage shard\n\nimport (\n\t\"encoding/binary\"\n\n" +
 	"\t\"github.com/signalbox/signalbox/shard/internal/codec\"\n)\n"
 
-// logForm is how a field stands in the log: expressions that append the field %s, and that read it.
+// logForm is a field's log encoding: expressions that append field %s, and that read it.
 type logForm struct{ write, read string }
 
-// logForms are the forms by the tags of fields. A form called own has functions of the field's name.
+// logForms are the encodings by field tag. The form own uses functions with the field's name.
 var logForms = map[string]logForm{
 	"byte":   {"append(dst, byte(%s))", "r.Byte()"},
 	"short":  {"binary.LittleEndian.AppendUint16(dst, uint16(%s))", "r.Uint16()"},
@@ -32,7 +32,7 @@ var logForms = map[string]logForm{
 	"filled": {"codec.AppendBytes(dst, %s)", "r.filled()"},
 }
 
-// TestCommandFieldsFollowFromTheStruct: a field of a command is read as it was written.
+// TestCommandFieldsFollowFromTheStruct: command fields are read as written.
 func TestCommandFieldsFollowFromTheStruct(t *testing.T) {
 	w := &wireTypes{t: t}
 	var fields []*ast.Field
@@ -55,7 +55,7 @@ func TestCommandFieldsFollowFromTheStruct(t *testing.T) {
 	compareGenerated(t, commandFile, commandOf(t, fields, bits))
 }
 
-// constantNames are the names of a block of constants.
+// constantNames are the names in a constant block.
 func constantNames(d *ast.GenDecl) (names []string) {
 	for _, spec := range d.Specs {
 		if v, ok := spec.(*ast.ValueSpec); ok {
@@ -65,7 +65,7 @@ func constantNames(d *ast.GenDecl) (names []string) {
 	return names
 }
 
-// commandOf returns the file that follows from the fields of Command and the names of the bits.
+// commandOf returns the file generated from Command's fields and the bit names.
 func commandOf(t *testing.T, fields []*ast.Field, bits []string) []byte {
 	t.Helper()
 	var has, write, read strings.Builder
@@ -108,7 +108,7 @@ func (r *reader) fields(c *Command, b *Batch, fields uint64) {
 `)
 }
 
-// fieldForms returns the condition under which a field is there, and how the field is appended and read.
+// fieldForms returns a field's presence condition, and its append and read expressions.
 func fieldForms(t *testing.T, f *ast.Field) (there, appended, taken string) {
 	t.Helper()
 	name, tag := f.Names[0].Name, ""

@@ -10,14 +10,13 @@ import (
 	"testing"
 )
 
-// fileName matches what documents and comments call a file or a folder of the tree.
+// fileName matches file and folder names in documents and comments.
 var fileName = regexp.MustCompile("`((?:[a-zA-Z0-9_.-]+/)*[a-zA-Z0-9_-]+\\.(?:go|md|mod|sum|txt|sh|service|yaml|yml|json)|(?:server|shard|client|protocol|loadgen|bench|cmd|test|docs|deploy)(?:/[a-zA-Z0-9_-]+)+/?)`")
 
-// elsewhere are names that documents use for files that are not of the tree: those of users, and those that programs
-// write.
+// elsewhere are file names in documents that are not in the tree: users' files, and files written by programs.
 var elsewhere = regexp.MustCompile(`^(?:zkCli\.sh|bench/results.*|(?:.*/)?(?:main|host|replicas|peers|identity|anchor|level|access|report|backup|signalbox|cluster|state|config|results)\.(?:go|json|txt|yaml|md|service))$`)
 
-// TestFilesThatDocumentsNameExist: a reader who follows a name finds the file.
+// TestFilesThatDocumentsNameExist: every named file exists.
 func TestFilesThatDocumentsNameExist(t *testing.T) {
 	known := make(map[string]bool) // by path, and by name alone
 	var documents []string

@@ -16,31 +16,31 @@ import (
 	"testing"
 )
 
-// fieldsFile has the listings of the fields of messages, for the codec. A listing follows from the struct: fields stand
-// in the order of the wire, and have the names of the wire in the form of Go. A tag says what the type does not: the
-// type of the wire of a []byte, and the largest value or length.
+// fieldsFile lists message fields for the codec. Each listing is generated from its struct: fields are in wire order,
+// with Go forms of their wire names. A tag adds facts missing from the type: a []byte's wire type, and the maximum
+// value or length.
 const fieldsFile = "protocol/fields_gen.go"
 
 const fieldsHead = "// Code generated from the structs of messages by: go test ./test/tidy -run Messages -update. " +
 	"DO NOT EDIT.\n\npackage protocol\n"
 
-// wireTypes are the types of package protocol, as far as listings depend on them.
+// wireTypes are the types in package protocol, as far as listings need them.
 type wireTypes struct {
 	t       *testing.T
-	changed map[string]string // sources in the place of those of the tree
+	changed map[string]string // replacement sources
 	structs map[string]*ast.StructType
-	rooms   map[string]map[string]string // by the struct: paths of imports by their names
-	small   map[string]bool              // numbers of a byte, with the package of a room before the name
+	rooms   map[string]map[string]string // by struct: import paths by name
+	small   map[string]bool              // byte-sized numbers, with package prefix if outside protocol
 	lists   map[string]string            // lists by name, with their items
-	items   map[string]bool              // structs that are items of lists
+	items   map[string]bool              // list item structs
 	byHand  map[string]bool              // TYPE.METHOD
-	named   []string                     // fields whose listings code by hand names; they have the names of their types
+	named   []string                     // fields whose listings are called by handwritten code; named like their types
 	records []string                     // to be written
-	uses    map[string]bool              // rooms whose constants tags name
+	uses    map[string]bool              // rooms with constants used in tags
 }
 
-// readWireTypes reads the sources of package protocol, but for the tests and for generated files. Sources in changed
-// stand for those of the tree.
+// readWireTypes reads package protocol's sources, without tests and generated files. Sources in changed replace those
+// in the tree.
 func readWireTypes(t *testing.T, changed map[string]string) *wireTypes {
 	t.Helper()
 	w := &wireTypes{
@@ -65,7 +65,7 @@ func readWireTypes(t *testing.T, changed map[string]string) *wireTypes {
 	return w
 }
 
-// parseRoom parses the sources of a package that are written by hand.
+// parseRoom parses a package's handwritten sources.
 func (w *wireTypes) parseRoom(room string) (files []*ast.File) {
 	names, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(room), "*.go"))
 	if err != nil {
@@ -134,7 +134,7 @@ func (w *wireTypes) declare(d ast.Decl, imports map[string]string) {
 	}
 }
 
-// listOf returns the items of a type that is a list. Views are lists whose items are types of a room.
+// listOf returns a list type's item type. Views are lists with items from another room.
 func listOf(of ast.Expr) (item string, is bool) {
 	index, ok := of.(*ast.IndexListExpr)
 	if !ok {
@@ -149,7 +149,7 @@ func listOf(of ast.Expr) (item string, is bool) {
 	return "", false
 }
 
-// selected loads the types of a room that a selector names, and returns the name of the selected type in w.small.
+// selected loads the types in a selector's room, and returns the selected type's name in w.small.
 func (w *wireTypes) selected(owner string, s *ast.SelectorExpr) string {
 	room := w.rooms[owner][s.X.(*ast.Ident).Name]
 	if key := room + ":"; !w.small[key] {
@@ -173,13 +173,13 @@ var (
 	units     = strings.NewReplacer("Millis", "MS", "Micros", "US", "IDs", "Ids")
 )
 
-// wireName is the name of a field on the wire.
+// wireName is a field's name on the wire.
 func wireName(name string) string {
 	name = innerWord.ReplaceAllString(units.Replace(name), "${1}_$2")
 	return strings.ToLower(lastWord.ReplaceAllString(name, "${1}_$2"))
 }
 
-// listing returns the calls for the fields of a struct, a line each.
+// listing returns the calls for a struct's fields, one per line.
 func (w *wireTypes) listing(owner string) (lines []string) {
 	for _, f := range w.structs[owner].Fields.List {
 		tag := ""
@@ -197,8 +197,8 @@ func (w *wireTypes) listing(owner string) (lines []string) {
 	return lines
 }
 
-// embedded returns the call for the fields of an embedded struct, which stand among those of the message. A struct of
-// another package lists its fields itself.
+// embedded returns the call for an embedded struct's fields, inlined into the message. A struct from another package
+// lists its own fields.
 func (w *wireTypes) embedded(of ast.Expr) string {
 	if s, ok := of.(*ast.SelectorExpr); ok {
 		return fmt.Sprintf("m.%s.Fields((*cold)(c))", s.Sel.Name)
@@ -208,7 +208,7 @@ func (w *wireTypes) embedded(of ast.Expr) string {
 	return fmt.Sprintf("m.%s.fields(c)", name)
 }
 
-// record notes that a struct needs a listing.
+// record marks a struct as needing a listing.
 func (w *wireTypes) record(name string) {
 	if !slices.Contains(w.records, name) {
 		w.records = append(w.records, name)
@@ -221,7 +221,7 @@ func (w *wireTypes) call(owner string, of ast.Expr, wire, field, tag string) str
 	if room, _, qualified := strings.Cut(most, "."); qualified {
 		w.uses[room] = true
 	}
-	if form == "data" { // bytes whose maximum the host sets
+	if form == "data" { // bytes with a maximum set by the host
 		form, most, bounded = "bytes", "c.dataMax", true
 	}
 	if form != "" && form != "most" {
@@ -266,7 +266,7 @@ func (w *wireTypes) list(of *ast.IndexListExpr, wire, field string) string {
 	return fmt.Sprintf("%s.list(c, %q)", field, wire)
 }
 
-// item notes that a struct is an item of a list.
+// item marks a struct as a list item.
 func (w *wireTypes) item(name string) {
 	if w.structs[name] != nil {
 		w.items[name] = true
@@ -274,7 +274,7 @@ func (w *wireTypes) item(name string) {
 	}
 }
 
-// fieldsOf returns the file that follows from the structs of the messages in a table.
+// fieldsOf returns the file generated from a table's message structs.
 func fieldsOf(t *testing.T, table string, changed map[string]string) []byte {
 	t.Helper()
 	w, rows := readWireTypes(t, changed), rowsOf(t, table)
@@ -325,7 +325,7 @@ func fieldsOf(t *testing.T, table string, changed map[string]string) []byte {
 	return formatted(t, head+body.String())
 }
 
-// TestFieldsOfMessagesFollowFromTheirStructs: the codec reads and writes the fields of the structs.
+// TestFieldsOfMessagesFollowFromTheirStructs: the codec reads and writes the structs' fields.
 func TestFieldsOfMessagesFollowFromTheirStructs(t *testing.T) {
 	table, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(messagesTable)))
 	if err != nil {

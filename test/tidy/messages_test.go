@@ -16,10 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "write the files that follow from others anew")
 
-// messagesFile follows from the rows of messagesTable.
+// messagesFile is generated from messagesTable.
 const messagesTable, messagesFile = "protocol/operations.go", "protocol/messages_gen.go"
 
-// otherAnswers are the answers that are not called after their requests.
+// otherAnswers are the answers with names unlike their requests.
 var otherAnswers = map[string]string{"Hello": "Welcome", "Ping": "Pong"}
 
 // messagesHead begins the generated file, and answerHead the type Answer in the file.
@@ -48,8 +48,8 @@ type Answer struct {
 `
 )
 
-// TestMessagesFollowFromTheTable: the kinds of the types of messages, and the places of messages in Request and Answer,
-// are those of the rows in protocol/operations.go.
+// TestMessagesFollowFromTheTable: the rows in protocol/operations.go determine message kinds, and message positions in
+// Request and Answer.
 func TestMessagesFollowFromTheTable(t *testing.T) {
 	table, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(messagesTable)))
 	if err != nil {
@@ -58,7 +58,7 @@ func TestMessagesFollowFromTheTable(t *testing.T) {
 	compareGenerated(t, messagesFile, messagesOf(t, string(table)))
 }
 
-// compareGenerated compares a generated file with what follows, or writes the file anew.
+// compareGenerated compares a generated file with its expected content, or rewrites the file.
 func compareGenerated(t *testing.T, file string, want []byte) {
 	t.Helper()
 	name := filepath.Join("..", "..", filepath.FromSlash(file))
@@ -72,7 +72,7 @@ func compareGenerated(t *testing.T, file string, want []byte) {
 	}
 }
 
-// answerOf returns the place in Answer of the answer to a request, and the answer's type.
+// answerOf returns the field in Answer for the answer to a request, and the answer's type.
 func answerOf(request string) (field, of string) {
 	if other := otherAnswers[request]; other != "" {
 		return other, other
@@ -80,7 +80,7 @@ func answerOf(request string) (field, of string) {
 	return request, request + "Answer"
 }
 
-// formatted returns a source in the form of gofmt.
+// formatted returns a source in gofmt form.
 func formatted(t *testing.T, source string) []byte {
 	t.Helper()
 	text, err := format.Source([]byte(source))
@@ -90,8 +90,7 @@ func formatted(t *testing.T, source string) []byte {
 	return text
 }
 
-// rowsOf returns the types of messages in the tables of a source, by the names of the tables: the names of the kinds,
-// without the word Kind.
+// rowsOf returns the message types in a source's tables, by table name: kind names without the word Kind.
 func rowsOf(t *testing.T, source string) map[string][]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), messagesTable, source, 0)
@@ -124,7 +123,7 @@ func rowsOf(t *testing.T, source string) map[string][]string {
 	return rows
 }
 
-// messagesOf returns the file that follows from the source of the table.
+// messagesOf returns the file generated from the table's source.
 func messagesOf(t *testing.T, table string) []byte {
 	t.Helper()
 	rows := rowsOf(t, table)

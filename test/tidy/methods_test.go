@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// mostMethods is how many functions may work on the whole of one type: more of them want to be several types.
+// mostMethods is the maximum number of functions on one type: with more, the type should be split.
 const mostMethods = 90
 
-// TestAMachineIsSeveralTypes: the state machine of a data shard is made of parts, and no type has all the rules.
-// Methods count, as do functions of the package that take the type.
+// TestAMachineIsSeveralTypes: the data shard's state machine is split, and no type has all rules. Methods count, and
+// functions in the package that take the type.
 func TestAMachineIsSeveralTypes(t *testing.T) {
 	count := make(map[string]int)
 	for _, s := range sources(t) {

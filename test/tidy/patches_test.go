@@ -17,25 +17,25 @@ import (
 
 var compiled = flag.Bool("compiled", false, "compile the tree with each sample change: minutes if busy")
 
-// samples are the changes that a newcomer makes first, each with the most product files that the change may touch. The
-// patches in testdata/patches are whole changes of the product, without tests and pages. A patch that does not apply
-// any more, because the code beside a changed line is another, is made anew: the number of files is what counts. A hunk
-// has one line of context, which seldom changes, so that most changes of the tree leave the patches alone.
+// samples are typical first changes by a newcomer, each with the maximum number of product files to touch. The patches
+// in testdata/patches are complete product changes, without tests and pages. If a patch no longer applies because
+// nearby code changed, recreate it: only the number of files counts. A hunk has one context line, chosen to change
+// rarely, so that most tree changes leave the patches alone.
 var samples = map[string]int{
-	"session.diff":   10, // a text of a session, from both clients to the listings
-	"semaphore.diff": 10, // a text of a semaphore, from the client to the snapshot
-	"field.diff":     6,  // a text of a rollout, from the command line to the console
-	"read.diff":      7,  // an operation that reads, from the protocol to HTTP and the tool
+	"session.diff":   10, // session text, from both clients to listings
+	"semaphore.diff": 10, // semaphore text, from client to snapshot
+	"field.diff":     6,  // rollout text, from command line to console
+	"read.diff":      7,  // read operation, from protocol to HTTP and tool
 	"act.diff":       6,  // an act on a rollout
 }
 
-// patched is a file of a patch.
+// patched is a file in a patch.
 type patched struct {
-	name  string // from the top of the tree
+	name  string // from the tree's root
 	hunks []hunk
 }
 
-// hunk is a place of a patch: lines that become others, from about a line on.
+// hunk is one change in a patch: lines to replace, from about a given line.
 type hunk struct {
 	line    int
 	old, by []string
@@ -43,7 +43,7 @@ type hunk struct {
 
 var hunkHead = regexp.MustCompile(`^@@ -(\d+)[, ]`)
 
-// readPatch reads a patch that changes files, and neither makes nor removes a file.
+// readPatch reads a patch that changes existing files only.
 func readPatch(t *testing.T, text string) (files []patched) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -73,7 +73,7 @@ func readPatch(t *testing.T, text string) (files []patched) {
 	return files
 }
 
-// apply returns the file with the patch. A hunk goes to the place nearest to the line that the patch names.
+// apply returns the patched file. A hunk applies at the position nearest to its line.
 func (p *patched) apply(text string) (string, error) {
 	lines := strings.Split(text, "\n")
 	moved := 0
@@ -97,8 +97,8 @@ func (p *patched) apply(text string) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// TestAChangeTouchesFewFiles: a fact is declared once, so sample changes stay within their numbers of files. With
-// -compiled they compile, too; make check has the flag.
+// TestAChangeTouchesFewFiles: a fact is declared once, so sample changes stay within their file counts. With -compiled,
+// as in make check, they must compile too.
 func TestAChangeTouchesFewFiles(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

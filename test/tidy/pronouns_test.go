@@ -13,23 +13,23 @@ import (
 	"testing"
 )
 
-// lower writes the bounds down anew where the tree has got below them.
+// lower rewrites the bounds if the tree has improved.
 var lower = flag.Bool("lower", false, "lower the bounds of testdata/pronouns to what the rooms have")
 
-// bounds is the file with the most pronouns per 100 words that the comments of each room may have.
+// bounds is the file with each room's maximum number of pronouns per 100 comment words.
 const bounds = "testdata/pronouns"
 
 const (
-	// newRoom is the bound of a room without a line in the file. The file keeps the bounds of rooms above it.
+	// newRoom is the bound for a room without a line in the file. The file keeps only higher bounds.
 	newRoom = 7.0
-	// fewWords is how many words a room needs before the share of a single word says anything.
+	// fewWords is the minimum number of words for a meaningful rate.
 	fewWords = 300
-	// leastWords is how many words of explanation such a room has per line of code at least: sentences are rewritten,
-	// not dropped. The help of a command explains the command, so the words of texts of several lines count as well.
+	// leastWords is the minimum number of explanation words per line of code in such a room: sentences are to be
+	// rewritten, not dropped. Command help explains the command, so multi-line strings count as well.
 	leastWords = 1.4
 )
 
-// pronouns are words that stand for another word. A sentence with many of them is a riddle.
+// pronouns stand for another word. A sentence with many pronouns is a riddle.
 var pronouns = func() map[string]bool {
 	set := make(map[string]bool)
 	for word := range strings.FieldsSeq("what that those it which one who where there them others none such this " +
@@ -41,7 +41,7 @@ var pronouns = func() map[string]bool {
 
 var commentWord = regexp.MustCompile(`[A-Za-z']+`)
 
-// prose counts the comments of a room.
+// prose counts a room's comments.
 type prose struct{ words, pronouns, code, help int }
 
 func (p prose) share() float64 { return 100 * float64(p.pronouns) / float64(p.words) }
@@ -67,7 +67,7 @@ func (p *prose) add(s *source) {
 		}
 		first := file.Line(at)
 		end := first + strings.Count(text, "\n")
-		if what == token.STRING && end > first { // a text such as the help of a command, which explains itself
+		if what == token.STRING && end > first { // a text such as command help, which explains itself
 			p.code += first - max(first-1, last)
 			p.help += len(commentWord.FindAllString(text, -1))
 			last = end - 1
@@ -81,8 +81,8 @@ func (p *prose) add(s *source) {
 	}
 }
 
-// TestCommentsNameWhatTheySpeakOf: in no room do comments have more words that stand for others than it had before, and
-// new rooms have few of them from the first day.
+// TestCommentsNameWhatTheySpeakOf: no room's comments have a higher pronoun rate than before, and new rooms start with
+// a low rate.
 func TestCommentsNameWhatTheySpeakOf(t *testing.T) {
 	rooms := make(map[string]*prose)
 	for _, s := range sources(t) {
@@ -133,7 +133,7 @@ func readBounds(t *testing.T) map[string]float64 {
 	return most
 }
 
-// writeBounds keeps the bounds of rooms that have more pronouns than new rooms may have; none rises.
+// writeBounds keeps the bounds of rooms above the limit for new rooms; no bound increases.
 func writeBounds(t *testing.T, most map[string]float64, rooms map[string]*prose) {
 	var text strings.Builder
 	for _, folder := range slices.Sorted(maps.Keys(rooms)) {

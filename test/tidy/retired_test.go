@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// retired is a name that users saw once, and the name that replaced it.
+// retired is a name once visible to users, and its replacement.
 type retired struct {
 	old, now string
-	// but are paths, or beginnings of paths, where the old name has another meaning.
+	// but are path prefixes under which the old name has another meaning.
 	but []string
-	// in are the paths, or beginnings of paths, where the old name is retired. An empty list stands for all paths.
+	// in are path prefixes under which the old name is retired. An empty list means everywhere.
 	in []string
 }
 
@@ -24,8 +24,8 @@ func (r *retired) retiredAt(path string) bool {
 	return !slices.ContainsFunc(r.but, begins) && (len(r.in) == 0 || slices.ContainsFunc(r.in, begins))
 }
 
-// TestRetiredNamesAreGone: names of metrics, settings, flags, commands, variables, routes, headers and members of
-// JSON that were renamed stand nowhere, so that no page and no message sends a reader to a name that does not exist.
+// TestRetiredNamesAreGone: renamed metrics, settings, flags, commands, variables, routes, headers and JSON members must
+// not appear anywhere, so that no page or message refers to a missing name.
 func TestRetiredNamesAreGone(t *testing.T) {
 	words := make(map[string]*retired)
 	for i := range retiredWords {
@@ -65,10 +65,10 @@ func TestRetiredNamesAreGone(t *testing.T) {
 	}
 }
 
-// built are the directories of what is built or kept by a host, which git ignores.
+// built are directories with build output or host data, ignored by git.
 var built = []string{"bin", "dist", "node_modules", "signalbox-data"}
 
-// readable are the extensions of files in which names stand.
+// readable are the extensions of files with names.
 var readable = []string{".go", ".md", ".yaml", ".yml", ".json", ".txt", ".py", ".js", ".env", ".service", ".tpl", ".sh",
 	".Dockerfile", ""}
 
@@ -112,11 +112,11 @@ func TestRetiredNamesAreFound(t *testing.T) {
 	}
 }
 
-// retiredWords are old names of one word.
+// retiredWords are single-word old names.
 var retiredWords = slices.Concat(retiredMetrics, retiredSettings, retiredFlags, retiredWire, retiredKinds,
 	retiredIdentifiers, retiredMembers())
 
-// retiredPhrases are old names that are no single word: commands and routes.
+// retiredPhrases are multi-word old names: commands and routes.
 var retiredPhrases = slices.Concat(retiredCommands, retiredRoutes)
 
 var retiredMetrics = []retired{
@@ -245,7 +245,7 @@ var retiredSettings = []retired{
 	{old: "SIGNALBOX_WATCH_MEMORY", now: "SIGNALBOX_MAX_WATCH_MEMORY"},
 }
 
-// retiredCommands are old names of several words.
+// retiredCommands are multi-word old names.
 var retiredCommands = []retired{
 	{old: "signalbox conform", now: "signalbox conformance"},
 	{old: "signalbox shard transfer", now: "signalbox shard transfer-leader"},
@@ -257,7 +257,7 @@ var retiredCommands = []retired{
 	{old: "signalbox host moved", now: "signalbox host adopt-data-dir"},
 }
 
-// retiredWire are names of the protocol: messages, records, fields and values of enums.
+// retiredWire are protocol names: messages, records, fields and enum values.
 var retiredWire = []retired{
 	{old: "ACCESS_ASK", now: "ACCESS_CHECK"},
 	{old: "ON_BEHALF", now: "FORWARDED_FOR"},
@@ -316,7 +316,7 @@ var retiredFlags = []retired{
 	{old: "--beside", now: "--parallel", but: []string{"bench/", "docs/testing.md"}},
 }
 
-// retiredKinds are the kinds of health issues and the codes of reasons whose old names have no other meaning.
+// retiredKinds are health issue kinds and reason codes with unambiguous old names.
 var retiredKinds = []retired{
 	{old: "copy-missing", now: "replica-missing"},
 	{old: "copy-behind", now: "replica-lagging"},
@@ -341,7 +341,7 @@ var retiredKinds = []retired{
 	{old: "few-members", now: "too-few-members"},
 }
 
-// retiredIdentifiers are old names of the Go API that stand for nothing else in the tree.
+// retiredIdentifiers are unambiguous old names in the Go API.
 var retiredIdentifiers = []retired{
 	{old: "ErrNotLetIn", now: "ErrUnauthenticated"},
 	{old: "EndSilence", now: "EndUnreachable"},
@@ -387,7 +387,7 @@ var retiredRoutes = []retired{
 	{old: "Signalbox-Number", now: "Signalbox-Sequence"},
 }
 
-// retiredMembers are old names of members of JSON. Some are words of the protocol, which is not JSON.
+// retiredMembers are old JSON member names. Some are words in the protocol, which is not JSON.
 func retiredMembers() (list []retired) {
 	for old, now := range map[string]string{
 		"reads_only":         "read_only",
@@ -431,7 +431,7 @@ func retiredMembers() (list []retired) {
 	return list
 }
 
-// jsonFiles are the files in which members of JSON stand.
+// jsonFiles are the files with JSON members.
 var jsonFiles = []string{
 	"gateway/http/openapi.json", "gateway/http/console/files/", "docs/http.md", "docs/cli.md", "server/admin/testdata/",
 	"cmd/signalbox/testdata/scripts/",

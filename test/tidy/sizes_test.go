@@ -12,14 +12,14 @@ const (
 	// widest is how many columns a line may have, a tab counting for tabColumns.
 	widest     = 120
 	tabColumns = 4
-	// smallest is how many lines a file has at the least. What is less belongs to a neighbour.
+	// smallest is the minimum number of lines in a file. Smaller files belong to a neighbour.
 	smallest = 40
 	// largest is from how many lines on a file has to be two.
 	largest = 500
 )
 
-// TestLinesAreNotTooWide: code and its comments can be read side by side. Lines that hold a raw string may be wider:
-// tests compare them with output.
+// TestLinesAreNotTooWide: code and its comments must fit side by side. Lines with a raw string may be wider: tests
+// compare them with output.
 func TestLinesAreNotTooWide(t *testing.T) {
 	for _, s := range sources(t) {
 		for i, line := range strings.Split(s.text, "\n") {

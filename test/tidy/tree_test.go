@@ -1,5 +1,5 @@
-// Package tidy holds the tree to the rules of CONTRIBUTING.md that a program can check: words, comments, sizes, and
-// which room may import which.
+// Package tidy checks the rules in CONTRIBUTING.md that a program can check: words, comments, sizes, and permitted
+// imports between rooms.
 package tidy
 
 import (
@@ -16,21 +16,21 @@ import (
 	"testing"
 )
 
-// root is the top of the tree.
+// root is the tree's root directory.
 const root = "../.."
 
-// room limits what is checked to a folder, for those who clean up there.
+// room limits the checks to a folder, for cleanups there.
 var room = flag.String("room", "", "check only the files under this folder, such as server/watch")
 
-// source is a Go file of the tree.
+// source is a Go file in the tree.
 type source struct {
-	path string // from the top of the tree, with slashes
+	path string // from the tree's root, with slashes
 	text string
 	file *ast.File
 	set  *token.FileSet
 }
 
-// line returns the line of a position.
+// line returns a position's line.
 func (s *source) line(p token.Pos) int { return s.set.Position(p).Line }
 
 // test reports whether the file is compiled for tests alone.
@@ -43,10 +43,10 @@ func (s *source) product() bool {
 	})
 }
 
-// folder is the folder of the file, from the top of the tree.
+// folder is the file's folder, from the tree's root.
 func (s *source) folder() string { return path.Dir(s.path) }
 
-// sources parses every Go file of the tree, or of the room that was asked for.
+// sources parses every Go file in the tree, or in the requested room.
 func sources(t *testing.T) (all []*source) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(*room)),

@@ -8,11 +8,10 @@ import (
 	"unicode"
 )
 
-// vague matches words of comments that stand where a subject or a verb has a name: the client, the leader; reports,
-// sends.
+// vague matches comment words used in place of a named subject or verb: the client, the leader; reports, sends.
 var vague = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|told|tells?|telling)\b`)
 
-// metaphors are words that name nothing the field knows, with the word that does. They stand in no identifier.
+// metaphors are words unknown to the field, with their replacements. They must not appear in identifiers.
 var metaphors = map[string]string{
 	"life": "incarnation", "lives": "incarnations", "lane": "key queue", "lanes": "key queues",
 	"carry": "send until answered", "roster": "owners", "feed": "shared watch", "feeds": "shared watches",
@@ -23,7 +22,7 @@ var metaphors = map[string]string{
 	"hunter": "search", "nobody": "the subject's name", "somebody": "the subject's name",
 }
 
-// TestCommentsNameTheirSubjects: a comment says who does what, in the words of the field.
+// TestCommentsNameTheirSubjects: a comment names the actor and the action, in the field's words.
 func TestCommentsNameTheirSubjects(t *testing.T) {
 	for _, s := range sources(t) {
 		for _, group := range s.file.Comments {
@@ -39,7 +38,7 @@ func TestCommentsNameTheirSubjects(t *testing.T) {
 	}
 }
 
-// TestNamesAreWordsOfTheField: what the tree declares has the name that a reader would search for.
+// TestNamesAreWordsOfTheField: declared names are words that a reader would search for.
 func TestNamesAreWordsOfTheField(t *testing.T) {
 	for _, s := range sources(t) {
 		for name, identifier := range declared(s.file) {
@@ -53,8 +52,8 @@ func TestNamesAreWordsOfTheField(t *testing.T) {
 	}
 }
 
-// declared returns the names of the types, functions, fields, constants and variables that a file declares outside of
-// the bodies of its functions.
+// declared returns the names of types, functions, fields, constants and variables declared in a file outside function
+// bodies.
 func declared(file *ast.File) map[string]*ast.Ident {
 	names := make(map[string]*ast.Ident)
 	add := func(list ...*ast.Ident) {
@@ -79,7 +78,7 @@ func declared(file *ast.File) map[string]*ast.Ident {
 	return names
 }
 
-// wordsOf splits a name into its words, in small letters.
+// wordsOf splits a name into lower-case words.
 func wordsOf(name string) []string {
 	var words []string
 	var word strings.Builder
@@ -95,7 +94,7 @@ func wordsOf(name string) []string {
 	return append(words, word.String())
 }
 
-// TestCommentHeadsMatchNames: the comment of a declaration begins with the name that it is about.
+// TestCommentHeadsMatchNames: a declaration's comment begins with the declared name.
 func TestCommentHeadsMatchNames(t *testing.T) {
 	check := func(s *source, doc *ast.CommentGroup, names ...*ast.Ident) {
 		if doc == nil || len(names) != 1 || names[0].Name == "_" {
@@ -139,7 +138,7 @@ func TestCommentHeadsMatchNames(t *testing.T) {
 	}
 }
 
-// TestExportedIdentifiersAreDocumented: what another package may use says what it is.
+// TestExportedIdentifiersAreDocumented: every exported identifier has a comment.
 func TestExportedIdentifiersAreDocumented(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test() || s.file.Name.Name == "main" {
@@ -172,11 +171,11 @@ func TestExportedIdentifiersAreDocumented(t *testing.T) {
 	}
 }
 
-// exportedReceiver reports whether the type of a method is exported.
+// exportedReceiver reports whether a method's receiver type is exported.
 func exportedReceiver(receiver *ast.FieldList) bool { return ast.IsExported(receiverType(receiver)) }
 
-// TestReceiversAreNamedAfterTheirTypes: a receiver is the beginning of a word of its type's name, or the first letters
-// of its words. Messages of the protocol may be m.
+// TestReceiversAreNamedAfterTheirTypes: a receiver is a prefix of a word in its type's name, or the initials of its
+// words. Protocol messages may be m.
 func TestReceiversAreNamedAfterTheirTypes(t *testing.T) {
 	for _, s := range sources(t) {
 		for _, d := range s.file.Decls {
@@ -201,7 +200,7 @@ func TestReceiversAreNamedAfterTheirTypes(t *testing.T) {
 	}
 }
 
-// receiverType is the name of the type that a method belongs to.
+// receiverType is the name of a method's receiver type.
 func receiverType(receiver *ast.FieldList) string {
 	of := receiver.List[0].Type
 	for {

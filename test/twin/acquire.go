@@ -76,7 +76,7 @@ func (m *mutation) join(owner bool) *link {
 	return l
 }
 
-// deadline is the time of the shard at which a wait ends that begins now, or 0.
+// deadline is the shard time at which a wait starting now ends, or 0.
 func (m *mutation) deadline() uint64 {
 	switch {
 	case m.Timeout == shard.Forever:
@@ -87,12 +87,12 @@ func (m *mutation) deadline() uint64 {
 	return m.twin.now + m.Timeout + 1
 }
 
-// hasClasses reports whether the lower bits of an order id are the id of the shard.
+// hasClasses reports whether the lower bits of order ids are the shard id.
 func (t *Twin) hasClasses() bool {
 	return t.mistake != NoClass
 }
 
-// isLinkedTooOften reports whether the session may not own or wait for one more semaphore.
+// isLinkedTooOften reports whether the session has reached the maximum number of links.
 func (m *mutation) isLinkedTooOften() bool {
 	return m.twin.linksOf(m.Session) >= m.twin.bounds.SessionLinks
 }

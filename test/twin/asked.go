@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// request is what a mutation asks for, whatever it acknowledges.
+// request is the content of a mutation, without its acknowledgement.
 type request struct {
 	node                        shard.NodeID
 	name                        string
@@ -19,7 +19,7 @@ type request struct {
 	count, timeout, order, term uint64
 	revision                    shard.Revision
 	data, body                  string
-	wait                        uint64 // for how long an acquire may wait: the same request may wait for another time
+	wait                        uint64 // acquire wait time: excluded from request identity
 }
 
 func requestOf(c *shard.Command) request {
@@ -33,7 +33,7 @@ func requestOf(c *shard.Command) request {
 	return r
 }
 
-// sum is the hash of a request, as DESIGN.md section 4 has it.
+// sum is the hash of a request, defined in DESIGN.md section 4.
 func (r request) sum() uint64 {
 	fold := func(a, b uint64) uint64 {
 		product := new(big.Int).Mul(new(big.Int).SetUint64(a), new(big.Int).SetUint64(b))
@@ -60,10 +60,10 @@ func (r request) sum() uint64 {
 	return h
 }
 
-// knowsRequests reports whether a number belongs to one request for the command under way.
+// knowsRequests reports whether a number is bound to one request for the current command.
 func (t *Twin) knowsRequests() bool { return t.mistake != AnswersOthers }
 
-// isAnother reports whether the answer that is kept under the number of a command is that to another request.
+// isAnother reports whether the cached answer for a command's number belongs to another request.
 func (t *Twin) isAnother(s *session, c *shard.Command) bool {
 	asked, known := s.asked[c.Number]
 	_, kept := s.answers[c.Number]
@@ -73,5 +73,5 @@ func (t *Twin) isAnother(s *session, c *shard.Command) bool {
 	return t.knowsRequests() && kept && known && asked != requestOf(c)
 }
 
-// refuseAnother answers a command under the number of another request.
+// refuseAnother answers a command that reuses the number of another request.
 func (t *Twin) refuseAnother() { t.answer(shard.Effect{Status: protocol.StatusSequenceReused}) }

@@ -8,8 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Check returns an error that names the first rule that a state breaks, if a machine that serves the slots cannot be in
-// that state.
+// Check returns an error with the first violated rule, if a machine that serves the slots cannot be in the state.
 func Check(state shard.State, slots shard.SlotSet) error {
 	c := checker{
 		state:     &state,
@@ -35,7 +34,7 @@ func Check(state shard.State, slots shard.SlotSet) error {
 	return c.checkNodes()
 }
 
-// checker holds what one rule collects and another one needs.
+// checker holds data collected by one rule for another.
 type checker struct {
 	state     *shard.State
 	slots     shard.SlotSet
@@ -58,7 +57,7 @@ func (c *checker) pending(sem *shard.SemaphoreState) bool {
 	})
 }
 
-// linkAt is a link and where it is, for messages.
+// linkAt is a link with its location, for messages.
 type linkAt struct {
 	*shard.LinkState
 	where string
@@ -89,7 +88,7 @@ func (c *checker) checkSessions() error {
 		case len(s.Details) > shard.MaxSessionDetails || len(s.Key) > shard.MaxKey:
 			return fmt.Errorf("session %v: details or key too long", s.ID)
 		case s.Acked > s.Applied || s.Acked == s.Applied && s.Acked != 0 && c.state.Group.Number == 0:
-			// What is refused in the quiet after a renewal acknowledges, and is not applied.
+			// A command refused during the quiet time after a rebuild acknowledges, but is not applied.
 			return fmt.Errorf("session %v: acknowledged %d, applied %d", s.ID, s.Acked, s.Applied)
 		case len(s.Answers) > shard.MaxUnacknowledged:
 			return fmt.Errorf("session %v: keeps %d answers", s.ID, len(s.Answers))
@@ -142,7 +141,7 @@ func (c *checker) checkSemaphores() error {
 }
 
 func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
-	most := sem.Limit // under which owners were granted, and waiters began to wait
+	most := sem.Limit // order ids of grants, and of wait starts
 	if !sem.Ephemeral {
 		most = shard.Forever
 	}
@@ -204,12 +203,12 @@ func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
 	return nil
 }
 
-// checkAnswers checks that kept answers agree with the links that they are about.
+// checkAnswers checks that cached answers agree with their links.
 func (c *checker) checkAnswers() error {
 	for i := range c.state.Sessions {
 		s := &c.state.Sessions[i]
 		if slices.Contains(c.state.Pending, shard.PendingState{Session: s.ID}) {
-			continue // it has ended, so its answers are not used
+			continue // ended, so its answers are unused
 		}
 		for j, a := range s.Answers {
 			l, linked := c.numbers[acquireNumber{s.ID, a.Number}]

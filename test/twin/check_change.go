@@ -7,13 +7,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// CheckChange compares the Changed effects of a batch with the semaphores of the states before and after it: a revision
-// grows exactly where a Changed says so, everything that watchers can see to change has a new revision, and where a
-// revision grew once, watchers can see a change. (Where it grew more often something may have changed and changed
-// back.)
+// CheckChange compares the Changed effects of a batch with the semaphores before and after it: a revision grows exactly
+// with each Changed effect, every change visible to watchers has a new revision, and if a revision grew once, watchers
+// can see a change. (With more growth, a change may have been reverted.)
 func CheckChange(before, after *shard.State, effects []shard.Effect) error {
 	last := before.LastRevision
-	changed := make(map[place]shard.Effect) // the last one of each
+	changed := make(map[place]shard.Effect) // last effect of each
 	times := make(map[place]int)
 	for _, e := range effects {
 		if e.Kind != shard.EffectChanged {
@@ -53,7 +52,7 @@ func CheckChange(before, after *shard.State, effects []shard.Effect) error {
 		delete(changed, p)
 	}
 	for p, e := range changed {
-		// It exists neither before nor after: it was made and deleted within the batch.
+		// It exists neither before nor after: created and deleted within the batch.
 		if times[p] == 1 || e.Flags&shard.FlagDeleted == 0 {
 			return fmt.Errorf("changed %d/%s, which does not exist", p.node, quote(p.name))
 		}
@@ -66,7 +65,7 @@ func byPlace(state *shard.State) map[place]*shard.SemaphoreState {
 	for i := range state.Semaphores {
 		sem := &state.Semaphores[i]
 		if isDeleted(state, sem) {
-			continue // no watcher sees it
+			continue // invisible to watchers
 		}
 		all[place{sem.Node, sem.Name}] = sem
 	}
@@ -84,7 +83,7 @@ func revisionOf(sem *shard.SemaphoreState) shard.Revision {
 	return sem.Revision
 }
 
-// looksEqual compares what a watcher can see: that it exists, its limit, its data, its owners.
+// looksEqual compares state visible to watchers: existence, limit, data, owners.
 func looksEqual(a, b *shard.SemaphoreState) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -92,7 +91,7 @@ func looksEqual(a, b *shard.SemaphoreState) bool {
 	return a.Limit == b.Limit && a.Data == b.Data && slices.Equal(ownersSeen(a), ownersSeen(b))
 }
 
-// ownersSeen returns the owners with those of their fields that watchers see.
+// ownersSeen returns the owners with the fields visible to watchers.
 func ownersSeen(sem *shard.SemaphoreState) []shard.LinkState {
 	var owners []shard.LinkState
 	for _, l := range sem.Links {

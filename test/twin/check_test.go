@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/test/twin"
 )
 
-// lowerHalf is what the shard of these tests serves: its guests come from the upper half.
+// lowerHalf is the slots of the tests' shard: its remote sessions come from the upper half.
 func lowerHalf() shard.SlotSet {
 	var slots shard.SlotSet
 	slots.Add(0, shard.Slots/2-1)
 	return slots
 }
 
-// allowed is what a machine at work allows.
+// allowed is the bounds of a machine in operation.
 var allowed = machine.Bounds{Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession}
 
 // soundState has two home sessions and a guest; the first semaphore has two owners and two waiters,
@@ -151,7 +151,7 @@ func TestCheckFindsWhatCannotBe(t *testing.T) {
 	}
 }
 
-// TestCheckKnowsLimitsThatWereLowered: an owner may hold more than a limit that was lowered since.
+// TestCheckKnowsLimitsThatWereLowered: an owner may hold more than a lowered limit.
 func TestCheckKnowsLimitsThatWereLowered(t *testing.T) {
 	state := soundState(t)
 	state.Semaphores[0].Limit, state.Semaphores[0].Links[3].Count = 2, 5
@@ -205,7 +205,7 @@ func TestCheckChangeFindsChangesThatAreNotReported(t *testing.T) {
 	} {
 		t.Run(c.finds, func(t *testing.T) {
 			before, after := soundState(t), soundState(t)
-			// What an update of the first semaphore's data does.
+			// Effects of a data update on the first semaphore.
 			after.LastRevision++
 			after.Semaphores[0].Data, after.Semaphores[0].Revision = "x", after.LastRevision
 			e := update

@@ -6,14 +6,14 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// CmdExchange stands for the operations whose answers have a body: it gives a semaphore the data of its Body and
-// answers with the data that it had before. No build has it: a test that plays it gives it to the machine too.
+// CmdExchange represents operations whose answers have a body: it replaces a semaphore's data by its Body and answers
+// with the previous data. No build has it: a test that uses it adds it to the machine too.
 const CmdExchange shard.CommandKind = 251
 
-// maxExchanged is the most bytes that it gives or answers with.
+// maxExchanged is the maximum size of new or returned data.
 const maxExchanged = 300
 
-// answerWithExchange are the flags of its answer where the data changed.
+// answerWithExchange are the answer's flags if the data changed.
 const answerWithExchange = shard.FlagData | shard.FlagLimit
 
 // playsExchange reports whether the machine under test has the command.
@@ -41,8 +41,8 @@ func (m *mutation) exchange() {
 	m.twin.changed(m.sem, shard.FlagData)
 }
 
-// lacksRoomForAnswer reports whether the answers that are kept for the session, with the longest that the command may
-// get, count for more than they may. It concerns bodies: without any the number of answers is bounded.
+// lacksRoomForAnswer reports whether the session's cached answers, including the longest possible answer to the
+// command, would exceed their size limit. This concerns bodies: without bodies, the number of answers is bounded.
 func (t *Twin) lacksRoomForAnswer(s *session, c *shard.Command) bool {
 	if t.mistake == BoundsAfterTheEffect {
 		return false
@@ -57,7 +57,7 @@ func (t *Twin) lacksRoomForAnswer(s *session, c *shard.Command) bool {
 	return bodies > 0 && bodies+40*(len(s.answers)+1) > t.bounds.AnswerBytes
 }
 
-// bodies is what the bodies of the kept answers count for.
+// bodies is the size counted for bodies of cached answers.
 func (s *session) bodies() int {
 	size := 0
 	for _, a := range s.answers {
@@ -68,7 +68,7 @@ func (s *session) bodies() int {
 	return size
 }
 
-// Restored is called where the machine is saved and restored. The twin is not, unless it is to make a mistake.
+// Restored is called when the machine is saved and restored. The twin is not restored, except to make a mistake.
 func (t *Twin) Restored() {
 	for _, sem := range t.semaphores {
 		for _, l := range sem.links {

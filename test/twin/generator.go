@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Generator makes random commands that aim at what exists: few nodes, sessions and names, so that commands meet;
-// numbers, order ids and terms that are mostly right, and now and then wrong in each possible way.
+// Generator makes random commands aimed at existing objects: few nodes, sessions and names, so that commands interact;
+// numbers, order ids and terms that are mostly correct, and sometimes wrong in each possible way.
 type Generator struct {
 	random
 	shard  uint64
@@ -21,19 +21,19 @@ type Generator struct {
 	nodes  []shard.NodeID
 	names  map[shard.NodeID][]candidate
 
-	state   *shard.State               // before the batch that is being made
-	numbers map[shard.SessionID]uint64 // highest number that the batch has used
+	state   *shard.State               // before the current batch
+	numbers map[shard.SessionID]uint64 // highest number used in the batch
 	recent  []shard.Command            // the latest mutations, to be sent again
 	phase   phase
 	left    int             // commands until the next phase
-	hoarder shard.SessionID // in a hoarding phase: the session that acknowledges nothing
+	hoarder shard.SessionID // in a hoarding phase: the session that never acknowledges
 }
 
-// candidate is a name that commands use.
+// candidate is a name used by commands.
 type candidate struct {
 	name      []byte
 	ephemeral bool // mostly
-	foreign   bool // of a slot that is not served
+	foreign   bool // slot not served here
 }
 
 // phase shifts the weights for a stretch of commands.
@@ -43,7 +43,7 @@ const (
 	phaseMixed    phase = iota
 	phaseCrowded        // hardly anything ends: long queues
 	phaseChurning       // everything ends soon
-	phaseHoarding       // one session never acknowledges, until no more answers are kept for it
+	phaseHoarding       // one session never acknowledges, until its answer cache is full
 )
 
 const (
@@ -52,7 +52,7 @@ const (
 	manySessions = 12
 )
 
-// NewGenerator returns a generator. The seed and the states decide all that it makes.
+// NewGenerator returns a generator. Seed and states determine its output.
 func NewGenerator(seed uint64) *Generator {
 	g := &Generator{random: newRandom(seed), shard: 1 + seed%shard.MaxShard, names: make(map[shard.NodeID][]candidate)}
 	switch g.weighted(25, 50, 25) {
@@ -84,19 +84,19 @@ func NewGenerator(seed uint64) *Generator {
 	return g
 }
 
-// Options returns the options of the machine under test. The history is soon full, and the bounds are mostly so small
+// Options returns the options of the machine under test. Its history fills up soon, and its bounds are mostly so small
 // that much is pending.
 func (g *Generator) Options() machine.Options {
 	return machine.Options{Shard: g.shard, Slots: g.slots, History: 64, Bounds: g.bounds}
 }
 
-// nameSome adds names of the prefix that are served here, and one that is not, where there is any.
+// nameSome adds names with the prefix that are served here, and one that is not, if possible.
 func (g *Generator) nameSome(node shard.NodeID, prefix string, ephemeral bool, count int) {
 	foreign := g.slots == shard.EverySlot()
 	for i := 0; count > 0 || !foreign; i++ {
 		name := []byte(prefix + strconv.Itoa(i))
 		if len(name) > shard.MaxName {
-			// The longest names have room for one more byte only.
+			// The longest names leave room for a single byte.
 			name = append(name[:shard.MaxName-1], byte(i))
 		}
 		switch served := g.slots.Has(shard.SlotOf(node, name)); {
@@ -131,7 +131,7 @@ func (g *Generator) Batch(state *shard.State) *shard.Batch {
 		b.Commands = append(b.Commands, c)
 	}
 	if first := &b.Commands[0]; b.Stamp.Term != 0 && first.Kind == shard.CmdLead && g.chance(800) {
-		b.Stamp = clock.Stamp{Term: first.Term} // as of a leader that begins
+		b.Stamp = clock.Stamp{Term: first.Term} // like a new leader
 	}
 	return b
 }
@@ -164,7 +164,7 @@ func (g *Generator) command() shard.Command {
 		weights[5] /= 4
 	}
 	if g.isDropping() {
-		weights[12] += 60 // so that it comes to an end
+		weights[12] += 60 // so that the phase ends
 	}
 	if len(g.state.Pending) > 0 {
 		weights[14] = 60
@@ -212,7 +212,7 @@ func (g *Generator) command() shard.Command {
 	}
 	c := g.mutationOrAgain(kind)
 	if g.chance(5) {
-		c.Level = level.Newest + 1 // as of a proposer that is not bound by the level of the shard
+		c.Level = level.Newest + 1 // like a proposer above the shard's level
 	}
 	return c
 }
@@ -245,13 +245,13 @@ type random struct{ *rand.Rand }
 
 func newRandom(seed uint64) random { return random{rand.New(rand.NewPCG(seed, 0x7369676e616c626f))} }
 
-// chance is true in so many of a thousand cases.
+// chance is true in perMille of a thousand cases.
 func (r random) chance(perMille int) bool { return r.IntN(1000) < perMille }
 
 // between draws from low to high, both included.
 func (r random) between(low, high int) int { return low + r.IntN(high-low+1) }
 
-// weighted draws an index; each is as likely as its weight says.
+// weighted draws an index, with the given weights.
 func (r random) weighted(weights ...int) int {
 	sum := 0
 	for _, w := range weights {

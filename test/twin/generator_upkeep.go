@@ -9,10 +9,10 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// tooManySessions is a list that is one too long.
+// tooManySessions is a list one element too long.
 var tooManySessions = make([]shard.SessionID, shard.MaxList+1)
 
-// slot draws a slot that is served, or, rarely, any.
+// slot draws a served slot, or, rarely, any slot.
 func (g *Generator) slot() shard.Slot {
 	for {
 		slot := shard.Slot(g.IntN(shard.Slots))
@@ -22,8 +22,7 @@ func (g *Generator) slot() shard.Slot {
 	}
 }
 
-// guest draws one of few sessions whose home is elsewhere. Where every slot is served it draws an unknown session of
-// this shard.
+// guest draws a remote session from a small set. If every slot is served, it draws an unknown session of this shard.
 func (g *Generator) guest() shard.SessionID {
 	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
 		if !g.slots.Has(slot) {
@@ -33,12 +32,12 @@ func (g *Generator) guest() shard.SessionID {
 	return g.stranger()
 }
 
-// stranger draws the id of a session of this shard that is over, or was never made.
+// stranger draws the id of an ended or nonexistent session of this shard.
 func (g *Generator) stranger() shard.SessionID {
 	return shard.NewSessionID(g.slot(), 1+g.Uint64N(g.state.LastSession+3))
 }
 
-// session draws a session that exists, or nil.
+// session draws an existing session, or nil.
 func (g *Generator) session() *shard.SessionState {
 	if len(g.state.Sessions) == 0 {
 		return nil
@@ -46,7 +45,7 @@ func (g *Generator) session() *shard.SessionState {
 	return &g.state.Sessions[g.IntN(len(g.state.Sessions))]
 }
 
-// sessionID draws the id of a session that exists, mostly.
+// sessionID draws a session id, mostly existing.
 func (g *Generator) sessionID() shard.SessionID {
 	s := g.session()
 	switch g.weighted(85, 5, 10) {
@@ -71,8 +70,8 @@ func (g *Generator) term() uint64 {
 	return g.Uint64N(g.state.Term + 1)
 }
 
-// stamp draws the stamp of a batch: mostly the leader's, a little later than the last one; now and then that of a
-// leader that is over, or that the machine does not know yet, or none.
+// stamp draws the stamp of a batch: mostly the leader's, slightly later than the last one; sometimes of a former
+// leader, of a leader still unknown to the machine, or none.
 func (g *Generator) stamp() clock.Stamp {
 	s := clock.Stamp{Term: g.state.Term, Elapsed: g.state.Now - g.state.TimeBase + g.Uint64N(100)}
 	switch g.weighted(92, 3, 2, 2, 1) {
@@ -102,7 +101,7 @@ func (g *Generator) lead() shard.Command {
 	return c
 }
 
-// groupWait begins or ends the wait after a renewal, now and then of another group.
+// groupWait starts or ends the wait after a rebuild, sometimes for another group.
 func (g *Generator) groupWait(group shard.Group) shard.Command {
 	c := shard.Command{Kind: shard.CmdGroupWait, Term: g.term(), Count: group.Number, Timeout: g.Uint64N(20_000)}
 	switch g.weighted(70, 20, 10) {
@@ -114,7 +113,7 @@ func (g *Generator) groupWait(group shard.Group) shard.Command {
 	return c
 }
 
-// sessionFields draws timeout, details and key, now and then one that is too long.
+// sessionFields draws timeout, details and key, sometimes with an excessive length.
 func (g *Generator) sessionFields(c *shard.Command) {
 	longest := uint64(shard.MaxSessionTimeout / time.Millisecond)
 	c.Timeout = oneOf(g.random, []uint64{0, 1, 5000, 60_000, longest})
@@ -171,7 +170,7 @@ func (g *Generator) sessionUpdate() shard.Command {
 	return c
 }
 
-// sessionNumbers draws numbers, for a session that exists mostly; now and then so high that few or none are left.
+// sessionNumbers draws numbers, mostly for an existing session; sometimes so high that few or none are left.
 func (g *Generator) sessionNumbers() shard.Command {
 	c := shard.Command{Kind: shard.CmdSessionNumbers, Session: g.sessionID()}
 	if s := g.find(c.Session); s != nil && g.chance(800) {
@@ -215,7 +214,7 @@ func (g *Generator) sessionsEnd(kind shard.CommandKind) shard.Command {
 	return c
 }
 
-// waiterWithdraw names a waiter that exists, mostly, and now and then not quite as it is.
+// waiterWithdraw names a waiter, mostly an existing one, sometimes with a wrong detail.
 func (g *Generator) waiterWithdraw() shard.Command {
 	var waiting, owning []shard.Command
 	for _, sem := range g.state.Semaphores {
@@ -272,12 +271,12 @@ func (g *Generator) nodeDrop() shard.Command {
 		}
 	}
 	if g.chance(50) {
-		c.Node = 77 // that is always empty
+		c.Node = 77 // always empty
 	}
 	return c
 }
 
-// aboutLevels makes a rise of the level, or one of the commands about digests, which change nothing.
+// aboutLevels makes a level increase, or a digest command, which changes nothing.
 func (g *Generator) aboutLevels() shard.Command {
 	switch g.weighted(60, 20, 20) {
 	case 0:
@@ -288,7 +287,7 @@ func (g *Generator) aboutLevels() shard.Command {
 	return shard.Command{Kind: shard.CmdDigestCompare, Count: g.Uint64(), Sum: g.Uint64()}
 }
 
-// nodeLimits draws quotas of a node, or of the shard: mostly close to what is there, or below it; often none, so that
+// nodeLimits draws quotas of a node, or of the shard: mostly close to or below the current usage; often none, so that
 // not everything is refused in the end.
 func (g *Generator) nodeLimits() shard.Command {
 	c := shard.Command{Kind: shard.CmdNodeLimits, Node: oneOf(g.random, g.nodes)}
@@ -296,7 +295,7 @@ func (g *Generator) nodeLimits() shard.Command {
 		c.Node = 0
 	}
 	if g.chance(50) {
-		c.Node = 78 // that is always empty
+		c.Node = 78 // always empty
 	}
 	objects, bytes := g.held(c.Node)
 	if g.chance(250) {
@@ -313,7 +312,7 @@ func (g *Generator) nodeLimits() shard.Command {
 	return c
 }
 
-// held is about how much a node has, or all of them.
+// held is the approximate usage of a node, or of all nodes.
 func (g *Generator) held(node shard.NodeID) (objects, bytes uint64) {
 	for _, sem := range g.state.Semaphores {
 		if sem.Node != node && node != 0 {

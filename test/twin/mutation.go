@@ -5,18 +5,18 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// keptFlags are the flags of an answer that is kept.
+// keptFlags are the flags of a cached answer.
 const keptFlags = shard.FlagAcquired | shard.FlagQueued | shard.FlagReleased
 
 // mutation is a create, update, delete, resize, acquire or release that has passed the checks.
 type mutation struct {
 	*shard.Command
 	twin    *Twin
-	session *session // nil outside of any session
+	session *session // nil without a session
 	sem     *semaphore
 }
 
-// mutate goes through the checks of DESIGN.md section 2, in their order, then does the operation.
+// mutate runs the checks of DESIGN.md section 2 in order, then the operation.
 func (t *Twin) mutate(c *shard.Command) {
 	// 1 and 2: form, slot, node.
 	if !mutationFormIsGood(c) {
@@ -99,8 +99,7 @@ func (t *Twin) mutate(c *shard.Command) {
 	}
 }
 
-// nameIsHeld reports whether the command would make a semaphore of a name whose last one is deleted and still has
-// links.
+// nameIsHeld reports whether the command would create a semaphore with the name of a deleted one that still has links.
 func (t *Twin) nameIsHeld(c *shard.Command) bool {
 	sem := t.semaphores[place{c.Node, string(c.Name)}]
 	makes := c.Kind == shard.CmdSemaphoreCreate || c.Kind == shard.CmdAcquire && c.Flags&shard.FlagEphemeral != 0
@@ -131,7 +130,7 @@ func mutationFormIsGood(c *shard.Command) bool {
 	return true
 }
 
-// repeat answers a number that is not above the highest applied. It changes nothing.
+// repeat answers a number not above the highest applied. It changes nothing.
 func (t *Twin) repeat(s *session, c *shard.Command) {
 	if t.isAnother(s, c) {
 		t.refuseAnother()

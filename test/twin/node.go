@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// knownNodes returns, in order of id, the nodes that have something here, or quotas of their own, or are being dropped.
+// knownNodes returns, by id, the nodes with contents or quotas here, and nodes being dropped.
 func (t *Twin) knownNodes() []shard.NodeID {
 	known := make(map[shard.NodeID]bool)
 	for id := range t.dropping {
@@ -38,7 +38,7 @@ func (t *Twin) seeNode(node shard.NodeID) {
 	}
 }
 
-// sessionsOf returns the node's sessions, guests too, in order of id.
+// sessionsOf returns the node's sessions by id, including remote ones.
 func (t *Twin) sessionsOf(node shard.NodeID) []*session {
 	var list []*session
 	for _, s := range t.sessions {
@@ -55,7 +55,7 @@ func (t *Twin) sessionsOf(node shard.NodeID) []*session {
 	return list
 }
 
-// semaphoresOf returns the node's semaphores in order of name.
+// semaphoresOf returns the node's semaphores by name.
 func (t *Twin) semaphoresOf(node shard.NodeID) []*semaphore {
 	var list []*semaphore
 	for p, sem := range t.semaphores {
@@ -67,7 +67,7 @@ func (t *Twin) semaphoresOf(node shard.NodeID) []*semaphore {
 	return list
 }
 
-// nodeDrop removes up to Count things of the node: semaphores first, then sessions.
+// nodeDrop removes up to Count objects from the node: semaphores first, then sessions.
 func (t *Twin) nodeDrop(c *shard.Command) {
 	if c.Count == 0 || c.Count > shard.MaxList {
 		t.answer(shard.Effect{Status: protocol.StatusBadRequest})

@@ -6,8 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// pending is work that a command has begun and not finished: of a session that has ended, or of a semaphore that was
-// deleted or has waiters that fit.
+// pending is unfinished work: an ended session, a deleted semaphore, or a semaphore with waiters that fit.
 type pending struct {
 	session *session
 	sem     *semaphore
@@ -15,7 +14,7 @@ type pending struct {
 
 func (t *Twin) isPending(p pending) bool { return slices.Contains(t.pending, p) }
 
-// keepPending adds the work that is left of a session or a semaphore to the list.
+// keepPending adds the remaining work for a session or a semaphore to the list.
 func (t *Twin) keepPending(p pending) {
 	if !t.isPending(p) {
 		t.pending = append(t.pending, p)
@@ -32,7 +31,7 @@ func (t *Twin) unpend(gone pending) {
 	t.pending = left
 }
 
-// continueWork does pending work in the order of the list. What is not finished goes to the end of the list.
+// continueWork does pending work in list order. Unfinished work moves to the end of the list.
 func (t *Twin) continueWork() {
 	for len(t.pending) > 0 && t.left > 0 {
 		p := t.pending[0]
@@ -71,7 +70,7 @@ func (t *Twin) pendingState() []shard.PendingState {
 	return list
 }
 
-// hasEnded reports whether the session has ended, though not all that it has is released.
+// hasEnded reports whether the session has ended, with links still to be released.
 func (t *Twin) hasEnded(s *session) bool { return t.isPending(pending{session: s}) }
 
 // linksOf returns how many semaphores the session owns or waits for.

@@ -30,7 +30,7 @@ func (t *Twin) nodeLimits(c *shard.Command) {
 	t.answer(shard.Effect{})
 }
 
-// NodeUsage counts what a node has, and says which limits hold for it.
+// NodeUsage returns a node's usage and limits.
 func (t *Twin) NodeUsage(node shard.NodeID) shard.Usage {
 	used := shard.Usage{ObjectLimit: 1_000_000, ByteLimit: 1 << 30}
 	if set := t.limited[node]; set.Objects != 0 {
@@ -52,7 +52,7 @@ func (t *Twin) NodeUsage(node shard.NodeID) shard.Usage {
 	return used
 }
 
-// ShardUsage counts what all nodes have, and says which limits hold for the shard.
+// ShardUsage returns the usage of all nodes, and the shard's limits.
 func (t *Twin) ShardUsage() shard.Usage {
 	used := shard.Usage{ObjectLimit: 10_000_000, ByteLimit: 4 << 30}
 	if t.limits.Objects != 0 {
@@ -69,7 +69,7 @@ func (t *Twin) ShardUsage() shard.Usage {
 	return used
 }
 
-// size is what a semaphore counts for with its links.
+// size is the size of a semaphore with its links, for quotas.
 func (sem *semaphore) size() uint64 {
 	size := 192 + len(sem.name) + len(sem.data)
 	for _, l := range sem.links {
@@ -78,13 +78,13 @@ func (sem *semaphore) size() uint64 {
 	return uint64(size)
 }
 
-// size is what a session counts for with the answers that are kept for it.
+// size is the size of a session with its cached answers, for quotas.
 func (s *session) size() uint64 {
 	strings := len(s.details) + len(s.key) + len(s.client.Address) + len(s.client.Name) + len(s.client.Version)
 	return uint64(256 + strings + 40*len(s.answers) + s.bodies())
 }
 
-// lacking returns the first quota that has no room for so much more.
+// lacking returns the first quota without capacity for the given growth.
 func (t *Twin) lacking(node shard.NodeID, objects, bytes int) shard.Quota {
 	if t.mistake == ChargesShrinking {
 		bytes = max(bytes, -bytes)
@@ -103,7 +103,7 @@ func (t *Twin) lacking(node shard.NodeID, objects, bytes int) shard.Quota {
 	return shard.QuotaNone
 }
 
-// refusedByQuota answers where there is no room for so much more.
+// refusedByQuota answers with a refusal if there is no capacity for the given growth.
 func (t *Twin) refusedByQuota(node shard.NodeID, objects, bytes int) bool {
 	quota := t.lacking(node, objects, bytes)
 	if quota != shard.QuotaNone {
@@ -112,7 +112,7 @@ func (t *Twin) refusedByQuota(node shard.NodeID, objects, bytes int) bool {
 	return quota != shard.QuotaNone
 }
 
-// lacksRoom refuses the mutation where there is no room for so much more beside its answer, and records that.
+// lacksRoom refuses the mutation if there is no capacity for the given growth and its answer, and records the refusal.
 func (m *mutation) lacksRoom(objects, bytes int) bool {
 	if bytes > 0 && m.session != nil {
 		bytes += 40

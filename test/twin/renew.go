@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Renew makes the shard anew, as a new group of replicas.
+// Renew rebuilds the shard, as a new group of replicas.
 func (t *Twin) Renew(r machine.Renewal) {
 	longest := r.Longest
 	candidates := []shard.Longest{}
@@ -67,7 +67,7 @@ func (t *Twin) renewSessions() {
 	}
 }
 
-// renewSemaphores keeps the persistent ones, without links, each with a new revision.
+// renewSemaphores keeps persistent semaphores, without links, each with a new revision.
 func (t *Twin) renewSemaphores() {
 	for p, sem := range t.semaphores {
 		if sem.ephemeral || sem.deleting || t.dropping[p.node] {
@@ -92,7 +92,7 @@ func (t *Twin) waits() bool {
 	return t.group.Number > 0 && (t.group.Until == 0 || t.now < t.group.Until)
 }
 
-// groupWait begins the wait, or ends it for an operator.
+// groupWait starts the wait, or ends it for an operator.
 func (t *Twin) groupWait(c *shard.Command) {
 	g := &t.group
 	switch {
@@ -119,7 +119,7 @@ func (t *Twin) waitLeft() uint64 {
 	return t.group.Until - t.now
 }
 
-// isQuiet reports whether an acquire is refused that would make a link.
+// isQuiet reports whether an acquire that would create a link is refused.
 func (t *Twin) isQuiet(m *mutation) bool {
 	if !t.waits() || t.mistake == GrantsAtOnce {
 		return false
@@ -132,7 +132,7 @@ func (t *Twin) isQuiet(m *mutation) bool {
 	return sem.ephemeral == ephemeral && m.Count <= sem.limit
 }
 
-// Liveness is what the home says of a session.
+// Liveness is a session's state at its home.
 func (t *Twin) Liveness(id shard.SessionID) shard.Liveness {
 	s, counter := t.sessions[id], id.Counter()
 	switch {

@@ -5,7 +5,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// semaphore is one semaphore with its links in order of order id.
+// semaphore is one semaphore with its links, by order id.
 type semaphore struct {
 	place
 	data      string
@@ -13,10 +13,10 @@ type semaphore struct {
 	ephemeral bool
 	revision  shard.Revision
 	links     []*link
-	deleting  bool // it is deleted, and not all of its links are removed
+	deleting  bool // deleted, with links still to be removed
 }
 
-// link is a session's ownership of a semaphore, or its place in the queue.
+// link is a session's ownership of a semaphore, or its queue position.
 type link struct {
 	session shard.SessionID
 	order   shard.OrderID
@@ -26,7 +26,7 @@ type link struct {
 	number  uint64
 	owner   bool
 	since   uint64
-	// deadline is the time of the shard at which its wait ends; 0 if nothing ends it.
+	// deadline is the shard time at which its wait ends; 0 for never.
 	deadline uint64
 }
 
@@ -88,7 +88,7 @@ func (sem *semaphore) answeredLimit() uint64 {
 	return sem.limit
 }
 
-// free returns the limit minus what the owners hold, 0 where they hold more.
+// free returns the limit minus the owners' counts, 0 if negative.
 func (sem *semaphore) free() uint64 {
 	free := sem.limit
 	for _, l := range sem.links {
@@ -135,7 +135,7 @@ func (t *Twin) changed(sem *semaphore, flags shard.EffectFlags) {
 	})
 }
 
-// changedOwners is changed(owners), or the end of an ephemeral semaphore that has no link any more.
+// changedOwners is changed(owners), or the end of an ephemeral semaphore without links.
 func (t *Twin) changedOwners(sem *semaphore) {
 	if sem.ephemeral && len(sem.links) == 0 {
 		t.changed(sem, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
@@ -145,8 +145,8 @@ func (t *Twin) changedOwners(sem *semaphore) {
 	t.changed(sem, shard.FlagOwners)
 }
 
-// runQueue grants waiters from the head on while they fit, and reports whether it granted any. Heads that want more
-// than the limit are aborted.
+// runQueue grants waiters from the head while they fit, and reports whether it granted any. Heads requesting more than
+// the limit are aborted.
 func (t *Twin) runQueue(sem *semaphore) bool {
 	granted := false
 	for l := sem.head(); l != nil && (l.count > sem.limit || l.count <= sem.free()); l = sem.head() {
@@ -172,7 +172,7 @@ func (t *Twin) runQueue(sem *semaphore) bool {
 	return granted
 }
 
-// own makes an owner of a waiter.
+// own turns a waiter into an owner.
 func (t *Twin) own(l *link, since uint64) {
 	l.owner, l.since = true, since
 	if t.mistake != KeepsAlarms {
@@ -180,7 +180,7 @@ func (t *Twin) own(l *link, since uint64) {
 	}
 }
 
-// afterRemoval is what follows when a link was removed: an owner, or a waiter that was the head or not.
+// afterRemoval handles the consequences of a removed link: an owner, a waiter at the head, or another waiter.
 func (t *Twin) afterRemoval(sem *semaphore, wasOwner, wasHead bool) {
 	granted := false
 	if wasOwner || wasHead {
@@ -191,7 +191,7 @@ func (t *Twin) afterRemoval(sem *semaphore, wasOwner, wasHead bool) {
 	}
 }
 
-// abort ends a waiting acquire: with an effect, and in the answer that is kept for it.
+// abort ends a waiting acquire, with an effect and in its cached answer.
 func (t *Twin) abort(sem *semaphore, l *link, reason protocol.AbortReason) {
 	t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{
 		Status: protocol.StatusAborted,
@@ -202,7 +202,7 @@ func (t *Twin) abort(sem *semaphore, l *link, reason protocol.AbortReason) {
 	t.emit(e)
 }
 
-// abortKeptAnswers makes ABORTED of every kept answer by which the session acquired.
+// abortKeptAnswers turns every cached answer that granted the link into ABORTED.
 func (t *Twin) abortKeptAnswers(l *link, reason protocol.AbortReason) {
 	s := t.sessions[l.session]
 	for number, a := range s.answers {
@@ -212,8 +212,8 @@ func (t *Twin) abortKeptAnswers(l *link, reason protocol.AbortReason) {
 	}
 }
 
-// destroy is a forced delete without R: first the waiters are removed, then the owners, as many as the work allows. The
-// kept answer of an owner's acquire becomes ABORTED, so that a repeat does not say that it owns.
+// destroy is a forced delete without R: first the waiters are removed, then the owners, up to the work limit. The
+// cached answer of an owner's acquire becomes ABORTED, so that a repetition does not report ownership.
 func (t *Twin) destroy(sem *semaphore) {
 	for len(sem.links) > 0 && t.left > 0 {
 		if l := sem.head(); l != nil {
@@ -242,20 +242,20 @@ func (t *Twin) destroy(sem *semaphore) {
 	t.keepPending(pending{sem: sem})
 }
 
-// unlink removes a link, which is a piece of work.
+// unlink removes a link, which is a unit of work.
 func (t *Twin) unlink(sem *semaphore, l *link) {
 	sem.remove(l)
 	t.left--
 }
 
-// removeSemaphore removes a semaphore that has no links, which is a piece of work.
+// removeSemaphore removes a semaphore without links, which is a unit of work.
 func (t *Twin) removeSemaphore(sem *semaphore) {
 	delete(t.semaphores, sem.place)
 	t.unpend(pending{sem: sem})
 	t.left--
 }
 
-// waiterWithdraw ends the wait of a waiter, where it is still the one of the command.
+// waiterWithdraw ends the wait of a waiter, if it still matches the command.
 func (t *Twin) waiterWithdraw(c *shard.Command) {
 	sem := t.semaphores[place{c.Node, string(c.Name)}]
 	if sem != nil && !sem.deleting {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// session is one session, at home or a guest.
+// session is one session, home or remote.
 type session struct {
 	id      shard.SessionID
 	node    shard.NodeID
@@ -18,13 +18,13 @@ type session struct {
 	key     string
 	applied uint64
 	acked   uint64
-	space   uint64 // of numbers: the latest that it drew
-	losses  uint64 // semaphores that were deleted though it owned them; of a guest
+	space   uint64 // latest number space drawn
+	losses  uint64 // remote session: semaphores deleted while it owned them
 	answers map[uint64]shard.AnswerState
-	asked   map[uint64]request // under each number, where the level has it
+	asked   map[uint64]request // by number, if the level has it
 	created uint64
 	client  shard.ClientState
-	seen    int // what the bodies counted for that it has acknowledged
+	seen    int // size counted for acknowledged bodies
 }
 
 func (s *session) state() shard.SessionState {
@@ -52,7 +52,7 @@ func (s *session) state() shard.SessionState {
 	return state
 }
 
-// acknowledge forgets the answers that the client has seen.
+// acknowledge forgets acknowledged answers.
 func (s *session) acknowledge(upTo uint64) {
 	s.acked = max(s.acked, upTo)
 	for number := range s.answers {
@@ -65,7 +65,7 @@ func (s *session) acknowledge(upTo uint64) {
 	}
 }
 
-// updateAnswer changes the kept answer of an acquire, if it is still kept.
+// updateAnswer changes an acquire's cached answer, if still cached.
 func (s *session) updateAnswer(number uint64, became shard.AnswerState) {
 	if a, kept := s.answers[number]; kept {
 		became.Number, became.Slot = number, a.Slot
@@ -128,7 +128,7 @@ func clientOf(c *shard.Command) shard.ClientState {
 		Version: string(c.Client.Version)}
 }
 
-// admitGuest records a session whose home is elsewhere.
+// admitGuest records a remote session.
 func (t *Twin) admitGuest(id shard.SessionID, node shard.NodeID) *session {
 	t.seeNode(node)
 	s := &session{
@@ -263,7 +263,7 @@ func (t *Twin) end(s *session, reason protocol.EndReason) {
 	t.releaseAll(s)
 }
 
-// releaseAll removes the links of an ended session, in order of order id, and then the session.
+// releaseAll removes an ended session's links, by order id, and then the session.
 func (t *Twin) releaseAll(s *session) {
 	type holding struct {
 		sem *semaphore

@@ -7,9 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Shrink removes commands from a list of batches that fails while it still fails, and stops at the latest when the
-// given time is over. The function returns at which batch a list fails, or a negative number. What Shrink returns fails
-// at its last batch.
+// Shrink removes commands from a failing list of batches while it still fails, until the time limit. The function
+// returns the batch at which a list fails, or a negative number. The list returned by Shrink fails at its last batch.
 func Shrink(
 	o machine.Options, batches []*shard.Batch, within time.Duration, failsAt func([]*shard.Batch) int,
 ) []*shard.Batch {
@@ -30,7 +29,7 @@ func Shrink(
 	try(single)
 	for size := len(batches) / 2; time.Now().Before(deadline); {
 		before := len(batches)
-		// From the end: what later commands do not need goes before what they do.
+		// From the end: commands not needed later are removed before commands that are.
 		for end := len(batches); end > 0 && time.Now().Before(deadline); {
 			start := max(0, end-size)
 			rest := make([]*shard.Batch, 0, len(batches))
@@ -54,8 +53,8 @@ func Shrink(
 	return batches
 }
 
-// withoutSession removes batch i if it makes a session, and gives the sessions made after it the ids that they then
-// get. Otherwise a failure would need all sessions before the ones that it is about.
+// withoutSession removes batch i if it creates a session, and renumbers later sessions accordingly. Otherwise a failure
+// would need all sessions before the relevant ones.
 func withoutSession(o *machine.Options, batches []*shard.Batch, i int) []*shard.Batch {
 	t := New(*o)
 	var out shard.Effects

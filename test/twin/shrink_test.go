@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/test/twin"
 )
 
-// TestShrinkKeepsOnlyWhatTheFailureNeeds shrinks a failure that needs two sessions of ten, and one acquire of each.
+// TestShrinkKeepsOnlyWhatTheFailureNeeds shrinks a failure that needs two of ten sessions, and one acquire from each.
 func TestShrinkKeepsOnlyWhatTheFailureNeeds(t *testing.T) {
 	o := machine.Options{Shard: 1, Slots: shard.EverySlot(), Bounds: allowed}
 	var batches []*shard.Batch

@@ -9,10 +9,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// longestShown is the most bytes of a name or of data that a text shows.
+// longestShown is the maximum number of bytes shown from a name or data.
 const longestShown = 24
 
-// quote shows a name or data. Of a long one it shows the start, the length and a checksum.
+// quote shows a name or data. A long one is shortened to its start, length and checksum.
 func quote[T string | []byte](s T) string {
 	if len(s) <= longestShown {
 		return strconv.Quote(string(s))
@@ -44,7 +44,7 @@ func (l *line) wordIf(show bool, format string, args ...any) {
 	}
 }
 
-// CommandText writes a command on one line; fields that are zero are left out.
+// CommandText formats a command on one line, without zero fields.
 func CommandText(c *shard.Command) string {
 	var l line
 	l.word("%v", c.Kind)
@@ -103,8 +103,7 @@ func (l *line) flags(flags shard.EffectFlags) {
 	}
 }
 
-// EffectText writes an effect on one line; fields that are zero are left out, but for the status of
-// a result.
+// EffectText formats an effect on one line, without zero fields except the status of a result.
 func EffectText(e *shard.Effect) string {
 	var l line
 	l.word("%d: %v", e.Op, e.Kind)
@@ -125,8 +124,8 @@ func EffectText(e *shard.Effect) string {
 	return l.String()
 }
 
-// StateText writes a state, one thing on each line; a line says what it belongs to, so that lines can
-// be compared one by one.
+// StateText formats a state, one item per line. Each line is self-contained, so that lines can be compared
+// individually.
 func StateText(state *shard.State) []string {
 	lines := []string{fmt.Sprintf(
 		"last order %d, revision %d, session %d, term %d since %d, time %d, level %d, "+
@@ -177,8 +176,8 @@ func StateText(state *shard.State) []string {
 	return lines
 }
 
-// Difference compares two lists of lines as sets: lines that only got has are marked +, those that
-// only want has -. It is empty where there is none.
+// Difference compares two lists of lines as sets: lines only in got are marked +, lines only in want -. It is empty if
+// the sets are equal.
 func Difference(got, want []string) string {
 	var b strings.Builder
 	write := func(mark string, lines, others []string) {

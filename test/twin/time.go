@@ -5,7 +5,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// advance moves the time of the shard to when the batch was proposed.
+// advance advances the shard time to the batch's proposal.
 func (t *Twin) advance() {
 	if t.stamp.Term != t.term && t.mistake != CountsLateStamps {
 		return
@@ -16,7 +16,7 @@ func (t *Twin) advance() {
 	}
 }
 
-// refusedByStamp refuses a command of a batch that the leader of the term has not proposed.
+// refusedByStamp refuses a command in a batch that was not proposed by the term's leader.
 func (t *Twin) refusedByStamp(c *shard.Command) bool {
 	late := t.stamp.Term != t.term && t.mistake != ObeysLateLeaders
 	if late {
@@ -26,7 +26,7 @@ func (t *Twin) refusedByStamp(c *shard.Command) bool {
 	return false
 }
 
-// lead makes the commands of earlier terms void, and counts the time from what it is.
+// lead voids commands of earlier terms, and counts the time from its current value.
 func (t *Twin) lead(c *shard.Command) {
 	if c.Term < t.term {
 		t.answer(shard.Effect{Status: protocol.StatusStale})
@@ -47,7 +47,7 @@ func (t *Twin) lead(c *shard.Command) {
 	t.answer(shard.Effect{})
 }
 
-// due ends the waits that are over by the time of the shard: the earliest first, and those of one time by order id.
+// due ends overdue waits by shard time: earliest first, then by order id.
 func (t *Twin) due(c *shard.Command) {
 	if c.Term != t.term {
 		t.answer(shard.Effect{Status: protocol.StatusStale})
@@ -66,7 +66,7 @@ func (t *Twin) due(c *shard.Command) {
 	}
 }
 
-// firstOver returns the waiter whose wait has been over for the longest time, or nil.
+// firstOver returns the waiter with the longest overdue wait, or nil.
 func (t *Twin) firstOver() (of *semaphore, first *link) {
 	for _, sem := range t.semaphores {
 		for _, l := range sem.links {

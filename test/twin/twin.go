@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Twin is the naive machine. It has the methods of the fast one that tests compare.
+// Twin is the naive machine. It has the fast machine's methods that tests compare.
 type Twin struct {
 	slots  shard.SlotSet
 	bounds machine.Bounds
@@ -21,28 +21,28 @@ type Twin struct {
 	lastRevision shard.Revision
 	lastSession  uint64
 	term         uint64
-	now, base    uint64 // the time of the shard, and what it was when the term began
+	now, base    uint64 // shard time, and its value at the start of the term
 	level        level.Level
 	raised       level.Level // the level from the next batch on
 
-	limits     shard.Limits                  // of the shard, zeros where they were not set
-	limited    map[shard.NodeID]shard.Limits // of the nodes for which some were set
+	limits     shard.Limits                  // shard limits, zero if not set
+	limited    map[shard.NodeID]shard.Limits // node limits, if set
 	dropping   map[shard.NodeID]bool
 	group      shard.Group
 	sessions   map[shard.SessionID]*session
 	semaphores map[place]*semaphore
 	pending    []pending
 
-	// The effects of the batch under way, and the index of the command in it.
+	// Effects of the current batch, and the current command's index.
 	out  *shard.Effects
 	op   int32
-	left int // how many pieces of work it may still do
-	// wall is the time of day of the command.
+	left int // remaining units of work
+	// wall is the command's wall clock time.
 	wall  uint64
 	stamp clock.Stamp // of the batch
 
 	mistake Mistake
-	phantom map[shard.NodeID]uint64 // bytes that are counted by mistake
+	phantom map[shard.NodeID]uint64 // bytes counted by mistake
 }
 
 // place identifies a semaphore.
@@ -51,7 +51,7 @@ type place struct {
 	name string
 }
 
-// New returns an empty twin. The slots, the bounds and the id of the shard must all be given.
+// New returns an empty twin. Slots, bounds and shard id are required.
 func New(o machine.Options) *Twin {
 	return &Twin{
 		slots:      o.Slots,
@@ -67,7 +67,7 @@ func New(o machine.Options) *Twin {
 	}
 }
 
-// Apply applies the commands of the batch one after the other and adds their effects to out.
+// Apply applies the batch's commands in order and appends their effects to out.
 func (t *Twin) Apply(b *shard.Batch, out *shard.Effects) {
 	t.out = out
 	t.stamp = b.Stamp
@@ -140,7 +140,7 @@ func (t *Twin) raise(c *shard.Command) {
 	t.answer(shard.Effect{})
 }
 
-// emit adds an effect of the command under way.
+// emit adds an effect of the current command.
 func (t *Twin) emit(e shard.Effect) {
 	e.Op = t.op
 	t.out.List = append(t.out.List, e)
@@ -152,7 +152,7 @@ func (t *Twin) answer(e shard.Effect) {
 	t.emit(e)
 }
 
-// State writes out everything that the twin holds.
+// State exports the twin's complete state.
 func (t *Twin) State() shard.State {
 	state := shard.State{
 		LastOrder:    t.lastOrder,
@@ -183,70 +183,69 @@ func (t *Twin) State() shard.State {
 	return state
 }
 
-// Mistake is something that a twin does wrong on purpose: a test that plants one shows that the comparison with the
-// machine would notice it.
+// Mistake is a deliberate bug in a twin, to test that the comparison with the machine detects it.
 type Mistake uint8
 
 const (
 	// NoMistake: the twin does all as shard/DESIGN.md says.
 	NoMistake Mistake = 0
-	// CountsTimedOutWaiters: a waiter that is timed out counts in its node's quota of bytes for good.
+	// CountsTimedOutWaiters: a timed-out waiter counts in its node's byte quota forever.
 	CountsTimedOutWaiters Mistake = 1
-	// RefusesReleases: releases in a node that holds more than its quota are refused.
+	// RefusesReleases: releases in a node above its quota are refused.
 	RefusesReleases Mistake = 2
-	// ChargesShrinking: data that gets shorter is refused as data that gets longer is.
+	// ChargesShrinking: shrinking data is refused like growing data.
 	ChargesShrinking Mistake = 4
-	// ForgetsBase: a term that begins counts from the base of the term before.
+	// ForgetsBase: a new term counts from the previous term's base.
 	ForgetsBase Mistake = 5
-	// CountsLateStamps: what elapsed in an earlier term moves the time too.
+	// CountsLateStamps: time elapsed in an earlier term advances the time too.
 	CountsLateStamps Mistake = 6
-	// TimeGoesBack: a stamp that is older than one of before sets the time back.
+	// TimeGoesBack: an older stamp sets the time back.
 	TimeGoesBack Mistake = 7
-	// RebasesTwice: a term that begins a second time has a new base.
+	// RebasesTwice: a term that begins a second time gets a new base.
 	RebasesTwice Mistake = 8
-	// ObeysLateLeaders: a batch of a leader that is over has its effects.
+	// ObeysLateLeaders: a former leader's batch takes effect.
 	ObeysLateLeaders Mistake = 9
-	// LosesBodies: a restore loses the bodies of kept answers.
+	// LosesBodies: a restore loses the bodies of cached answers.
 	LosesBodies Mistake = 11
-	// BoundsAfterTheEffect: a mutation whose answer the session has no room for is refused when it was carried out.
+	// BoundsAfterTheEffect: a mutation whose answer exceeds the session's capacity is refused after its effect.
 	BoundsAfterTheEffect Mistake = 12
-	// RepeatsNewerBodies: a repetition has the body that its command would answer with now.
+	// RepeatsNewerBodies: a repetition returns the body that its command would have now.
 	RepeatsNewerBodies Mistake = 13
-	// CountsSeenBodies: bodies that the session has acknowledged count on in what it may have.
+	// CountsSeenBodies: acknowledged bodies keep counting against the session's limit.
 	CountsSeenBodies Mistake = 14
-	// DrawsTwice: a session that draws a space of numbers gets the one that it has drawn before.
+	// DrawsTwice: a session that draws a number space gets its previous space again.
 	DrawsTwice Mistake = 15
-	// AnswersOthers: a request under the number of another one is answered as that one was.
+	// AnswersOthers: a request with the number of another request gets the other's answer.
 	AnswersOthers Mistake = 16
-	// AsksForWaits: an acquire that may wait for another time is another request.
+	// AsksForWaits: an acquire with a different wait time counts as a different request.
 	AsksForWaits Mistake = 17
-	// ForgetsWhatWasAsked: a restore loses what was asked under the numbers of kept answers.
+	// ForgetsWhatWasAsked: a restore loses the requests of cached answers.
 	ForgetsWhatWasAsked Mistake = 18
-	// NoClass: a shard gives every number as an order id, whatever its own id.
+	// NoClass: a shard assigns every number as an order id, regardless of its own id.
 	NoClass Mistake = 19
-	// CountsNoLosses: a guest that loses a semaphore by a deletion does not count the loss.
+	// CountsNoLosses: a remote session does not count semaphores lost by deletion.
 	CountsNoLosses Mistake = 21
-	// ForgetsSlots: a restore loses the slots of kept answers.
+	// ForgetsSlots: a restore loses the slots of cached answers.
 	ForgetsSlots Mistake = 22
-	// ForgetsNumbers: a renewal loses what was applied and answered under the numbers of guests.
+	// ForgetsNumbers: a rebuild loses the applied numbers and answers of remote sessions.
 	ForgetsNumbers Mistake = 23
-	// KeepsOwnership: a renewal leaves the answers as they are that gave what is gone.
+	// KeepsOwnership: a rebuild keeps answers that granted lost links.
 	KeepsOwnership Mistake = 24
 	// BuriesTheLost: a session from before a renewal is dead at once.
 	BuriesTheLost Mistake = 25
-	// WaitsForNoOwner: the wait after a renewal goes by the leader alone, and not by the longest timeout of before.
+	// WaitsForNoOwner: the wait after a rebuild follows only the leader, not the longest earlier timeout.
 	WaitsForNoOwner Mistake = 26
-	// GrantsAtOnce: a shard that was made anew grants from the first command on.
+	// GrantsAtOnce: a rebuilt shard grants from the first command.
 	GrantsAtOnce Mistake = 27
-	// ServesTheOld: sessions of an earlier group go on as before.
+	// ServesTheOld: sessions of an earlier group continue as before.
 	ServesTheOld Mistake = 28
-	// KeepsAlarms: the alarm of a waiter that was granted stays, and takes what it owns away.
+	// KeepsAlarms: the alarm of a granted waiter remains, and takes its ownership away.
 	KeepsAlarms Mistake = 29
 	// ForgetsDeadlines: a restore loses until when waiters wait.
 	ForgetsDeadlines Mistake = 30
-	// WaitsAnew: every waiter gets its full time again when a term begins.
+	// WaitsAnew: every waiter gets its full wait time again when a term begins.
 	WaitsAnew Mistake = 31
-	// TimesOutEarly: a wait that began in a millisecond ends as if it had begun at the beginning of the millisecond.
+	// TimesOutEarly: a wait starting within a millisecond ends as if started at the beginning of the millisecond.
 	TimesOutEarly Mistake = 32
 )
 

@@ -31,7 +31,7 @@ func TestErrorsAreOutcomes(t *testing.T) {
 	}
 }
 
-// A description of a missing semaphore is an answer; a failed description is not.
+// TestADescriptionOfNothingIsAState: a description of a missing semaphore is an answer; a failed description is not.
 func TestADescriptionOfNothingIsAState(t *testing.T) {
 	if s, is, _ := StateOf(nil, fmt.Errorf("describe lock: %w", client.ErrNotFound)); s == nil || s.Exists ||
 		is != history.Done {

@@ -71,6 +71,7 @@ func (t Target) exclusive() bool { return t.Limit == 1 }
 // CreatedOnce is the name prefix of semaphores created once, each by one program, and never changed.
 const CreatedOnce = "ledger-"
 
+// Pick draws a value.
 func Pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
 // UpTo draws a duration above zero.

@@ -30,7 +30,7 @@ func (w *worker) makeVersion(ctx context.Context, s *client.Session) (v rollout.
 		return v, errCalm
 	}
 	mark := w.versionMark(s)
-	// The source is not told whether its version was accepted.
+	// The source does not learn whether its version was accepted.
 	w.begin(s, history.Request{Kind: history.Offer, Mark: mark}).finish(client.ErrUnavailable)
 	return rollout.Version{Payload: []byte(mark), Label: mark}, nil
 }
@@ -51,7 +51,7 @@ func (w *worker) check(ctx context.Context) {
 func (w *worker) judge(ctx context.Context, s *client.Session, v rollout.Version) rollout.Verdict {
 	w.pause(ctx)
 	r := history.Request{Kind: history.Judge, Location: man, Seq: v.Seq, Passed: !w.is(v.Label, ungated)}
-	w.begin(s, r).finish(client.ErrUnavailable) // the checker is not told whether its verdict was accepted
+	w.begin(s, r).finish(client.ErrUnavailable) // the checker does not learn whether its verdict was accepted
 	if r.Passed {
 		return rollout.Verdict{Result: rollout.GatePassed}
 	}
