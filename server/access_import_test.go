@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// firstRules has a token that may do everything, and a grant on /public for anonymous.
+// firstRules has a token with full rights, and a grant on /public for anonymous.
 func firstRules(roles ...access.Role) *meta.AccessImport {
 	return &meta.AccessImport{First: true, Roles: roles,
 		Entries: []book.Entry{
@@ -26,8 +26,8 @@ func firstRules(roles ...access.Role) *meta.AccessImport {
 		}}
 }
 
-// TestAFileOfAccessRulesIsImportedAtTheFirstStart: before the import no host lets in an anonymous client or is ready.
-// Then the tokens of the file are good on every host, and anonymous has what the file grants.
+// TestAFileOfAccessRulesIsImportedAtTheFirstStart: before the import no host accepts anonymous clients or is ready.
+// Afterwards the file's tokens work on every host, and anonymous has the rights granted by the file.
 func TestAFileOfAccessRulesIsImportedAtTheFirstStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := servertest.Run(servertest.Hosts(3), servertest.Config(func(c *server.Config) {
@@ -79,8 +79,8 @@ func TestAFileOfAccessRulesIsImportedAtTheFirstStart(t *testing.T) {
 	})
 }
 
-// TestAHostWarnsOfAnAccessFileThatIsNotImported: host 3 has a file with a role that the files of the others do not
-// have. The leader's file is imported. Hosts with the other file warn.
+// TestAHostWarnsOfAnAccessFileThatIsNotImported: host 3's file has an additional role. The leader's file is imported.
+// Hosts with a different file log a warning.
 func TestAHostWarnsOfAnAccessFileThatIsNotImported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := make(map[shard.HostID]*logbook)
@@ -121,8 +121,8 @@ func TestTheFirstImportChangesNothingOnceThereAreRules(t *testing.T) {
 	})
 }
 
-// TestTheFirstRuleClosesAnOpenCluster: it must leave a principal that can change rules. Anonymous, who made it, has
-// nothing then.
+// TestTheFirstRuleClosesAnOpenCluster: the first rule must leave a principal that can change rules. Anonymous, its
+// author, has no rights afterwards.
 func TestTheFirstRuleClosesAnOpenCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := found(t, 1)

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// tokens have the role that they are, for /prod and what is below it; root has all.
+// tokens have the role that they are named after, on /prod and below; root has all rights.
 type tokens struct{}
 
 func (tokens) Authenticate(token []byte) (caller.Rights, string, bool) {
@@ -33,7 +33,8 @@ func (l limited) Allows(path, _ string, need protocol.Right) bool {
 func (limited) Valid() bool     { return true }
 func (limited) Version() uint64 { return 0 }
 
-// TestWhoMayReadANodeThatExistsMayAskForItsCreation: a client that may read a node may ask for it to be there.
+// TestWhoMayReadANodeThatExistsMayAskForItsCreation: a client with read access to a node may call create if the node
+// exists.
 func TestWhoMayReadANodeThatExistsMayAskForItsCreation(t *testing.T) {
 	var log logbook
 	c := servertest.Start(t, log.option(), servertest.Hosts(3),
@@ -50,7 +51,7 @@ func TestWhoMayReadANodeThatExistsMayAskForItsCreation(t *testing.T) {
 	}
 	want(t, "another path", reader.ask(create("/test/jobs")).Result.Status, protocol.StatusUnauthorized)
 	want(t, "no path", reader.ask(create("")).Result.Status, protocol.StatusBadRequest)
-	// What was there before is no administrative act; what was refused is.
+	// Creating an existing node is no administrative action; a refused creation is.
 	outcomes := strings.Join(log.lines("msg=audit"), "\n")
 	want(t, "actions", strings.Count(outcomes, "outcome=SUCCESS"), 1)
 	want(t, "refusals", strings.Count(outcomes, "outcome=UNAUTHORIZED"), 2)
@@ -82,8 +83,8 @@ func TestARefusalSaysWhoseTokenItIsAndWhatItLacks(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsNotThereIsMissingForAll, be it that it was dropped, never was, or must not be known. A host that does
-// not know an id asks the leader of the meta shard first.
+// TestANodeThatIsNotThereIsMissingForAll: a node that was dropped, never existed, or is invisible to the client is
+// reported as missing. A host that does not know an id asks the meta leader first.
 func TestANodeThatIsNotThereIsMissingForAll(t *testing.T) {
 	c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
 	admin, reader := enter(t, c, "admin"), enter(t, c, "reader")
@@ -111,8 +112,8 @@ func TestANodeThatIsNotThereIsMissingForAll(t *testing.T) {
 	}
 }
 
-// TestASessionWhoseNodeMayComeIsNotSaidToBeOver: where the host's copy of the meta shard is being filled again, who
-// comes back with a session, or brings it along, is to come again.
+// TestASessionWhoseNodeMayComeIsNotSaidToBeOver: while the host's meta replica is being refilled, clients that return
+// with a session, or present one, are asked to retry.
 func TestASessionWhoseNodeMayComeIsNotSaidToBeOver(t *testing.T) {
 	for _, x := range []struct {
 		name         string
@@ -142,8 +143,8 @@ func TestASessionWhoseNodeMayComeIsNotSaidToBeOver(t *testing.T) {
 	}
 }
 
-// TestATokenOfSomeNamesSeesTheSessionsThatHaveToDoWithThem, of all shards, and of others no more than that they are
-// there.
+// TestATokenOfSomeNamesSeesTheSessionsThatHaveToDoWithThem: a token limited to some object names sees the sessions of
+// these objects, in all shards, and only the existence of other sessions.
 func TestATokenOfSomeNamesSeesTheSessionsThatHaveToDoWithThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepRights(t, 1)
@@ -193,7 +194,7 @@ func TestATokenOfSomeNamesSeesTheSessionsThatHaveToDoWithThem(t *testing.T) {
 	})
 }
 
-// TestRightsAreNotGivenWhereNoNodeCanBe, and what a log gave there can be taken.
+// TestRightsAreNotGivenWhereNoNodeCanBe: a grant on an invalid path is refused, and one from an old log can be revoked.
 func TestRightsAreNotGivenWhereNoNodeCanBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepRights(t, 1)

@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// scopes are tokens with paths that a test changes: each token may do everything under its path, and nothing elsewhere.
+// scopes are tokens with paths that a test changes: each token has full rights under its path, and none elsewhere.
 type scopes struct {
 	mu    sync.Mutex
 	paths map[string]string
@@ -88,7 +88,7 @@ func TestWhatIsOpenEndsWithTheRightToIt(t *testing.T) {
 			want(t, "why", gone.Result.Status, protocol.StatusUnauthorized)
 		}
 		app.kept = nil // what came before
-		// Nothing is pushed of what happens there from now on, and what is allowed goes on.
+		// No further pushes arrive from there, and permitted requests continue.
 		operator := admin.session("/jobs/secret", 10*time.Second)
 		operator.acquire("sem", 1, 0, false)
 		admin.must(admin.ask(&protocol.SemaphoreDelete{NodeID: node, Name: []byte("sem"), Force: true}))
@@ -109,7 +109,8 @@ func TestWhatIsOpenEndsWithTheRightToIt(t *testing.T) {
 	})
 }
 
-// TestASessionThatEndsWhileItIsBoundIsNotBound: a session ends between the two steps of a BIND: it must not stay bound.
+// TestASessionThatEndsWhileItIsBoundIsNotBound: a session that ends between the two steps of a BIND must not stay
+// bound.
 func TestASessionThatEndsWhileItIsBoundIsNotBound(t *testing.T) {
 	c := servertest.Start(t)
 	owner, other := speak(t, c, 1), speak(t, c, 1)
@@ -122,7 +123,7 @@ func TestASessionThatEndsWhileItIsBoundIsNotBound(t *testing.T) {
 	want(t, "a mutation", other.ask(mutation).Result.Status, protocol.StatusSessionExpired)
 }
 
-// TestALimitedTokenDoesNotLearnWhatExists: what a token may not see is answered as what is not there.
+// TestALimitedTokenDoesNotLearnWhatExists: objects invisible to a token are answered as missing.
 func TestALimitedTokenDoesNotLearnWhatExists(t *testing.T) {
 	access, c := newScopes(t, map[string]string{"admin": "/", "app": "/jobs"})
 	_ = access
@@ -132,7 +133,7 @@ func TestALimitedTokenDoesNotLearnWhatExists(t *testing.T) {
 	hidden := admin.session("/hidden", time.Minute)
 	hidden.acquire("sem", 1, 0, true)
 	const nowhere = 1 << 40
-	absent := hidden.id + 1<<20 // of the same slot's shard; no session has it
+	absent := hidden.id + 1<<20 // in the same slot's shard, without a session
 	for name, ask := range map[string]func(node, session uint64) protocol.RequestMessage{
 		"describe a node": func(n, _ uint64) protocol.RequestMessage { return &protocol.NodeDescribe{NodeID: n} },
 		"drop a node":     func(n, _ uint64) protocol.RequestMessage { return &protocol.NodeDrop{NodeID: n} },
@@ -178,7 +179,7 @@ func TestALimitedTokenDoesNotLearnWhatExists(t *testing.T) {
 		},
 	} {
 		there := app.ask(ask(node, hidden.id)).Result
-		there.Message = strings.Clone(there.Message) // the next answer takes the place of this one
+		there.Message = strings.Clone(there.Message) // the next answer reuses this memory
 		missing := app.ask(ask(nowhere, absent)).Result
 		if there.Status != missing.Status || there.Message != missing.Message {
 			t.Errorf("%s: what is there %v %q, what is not %v %q", name, there.Status, there.Message, missing.Status,
@@ -205,7 +206,7 @@ func TestWrongSessionKeysAreThrottled(t *testing.T) {
 			attach := &protocol.SessionAttach{SessionID: a.id, SessionSecret: []byte("wrong"), AttachSequence: 9}
 			want(t, "a guess", guesser.ask(attach).Result.Status, protocol.StatusBadSession)
 		}
-		refused := guess("key") // which is the right one: it is not looked at
+		refused := guess("key") // correct, but never compared
 		want(t, "one more", refused.Status, protocol.StatusOverloaded)
 		if refused.WaitMillis == 0 || refused.WaitMillis > 2000 {
 			t.Errorf("it is to wait for %d ms", refused.WaitMillis)

@@ -15,8 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// keeping is a cluster that keeps rights: there is a token root that may do everything, and anonymous clients may do
-// nothing.
+// keeping is a cluster with access control: the token root has full rights, anonymous clients have none.
 type keeping struct {
 	*testing.T
 	*servertest.Cluster
@@ -30,13 +29,13 @@ func keepRights(t *testing.T, hosts int) *keeping {
 	return k
 }
 
-// protect makes the token root, which takes everything from anonymous clients.
+// protect creates the token root, which removes all rights from anonymous clients.
 func (k *keeping) protect() {
 	k.create(k.anybody(), "root", 0, grant("root", "/"))
 	k.root = k.enterAt(k.metaLeader(), "root")
 }
 
-// found starts a cluster that can keep rights and has none yet.
+// found starts a cluster that supports access control and has no rules yet.
 func found(t *testing.T, hosts int) *keeping {
 	t.Helper()
 	k := &keeping{T: t, Cluster: servertest.Start(t, servertest.Hosts(hosts))}
@@ -49,7 +48,7 @@ func found(t *testing.T, hosts int) *keeping {
 	return k
 }
 
-// metaLeader waits for a leader of the meta shard.
+// metaLeader waits for a meta leader.
 func (k *keeping) metaLeader() (id shard.HostID) {
 	within(k.T, "a leader of the meta shard", time.Minute, func() bool {
 		id = k.Host(1).MetaLeader()
@@ -60,7 +59,7 @@ func (k *keeping) metaLeader() (id shard.HostID) {
 
 func (k *keeping) anybody() *speaker { return speak(k.T, k.Cluster, k.metaLeader()) }
 
-// knock says a HELLO with a token, and returns what the host answers.
+// knock sends a HELLO with a token, and returns the host's answer.
 func (k *keeping) knock(id shard.HostID, token string) (*speaker, protocol.Result) {
 	k.Helper()
 	conn, err := k.Dial(context.Background(), servertest.Address(id))
@@ -83,7 +82,7 @@ func (k *keeping) enterAt(id shard.HostID, token string) *speaker {
 
 func grant(role, path string) access.Grant { return access.Grant{Role: role, Path: path} }
 
-// create makes a token whose secret is its name.
+// create creates a token with its name as secret.
 func (k *keeping) create(by *speaker, name string, expires uint64, list ...access.Grant) {
 	k.Helper()
 	hash := sha256.Sum256([]byte(name))
@@ -103,7 +102,7 @@ func TestRightsHoldOnEveryHost(t *testing.T) {
 		k.root.node("/test")
 		other := k.metaLeader()%3 + 1
 		k.create(k.root, "ci", 0, grant("read", "/prod"))
-		ci := k.enterAt(other, "ci") // it lets in at once on another host
+		ci := k.enterAt(other, "ci") // accepted at once on another host
 		describe := func(path string) protocol.Status {
 			return ci.ask(&protocol.NodeDescribe{Path: []byte(path)}).Result.Status
 		}
@@ -135,8 +134,8 @@ func within(t *testing.T, what string, limit time.Duration, holds func() bool) {
 	}
 }
 
-// TestAHostThatLagsTrustsItsRightsNoLongerThanSaid: after 10 s it lets no client in by a token and does nothing grave,
-// after 60 s it ends what is open.
+// TestAHostThatLagsTrustsItsRightsNoLongerThanSaid: after 10 s without fresh rights a host rejects token logins and
+// administrative requests, after 60 s it closes open connections.
 func TestAHostThatLagsTrustsItsRightsNoLongerThanSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepRights(t, 3)
@@ -190,8 +189,8 @@ func TestAHostThatLagsTrustsItsRightsNoLongerThanSaid(t *testing.T) {
 	})
 }
 
-// TestAHostThatDoesNotKnowATokenMakesSureFirst: what it knows may be of before the cluster kept rights, when every
-// client was let in. One let in so would be cut off as a stranger a moment later, for a token that is good.
+// TestAHostThatDoesNotKnowATokenMakesSureFirst: the host's state may predate access control, when every client was
+// accepted. A client accepted on that basis would be disconnected soon after as anonymous, despite a valid token.
 func TestAHostThatDoesNotKnowATokenMakesSureFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := found(t, 3)
@@ -234,7 +233,7 @@ func TestATokenExpiresAfterAWarning(t *testing.T) {
 	})
 }
 
-// TestRightsAreGivenBelowAndNoMoreThanOneHas: who has admin on a path grants below it only.
+// TestRightsAreGivenBelowAndNoMoreThanOneHas: an admin of a path may grant rights only below that path.
 func TestRightsAreGivenBelowAndNoMoreThanOneHas(t *testing.T) {
 	k := keepRights(t, 1)
 	k.create(k.root, "lead", 0, grant("admin", "/prod"))
@@ -282,7 +281,7 @@ func TestRightsAreGivenBelowAndNoMoreThanOneHas(t *testing.T) {
 	want(t, "what lead is shown", strings.Join(shown, " "), "token:ci token:lead token:new token:reader")
 }
 
-// TestAnonymousCannotLockItselfOut: it may take from itself no right to change rights.
+// TestAnonymousCannotLockItselfOut: anonymous cannot revoke its own right to change access rules.
 func TestAnonymousCannotLockItselfOut(t *testing.T) {
 	k := keepRights(t, 1)
 	k.root.must(k.root.ask(grantTo("anonymous", grant("admin", "/"))))
@@ -294,8 +293,8 @@ func TestAnonymousCannotLockItselfOut(t *testing.T) {
 	want(t, "what was open", anybody.closed(patience), protocol.StatusUnauthorized)
 }
 
-// TestTheLastWhoGivesRightsCannotStop: whatever a client does that may change rights on /, it may afterwards, so that
-// there is always one who can.
+// TestTheLastWhoGivesRightsCannotStop: a client that may change rights on / keeps this right whatever it does, so at
+// least one always exists.
 func TestTheLastWhoGivesRightsCannotStop(t *testing.T) {
 	k := keepRights(t, 1)
 	role := func(name string, right protocol.Right) *protocol.AccessChange {
@@ -344,7 +343,7 @@ func TestWhoMayAndWhoWasRefused(t *testing.T) {
 	want(t, "another", refused.Status, protocol.StatusUnauthorized)
 	want(t, "why", refused.Message,
 		`the token of "ci" has the right delete, which SEMAPHORE_DELETE needs, but not for "daily" in /prod`)
-	// What is remembered of it outlives the request's bytes.
+	// The recorded denial outlives the request's bytes.
 	ci.must(ci.ask(&protocol.SemaphoreDescribe{NodeID: id, Name: []byte("nightly-2")}))
 	ask := func(m *protocol.AccessCheck) (who []string) {
 		a := k.root.must(k.root.ask(m)).AccessCheck

@@ -13,19 +13,19 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// part is a grant for objects of some names only.
+// part is a grant limited to some object names.
 func part(role, path, object string) access.Grant {
 	return access.Grant{Role: role, Path: path, Object: object}
 }
 
-// narrow takes from the token ci what it may do with objects whose names begin with lost-.
+// narrow revokes from the token ci its rights to objects named lost-*.
 func (k *keeping) narrow() {
 	k.Helper()
 	k.root.must(k.root.ask(&protocol.AccessChange{Action: protocol.AccessRevokeRole, Principal: []byte("token:ci"),
 		Grants: []access.Grant{part("operator", "/prod", "lost-")}}))
 }
 
-// halves is a token ci that may do with objects of /prod whose names begin with lost- and kept- what operators may.
+// halves is a token ci with operator rights on objects in /prod named lost-* and kept-*.
 func (k *keeping) halves() (node uint64, ci *speaker) {
 	k.Helper()
 	node = k.root.node("/prod")
@@ -33,8 +33,8 @@ func (k *keeping) halves() (node uint64, ci *speaker) {
 	return node, k.enterAt(k.Leader(1), "ci")
 }
 
-// TestANarrowedTokenLosesWhatItHasOpen: where a token loses the right to some objects of a node, and its session stays,
-// all that is open of those objects ends, and nothing else.
+// TestANarrowedTokenLosesWhatItHasOpen: if a token loses its rights to some objects of a node, and its session stays,
+// all open activities on these objects end, and no others.
 func TestANarrowedTokenLosesWhatItHasOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepRights(t, 1)
@@ -125,8 +125,9 @@ func TestARightRevokedWhileAWatchIsOpenedEndsTheWatch(t *testing.T) {
 	})
 }
 
-// TestAClientSeesWhatItsSessionHolds: also of objects that the client may not see any more, because a client takes what
-// its shard does not list for lost. Over a connection that the session does not act over nothing more is seen.
+// TestAClientSeesWhatItsSessionHolds: a client sees its session's holdings, even in objects that it may no longer see,
+// because clients treat unlisted holdings as lost. On a connection that does not act for the session, nothing more is
+// visible.
 func TestAClientSeesWhatItsSessionHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepRights(t, 1)
@@ -146,7 +147,7 @@ func TestAClientSeesWhatItsSessionHolds(t *testing.T) {
 	})
 }
 
-// TestWhatIsListedIsWhatIsAllowed: lists have what a client may see, of every kind.
+// TestWhatIsListedIsWhatIsAllowed: lists contain exactly the objects visible to the client, for every kind.
 func TestWhatIsListedIsWhatIsAllowed(t *testing.T) {
 	k := keepRights(t, 1)
 	node, ci := k.halves()
@@ -217,7 +218,7 @@ func TestWhatIsListedIsWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// aim makes a request be about the node, and about the session where it has one.
+// aim sets a request's node and, if present, its session.
 func aim(m protocol.RequestMessage, node, session uint64) {
 	fields := reflect.ValueOf(m).Elem()
 	for name, v := range map[string]any{"NodeID": node, "SessionID": session, "Path": []byte("/prod"),
@@ -231,8 +232,7 @@ func aim(m protocol.RequestMessage, node, session uint64) {
 	}
 }
 
-// TestATokenWithoutRolesMayDoNothing goes through all requests that there are, so that one of which it was forgotten
-// to say who may make it is noticed.
+// TestATokenWithoutRolesMayDoNothing: checks every request kind, to detect one without a permission rule.
 func TestATokenWithoutRolesMayDoNothing(t *testing.T) {
 	k := keepRights(t, 1)
 	node := k.root.node("/prod")
@@ -241,7 +241,7 @@ func TestATokenWithoutRolesMayDoNothing(t *testing.T) {
 	none := k.enterAt(1, "none")
 	open := []protocol.Kind{protocol.KindHello, protocol.KindPing, protocol.KindRouting, protocol.KindWatchStop,
 		protocol.KindForwardedFor}
-	// What it says of sessions is the same whether there is one or not.
+	// Answers about sessions are equal whether or not a session exists.
 	ofSessions := []protocol.Kind{protocol.KindSessionAttach, protocol.KindSessionBind, protocol.KindSessionStop,
 		protocol.KindSessionDetach, protocol.KindSessionDescribe, protocol.KindSessionHoldings}
 	refused := uint64(0)

@@ -12,13 +12,13 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// syncTime is how long a sync takes in these tests: much longer than anything but waiting.
+// syncTime is the duration of a sync in these tests: much longer than everything except waiting.
 const syncTime = 100 * time.Microsecond
 
-// everything is what an exclusive lock takes of an ephemeral semaphore.
+// everything is the count of an exclusive lock on an ephemeral semaphore.
 const everything = math.MaxUint64
 
-// rivals are two sessions, on connections of their own, that want the same semaphore. The first owns it.
+// rivals are two sessions on separate connections that want the same semaphore. The first owns it.
 func rivals(t *testing.T, delay time.Duration) (c *servertest.Cluster, first, second *started) {
 	c = servertest.Start(t,
 		servertest.Config(func(c *server.Config) { c.AcquireDelay = delay }),
@@ -28,7 +28,7 @@ func rivals(t *testing.T, delay time.Duration) (c *servertest.Cluster, first, se
 	first, second = speak(t, c, 1).session("/a", time.Minute), speak(t, c, 1).session("/a", time.Minute)
 	_, a := first.acquire("lock", everything, -1, true)
 	want(t, "the first acquire", a.Outcome, protocol.Acquired)
-	synctest.Wait() // the host is done with it
+	synctest.Wait() // the host has finished
 	return c, first, second
 }
 
@@ -53,10 +53,11 @@ func (st *started) sayRelease() uint64 {
 	return st.s.say(&protocol.Release{Mutation: st.mutation(), NodeID: st.node, Name: []byte("lock")})
 }
 
-// holdTime is how long each owner of a hand-off holds: less than delay, and several of it are more.
+// holdTime is how long each owner in a hand-off holds: less than the delay, but several exceed it.
 const holdTime = server.DefaultAcquireDelay * 3 / 10
 
-// TestAHandOffTakesOneBatch: the former owner asks again before the next one releases. Both go into the log together.
+// TestAHandOffTakesOneBatch: the previous owner acquires again before the next owner releases. Both commands share a
+// batch.
 func TestAHandOffTakesOneBatch(t *testing.T) {
 	const rounds = 10
 	for delay, most := range map[time.Duration]uint64{server.DefaultAcquireDelay: rounds, -1: 2 * rounds} {
@@ -70,7 +71,7 @@ func TestAHandOffTakesOneBatch(t *testing.T) {
 			for range rounds {
 				owner.s.must(owner.s.await(release, protocol.KindRelease.Answer()))
 				next.s.await(asked, protocol.KindGranted)
-				synctest.Wait() // the host is done with what it has sent
+				synctest.Wait() // the host has finished its sends
 				again := owner.sayAcquire(protocol.Forever)
 				time.Sleep(holdTime)
 				release = next.sayRelease()
@@ -84,7 +85,7 @@ func TestAHandOffTakesOneBatch(t *testing.T) {
 	}
 }
 
-// TestOnlyAcquiresThatWillBeQueuedAreDelayed: what is not to wait does not.
+// TestOnlyAcquiresThatWillBeQueuedAreDelayed: acquires that need not wait are not delayed.
 func TestOnlyAcquiresThatWillBeQueuedAreDelayed(t *testing.T) {
 	const delay = time.Second
 	for what, try := range map[string]struct {
@@ -124,7 +125,7 @@ func TestOnlyAcquiresThatWillBeQueuedAreDelayed(t *testing.T) {
 	}
 }
 
-// TestDelayedAcquiresAreAnsweredWhenTheLeaderGoes: a host that ceases to lead answers those that wait for company, too.
+// TestDelayedAcquiresAreAnsweredWhenTheLeaderGoes: a host that loses leadership also answers delayed acquires.
 func TestDelayedAcquiresAreAnsweredWhenTheLeaderGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3),
@@ -133,7 +134,7 @@ func TestDelayedAcquiresAreAnsweredWhenTheLeaderGoes(t *testing.T) {
 		speak(t, c, leader).node("/a")
 		first, second := speak(t, c, leader).session("/a", time.Minute), speak(t, c, leader).session("/a", time.Minute)
 		first.acquire("lock", everything, -1, true)
-		synctest.Wait() // an acquire that comes while the batch is in flight goes with the next batch, without a delay
+		synctest.Wait() // an acquire that arrives while the batch is in flight joins the next batch, without a delay
 		id := second.sayAcquire(protocol.Forever)
 		synctest.Wait()
 		if err := c.Elect(1, 1+leader%3); err != nil {
@@ -146,7 +147,7 @@ func TestDelayedAcquiresAreAnsweredWhenTheLeaderGoes(t *testing.T) {
 	})
 }
 
-// homeOf asks a host that does not lead it which shard a session lives in.
+// homeOf asks a non-leading host for a session's home shard.
 func homeOf(t *testing.T, c *servertest.Cluster, session uint64) uint64 {
 	t.Helper()
 	s := speak(t, c, c.Leader(1)%3+1)
@@ -155,12 +156,12 @@ func homeOf(t *testing.T, c *servertest.Cluster, session uint64) uint64 {
 	return a.Result.Moved.ShardID
 }
 
-// TestNoAcquireIsQueuedWhereNoOutcomeWillBeSent: nothing is sent to a session over a connection that it was taken away
-// from. So its client must not read there, after that, that it waits: it would wait for an outcome that has come.
+// TestNoAcquireIsQueuedWhereNoOutcomeWillBeSent: a session gets no messages over a connection that it was detached
+// from. So the client must not receive "queued" there afterwards: it would wait for an outcome that was already sent.
 func TestNoAcquireIsQueuedWhereNoOutcomeWillBeSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2), servertest.Network(func(n *memlog.Config) {
-			n.Path.Delay = memlog.Exactly(20 * time.Millisecond) // so that an acquire is under way for a while
+			n.Path.Delay = memlog.Exactly(20 * time.Millisecond) // keeps an acquire in flight for a while
 		}))
 		nodeAt(t, c, "/jobs")
 		leader := c.Leader(1)
@@ -173,7 +174,7 @@ func TestNoAcquireIsQueuedWhereNoOutcomeWillBeSent(t *testing.T) {
 		time.Sleep(time.Second) // for the leader to serve both shards
 		s := speak(t, c, leader)
 		owner, waiter := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)
-		const locks = 20 // enough for some in the shard that the waiter does not live in
+		const locks = 20 // enough for some in a shard other than the waiter's home
 		for i := range locks {
 			owner.acquire(string(name("lock-%d", i)), protocol.Exclusive, 0, true)
 		}

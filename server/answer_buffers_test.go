@@ -1,6 +1,6 @@
 //go:build (linux || darwin || freebsd) && !race
 
-// Pools lose what they are given at random under the race detector.
+// Under the race detector, pools randomly drop items.
 
 package server
 
@@ -46,7 +46,7 @@ func connectOverTCP(tb testing.TB, h *Host) (*connection.Conn, net.Conn) {
 	return <-opened.conns, client
 }
 
-// pongs answers so many times over the connection, each with a write of its own, and reads what arrives.
+// pongs sends n answers over the connection, with a write each, and reads them.
 func pongs(tb testing.TB, c *connection.Conn, client net.Conn, n int) {
 	var frame [7]byte
 	for range n {
@@ -64,7 +64,7 @@ func TestAnAnswerTakesNoMemory(t *testing.T) {
 	c, client := connectOverTCP(t, h)
 	pongs(t, c, client, 100)
 	const answers = 1000
-	// The rest of the host allocates meanwhile, the more the slower the machine. One allocation for each answer is 1.
+	// The rest of the host allocates meanwhile, more so on slow machines. One allocation per answer would be 1.
 	if each := testing.AllocsPerRun(1, func() { pongs(t, c, client, answers) }) / answers; each > 0.5 {
 		t.Errorf("an answer takes %.2f allocations", each)
 	}

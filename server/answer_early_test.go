@@ -12,12 +12,12 @@ import (
 // earlySink is a sink on an event loop.
 type earlySink struct {
 	*sink
-	early []int64 // how many frames had been sent at each early flush
+	early []int64 // number of frames sent at each early flush
 }
 
 func (s *earlySink) FlushEarly() { s.early = append(s.early, s.frames.Load()) }
 
-// TestFirstAnswersLeaveEarlyWhereNoOtherConnectionAsks: another write costs those time who ask as well.
+// TestFirstAnswersLeaveEarlyWhereNoOtherConnectionAsks: an extra write would delay other connections' requests.
 func TestFirstAnswersLeaveEarlyWhereNoOtherConnectionAsks(t *testing.T) {
 	h, other, otherSink := benchHost(t)
 	s := &earlySink{sink: newSink()}

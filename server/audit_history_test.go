@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// actsIn are the entries of the history about acts: by whom, what and why.
+// actsIn returns the audit entries about actions: author, action and reason.
 func actsIn(r *hosts.Records) (said [][3]string) {
 	for _, e := range r.Audit(1, hosts.MaxAudit) {
 		if e.Event == hosts.EventAct {
@@ -26,8 +26,8 @@ func actsIn(r *hosts.Records) (said [][3]string) {
 	return said
 }
 
-// TestAnActIsNotedByTheNameOfItsToken, through the host that leads the meta shard and through one that does not. Who
-// has no token, or one that is not known, is noted by the address.
+// TestAnActIsNotedByTheNameOfItsToken: through the meta leader and through another host. Clients without a known token
+// are recorded by address.
 func TestAnActIsNotedByTheNameOfItsToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepRights(t, 3)
@@ -56,7 +56,7 @@ func TestAnActIsNotedByTheNameOfItsToken(t *testing.T) {
 	})
 }
 
-// TestAnActIsNotedByATokenThatTheHostDoesNotKnowYet: another host has let it in.
+// TestAnActIsNotedByATokenThatTheHostDoesNotKnowYet: another host has accepted the token.
 func TestAnActIsNotedByATokenThatTheHostDoesNotKnowYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keepRights(t, 3)
@@ -77,8 +77,8 @@ func TestAnActIsNotedByATokenThatTheHostDoesNotKnowYet(t *testing.T) {
 	})
 }
 
-// TestAnActIsNotedOnceTheLeaderIsReached: a host that does not lead the meta shard tries until its call passes, and not
-// for longer than it may.
+// TestAnActIsNotedOnceTheLeaderIsReached: a host other than the meta leader retries until its call succeeds, within a
+// time limit.
 func TestAnActIsNotedOnceTheLeaderIsReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var off atomic.Bool
@@ -92,7 +92,7 @@ func TestAnActIsNotedOnceTheLeaderIsReached(t *testing.T) {
 		}
 		noted := make(chan error)
 		go func() { noted <- c.Host(2).NoteAct(t.Context(), act) }()
-		time.Sleep(time.Minute) // of the bubble: it has tried often
+		time.Sleep(time.Minute) // bubble time, with many retries
 		want(t, "entries while no call passes", len(actsIn(recordsOf(c, 1))), 0)
 		off.Store(false)
 		if err := <-noted; err != nil {
@@ -103,8 +103,8 @@ func TestAnActIsNotedOnceTheLeaderIsReached(t *testing.T) {
 	})
 }
 
-// TestChangesOfNodesAreInTheHistory, each once, with who made them; a node that was there already is not, and of very
-// many at once only the first are, so that everything else is kept.
+// TestChangesOfNodesAreInTheHistory: each change is recorded once, with its author. Creating an existing node is not
+// recorded. In a flood of changes only the first are recorded, so that other entries are kept.
 func TestChangesOfNodesAreInTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := servertest.Start(t, servertest.Hosts(3), servertest.Config(func(c *server.Config) {

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// readers may read everything but for the token "admin", which may do everything.
+// readers have read access to everything, except the token "admin" with full rights.
 type readers struct{ caller.Rights }
 
 func (readers) Authenticate(token []byte) (caller.Rights, string, bool) {
@@ -72,19 +72,19 @@ func TestEveryAdministrativeActIsAudited(t *testing.T) {
 			t.Errorf("the record is %s, want %s", lines[1], act.want)
 		}
 	}
-	// A path is recorded in the form in which nodes are shown, and a node that exists is not created again.
+	// A path is recorded in its normalized form, and an existing node is not created again.
 	want(t, "the node that exists", admin.ask(&protocol.NodeCreate{Path: []byte("other//node/")}).Result.Status,
 		protocol.StatusSuccess)
 	want(t, "the node that exists", admin.ask(&protocol.NodeCreate{Path: []byte("other/node")}).NodeCreate.Existed,
 		true)
 	want(t, "node creations", len(log.lines(`action="create node" object=/other/node outcome=SUCCESS`)), 1)
 	want(t, "creation of the node", len(log.lines(`action="create node" object=/jobs outcome=SUCCESS`)), 1)
-	// What is no administrative act is not recorded.
+	// Only administrative actions are recorded.
 	want(t, "records", len(log.lines("msg=audit")), 12)
 }
 
-// TestAnActOfAGatewayIsAuditedByItsClient: by the address that the gateway names, with that of the gateway, for the one
-// request that it is said of.
+// TestAnActOfAGatewayIsAuditedByItsClient: a gateway's action is recorded with the client address named by the gateway,
+// and the gateway's own address, for the one announced request.
 func TestAnActOfAGatewayIsAuditedByItsClient(t *testing.T) {
 	var log logbook
 	c := servertest.Start(t, log.option(), servertest.Config(func(c *server.Config) { c.Access = readers{} }))
@@ -114,7 +114,7 @@ func TestAnActOfAGatewayIsAuditedByItsClient(t *testing.T) {
 		}
 	}
 	want(t, "refusals", len(denials), 1)
-	// What is said of another request than the next one counts for that one.
+	// An announcement for a later request applies to that request.
 	admin.must(admin.ask(&protocol.ForwardedFor{RequestID: admin.next + 3, Address: []byte("192.0.2.9:5")}))
 	admin.node("/between")
 	last("client-")

@@ -22,7 +22,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// furnish makes a node with so many semaphores, whose data takes more than one piece together.
+// furnish creates a node with semaphores whose total data exceeds one piece.
 func furnish(s *speaker, semaphores int) (node uint64) {
 	node = s.node("/n")
 	for i := range semaphores {
@@ -50,8 +50,7 @@ func (s *speaker) readState(id uint64) (state []byte) {
 	}
 }
 
-// TestAStateIsSavedAsItWasWhenItWasBegun: what changes while it is read is not in it, and what was acknowledged before
-// is.
+// TestAStateIsSavedAsItWasWhenItWasBegun: changes during the read are not included, changes acknowledged before it are.
 func TestAStateIsSavedAsItWasWhenItWasBegun(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
@@ -73,8 +72,8 @@ func TestAStateIsSavedAsItWasWhenItWasBegun(t *testing.T) {
 	want(t, "after the end", s.ask(&protocol.BackupRead{StateID: of.StateID}).Result.Status, protocol.StatusNotFound)
 }
 
-// TestBackupsAreCountedAndOnRecord: a state that was read to its end counts, one that was given up does not. Who began
-// it is in the log in any case.
+// TestBackupsAreCountedAndOnRecord: completely read states are counted, abandoned ones are not. The author is logged in
+// either case.
 func TestBackupsAreCountedAndOnRecord(t *testing.T) {
 	const last = "signalbox_backup_last_timestamp_seconds"
 	var log logbook
@@ -119,8 +118,8 @@ func TestOneAsksForOnePieceAtATime(t *testing.T) {
 	})
 }
 
-// TestAStateThatIsGivenUpLeavesItsPlace: by its client, with its connection, and after a minute in which nothing was
-// asked for.
+// TestAStateThatIsGivenUpLeavesItsPlace: a state is released by its client, with its connection, and after a minute
+// without requests.
 func TestAStateThatIsGivenUpLeavesItsPlace(t *testing.T) {
 	for name, giveUp := range map[string]func(s *speaker, id uint64){
 		"ended": func(s *speaker, id uint64) { s.must(s.ask(&protocol.BackupEnd{StateID: id})) },
@@ -147,7 +146,7 @@ func TestAStateThatIsGivenUpLeavesItsPlace(t *testing.T) {
 	}
 }
 
-// TestStatesComeFromLeaders: of a data shard and of the meta shard; other hosts name the leader.
+// TestStatesComeFromLeaders: data shard and meta shard states come from their leaders; other hosts name the leader.
 func TestStatesComeFromLeaders(t *testing.T) {
 	c := servertest.Start(t, servertest.Hosts(3))
 	for _, id := range []uint64{0, 1} {
@@ -164,7 +163,7 @@ func TestStatesComeFromLeaders(t *testing.T) {
 	want(t, "no such shard", a.Result.Status, protocol.StatusNotFound)
 }
 
-// TestABackupTakesItsOwnRight: no other is enough, and it must hold for all nodes.
+// TestABackupTakesItsOwnRight: only the backup right is sufficient, and it must cover all nodes.
 func TestABackupTakesItsOwnRight(t *testing.T) {
 	c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
 	s := enter(t, c, "admin") // of /prod
@@ -175,7 +174,7 @@ func TestABackupTakesItsOwnRight(t *testing.T) {
 	}
 }
 
-// muted are calls between hosts that fail while the test says so.
+// muted are calls between hosts that fail on the test's request.
 type muted struct {
 	executor.Calls
 	off *atomic.Bool
@@ -188,7 +187,7 @@ func (m muted) Call(ctx context.Context, to shard.HostID, request []byte) ([]byt
 	return m.Calls.Call(ctx, to, request)
 }
 
-// backupsIn are the entries of the history about backups, without the address of who saved them.
+// backupsIn returns the audit entries about backups, without the author's address.
 func backupsIn(r *hosts.Records) (said []string) {
 	for _, e := range r.Audit(1, hosts.MaxAudit) {
 		if e.Event == hosts.EventBackup {
@@ -199,8 +198,8 @@ func backupsIn(r *hosts.Records) (said []string) {
 	return said
 }
 
-// TestWhoSavesABackupIsInTheHistory: each state with its begin and its end, whichever host it comes from. Where the
-// leader of the meta shard is not reached the state is saved all the same, and the log of the host has who it was.
+// TestWhoSavesABackupIsInTheHistory: each state is recorded at its start and end, from any host. If the meta leader
+// cannot be reached, the state is still saved, and the host's log names the author.
 func TestWhoSavesABackupIsInTheHistory(t *testing.T) {
 	synctest.Test(t, testWhoSavesABackupIsInTheHistory)
 }
@@ -228,7 +227,7 @@ func testWhoSavesABackupIsInTheHistory(t *testing.T) {
 	s.must(s.ask(&protocol.BackupEnd{StateID: s.begin(1).StateID}))
 	awaitThat(t, "all is in the history", func() bool { return len(backupsIn(recordsOf(c, 1))) == 6 })
 	got := backupsIn(recordsOf(c, 1))
-	slices.Sort(got) // the ends of one may come before the begin of another
+	slices.Sort(got) // one's end may come before another's start
 	if want := []string{
 		"host-1: the state of shard 0 is being saved, by a client",
 		fmt.Sprintf("host-1: the state of shard 0 was saved, %d bytes, by a client", len(meta)),

@@ -16,11 +16,11 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// sink is a connection whose peer takes everything at once and counts the frames.
+// sink is a connection whose peer accepts everything at once and counts frames.
 type sink struct {
 	frames  atomic.Int64
 	awaited atomic.Int64  // so many frames the test waits for
-	came    chan struct{} // has something in it when they have come
+	came    chan struct{} // signalled when they have arrived
 }
 
 func newSink() *sink {
@@ -54,7 +54,7 @@ func (s *sink) Close()                                    {}
 func (s *sink) RemoteAddr() net.Addr                      { return nil }
 func (s *sink) TLS() *tls.ConnectionState                 { return nil }
 
-// exchange gives bytes to the connection and waits until so many frames came for them.
+// exchange passes bytes to the connection and waits for the given number of frames.
 func (s *sink) exchange(c *connection.Conn, bytes []byte, frames int64) {
 	all := s.frames.Load() + frames
 	s.awaited.Store(all)
@@ -65,7 +65,7 @@ func (s *sink) exchange(c *connection.Conn, bytes []byte, frames int64) {
 	s.awaited.Store(math.MaxInt64)
 }
 
-// benchHost is a host on a log in memory, with one greeted connection.
+// benchHost is a host on an in-memory log, with one connection after HELLO.
 func benchHost(t testing.TB) (*Host, *connection.Conn, *sink) {
 	t.Helper()
 	h := openAlone(t)
@@ -77,7 +77,7 @@ func benchHost(t testing.TB) (*Host, *connection.Conn, *sink) {
 	return h, c, s
 }
 
-// send gives a request to the connection and waits until a frame came for it.
+// send passes a request to the connection and waits for a frame.
 func send(c *connection.Conn, s *sink, m protocol.RequestMessage) {
 	buf := bytebufferpool.Get()
 	defer bytebufferpool.Put(buf)
@@ -85,11 +85,11 @@ func send(c *connection.Conn, s *sink, m protocol.RequestMessage) {
 	s.exchange(c, buf.B, 1)
 }
 
-// lockRequests is how many requests a round of lockRounds has.
+// lockRequests is the number of requests per round of lockRounds.
 const lockRequests = 200
 
-// lockRounds returns a round: each of a hundred sessions locks and unlocks a semaphore of its own. The requests arrive
-// in one read, go through the pipeline, the log in memory and the machine, and as many answers leave.
+// lockRounds returns a round: each of a hundred sessions locks and unlocks its own semaphore. The requests arrive in
+// one read, pass the pipeline, the in-memory log and the machine, and the same number of answers is sent.
 func lockRounds(t testing.TB) (round func()) {
 	h, c, s := benchHost(t)
 	for range lockRequests / 2 {
@@ -128,9 +128,9 @@ func lockRounds(t testing.TB) (round func()) {
 	}
 }
 
-// TestARequestThroughTheHostAllocatesNothing: but for what a batch takes, and the log in memory. That is 0.05 where
-// batches are full, under the race detector 0.1. A busy machine makes batches of some rounds small, and each has its
-// allocations: the round with the fewest counts. One allocation for each acquire would be 0.5 more in all of them.
+// TestARequestThroughTheHostAllocatesNothing: only batches and the in-memory log may allocate: 0.05 per request with
+// full batches, 0.1 under the race detector. A busy machine makes some batches small, with their own allocations, so
+// the round with the fewest allocations counts. One allocation per acquire would add 0.5 to every round.
 func TestARequestThroughTheHostAllocatesNothing(t *testing.T) {
 	round, least := lockRounds(t), math.Inf(1)
 	for range 50 {

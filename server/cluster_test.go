@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// fixedGovernor answers as a governor to whom these hosts are alive.
+// fixedGovernor answers as a governor that considers the given hosts alive.
 type fixedGovernor struct {
 	records *hosts.Records
 	alive   []shard.HostID
@@ -45,7 +45,7 @@ func (g *fixedGovernor) Plan() (executor.Forecast, []string, error) {
 func (g *fixedGovernor) Steps() ([]executor.Step, error) { return g.steps, nil }
 func (g *fixedGovernor) Why() ([]plan.Reason, error)     { return g.reasons, nil }
 
-// operated is a cluster of three hosts with records, led by host 1, and one who speaks to it.
+// operated is a cluster of three hosts with records, led by host 1, and a client.
 func operated(t *testing.T, options ...servertest.Option) (*servertest.Cluster, *speaker) {
 	t.Helper()
 	c := servertest.Start(t, append([]servertest.Option{servertest.Hosts(3)}, options...)...)
@@ -61,7 +61,7 @@ func recordsOf(c *servertest.Cluster, id shard.HostID) *hosts.Records {
 	return records
 }
 
-// leadMeta makes a host the leader of the meta shard, at the newest level.
+// leadMeta makes a host the meta leader, at the newest level.
 func leadMeta(t *testing.T, c *servertest.Cluster, id shard.HostID) {
 	t.Helper()
 	awaitThat(t, "the host leads the meta shard at the newest level", func() bool {
@@ -89,7 +89,7 @@ func by(number uint64) protocol.Operation {
 	}
 }
 
-// TestOperatorsActOnHosts: each act is on record, with who and why; what is refused says why.
+// TestOperatorsActOnHosts: each action is recorded with author and reason; refusals have a reason.
 func TestOperatorsActOnHosts(t *testing.T) { synctest.Test(t, testOperatorsActOnHosts) }
 
 func testOperatorsActOnHosts(t *testing.T) {
@@ -127,7 +127,7 @@ func testOperatorsActOnHosts(t *testing.T) {
 			t.Errorf("%v: %+v", x.m.Action, recordsOf(c, 1).Host(3))
 		}
 	}
-	// The same number is the same act, also of another request.
+	// The same number is the same action, even in a different request.
 	again := protocol.HostUpdate{Operation: by(1), Action: protocol.HostCordon, Host: name("host-3")}
 	a := s.must(s.ask(&again))
 	if h := recordsOf(c, 1).Host(3); h.Cordoned || a.HostUpdate.Existed {
@@ -141,7 +141,7 @@ func testOperatorsActOnHosts(t *testing.T) {
 	}
 }
 
-// TestAReplacementNeedsTheOldHostToBeGone: it must not be heard.
+// TestAReplacementNeedsTheOldHostToBeGone: the old host must be unreachable.
 func TestAReplacementNeedsTheOldHostToBeGone(t *testing.T) {
 	synctest.Test(t, testAReplacementNeedsTheOldHostToBeGone)
 }
@@ -169,7 +169,7 @@ func testAReplacementNeedsTheOldHostToBeGone(t *testing.T) {
 	}
 }
 
-// TestOthersSendToTheLeader: what changes something, and what only the governor knows, is asked of the leader.
+// TestOthersSendToTheLeader: changes, and questions for the governor, are redirected to the leader.
 func TestOthersSendToTheLeader(t *testing.T) { synctest.Test(t, testOthersSendToTheLeader) }
 
 func testOthersSendToTheLeader(t *testing.T) {
@@ -197,7 +197,7 @@ func testOthersSendToTheLeader(t *testing.T) {
 	}
 }
 
-// TestQuestionsForTheGovernor are answered once it has heard from all.
+// TestQuestionsForTheGovernor: answered once the governor has heard from all hosts.
 func TestQuestionsForTheGovernor(t *testing.T) { synctest.Test(t, testQuestionsForTheGovernor) }
 
 func testQuestionsForTheGovernor(t *testing.T) {
@@ -244,7 +244,7 @@ func testQuestionsForTheGovernor(t *testing.T) {
 	}
 }
 
-// TestOnlyWhoMayDoSoEverywhereOperates: a token whose rights are limited to some path changes no hosts.
+// TestOnlyWhoMayDoSoEverywhereOperates: a token with rights limited to a path cannot change hosts.
 func TestOnlyWhoMayDoSoEverywhereOperates(t *testing.T) {
 	synctest.Test(t, testOnlyWhoMayDoSoEverywhereOperates)
 }
@@ -263,7 +263,7 @@ func testOnlyWhoMayDoSoEverywhereOperates(t *testing.T) {
 	reader.must(reader.ask(&protocol.ClusterDescribe{Consistency: protocol.ConsistencyRelaxed}))
 }
 
-// TestPolicyIsChangedFromWhatItWas: of two changes at once none is lost.
+// TestPolicyIsChangedFromWhatItWas: of two concurrent changes none is lost.
 func TestPolicyIsChangedFromWhatItWas(t *testing.T) {
 	synctest.Test(t, testPolicyIsChangedFromWhatItWas)
 }
@@ -285,7 +285,7 @@ func testPolicyIsChangedFromWhatItWas(t *testing.T) {
 		protocol.StatusBadRequest)
 }
 
-// TestJoinTokens are made, listed and revoked, where a newcomer can reach the hosts.
+// TestJoinTokens: tokens are created, listed and revoked, if joining hosts can reach the cluster.
 func TestJoinTokens(t *testing.T) { synctest.Test(t, testJoinTokens) }
 
 func testJoinTokens(t *testing.T) {
@@ -315,7 +315,7 @@ func testJoinTokens(t *testing.T) {
 	}
 }
 
-// TestNoTokenWhereNoneCouldBeUsed: a host that no other can reach says what to do instead.
+// TestNoTokenWhereNoneCouldBeUsed: a host unreachable for other hosts explains what to do instead.
 func TestNoTokenWhereNoneCouldBeUsed(t *testing.T) { synctest.Test(t, testNoTokenWhereNoneCouldBeUsed) }
 
 func testNoTokenWhereNoneCouldBeUsed(t *testing.T) {

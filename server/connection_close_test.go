@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// logbook is a log that a test reads while a host writes it.
+// logbook is a log read by a test while a host writes it.
 type logbook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -28,7 +28,7 @@ func (l *logbook) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// lines are those with some text in them.
+// lines are the lines containing a text.
 func (l *logbook) lines(with string) (found []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +46,7 @@ func (l *logbook) option() servertest.Option {
 
 const endedClient = "ended the connection of a client"
 
-// picky knows one token, and withdraws it when the test says so.
+// picky accepts one token, and revokes it on the test's request.
 type picky struct{ revocable }
 
 func (p *picky) Authenticate(token []byte) (caller.Rights, string, bool) {
@@ -65,7 +65,7 @@ func TestTheLogAndTheMetricsSayWhyAHostEndsConnections(t *testing.T) {
 		}
 		for _, x := range []struct {
 			reason, why string
-			client      bool // it is known by name
+			client      bool // known by name
 			do          func() *speaker
 		}{
 			{"bad_request", "frame", false, func() *speaker {
@@ -91,7 +91,7 @@ func TestTheLogAndTheMetricsSayWhyAHostEndsConnections(t *testing.T) {
 				for i := range many {
 					many[i] = describe
 				}
-				c.Pause(1) // so that no answer comes before all requests are read, and none of them is refused
+				c.Pause(1) // so that no answer is sent before all requests are read, and none is refused
 				s.burst(many...)
 				synctest.Wait()
 				c.Resume(1)

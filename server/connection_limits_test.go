@@ -19,7 +19,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// burst writes requests in one piece, without looking at what comes back.
+// burst writes requests in one piece, without reading answers.
 func (s *speaker) burst(requests ...protocol.RequestMessage) {
 	s.t.Helper()
 	var buf bytebufferpool.ByteBuffer
@@ -33,7 +33,7 @@ func (s *speaker) burst(requests ...protocol.RequestMessage) {
 	}
 }
 
-// large makes a semaphore with as much data as there may be, and returns a request for it.
+// large creates a semaphore with the maximum data size, and returns a request to describe it.
 func large(s *speaker, consistency protocol.Consistency) *protocol.SemaphoreDescribe {
 	s.t.Helper()
 	node := s.node("/jobs")
@@ -81,7 +81,7 @@ func TestAClientThatReadsNothingOfWhatItWaitedForIsCutOff(t *testing.T) {
 		for i := range all {
 			all[i] = describe
 		}
-		s.burst(all...) // all wait for a barrier: none is refused, unless it passes before all have come
+		s.burst(all...) // all wait for a barrier: none is refused, unless the barrier passes before all have arrived
 		size, bursts := 0, 1
 		for {
 			payload, err := s.read(20 * time.Second)
@@ -178,13 +178,13 @@ func TestWhatWasAskedBeforeGarbageIsNotLeftLying(t *testing.T) {
 			t.Fatal(err)
 		}
 		want(t, "the last word", s.closed(5*time.Second), protocol.StatusBadRequest)
-		time.Sleep(time.Second) // for what was asked
+		time.Sleep(time.Second) // time for the requests
 		other.must(other.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("sem"),
 			Consistency: protocol.ConsistencyStrict}))
 	})
 }
 
-// metric reads a series of a host, 0 where there is none.
+// metric reads a host's series, 0 if missing.
 func metric(t *testing.T, c *servertest.Cluster, series string) int {
 	t.Helper()
 	var out bytes.Buffer
@@ -201,10 +201,10 @@ func metric(t *testing.T, c *servertest.Cluster, series string) int {
 }
 
 func TestWhatWaitsForAllClientsTogetherIsBounded(t *testing.T) {
-	const limit, clients, requests = 20 << 20, 8, 120 // of 64 KiB: no client has more than it may have alone
+	const limit, clients, requests = 20 << 20, 8, 120 // 64 KiB each: no client exceeds its own limit
 	for name, consistency := range map[string]protocol.Consistency{
 		"of what is answered at once": protocol.ConsistencyRelaxed, // and is refused
-		"of what comes later":         protocol.ConsistencyStrict,  // and what was let in cannot be refused any more
+		"of what comes later":         protocol.ConsistencyStrict,  // and accepted requests can no longer be refused
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -221,30 +221,30 @@ func TestWhatWaitsForAllClientsTogetherIsBounded(t *testing.T) {
 				for range clients {
 					speak(t, c, 1).burst(many...)
 				}
-				time.Sleep(time.Second) // for what is answered later
+				time.Sleep(time.Second) // time for later answers
 				synctest.Wait()
 				asked := metric(t, c, `signalbox_requests_total{kind="semaphore_describe"}`) - done
 				refused := metric(t, c,
 					`signalbox_requests_failed_total{kind="semaphore_describe",status="overloaded"}`)
 				cut := metric(t, c, `signalbox_connections_closed_total{reason="slow_reader"}`)
 				pending := metric(t, c, "signalbox_output_buffer_bytes")
-				if asked+cut*requests < clients*requests { // those of a client that was cut off may never be read
+				if asked+cut*requests < clients*requests { // a disconnected client's requests may never be read
 					t.Errorf("%d of %d requests were read, and %d clients were cut off", asked, clients*requests, cut)
 				}
 				if pending > limit {
 					t.Errorf("%d bytes wait, and %d may", pending, limit)
 				}
-				// Of what comes later all may have been let in before the first answer, or the last may be refused.
+				// Later requests may all be accepted before the first answer, or the last may be refused.
 				want(t, "requests are refused, or clients cut off", refused > 0 ||
 					consistency == protocol.ConsistencyStrict && cut > 0, true)
-				// A client that reads is served all the while.
+				// A client that reads is served throughout.
 				reader.must(reader.ask(describe))
 			})
 		})
 	}
 }
 
-// sendPart sends the header of a frame and some of its payload.
+// sendPart sends a frame header and part of its payload.
 func (s *speaker) sendPart(announced, sent int) {
 	s.t.Helper()
 	frame := binary.BigEndian.AppendUint32(nil, uint32(announced))
@@ -261,13 +261,13 @@ func TestAFrameBeforeTheHelloIsShort(t *testing.T) {
 		long.sendPart(protocol.HelloFrameBytes+1, 0)
 		want(t, "of a longer one", long.closed(time.Minute), protocol.StatusBadRequest)
 		want(t, "waited", time.Since(began), 0)
-		// The longest HELLO that there is fits.
+		// The longest possible HELLO fits.
 		s := unauthenticated(t, c)
 		s.must(s.ask(&protocol.Hello{
 			VersionMin: 1, VersionMax: 1, ClientName: make([]byte, protocol.MaxClientNameBytes),
 			ClientVersion: make([]byte, protocol.MaxVersionBytes), Token: make([]byte, protocol.MaxTokenBytes),
 		}))
-		// After it the limit is that of the WELCOME.
+		// Afterwards the WELCOME's limit applies.
 		s.sendPart(protocol.HelloFrameBytes+1, 10)
 		synctest.Wait()
 		want(t, "bytes held", metric(t, c, "signalbox_input_buffer_bytes"), protocol.FrameHeaderBytes+10)
@@ -287,7 +287,7 @@ func TestFramesInPartShareABudget(t *testing.T) {
 		for i := range clients {
 			s := speak(t, c, 1)
 			if i == 0 {
-				s.sendPart(100_000, size+1) // the first one to go
+				s.sendPart(100_000, size+1) // the first to be disconnected
 			} else {
 				s.sendPart(100_000, size)
 			}
@@ -302,7 +302,7 @@ func TestFramesInPartShareABudget(t *testing.T) {
 			t.Errorf("%d connections were closed, and %d must be", cut, least)
 		}
 		want(t, "the last word", large[0].closed(time.Second), protocol.StatusOverloaded)
-		// Who holds little is left alone, and his frame is read when the rest comes.
+		// A client with few bytes stays connected, and its frame is read when the rest arrives.
 		if _, err := small.conn.Write(make([]byte, 99_000)); err != nil {
 			t.Fatal(err)
 		}

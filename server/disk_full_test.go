@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// gate is why a host, or the log of a shard, takes no changes.
+// gate is the reason for which a host, or a shard's log, refuses changes.
 type gate struct{ full atomic.Bool }
 
 func (g *gate) Guard() error {
@@ -23,7 +23,7 @@ func (g *gate) Guard() error {
 	return nil
 }
 
-// guardedLog is a log that a gate guards.
+// guardedLog is a log guarded by a gate.
 type guardedLog struct {
 	*memlog.Log
 	*gate
@@ -52,7 +52,7 @@ func TestAFullDiskOrMemoryStopsChangesAndNothingElse(t *testing.T) {
 	}
 }
 
-// TestAFullDiskOfAnotherHostThanTheLeadersStopsNoChange: a client of that host is sent to the leader.
+// TestAFullDiskOfAnotherHostThanTheLeadersStopsNoChange: the full host's clients are redirected to the leader.
 func TestAFullDiskOfAnotherHostThanTheLeadersStopsNoChange(t *testing.T) {
 	c := servertest.Start(t, servertest.Hosts(3), servertest.Config(func(c *server.Config) {
 		if c.ID == 2 {

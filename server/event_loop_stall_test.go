@@ -55,7 +55,7 @@ func TestSessionsLiveThroughAStandstillOfTheirEventLoop(t *testing.T) {
 	s.ask(&protocol.Ping{})
 	dial().say(&protocol.Hello{VersionMin: 1, VersionMax: 1, Token: []byte("slow")})
 	<-keeper.stopped
-	// A session that nothing stands in the way of ends meanwhile: expiry goes on.
+	// An unaffected session expires meanwhile.
 	elsewhere.await(0, protocol.KindSessionEnded)
 	last := uint64(0)
 	for stopped := time.Now(); time.Since(stopped) < timeout*3/2; time.Sleep(100 * time.Millisecond) {
@@ -69,6 +69,6 @@ func TestSessionsLiveThroughAStandstillOfTheirEventLoop(t *testing.T) {
 	_, again := a.acquire("lock", protocol.Exclusive, 0, true)
 	want(t, "order id", again.OrderID, held.OrderID)
 	want(t, "node", a.node, node)
-	// And it ends when its client falls silent.
+	// And it expires when its client falls silent.
 	s.await(0, protocol.KindSessionEnded)
 }

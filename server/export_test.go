@@ -13,16 +13,16 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Broadcast pushes a message to every client that has said its HELLO.
+// Broadcast pushes a message to every client after its HELLO.
 func (h *Host) Broadcast(m protocol.PushMessage) { h.conns.Push(false, m) }
 
-// AboveLevel is the answer to a request that needs a level which a shard has not reached.
+// AboveLevel is the answer to a request above a shard's level.
 func (h *Host) AboveLevel(needs level.Level) *protocol.Result { return h.aboveLevel(needs) }
 
-// AfterBind has a host call f between the binding of a session to a connection and the look whether it still lives.
+// AfterBind calls f between binding a session to a connection and checking whether it is still alive.
 func (h *Host) AfterBind(f func()) { h.set.AfterBind = f }
 
-// EndApplied has the machine of a session's home at this host as it is between the end of the session and the report of
+// EndApplied puts the session's home machine at this host into the state between the session's end and the report of
 // the end.
 func (h *Host) EndApplied(id shard.SessionID) {
 	m := h.set.Of(id.Slot()).Machine
@@ -30,10 +30,10 @@ func (h *Host) EndApplied(id shard.SessionID) {
 		Commands: []shard.Command{{Kind: shard.CmdSessionEnd, Session: id}}}, &shard.Effects{})
 }
 
-// Label is how the value of a label is written in /metrics.
+// Label is a label value's form in /metrics.
 var Label = label
 
-// BootstrapHosts makes the records of all hosts that have registered, through the host that leads the meta shard.
+// BootstrapHosts creates the records of all registered hosts, through the meta leader.
 func (h *Host) BootstrapHosts() {
 	r := &meta.HostsBootstrap{}
 	for _, x := range h.meta.Machine.Hosts() {
@@ -44,11 +44,10 @@ func (h *Host) BootstrapHosts() {
 	<-done
 }
 
-// GovernBy has questions about what is changed among the hosts answered by g.
+// GovernBy makes g answer questions about host changes.
 func (h *Host) GovernBy(g overview.Governor) { h.governor = g }
 
-// EnsureBootstrapped has the hosts of the cluster bootstrapped, where they are not yet and this host leads the meta
-// shard.
+// EnsureBootstrapped bootstraps the cluster's hosts, if not done yet and this host leads the meta shard.
 func (h *Host) EnsureBootstrapped() (bootstrapped bool) {
 	m := h.meta.Machine
 	if !m.Bootstrapped() && h.meta.Leader().Leader == h.config.ID {
@@ -61,10 +60,10 @@ func (h *Host) EnsureBootstrapped() (bootstrapped bool) {
 	return m.Bootstrapped()
 }
 
-// MetaLeader is who leads the meta shard, as far as this host knows.
+// MetaLeader is the meta leader, as known by this host.
 func (h *Host) MetaLeader() shard.HostID { return h.meta.Leader().Leader }
 
-// ForgetNodes has this host's copy of the meta shard be as it is before it is filled.
+// ForgetNodes resets this host's meta replica to its state before being filled.
 func (h *Host) ForgetNodes() error {
 	saved, err := meta.New().PrepareSnapshot()
 	if err != nil {
@@ -81,14 +80,14 @@ func (h *Host) ForgetNodes() error {
 // MaxExports is how many states a host has fixed for backups at once.
 const MaxExports = backup.MaxStates
 
-// HoldOpenings has the watches of all connections wait until release is called.
+// HoldOpenings blocks the watch openings on all connections until release is called.
 func (h *Host) HoldOpenings() (release func()) {
 	held := make(chan struct{})
 	h.opening.Add(silent{}, func() { <-held })
 	return func() { close(held) }
 }
 
-// silent is a connection that nothing is sent over.
+// silent is a connection that discards everything.
 type silent struct{ handle.Connection }
 
 func (silent) Flush(bool) {}

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// gate is a log whose proposals go on when the test lets them.
+// gate is a log whose proposals continue on the test's request.
 type gate struct {
 	shard.Log
 	proposed chan proposed
@@ -25,7 +25,7 @@ type gate struct {
 	held bool
 }
 
-// proposed is a batch that waits at the gate.
+// proposed is a batch waiting at the gate.
 type proposed struct {
 	commands, bytes int
 	acquires        int
@@ -65,8 +65,8 @@ func (g *gate) hold(held bool) {
 	g.mu.Unlock()
 }
 
-// What a connection has of a batch beside one that asks for little: commands of 100 bytes, and bytes of large ones. The
-// last is how many commands a batch has at the most.
+// A connection's share of a batch, next to a connection with few requests: in commands of 100 bytes, and in bytes for
+// large ones. The last is the maximum number of commands per batch.
 const (
 	commandsPerShare = 27
 	largePerBatch    = 64 << 10
@@ -78,14 +78,14 @@ func queuedAt(h *Host) int {
 	return commands
 }
 
-// flood is what connections ask for that ask for much.
+// flood is the load from connections with many requests.
 type flood struct {
-	conns, requests int // requests are those of each connection
+	conns, requests int // requests per connection
 	request         func(conn int) protocol.RequestMessage
 }
 
-// TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch: connections that ask for much do not keep another
-// one waiting for longer than a few small batches.
+// TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch: a connection with few requests waits for at most a
+// few small batches.
 func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testing.T) {
 	data := bytes.Repeat([]byte("x"), 60_000)
 	for name, c := range map[string]flood{
@@ -100,8 +100,7 @@ func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testin
 	}
 }
 
-// testServedBeside plays in a bubble of time: who asks for much is remembered for a second, and a slow machine takes
-// longer for all that.
+// testServedBeside runs in a time bubble: heavy users are remembered for a second, and slow machines need longer.
 func testServedBeside(t *testing.T, c flood) {
 	g := &gate{proposed: make(chan proposed, 1000)}
 	h := openShards(t, 1, func(group uint64, l shard.Log) shard.Log {
@@ -147,8 +146,8 @@ func testServedBeside(t *testing.T, c flood) {
 				"lock/%d", n),
 			Count: 1, Ephemeral: true,
 		})
-		synctest.Wait()         // what was in flight before is applied, and all that is now is held
-		gone := len(g.proposed) // batches that were proposed before anything was known of the victim's command
+		synctest.Wait()         // everything in flight before is applied, and new batches are held
+		gone := len(g.proposed) // batches proposed before the victim's command was known
 		victim.Data(buf.B)
 		synctest.Wait() // the command is queued
 		commands, size := 0, 0
@@ -163,8 +162,8 @@ func testServedBeside(t *testing.T, c flood) {
 				t.Fatalf("round %d: no batch is proposed, of %d commands that wait", n, queuedAt(h))
 			}
 		}
-		// Two batches that are under way and the next, each with a part of both flooders and of the host
-		// itself. One more may have been on its way to the log before the victim's command was known.
+		// Two batches in flight and the next one, each with shares for both flooders and the host itself. One more may
+		// have been on its way to the log before the victim's command was known.
 		most, mostCommands := 3*largePerBatch+1<<20, 9*commandsPerShare+commandsPerBatch
 		if commands > mostCommands || size > most {
 			t.Fatalf("round %d: it is served after %d commands of %d bytes", n, commands, size)

@@ -26,7 +26,7 @@ func eventually(t *testing.T, within time.Duration, what string, is func() bool)
 	}
 }
 
-// recordOf returns the record of a host, an empty one where there is none.
+// recordOf returns a host's record, empty if missing.
 func recordOf(c *servertest.Cluster, id shard.HostID) hosts.Host {
 	if r := c.Records(); r != nil && r.Host(id) != nil {
 		return *r.Host(id)
@@ -34,7 +34,7 @@ func recordOf(c *servertest.Cluster, id shard.HostID) hosts.Host {
 	return hosts.Host{}
 }
 
-// isOnline waits until a host is online on record, at a start of that number.
+// isOnline waits until a host is recorded as online, with the given start number.
 func isOnline(t *testing.T, c *servertest.Cluster, id shard.HostID, start uint64) {
 	t.Helper()
 	eventually(t, 30*time.Second, "the host is online", func() bool {
@@ -63,8 +63,8 @@ func follower(c *servertest.Cluster, shards uint64) shard.HostID {
 	return id
 }
 
-// TestHostsAreBootstrappedAndEachStartIsRecorded: hosts that all can follow the level have records, with the
-// incarnations that they were bootstrapped with, and a start of a host begins a new epoch.
+// TestHostsAreBootstrappedAndEachStartIsRecorded: hosts that all support the level get records with their bootstrap
+// incarnations, and each host start begins a new epoch.
 func TestHostsAreBootstrappedAndEachStartIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))
@@ -84,8 +84,7 @@ func TestHostsAreBootstrappedAndEachStartIsRecorded(t *testing.T) {
 	})
 }
 
-// TestAStartThatIsNotTheNextIsRefused: a process on a copy of a directory, from before the start that is on record, is
-// halted.
+// TestAStartThatIsNotTheNextIsRefused: a process on a directory copy from before the recorded start is halted.
 func TestAStartThatIsNotTheNextIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -123,8 +122,7 @@ func TestAStartThatIsNotTheNextIsRefused(t *testing.T) {
 	})
 }
 
-// TestAHostThatIsNotHeardIsOfflineUntilItReturns: after the time of the policy, with the reason; and it comes back by
-// itself.
+// TestAHostThatIsNotHeardIsOfflineUntilItReturns: after the policy's timeout, with a reason; and it returns by itself.
 func TestAHostThatIsNotHeardIsOfflineUntilItReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))
@@ -151,7 +149,7 @@ func TestAHostThatIsNotHeardIsOfflineUntilItReturns(t *testing.T) {
 	})
 }
 
-// TestADrainedHostLeadsNothing: it is offline once all that it led is led elsewhere, and a start ends the drain.
+// TestADrainedHostLeadsNothing: it is offline once all its leaderships have moved, and a start ends the drain.
 func TestADrainedHostLeadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2))
@@ -175,8 +173,7 @@ func TestADrainedHostLeadsNothing(t *testing.T) {
 	})
 }
 
-// TestAHostThatStopsIsOfflineBeforeItEnds: what it leads is handed over, the meta shard last, within the time of a
-// stop.
+// TestAHostThatStopsIsOfflineBeforeItEnds: it hands over its leaderships, the meta shard last, within the stop timeout.
 func TestAHostThatStopsIsOfflineBeforeItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2))
@@ -207,7 +204,7 @@ func TestAHostThatStopsIsOfflineBeforeItEnds(t *testing.T) {
 	})
 }
 
-// votersOf returns how many replicas of each shard vote, and whether a host votes in all of them.
+// votersOf returns the number of voters of each shard, and whether a host votes in all of them.
 func votersOf(c *servertest.Cluster, shards uint64, id shard.HostID) (counts []int, all bool) {
 	all = true
 	for s := range shards + 1 {
@@ -223,8 +220,8 @@ func votersOf(c *servertest.Cluster, shards uint64, id shard.HostID) (counts []i
 	return counts, all
 }
 
-// TestADeadVoterIsReplacedByALearner: of four hosts three vote, and the fourth has learners, which it has got while it
-// ran. Where a voter is dead for the time of the policy, the learners vote in its place.
+// TestADeadVoterIsReplacedByALearner: three of four hosts vote, and the fourth has learners, added while it ran. When a
+// voter is dead for the policy's timeout, the learners get its votes.
 func TestADeadVoterIsReplacedByALearner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(4))

@@ -15,7 +15,7 @@ import (
 
 var changingNodes = regexp.MustCompile(`(?m)^signalbox_nodes_updating_config (\d+)$`)
 
-// changing returns how many nodes have a timing that is not confirmed, as the host shows it.
+// changing returns the host's number of nodes with unconfirmed timing.
 func changing(t *testing.T, c *servertest.Cluster, id shard.HostID) int {
 	t.Helper()
 	var out bytes.Buffer
@@ -28,19 +28,19 @@ func changing(t *testing.T, c *servertest.Cluster, id shard.HostID) int {
 	return n
 }
 
-// settles waits until a host shows that no timing is changing any more, and reports whether that came.
+// settles waits until a host shows no pending timing changes, and reports success.
 func settles(t *testing.T, c *servertest.Cluster, id shard.HostID, limit time.Duration) bool {
 	t.Helper()
 	for until := time.Now().Add(limit); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		if changing(t, c, id) == 0 {
-			time.Sleep(200 * time.Millisecond) // for the host's loop to go by it
+			time.Sleep(200 * time.Millisecond) // for the host's loop to use it
 			return true
 		}
 	}
 	return false
 }
 
-// graced is a node with a grace period, made and altered at the leader of the meta shard.
+// graced is a node with a grace period, created and altered at the meta leader.
 type graced struct {
 	t *testing.T
 	c *servertest.Cluster
@@ -62,8 +62,8 @@ func (g graced) config(grace time.Duration) protocol.NodeConfig {
 	return protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: uint64(grace.Milliseconds())}
 }
 
-// lockOutlives stops the leader of the data shard under a session of one second, and returns how long the
-// lock of the session stayed its own.
+// lockOutlives stops the data shard's leader while a session with a timeout of one second holds a lock, and returns how
+// long the session kept its lock.
 func (g graced) lockOutlives() time.Duration {
 	t, c := g.t, g.c
 	t.Helper()
@@ -103,7 +103,7 @@ func TestAChangedGraceStaysWideWhileAHostIsDown(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(5))
 		g := graced{t, c}
 		g.create(24 * time.Second)
-		g.alter(25 * time.Second) // what was said of this change says nothing of the next
+		g.alter(25 * time.Second) // reports for this change must not count for the next
 		want(t, "settled", settles(t, c, c.Leader(0), 10*time.Second), true)
 		down := shard.HostID(1)
 		for down == c.Leader(0) || down == c.Leader(1) {
@@ -126,7 +126,7 @@ func TestAChangedGraceStaysWideWhileAHostIsDown(t *testing.T) {
 		if err := c.WaitReady(30 * time.Second); err != nil {
 			t.Fatal(err)
 		}
-		// By now another host may lead the meta shard: who does goes on where the one before was.
+		// By now another host may lead the meta shard and continue its predecessor's work.
 		next := c.Leader(0)%5 + 1
 		if err := c.Elect(0, next); err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestARaisedGraceIsReliedOnOnlyOnceAllHostsHaveSeenIt(t *testing.T) {
 			want(t, "settled", settles(t, c, old, 10*time.Second), all)
 			s := speak(t, c, old)
 			s.session("/jobs", 2*time.Second)
-			time.Sleep(time.Second) // for a self-check by what holds now
+			time.Sleep(time.Second) // for a self-check by the current values
 			c.Isolate(old)
 			cut, last := time.Now(), time.Duration(0)
 			for time.Since(cut) < 12*time.Second {

@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// healthIssues asks the host that leads the data shard what is not well.
+// healthIssues asks the data shard's leader for health issues.
 func healthIssues(t *testing.T, c *servertest.Cluster) []health.Issue {
 	t.Helper()
 	return healthIssuesAt(t, c, c.Leader(1))
@@ -36,7 +36,7 @@ func healthIssuesAt(t *testing.T, c *servertest.Cluster, host shard.HostID) (lis
 	return list
 }
 
-// issueOf is the issue of a kind about an object, nil where there is none.
+// issueOf is the issue with a kind and an object name, nil if missing.
 func issueOf(list []health.Issue, k health.Kind, name string) *health.Issue {
 	for i := range list {
 		if c := &list[i]; c.Kind == k && c.Name == name {
@@ -46,7 +46,8 @@ func issueOf(list []health.Issue, k health.Kind, name string) *health.Issue {
 	return nil
 }
 
-// TestRolloutsThatDoNotMoveAreHealthIssues: one that is blocked, late, paused, halted; each is gone once it moves.
+// TestRolloutsThatDoNotMoveAreHealthIssues: blocked, late, paused and halted rollouts; each issue disappears when the
+// rollout moves.
 func TestRolloutsThatDoNotMoveAreHealthIssues(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		sees := func(when string, k health.Kind, waits string) {
@@ -96,7 +97,7 @@ func TestRolloutsThatDoNotMoveAreHealthIssues(t *testing.T) {
 	})
 }
 
-// TestRoundsThatHangAreHealthIssues: a member is waited for, the coordinator stands still, none may coordinate.
+// TestRoundsThatHangAreHealthIssues: a member is overdue, the coordinator is stalled, no member may coordinate.
 func TestRoundsThatHangAreHealthIssues(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		b.put(process.Spec{ReplyTimeout: 20 * time.Second})
@@ -151,7 +152,7 @@ func TestAProcessWithoutACoordinatorIsAHealthIssue(t *testing.T) {
 	})
 }
 
-// TestALockThatIsWaitedForTooLongIsAHealthIssue where its node has a bound, and nowhere else.
+// TestALockThatIsWaitedForTooLongIsAHealthIssue: only if its node has a limit.
 func TestALockThatIsWaitedForTooLongIsAHealthIssue(t *testing.T) {
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		time.Sleep(time.Second) // for the shards to rise too
@@ -195,8 +196,8 @@ func TestALockThatIsWaitedForTooLongIsAHealthIssue(t *testing.T) {
 	}, servertest.Hosts(1))
 }
 
-// TestAFullNodeAndOtherSettingsAreHealthIssues: four fifths of a quota, and a host that is set otherwise than the
-// leader.
+// TestAFullNodeAndOtherSettingsAreHealthIssues: four fifths of a quota, and a host with settings different from the
+// leader's.
 func TestAFullNodeAndOtherSettingsAreHealthIssues(t *testing.T) {
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		time.Sleep(time.Second) // for the shards to rise too
@@ -240,7 +241,7 @@ func TestAFullNodeAndOtherSettingsAreHealthIssues(t *testing.T) {
 					found = append(found, x)
 				}
 			}
-			// The shard has the quota of the leader; each host is set to another one.
+			// The shard has the leader's quota; each host is set to a different one.
 			if other := id != leader; other != (len(found) == 1) {
 				t.Errorf("host %d, where host %d leads: %+v", id, leader, found)
 			}
@@ -272,7 +273,7 @@ func TestAHostThatHoldsTheLevelIsAHealthIssue(t *testing.T) {
 	}))
 }
 
-// TestMetricsCountHealthIssues: a series of each kind, also of those that there are none of.
+// TestMetricsCountHealthIssues: one series per kind, even without issues.
 func TestMetricsCountHealthIssues(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		series := `signalbox_health_issues{kind="rollout-blocked",severity="warning"}`

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// reviewed are tokens with all rights that note when the host looks at the rights of a connection.
+// reviewed are full-rights tokens that record rights checks on connections.
 type reviewed struct {
 	limited
 	looked chan time.Time
@@ -27,8 +27,8 @@ func (r reviewed) Valid() bool {
 	return true
 }
 
-// TestANewConnectionWakesAHostThatRests: the host looks after the connection within a Tick, at whatever moment of its
-// rest the connection comes.
+// TestANewConnectionWakesAHostThatRests: the host serves the connection within a Tick, whenever it arrives during the
+// host's rest.
 func TestANewConnectionWakesAHostThatRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		access := reviewed{limited("root"), make(chan time.Time)}

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// TestTheLeaderHearsWhoAnswers: it is asked about a host that is to be replaced.
+// TestTheLeaderHearsWhoAnswers: a host asks the leader about a host to be replaced.
 func TestTheLeaderHearsWhoAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := operated(t)
@@ -37,7 +37,7 @@ func TestTheLeaderHearsWhoAnswers(t *testing.T) {
 	})
 }
 
-// TestAHostIsPutOnRecordByTheLeaderAlone: join after join has the same answer.
+// TestAHostIsPutOnRecordByTheLeaderAlone: repeated joins get the same answer.
 func TestAHostIsPutOnRecordByTheLeaderAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := operated(t)
@@ -60,7 +60,7 @@ func TestAHostIsPutOnRecordByTheLeaderAlone(t *testing.T) {
 	})
 }
 
-// TestAHostWithoutReplicasSaysWhatItWaitsFor: one that has joined and was given none yet.
+// TestAHostWithoutReplicasSaysWhatItWaitsFor: a joined host without replicas.
 func TestAHostWithoutReplicasSaysWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, err := server.Open(server.Config{

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestAShardServesAgainWhenItsLeadersCeaseToChange: leaders come and go faster than they can begin to serve. When that
-// ends, the leader serves, and no session has ended whose time was not up.
+// TestAShardServesAgainWhenItsLeadersCeaseToChange: leaders change faster than they can start serving. Afterwards the
+// leader serves, and no session has ended early.
 func TestAShardServesAgainWhenItsLeadersCeaseToChange(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
@@ -33,12 +33,12 @@ func TestAShardServesAgainWhenItsLeadersCeaseToChange(t *testing.T) {
 				case 1:
 					c.Heal()
 				default:
-					_ = c.Elect(1, host) // it may be cut off, or lead already
+					_ = c.Elect(1, host) // it may be partitioned, or lead already
 				}
 				time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond)
 			}
 			c.Heal()
-			time.Sleep(2 * time.Second) // one that was cut off may still stand for election
+			time.Sleep(2 * time.Second) // a partitioned host may still start an election
 			if err := c.WaitReady(20 * time.Second); err != nil {
 				t.Fatal(err)
 			}

@@ -8,13 +8,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestAHostSaysWhatItLeads, and notes the leaders of later terms that other hosts announce.
+// TestAHostSaysWhatItLeads: a host announces its leaderships, and records later-term leaders announced by other hosts.
 func TestAHostSaysWhatItLeads(t *testing.T) {
 	var begun atomic.Int64
 	h := openChanged(t, 1, func(_ uint64, l shard.Log) shard.Log { return l },
 		func(c *Config) { c.Leads = func() { begun.Add(1) } })
 	defer h.Close()
-	for late := time.Now().Add(time.Minute); begun.Load() == 0; time.Sleep(time.Millisecond) { // no event shows it
+	for late := time.Now().Add(time.Minute); begun.Load() == 0; time.Sleep(time.Millisecond) { // no event signals it
 		if time.Now().After(late) {
 			t.Fatal("the host does not notice that it leads")
 		}

@@ -72,7 +72,7 @@ func TestASessionOutlivesItsConnection(t *testing.T) {
 	want(t, "with another key", refused.Result.Status, protocol.StatusBadSession)
 	second.must(second.ask(&protocol.SessionAttach{SessionID: a.id, SessionSecret: []byte("key"), AttachSequence: 1}))
 	a.s = second
-	// The same acquire again is answered from the state.
+	// A repeated acquire is answered from the state.
 	id := second.say(&protocol.Acquire{
 		Mutation: protocol.Mutation{SessionID: a.id,
 			Sequence: 1}, NodeID: a.node, Name: []byte("lock"), Count: 1, Ephemeral: true,

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// closed waits until the host has closed the connection, and returns the status of its last word.
+// closed waits until the host has closed the connection, and returns the status of its last message.
 func (s *speaker) closed(limit time.Duration) (last protocol.Status) {
 	s.t.Helper()
 	deadline := time.Now().Add(limit)
@@ -59,7 +59,7 @@ func TestGarbageClosesTheConnectionWithAReason(t *testing.T) {
 			t.Errorf("%s: the last word was %v", x.name, status)
 		}
 	}
-	// No other connection noticed.
+	// No other connection is affected.
 	speak(t, c, 1).must(speak(t, c, 1).ask(&protocol.Ping{}))
 }
 

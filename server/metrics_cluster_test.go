@@ -12,15 +12,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// metricsOf returns what a host shows.
+// metricsOf returns a host's metrics page.
 func metricsOf(c *servertest.Cluster, id shard.HostID) string {
 	var out bytes.Buffer
 	c.Host(id).WriteMetrics(&out)
 	return out.String()
 }
 
-// TestTheGovernorShowsWhatTheClusterCanLose: with all hosts, without one, without two. Others show that they do not
-// govern.
+// TestTheGovernorShowsWhatTheClusterCanLose: with all hosts, without one, without two. Other hosts show that they do
+// not govern.
 func TestTheGovernorShowsWhatTheClusterCanLose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))
@@ -65,7 +65,7 @@ func TestTheGovernorShowsWhatTheClusterCanLose(t *testing.T) {
 	})
 }
 
-// TestTheLeaderShowsTheAgeOfItsSweep: never older than the pause between two, and at no other host.
+// TestTheLeaderShowsTheAgeOfItsSweep: never older than the sweep interval, and only at the leader.
 func TestTheLeaderShowsTheAgeOfItsSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))

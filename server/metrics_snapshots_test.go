@@ -19,7 +19,7 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// TestMetricsCountTheSnapshotsOfTheLog: what a log does with the state machine of a shard, the test does in its place.
+// TestMetricsCountTheSnapshotsOfTheLog: the test calls a shard's state machine in place of the log.
 func TestMetricsCountTheSnapshotsOfTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machines := make(map[uint64]shard.StateMachine)
@@ -56,7 +56,7 @@ func TestMetricsCountTheSnapshotsOfTheLog(t *testing.T) {
 		}
 		stopped := make(chan struct{})
 		close(stopped)
-		for id := range uint64(2) { // the meta shard and one of data
+		for id := range uint64(2) { // meta shard and one data shard
 			series := func(name string, n int) string {
 				return fmt.Sprintf(`signalbox_snapshot%s{shard="%d"} %d`, name, id, n)
 			}
@@ -93,8 +93,8 @@ func TestMetricsCountTheSnapshotsOfTheLog(t *testing.T) {
 
 func TestMetricsShowTheSnapshotsBetweenHosts(t *testing.T) {
 	moved := new(server.SnapshotTransfers)
-	moved.SnapshotReceived(1 << 40) // what a stranger may say
-	moved.SnapshotSent(0)           // one may come before there is a host
+	moved.SnapshotReceived(1 << 40) // an unauthenticated peer's claim
+	moved.SnapshotSent(0)           // possible before a host exists
 	c := servertest.Start(t, servertest.Config(func(config *server.Config) { config.LogSnapshots = moved }))
 	moved.SnapshotNotSent(1)
 	moved.SnapshotReceived(1)

@@ -45,7 +45,7 @@ func TestMetricsCountSemaphoresAsTheNodeAsks(t *testing.T) {
 		}
 	}
 	for _, unwanted := range []string{
-		`node="/plain",semaphore="a `, // ephemeral ones only where the config asks
+		`node="/plain",semaphore="a `, // ephemeral ones only if configured
 		`semaphore_owner_units{node="/plain"`, `semaphore_owner_units{node="/whole"`,
 	} {
 		if strings.Contains(text, unwanted) {
@@ -83,7 +83,7 @@ func TestSeriesOfSemaphoresAreBoundedAndThoseAskedForComeFirst(t *testing.T) {
 
 func TestMetricsShowTheSyncsOfTheLog(t *testing.T) {
 	syncs := server.NewSyncTimes()
-	syncs.Observe(int64(time.Millisecond)) // one may come before there is a host
+	syncs.Observe(int64(time.Millisecond)) // possible before a host exists
 	c := servertest.Start(t, servertest.Config(func(config *server.Config) { config.LogSyncs = syncs }))
 	syncs.Observe(int64(time.Millisecond))
 	var out bytes.Buffer

@@ -26,12 +26,12 @@ func TestOwnersAndWaitersHearThatTheirNodeWasDropped(t *testing.T) {
 	want(t, "why the session goes", s.await(0, protocol.KindSessionEnded).SessionEnded.Reason, protocol.EndNodeDropped)
 }
 
-// TestNoSessionStartsInANodeWhoseDropWasAnswered: a host that has not heard of a drop yet starts no session in the
-// node: one that is asked for after the drop was answered is refused by every host.
+// TestNoSessionStartsInANodeWhoseDropWasAnswered: a host that does not know of a drop yet starts no session in the
+// node. Session starts requested after the drop's answer are refused by every host.
 func TestNoSessionStartsInANodeWhoseDropWasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Network(func(n *memlog.Config) {
-			n.Path.Delay = memlog.Exactly(20 * time.Millisecond) // so that hosts hear of the drop one after the other
+			n.Path.Delay = memlog.Exactly(20 * time.Millisecond) // so that hosts learn of the drop one by one
 		}))
 		nodeAt(t, c, "/jobs")
 		if err := c.Elect(0, c.Leader(1)%3+1); err != nil {
@@ -52,8 +52,8 @@ func TestNoSessionStartsInANodeWhoseDropWasAnswered(t *testing.T) {
 	})
 }
 
-// TestANodeIsThereForAllOnceItsCreationIsAnswered: the host that is asked to make a semaphore may hear of the
-// semaphore's node later than who asks.
+// TestANodeIsThereForAllOnceItsCreationIsAnswered: the host asked to create a semaphore may learn of the node later
+// than the client.
 func TestANodeIsThereForAllOnceItsCreationIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Network(func(n *memlog.Config) {
@@ -79,7 +79,7 @@ func TestANodeIsThereForAllOnceItsCreationIsAnswered(t *testing.T) {
 	})
 }
 
-// risen runs f with a cluster whose level has risen as far as it does.
+// risen runs f with a cluster at its highest level.
 func risen(t *testing.T, f func(t *testing.T, c *servertest.Cluster), options ...servertest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,7 +89,7 @@ func risen(t *testing.T, f func(t *testing.T, c *servertest.Cluster), options ..
 	})
 }
 
-// TestAChangeOfANodeThatComesAgainIsAnsweredAsItWas sends every change again, over another connection.
+// TestAChangeOfANodeThatComesAgainIsAnsweredAsItWas repeats every change over another connection.
 func TestAChangeOfANodeThatComesAgainIsAnsweredAsItWas(t *testing.T) {
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		leader := c.Leader(0)
@@ -140,8 +140,8 @@ func TestAChangeOfANodeThatComesAgainIsAnsweredAsItWas(t *testing.T) {
 	}, servertest.Hosts(3))
 }
 
-// TestWhatCanNeverBeIsABadRequest: what no state can make right is a BAD_REQUEST in every request, not what the state
-// happens to answer.
+// TestWhatCanNeverBeIsABadRequest: a request invalid in every state is answered with BAD_REQUEST, independent of the
+// state.
 func TestWhatCanNeverBeIsABadRequest(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
@@ -179,7 +179,7 @@ func TestWhatCanNeverBeIsABadRequest(t *testing.T) {
 			t.Errorf("%v: the refusal does not say what is wrong", m.Kind())
 		}
 	}
-	// A timeout below zero is no number of the protocol, so it cannot be taken for 0 or for ever.
+	// A negative timeout is not a valid number in the protocol, so it cannot be mistaken for 0 or forever.
 	payload := append([]byte{0x99, byte(protocol.KindAcquire), 77, 0, 0, 0, 1, 0xa1, 'a', 1}, 0xff)
 	s.sayRaw(payload)
 	refused := s.await(77, protocol.KindAcquire.Answer()).Result
@@ -187,8 +187,8 @@ func TestWhatCanNeverBeIsABadRequest(t *testing.T) {
 	want(t, "of -1 ms", refused.Message, "wait_ms: -1 is not a uint")
 }
 
-// TestKindsThatTheHostDoesNotKnowAreNotWatched: the client is refused, rather than shown that there is no such object.
-// An answer says which kind is watched.
+// TestKindsThatTheHostDoesNotKnowAreNotWatched: the client gets a refusal instead of a missing object. An answer names
+// the watched kind.
 func TestKindsThatTheHostDoesNotKnowAreNotWatched(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)

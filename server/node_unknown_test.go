@@ -10,19 +10,19 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// openAlone opens a host by itself on a log in memory, and waits until it serves its shard. The caller closes it.
+// openAlone opens a single host on an in-memory log, and waits until it serves its shard. The caller closes it.
 func openAlone(tb testing.TB) *Host {
 	tb.Helper()
 	return openShards(tb, 1, func(_ uint64, l shard.Log) shard.Log { return l })
 }
 
-// openShards is openAlone with so many data shards, on logs that the test may put something around.
+// openShards is openAlone with the given number of data shards, on logs that the test may wrap.
 func openShards(tb testing.TB, shards int, around func(group uint64, l shard.Log) shard.Log) *Host {
 	tb.Helper()
 	return openChanged(tb, shards, around, func(*Config) {})
 }
 
-// openChanged is openShards with changes of the config.
+// openChanged is openShards with config changes.
 func openChanged(tb testing.TB, shards int, around func(group uint64, l shard.Log) shard.Log,
 	change func(*Config)) *Host {
 	tb.Helper()
@@ -47,7 +47,7 @@ func openChanged(tb testing.TB, shards int, around func(group uint64, l shard.Lo
 		tb.Fatal(err)
 	}
 	const within = 30 * time.Second
-	for late := time.Now().Add(within); h.Ready() != nil; time.Sleep(time.Millisecond) { // no event shows it
+	for late := time.Now().Add(within); h.Ready() != nil; time.Sleep(time.Millisecond) { // no event signals it
 		if time.Now().After(late) {
 			tb.Fatalf("not within %v: the host is ready: %v", within, h.Ready())
 		}
@@ -55,7 +55,7 @@ func openChanged(tb testing.TB, shards int, around func(group uint64, l shard.Lo
 	return h
 }
 
-// TestANodeThatIsNotKnownIsReadStrictly: what it asks for is not known, and a strict read is never wrong.
+// TestANodeThatIsNotKnownIsReadStrictly: its default consistency is unknown, and a STRICT read is always correct.
 func TestANodeThatIsNotKnownIsReadStrictly(t *testing.T) {
 	h := openAlone(t)
 	defer h.Close()

@@ -46,8 +46,8 @@ func (noOperator) Allows(_, _ string, need protocol.Right) bool {
 func (noOperator) Valid() bool     { return true }
 func (noOperator) Version() uint64 { return 0 }
 
-// TestADestroyIsMovedToTheHomeBeforeItIsJudged: only the leader of the home judges the right, for a session that the
-// hosts know and for an unknown session.
+// TestADestroyIsMovedToTheHomeBeforeItIsJudged: only the home's leader checks permissions, both for known and for
+// unknown sessions.
 func TestADestroyIsMovedToTheHomeBeforeItIsJudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Config(func(c *server.Config) {

@@ -11,11 +11,10 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// gathering has commands wait for other commands as long as in production.
+// gathering makes commands wait for others as long as in production.
 var gathering = servertest.Config(func(c *server.Config) { c.AcquireDelay = server.DefaultAcquireDelay })
 
-// TestMembersThatActTogetherShareABatch: the commands of all but the last member wait for the command of the last,
-// which goes into the log at once.
+// TestMembersThatActTogetherShareABatch: all commands except the last member's wait for it, and it is proposed at once.
 func TestMembersThatActTogetherShareABatch(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		b.put(kind.Spec{MinMembers: 3, OpenDelay: 100 * time.Millisecond})
@@ -51,13 +50,13 @@ func TestMembersThatActTogetherShareABatch(t *testing.T) {
 	}, gathering)
 }
 
-// TestAMemberThatActsAloneWaitsForAMoment: the command goes into the log by itself when no other comes.
+// TestAMemberThatActsAloneWaitsForAMoment: the command is proposed alone if no other arrives.
 func TestAMemberThatActsAloneWaitsForAMoment(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		b.put(kind.Spec{MinMembers: 2, OpenDelay: 100 * time.Millisecond})
 		var began time.Time
 		b.join("a", func(*protocol.ProcessJoin) {
-			synctest.Wait() // commands that follow the start of the session would take the join along
+			synctest.Wait() // commands following the session start would share the join's batch
 			began = time.Now()
 		})
 		if took := time.Since(began); took < server.DefaultAcquireDelay || took > 2*server.DefaultAcquireDelay {

@@ -11,17 +11,17 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// processBed is a cluster with a node that is about to have the process "cache", in virtual time.
+// processBed is a cluster with a node for the process "cache", in virtual time.
 type processBed struct {
 	t    *testing.T
 	c    *servertest.Cluster
-	s    *speaker // an operator, at the leader of the data shard
+	s    *speaker // an operator, at the data shard's leader
 	node uint64
 }
 
 var cache = []byte("cache")
 
-// playProcesses plays with a cluster that knows processes.
+// playProcesses runs a test with a cluster that supports processes.
 func playProcesses(t *testing.T, play func(t *testing.T, b *processBed), options ...servertest.Option) {
 	t.Helper()
 	if !protocol.KindProcessPut.IsKnown() {
@@ -46,7 +46,7 @@ func (b *processBed) connect(host shard.HostID) *speaker {
 	return s
 }
 
-// put makes the process, and returns the revision of its spec.
+// put creates the process, and returns its spec revision.
 func (b *processBed) put(spec kind.Spec) uint64 {
 	b.t.Helper()
 	m := &protocol.ProcessPut{NodeID: b.node, Name: cache, Put: kind.Put{Spec: spec}}
@@ -62,7 +62,7 @@ func (b *processBed) act(verb kind.ActionKind, member uint64, reason string) {
 	}))
 }
 
-// arrivalOf is what a candidate says that may make the process.
+// arrivalOf is the arrival of a candidate that may create the process.
 func arrivalOf(name string) kind.Arrival {
 	return kind.Arrival{Joining: kind.Joining{Name: name, Candidate: true}, Create: true}
 }
@@ -83,19 +83,19 @@ func (b *processBed) head() (h kind.Overview) {
 	return h
 }
 
-// attendant is a session that has joined the process, and has its inbox open.
+// attendant is a session that has joined the process, with an open inbox.
 type attendant struct {
 	*started
 	b        *processBed
 	attaches uint64
 	member   uint64
-	epoch    uint64 // that it has prepared for
+	epoch    uint64 // last prepared epoch
 	acked    uint64
 	inbox    []protocol.Item
 	end      *protocol.Result // of the inbox
 }
 
-// join makes a session that joins at the leader, over a connection of its own, and opens its inbox.
+// join creates a session over a new connection to the leader, joins, and opens the inbox.
 func (b *processBed) join(name string, change ...func(*protocol.ProcessJoin)) *attendant {
 	b.t.Helper()
 	a := b.joinOver(b.connect(b.c.Leader(1)), name, change...)
@@ -103,7 +103,7 @@ func (b *processBed) join(name string, change ...func(*protocol.ProcessJoin)) *a
 	return a
 }
 
-// joinOver is join over a connection that is there, without the opening.
+// joinOver is join over an existing connection, without opening the inbox.
 func (b *processBed) joinOver(s *speaker, name string, change ...func(*protocol.ProcessJoin)) *attendant {
 	b.t.Helper()
 	a := &attendant{started: s.session("/prod", 10*time.Second), b: b}
@@ -117,18 +117,18 @@ func (b *processBed) joinOver(s *speaker, name string, change ...func(*protocol.
 	return a
 }
 
-// opening is the request that opens the member's inbox.
+// opening is the request to open the member's inbox.
 func (a *attendant) opening(after uint64) *protocol.InboxOpen {
 	return &protocol.InboxOpen{SessionID: a.id, NodeID: a.b.node, Name: cache, MemberID: a.member, After: after}
 }
 
-// open opens the inbox over the connection of the session.
+// open opens the inbox over the session's connection.
 func (a *attendant) open(after uint64) protocol.InboxOpenAnswer {
 	a.b.t.Helper()
 	return a.s.must(a.s.ask(a.opening(after))).InboxOpen
 }
 
-// receive waits for the next push of the inbox.
+// receive waits for the next inbox push.
 func (a *attendant) receive() {
 	a.b.t.Helper()
 	for {
@@ -146,7 +146,7 @@ func (a *attendant) receive() {
 	}
 }
 
-// receiveAll takes in what is pushed until nothing comes any more.
+// receiveAll receives pushes until no more arrive.
 func (a *attendant) receiveAll() {
 	a.b.t.Helper()
 	for {
@@ -213,7 +213,7 @@ func (a *attendant) sending(payload string, to ...uint64) *protocol.ProcessSend 
 	return m
 }
 
-// broadcast sends a request to all, and returns its exchange.
+// broadcast sends a request to all members, and returns its exchange.
 func (a *attendant) broadcast(payload string) uint64 {
 	a.b.t.Helper()
 	m := a.sending(payload)
@@ -258,7 +258,7 @@ func (a *attendant) finish() protocol.Item {
 	return i
 }
 
-// run has members join and prepare, so that the first of them coordinates.
+// run lets members join and prepare, the first of them as coordinator.
 func (b *processBed) run(names ...string) []*attendant {
 	b.t.Helper()
 	var all []*attendant

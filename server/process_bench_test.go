@@ -20,7 +20,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// countedLog counts what is proposed.
+// countedLog counts proposals.
 type countedLog struct {
 	shard.Log
 	bytes *atomic.Int64
@@ -31,7 +31,7 @@ func (l countedLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return l.Log.Propose(batch, done)
 }
 
-// performer is a member over a connection of its own, which prepares, replies and acknowledges by itself.
+// performer is a member with its own connection that prepares, replies and acknowledges automatically.
 type performer struct {
 	b       *testing.B
 	conn    net.Conn
@@ -41,8 +41,8 @@ type performer struct {
 	request uint64
 	number  protocol.Mutation
 	part    protocol.Part
-	leads   chan struct{} // it is to coordinate
-	ended   chan struct{} // an exchange of it ended
+	leads   chan struct{} // it must coordinate
+	ended   chan struct{} // one of its exchanges ended
 }
 
 var show = []byte("show")
@@ -81,7 +81,7 @@ func (p *performer) say(m protocol.RequestMessage) {
 	_, _ = p.conn.Write(buf.B)
 }
 
-// ask sends a request and waits for its answer, before anything else comes.
+// ask sends a request and waits for its answer as the next message.
 func (p *performer) ask(m protocol.RequestMessage) *protocol.Answer {
 	p.say(m)
 	for {
@@ -116,7 +116,7 @@ func (p *performer) read() (*protocol.Answer, error) {
 	}
 }
 
-// run handles what comes until the connection is closed.
+// run handles messages until the connection is closed.
 func (p *performer) run() {
 	for {
 		a, err := p.read()
@@ -153,8 +153,8 @@ func (p *performer) handle(i *protocol.Item) {
 	}
 }
 
-// BenchmarkBroadcastToAThousandMembers is case 34: a request of 1 KiB to 1,000 members, each over a TCP connection of
-// its own, until all replies have come back. Reported with the bytes that the log gets for one.
+// BenchmarkBroadcastToAThousandMembers sends a request of 1 KiB to 1,000 members, each with its own TCP connection, and
+// waits for all replies. It reports the log bytes per request.
 func BenchmarkBroadcastToAThousandMembers(b *testing.B) {
 	if level.Newest < 4 {
 		b.Skip("this build has no processes")
@@ -203,8 +203,8 @@ func BenchmarkBroadcastToAThousandMembers(b *testing.B) {
 	b.ReportMetric(float64(logged.Load()-before)/float64(len(took)), "log-bytes")
 }
 
-// BenchmarkTenThousandIdleProcesses: what a host costs whose processes have nothing to do, in hundredths of a
-// processor, and what a page of metrics does then. Each round is a second.
+// BenchmarkTenThousandIdleProcesses measures the cost of idle processes for a host, in hundredths of a processor, and
+// of a metrics page. Each round is a second.
 func BenchmarkTenThousandIdleProcesses(b *testing.B) {
 	for _, processes := range []int{0, 10_000} {
 		b.Run(fmt.Sprint(processes), func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// back attaches the session over a new connection to a host, as a client does whose connection was lost.
+// back attaches the session over a new connection, like a client after a lost connection.
 func (a *attendant) back(host shard.HostID) {
 	a.b.t.Helper()
 	a.s = a.b.connect(host)
@@ -26,8 +26,8 @@ func (a *attendant) cut() {
 	a.inbox = nil
 }
 
-// TestAReplyThatComesAgainCountsOnce is case 17: the connection is cut after the handler returned, and before the reply
-// was acknowledged.
+// TestAReplyThatComesAgainCountsOnce: the connection is cut after the handler returned, and before the reply was
+// acknowledged.
 func TestAReplyThatComesAgainCountsOnce(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b")
@@ -57,7 +57,7 @@ func TestAReplyThatComesAgainCountsOnce(t *testing.T) {
 	})
 }
 
-// TestAnInboxIsOpenedAgainAfterACut: nothing is lost, and nothing that the client has comes twice.
+// TestAnInboxIsOpenedAgainAfterACut: nothing is lost, and no received item is sent twice.
 func TestAnInboxIsOpenedAgainAfterACut(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b")
@@ -103,7 +103,7 @@ func TestARoundGoesOnUnderAnotherLeader(t *testing.T) {
 		for b.c.Leader(1) != next {
 			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(time.Second) // until it leads with all that belongs to it
+		time.Sleep(time.Second) // until it leads with all its tasks
 		for _, m := range all {
 			_ = m.s.conn.Close()
 			had := m.acked
@@ -119,7 +119,7 @@ func TestARoundGoesOnUnderAnotherLeader(t *testing.T) {
 	}, servertest.Hosts(3))
 }
 
-// TestTheEndOfALeadershipEndsItsInboxes: over connections that stay.
+// TestTheEndOfALeadershipEndsItsInboxes: connections stay open.
 func TestTheEndOfALeadershipEndsItsInboxes(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		a := b.join("a")
@@ -135,7 +135,7 @@ func TestTheEndOfALeadershipEndsItsInboxes(t *testing.T) {
 	}, servertest.Hosts(3))
 }
 
-// TestADetachedMemberIsOneUntilItsSessionEnds is case 19.
+// TestADetachedMemberIsOneUntilItsSessionEnds: a detached session stays a member until it expires.
 func TestADetachedMemberIsOneUntilItsSessionEnds(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b")
@@ -166,7 +166,7 @@ func pings(t *testing.T, a *attendant, d time.Duration) {
 	}
 }
 
-// TestAMemberThatIsKickedHearsWhy: so does each later command of it; it may join again.
+// TestAMemberThatIsKickedHearsWhy: each of its later commands gets the reason too; it may join again.
 func TestAMemberThatIsKickedHearsWhy(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b")
@@ -191,7 +191,7 @@ func TestAMemberThatIsKickedHearsWhy(t *testing.T) {
 	})
 }
 
-// TestADeleteByForceEndsTheInboxes: and one without force is refused while there are members.
+// TestADeleteByForceEndsTheInboxes: a delete without force is refused while there are members.
 func TestADeleteByForceEndsTheInboxes(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b", "c")
@@ -204,7 +204,7 @@ func TestADeleteByForceEndsTheInboxes(t *testing.T) {
 	})
 }
 
-// TestAMemberThatLeavesHasNoInboxAnyMore: its connection keeps nothing.
+// TestAMemberThatLeavesHasNoInboxAnyMore: its connection stores nothing.
 func TestAMemberThatLeavesHasNoInboxAnyMore(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		a := b.join("a")
@@ -216,7 +216,7 @@ func TestAMemberThatLeavesHasNoInboxAnyMore(t *testing.T) {
 	})
 }
 
-// TestTheEndOfASessionEndsItsPart: SESSION_STOP of a member cancels the round of the others.
+// TestTheEndOfASessionEndsItsPart: a member's SESSION_STOP cancels the round for the other members.
 func TestTheEndOfASessionEndsItsPart(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b")
@@ -227,7 +227,7 @@ func TestTheEndOfASessionEndsItsPart(t *testing.T) {
 	})
 }
 
-// TestTheLastConnectionHasTheInbox: the one before hears that it has lost it.
+// TestTheLastConnectionHasTheInbox: the previous connection is notified of the loss.
 func TestTheLastConnectionHasTheInbox(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		a := b.join("a")
@@ -257,7 +257,7 @@ func TestAnInboxIsPushedOnlyToWhoUnderstandsIt(t *testing.T) {
 	})
 }
 
-// TestAFullInboxHurtsItsSenderAlone is case 26.
+// TestAFullInboxHurtsItsSenderAlone: only senders to the full inbox are refused.
 func TestAFullInboxHurtsItsSenderAlone(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b", "c")
@@ -287,8 +287,8 @@ func TestAFullInboxHurtsItsSenderAlone(t *testing.T) {
 	})
 }
 
-// TestASlowMemberHoldsUpNoOther: what is pushed ahead of its acknowledgements is bounded, others get theirs at once,
-// and it gets the rest when it acknowledges.
+// TestASlowMemberHoldsUpNoOther: pushes ahead of acknowledgements are bounded; other members get theirs at once, and
+// the slow member gets the rest when it acknowledges.
 func TestASlowMemberHoldsUpNoOther(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b", "c")

@@ -8,7 +8,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// metric returns a series at the leader of the data shard, rounded down, -1 where there is none.
+// metric returns a series at the data shard's leader, rounded down, -1 if missing.
 func (b *processBed) metric(series string) int {
 	b.t.Helper()
 	return (&rolloutBed{t: b.t, c: b.c}).metric(series)
@@ -24,7 +24,7 @@ func (b *processBed) metrics(when string, all map[string]int) {
 	}
 }
 
-// TestMetricsSayHowProcessesAre: what has happened, how many there are in which state, and whom a round waits for.
+// TestMetricsSayHowProcessesAre: event counts, number of processes per state, and awaited members.
 func TestMetricsSayHowProcessesAre(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		b.put(kind.Spec{ReplyTimeout: 20 * time.Second})

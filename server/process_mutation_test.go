@@ -14,13 +14,13 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// processStep is one step of the story of a process: what it asks for, and what is to come before it.
+// processStep is one step of a process's story: its request, and the required preparation.
 type processStep struct {
 	before  func()
 	request func() protocol.RequestMessage
 }
 
-// story is every mutation of a process once, in an order in which each succeeds: that of a member alone.
+// story is every process mutation once, in an order in which each succeeds, by a single member.
 func (b *processBed) story(a *attendant) []processStep {
 	name := func(m protocol.RequestMessage) protocol.RequestMessage {
 		fields := reflect.ValueOf(m).Elem()
@@ -80,8 +80,8 @@ func (b *processBed) only() uint64 {
 	return 0
 }
 
-// TestEveryMutationOfAProcessIsCarriedOutOnce: sent again over another connection it is answered as it was, and nothing
-// comes into the inbox twice.
+// TestEveryMutationOfAProcessIsCarriedOutOnce: a repetition over another connection gets the same answer, and no inbox
+// item is added twice.
 func TestEveryMutationOfAProcessIsCarriedOutOnce(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		a := &attendant{started: b.connect(b.c.Leader(1)).session("/prod", time.Minute), b: b}
@@ -115,7 +115,7 @@ func TestEveryMutationOfAProcessIsCarriedOutOnce(t *testing.T) {
 	})
 }
 
-// processRequests are all requests about processes, of a member or of none.
+// processRequests are all process requests, with or without a member.
 func (b *processBed) processRequests(a *attendant) []protocol.RequestMessage {
 	mutations := []protocol.RequestMessage{
 		&protocol.ProcessPut{}, &protocol.ProcessJoin{Arrival: arrivalOf("a")}, &protocol.ProcessLeave{},
@@ -132,7 +132,7 @@ func (b *processBed) processRequests(a *attendant) []protocol.RequestMessage {
 	return append(mutations, a.opening(0))
 }
 
-// TestAHostThatDoesNotLeadSendsProcessesOn: each request of a member names the leader, and reads are answered.
+// TestAHostThatDoesNotLeadSendsProcessesOn: each member request names the leader, and reads are answered.
 func TestAHostThatDoesNotLeadSendsProcessesOn(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		leader := b.c.Leader(1)
@@ -160,8 +160,8 @@ func TestAHostThatDoesNotLeadSendsProcessesOn(t *testing.T) {
 	}, servertest.Hosts(3))
 }
 
-// TestRightsOnProcesses is case 35: readers read, writers take part, admins make, kick, restart and delete. What admins
-// do is audited, with who and why.
+// TestRightsOnProcesses: readers read, writers take part, admins create, kick, restart and delete. Admin actions are
+// audited, with author and reason.
 func TestRightsOnProcesses(t *testing.T) {
 	var log logbook
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
@@ -209,7 +209,7 @@ func TestRightsOnProcesses(t *testing.T) {
 	}, log.option(), servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
 }
 
-// TestARefusalOfAProcessSaysWhy: the message says what is wrong, in words of what is there.
+// TestARefusalOfAProcessSaysWhy: the message describes the conflict with the current state.
 func TestARefusalOfAProcessSaysWhy(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		revision := b.put(kind.Spec{MaxPayload: 10})
@@ -269,7 +269,7 @@ func TestARefusalOfAProcessSaysWhy(t *testing.T) {
 	})
 }
 
-// TestTheSpecOfAProcessHasItsDefaults: 0 stands for them, and readers see what they are.
+// TestTheSpecOfAProcessHasItsDefaults: 0 selects the default, and readers see its value.
 func TestTheSpecOfAProcessHasItsDefaults(t *testing.T) {
 	defaults := kind.Spec{
 		OpenDelay: 100 * time.Millisecond, MaxOpenDelay: 2 * time.Second, MinMembers: 1, MaxPayload: 65_536,

@@ -6,8 +6,8 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// TestARoundOfAProcess is case 1 and 4: each member gets prepare, each request once, and the completion; the
-// coordinator gets the replies by member, and the result is kept.
+// TestARoundOfAProcess: each member gets prepare, each request once, and the completion; the coordinator gets the
+// replies by member, and the result is kept.
 func TestARoundOfAProcess(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b", "c")

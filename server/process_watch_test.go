@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// view opens a watch of a view, and waits until all of it is there.
+// view opens a watch on a view, and waits until it is complete.
 func (b *processBed) view(s *speaker, name string, since uint64) *viewer {
 	b.t.Helper()
 	id := s.say(&protocol.Watch{
@@ -19,7 +19,7 @@ func (b *processBed) view(s *speaker, name string, since uint64) *viewer {
 	return &viewer{t: b.t, s: s, id: id, revision: since, rows: make(map[uint64][]byte)}
 }
 
-// processHead reads the head of all of the process.
+// processHead decodes the process head from the full view.
 func (v *viewer) processHead() (h kind.Overview) {
 	v.t.Helper()
 	if len(v.head) > 0 {
@@ -76,7 +76,7 @@ func TestEachViewOfAProcessShowsItsChanges(t *testing.T) {
 	})
 }
 
-// TestAWatchOfAProcessGoesOnAtAnotherHost: from the revision that it had, with what has changed since alone.
+// TestAWatchOfAProcessGoesOnAtAnotherHost: from its revision, with later changes only.
 func TestAWatchOfAProcessGoesOnAtAnotherHost(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b")
@@ -91,7 +91,7 @@ func TestAWatchOfAProcessGoesOnAtAnotherHost(t *testing.T) {
 	}, servertest.Hosts(3))
 }
 
-// TestAWatcherThatIsSlowIsBroughtToThePresent: it misses states between, and ends with the last one.
+// TestAWatcherThatIsSlowIsBroughtToThePresent: it skips intermediate states, and ends with the last one.
 func TestAWatcherThatIsSlowIsBroughtToThePresent(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		b.put(kind.Spec{KeepResults: 64})

@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// revocable lets everybody do everything until it is revoked.
+// revocable grants everybody all rights until revoked.
 type revocable struct{ revoked atomic.Bool }
 
 func (r *revocable) Authenticate([]byte) (caller.Rights, string, bool) { return r, "", true }
@@ -56,14 +56,14 @@ func TestAWaiterIsSentToTheNewLeader(t *testing.T) {
 			want(t, "shard", aborted.Result.Moved.ShardID, 1)
 			want(t, "leader", aborted.Result.Moved.LeaderHostID, uint64(next))
 			want(t, "address", aborted.Result.Moved.LeaderAddress, servertest.Address(next))
-		case protocol.StatusUnavailable: // it heard that it leads no more before it heard who does
+		case protocol.StatusUnavailable: // it learned that it no longer leads before it learned the new leader
 		default:
 			t.Fatal(aborted.Result)
 		}
 	})
 }
 
-// TestEveryHostAnnouncesWhoLeads: to those who have been welcomed, once for the term.
+// TestEveryHostAnnouncesWhoLeads: to every client after its WELCOME, once per term.
 func TestEveryHostAnnouncesWhoLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))
@@ -79,7 +79,7 @@ func TestEveryHostAnnouncesWhoLeads(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		for h, s := range clients {
-			s.must(s.ask(&protocol.Ping{})) // behind what was pushed before
+			s.must(s.ask(&protocol.Ping{})) // after earlier pushes
 			announced := 0
 			for _, m := range s.routings {
 				if m.LeaderHostID == uint64(next) && m.ShardID == 1 && m.Term > 1 {
@@ -99,7 +99,7 @@ func TestAnOwnerIsNotifiedOnceOfWhatItLost(t *testing.T) {
 	first.must(first.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: node, Name: []byte("sem"),
 		Limit: 1}))
 	a.acquire("sem", 1, 0, false)
-	// Bound to a connection first, then taken over by it.
+	// First bound to a connection, then taken over by it.
 	second.must(second.ask(&protocol.SessionBind{SessionID: a.id, SessionSecret: []byte("key")}))
 	second.must(second.ask(&protocol.SessionAttach{SessionID: a.id, SessionSecret: []byte("key"), AttachSequence: 1}))
 	detached := first.await(0, protocol.KindSessionDetached).SessionDetached

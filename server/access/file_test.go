@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server/caller"
 )
 
-// fixture is a file of root tokens that is looked at when the test says so.
+// fixture is a root token file that the host reads when the test says so.
 type fixture struct {
 	t    *testing.T
 	path string
@@ -35,7 +35,7 @@ func begin(t *testing.T, entries ...access.Principal) *fixture {
 	return x
 }
 
-// write replaces the file's text. Its time differs from every earlier one, however fast the test is.
+// write replaces the file's text. Its modification time differs from every earlier one, even in a fast test.
 func (f *fixture) write(text string) {
 	f.t.Helper()
 	if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
@@ -162,7 +162,7 @@ func TestAFileThatIsBeingWrittenIsNotRead(t *testing.T) {
 	a, b := entryOf("a", "one"), entryOf("b", "two")
 	x := begin(t, a, b)
 	one, two := x.enter("one"), x.enter("two")
-	// What is there of it now is right as far as it goes, and lacks b.
+	// The partial content is valid as far as it goes, but lacks b.
 	x.write(text(a))
 	x.file.poll()
 	x.write(text(a, b) + "\n")

@@ -19,7 +19,7 @@ func entryOf(name, token string) access.Principal {
 	return access.Principal{Name: "token:" + name, SHA256: HashText(token), Grants: []access.Grant{rootGrant}}
 }
 
-// text is a file of root tokens, with the lines of token generate.
+// text is a root token file, with lines as printed by token generate.
 func text(entries ...access.Principal) string {
 	text := "principals:\n"
 	for _, e := range entries {

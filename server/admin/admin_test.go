@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// fake is a host whose state a test sets.
+// fake is a host with state set by the test.
 type fake struct {
 	checks  []Check
 	status  Status

@@ -12,7 +12,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/host"
 )
 
-// TestClusterKeepsItsNames holds the page against a file: programs read it.
+// TestClusterKeepsItsNames compares the page with a file, because programs read it.
 func TestClusterKeepsItsNames(t *testing.T) {
 	one := 1
 	host := &fake{cluster: Cluster{
@@ -47,7 +47,7 @@ func TestClusterKeepsItsNames(t *testing.T) {
 	}
 }
 
-// TestToleranceSaysWhetherAHostMayFail by its code, which probes and scripts look at.
+// TestToleranceSaysWhetherAHostMayFail: the status code shows whether a host may fail, for probes and scripts.
 func TestToleranceSaysWhetherAHostMayFail(t *testing.T) {
 	observed := func(tolerated int) *fake {
 		return &fake{cluster: Cluster{Observed: true, Tolerated: &tolerated,

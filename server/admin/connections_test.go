@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// dialing returns what dials a server, for connections that end with the test.
+// dialing returns a function to dial a server, for connections closed with the test.
 func dialing(t *testing.T, s *Server) func() net.Conn {
 	return func() net.Conn {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestHealthAnswersWhateverConnectionsAreHeldOpen(t *testing.T) {
 					t.Errorf("%s: %d", path, code)
 				}
 			}
-			// The ones that did nothing for longest made room.
+			// The longest idle connections were closed to make room.
 			if _, err := io.ReadAll(first); errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Error("the first connection is still open")
 			}
@@ -73,7 +73,7 @@ func TestHealthAnswersWhateverConnectionsAreHeldOpen(t *testing.T) {
 	}
 }
 
-// stuck is a host whose status takes until it is released.
+// stuck is a host whose status blocks until released.
 type stuck struct {
 	fake
 	asked, release chan struct{}
@@ -115,7 +115,7 @@ func TestHealthAnswersWhatOtherPagesDo(t *testing.T) {
 		t.Errorf("one page more than may be made: %d", code)
 	}
 	for range maxConnections {
-		dial() // those that wait for a page are not closed for these
+		dial() // connections waiting for a page are not closed
 	}
 	if code := askOver(t, dial(), "/health/live"); code != 200 {
 		t.Errorf("health: %d", code)

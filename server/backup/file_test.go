@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// magic is what files begin with.
+// magic is the prefix of backup files.
 const magic = "signalbox backup"
 
 // cluster has two data shards with a semaphore each, and a node.
@@ -73,7 +73,7 @@ func TestABackupIsLoadedAsItWasSaved(t *testing.T) {
 	}
 }
 
-// TestATornBackupIsNone: whatever of the end is missing, the file is refused, and the place is named.
+// TestATornBackupIsNone: a file truncated anywhere is refused, with its position.
 func TestATornBackupIsNone(t *testing.T) {
 	file := saved(t, cluster(t))
 	for n := 0; n < len(file); n += max(1, min(len(file)-n-1, 9973)) {
@@ -91,7 +91,7 @@ func TestATornBackupIsNone(t *testing.T) {
 	}
 }
 
-// TestAFlippedBitIsNoticed: and the section that it is in is named.
+// TestAFlippedBitIsNoticed: a flipped bit is detected, and its section named.
 func TestAFlippedBitIsNoticed(t *testing.T) {
 	file := saved(t, cluster(t))
 	names := map[string]int{}
@@ -113,7 +113,7 @@ func TestAFlippedBitIsNoticed(t *testing.T) {
 	}
 }
 
-// TestASectionOfAnotherFile: records are sound each by itself, and the seal says that they do not belong together.
+// TestASectionOfAnotherFile: each record is valid on its own, and the seal shows that they do not belong together.
 func TestASectionOfAnotherFile(t *testing.T) {
 	one, two := cluster(t), cluster(t)
 	two.Sections[1] = backupfile.Section{Shard: 1, Term: 9, Index: 9}
@@ -149,7 +149,8 @@ func TestAShardThatIsMissing(t *testing.T) {
 	}
 }
 
-// TestTheFileOfAHostMayLackShards: a host with some of the shards has a file of those, and is read with other files.
+// TestTheFileOfAHostMayLackShards: a host with some shards writes a file with these, to be read together with other
+// files.
 func TestTheFileOfAHostMayLackShards(t *testing.T) {
 	a, b := cluster(t), cluster(t)
 	for _, at := range []struct {
@@ -182,7 +183,7 @@ func TestTheFileOfAHostMayLackShards(t *testing.T) {
 	}
 }
 
-// TestTheFurthestStateOfEachShardIsChosen: by term, then by index, whichever host had it.
+// TestTheFurthestStateOfEachShardIsChosen: by term, then by index, from any host.
 func TestTheFurthestStateOfEachShardIsChosen(t *testing.T) {
 	a, b := cluster(t), cluster(t)
 	a.Sections[1] = backupfile.Section{Shard: 1, Term: 4, Index: 10}
@@ -206,7 +207,8 @@ func TestTheFurthestStateOfEachShardIsChosen(t *testing.T) {
 	}
 }
 
-// TestASectionThatWasGivenUpCountsForNothing: the one of the same shard that follows does, wherever the first was left.
+// TestASectionThatWasGivenUpCountsForNothing: an abandoned section is replaced by the next section for the same shard,
+// wherever it broke off.
 func TestASectionThatWasGivenUpCountsForNothing(t *testing.T) {
 	s := cluster(t)
 	var whole bytes.Buffer

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// newTestWorld is one of three hosts in which nothing happens by itself.
+// newTestWorld is a world with three hosts in which nothing happens by itself.
 func newTestWorld(t *testing.T) *world {
 	t.Helper()
 	return newWorld(rand.New(rand.NewPCG(1, 1)), "a", "b", "c")
@@ -26,7 +26,7 @@ func (w *world) mustRest(t *testing.T) {
 	}
 }
 
-// clusters are the clusters of the hosts that run, "-" for one that is in none, and "out" for one that is left out.
+// clusters are the clusters of the running hosts, "-" for none, and "out" for an excluded host.
 func (w *world) clusters() string {
 	var list []string
 	names := make(map[string]string)
@@ -59,7 +59,7 @@ func orders(names ...string) (all [][]string) {
 	return all
 }
 
-// TestHostsBootstrapInAnyStartOrder: no host is bootstrapped before the last one has come.
+// TestHostsBootstrapInAnyStartOrder: no host bootstraps before the last one has started.
 func TestHostsBootstrapInAnyStartOrder(t *testing.T) {
 	for _, order := range orders("a", "b", "c") {
 		w := newTestWorld(t)
@@ -76,8 +76,8 @@ func TestHostsBootstrapInAnyStartOrder(t *testing.T) {
 	}
 }
 
-// TestHostCrashBetweenAnyTwoBootstrapSteps: each host dies before or after each of its writes, once or with
-// another one.
+// TestHostCrashBetweenAnyTwoBootstrapSteps: each host crashes before or after each of its writes, once or together with
+// another host.
 func TestHostCrashBetweenAnyTwoBootstrapSteps(t *testing.T) {
 	died := 0
 	for _, first := range []string{"a", "b", "c"} {
@@ -119,7 +119,7 @@ func TestWhatWipedHostsFind(t *testing.T) {
 		before []string // run before the wipe
 		wiped  []string
 		after  []string // run after it
-		want   string   // of those that run after it, in the order of the list
+		want   string   // clusters of hosts running afterwards, in list order
 	}{
 		"one, before the bootstrap":         {[]string{"a", "b"}, []string{"b"}, []string{"a", "b", "c"}, "1 1 1"},
 		"the decider, before the bootstrap": {[]string{"a", "b"}, []string{"a"}, []string{"a", "b", "c"}, "1 1 1"},
@@ -162,8 +162,8 @@ func TestWhatWipedHostsFind(t *testing.T) {
 	}
 }
 
-// TestDeciderCrashBeforeOthersLearnOfTheBootstrap: its directory says that it is bootstrapped; if that is wiped too, no
-// host is, and all begin anew.
+// TestDeciderCrashBeforeOthersLearnOfTheBootstrap: the decider's directory records the bootstrap; if it is wiped too,
+// no host is bootstrapped, and all start over.
 func TestDeciderCrashBeforeOthersLearnOfTheBootstrap(t *testing.T) {
 	for _, wiped := range []bool{false, true} {
 		w := newTestWorld(t)
@@ -221,7 +221,7 @@ func TestWhoIsRefused(t *testing.T) {
 	}
 }
 
-// TestHostWithOtherSettingsBlocksTheBootstrap: while one of them has other settings none is.
+// TestHostWithOtherSettingsBlocksTheBootstrap: no host bootstraps while one has different settings.
 func TestHostWithOtherSettingsBlocksTheBootstrap(t *testing.T) {
 	w := newTestWorld(t)
 	w.start("a")
@@ -241,7 +241,7 @@ func TestHostWithOtherSettingsBlocksTheBootstrap(t *testing.T) {
 	}
 }
 
-// TestHostsWithAccessRulesBootstrapAClosedCluster: the directory of every initial member says so.
+// TestHostsWithAccessRulesBootstrapAClosedCluster: every initial member's directory records that the cluster is closed.
 func TestHostsWithAccessRulesBootstrapAClosedCluster(t *testing.T) {
 	for _, access := range []string{"", "rules"} {
 		w := newTestWorld(t)
@@ -258,8 +258,9 @@ func TestHostsWithAccessRulesBootstrapAClosedCluster(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfAClusterIsNotTakenForTrue: a host is an initial member only where the initial members can be, and
-// where it has promised itself to the one that decided. Otherwise its directory is a copy from before the promise.
+// TestWhatIsSaidOfAClusterIsNotTakenForTrue: a host accepts being an initial member only if the initial members are
+// plausible and the host has given its promise to the decider. Otherwise its directory is a copy from before the
+// promise.
 func TestWhatIsSaidOfAClusterIsNotTakenForTrue(t *testing.T) {
 	w := newTestWorld(t)
 	for _, name := range []string{"a", "b", "c"} {

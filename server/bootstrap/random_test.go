@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// play lets hosts start, die, be wiped and be replaced while they still run, in any order, and checks at every step
-// that no two clusters have a host in common. At the end all faults stop.
+// play starts, crashes, wipes and replaces hosts (with the replaced one possibly still running) in random order, and
+// checks at every step that no two clusters share a host. At the end all faults stop.
 func play(seed uint64, planted bug) error {
 	names := []string{"a", "b", "c", "d", "e"}
 	r := rand.New(rand.NewPCG(seed, 20))
@@ -44,7 +44,7 @@ func (w *world) act(name string) error {
 		}
 		w.wipe(name)
 	case x < 95 && p != nil && !p.dead && int(w.drawn) < 200:
-		// The directory is replaced on another machine, and the process goes on where it is.
+		// The directory moves to another machine, and the old process keeps running.
 		w.zombies = append(w.zombies, p)
 		delete(w.running, name)
 		w.wipe(name)
@@ -52,7 +52,7 @@ func (w *world) act(name string) error {
 	return nil
 }
 
-// end stops all faults, and starts every host once more: each is bootstrapped, or knows that it was left out.
+// end stops all faults, and starts every host once more: each is bootstrapped, or knows that it was excluded.
 func (w *world) end() error {
 	for _, z := range w.zombies {
 		z.dead = true
@@ -88,7 +88,7 @@ func TestNoTwoClustersHaveAHostInCommon(t *testing.T) {
 	}
 }
 
-// TestPlantedMistakesAreNoticed: the test above would notice each rule that is missing.
+// TestPlantedMistakesAreNoticed: the test above detects each missing rule.
 func TestPlantedMistakesAreNoticed(t *testing.T) {
 	for name, planted := range map[string]bug{
 		"promises are volatile": bugVolatile, "promises are only said": bugUnpromised,

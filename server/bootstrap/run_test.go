@@ -45,7 +45,7 @@ func (n *network) call(ctx context.Context, address string, request func(peerrpc
 	return r.Answer(t, made)
 }
 
-// run adds a host to the network, and returns what becomes of it.
+// run adds a host to the network, and returns its result.
 func (n *network) run(ctx context.Context, c *Initializer, secret string) (*Runner, <-chan error) {
 	r := NewRunner(c, []byte(secret), n.call)
 	n.mu.Lock()
@@ -124,7 +124,7 @@ func TestAHostWithAnotherSecretSaysSo(t *testing.T) {
 	})
 }
 
-// TestAnotherHostAtAnAddressIsNotTakenForTheHost: the host that answers there has another name.
+// TestAnotherHostAtAnAddressIsNotTakenForTheHost: the answering host has a different name.
 func TestAnotherHostAtAnAddressIsNotTakenForTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -199,7 +199,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte(`{"bootstrap":{"plan":{"hosts":null}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r := NewRunner(NewInitializer(planOf("a", "b"), "b", newMemory("b", 2)), nil, nil)
-		_, _ = r.Answer(peerrpc.Transcript{}, text) // whatever it is, the host goes on
+		_, _ = r.Answer(peerrpc.Transcript{}, text) // whatever the result, the host continues
 		var got Answer
 		if (channel{}).decode(answerLabel, text, &got) != nil {
 			return

@@ -11,39 +11,39 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// bug is a mistake of the rules that a test plants.
+// bug is a planted bug in the rules.
 type bug int
 
 const (
 	noBug         bug = iota
 	bugVolatile       // a promise is forgotten with the process
-	bugUnpromised     // a host says that it has promised itself to each that asks
+	bugUnpromised     // a host claims to have promised itself to every asker
 	bugHasty          // the decider does not wait for all
-	bugSwitch         // a promise is given again to another decider
-	bugAdopt          // a host takes itself for an initial member by its name
+	bugSwitch         // a promise is given again to a different decider
+	bugAdopt          // a host considers itself an initial member because of its name
 )
 
-// errCrash is the error of a write in which the process has died.
+// errCrash: the process died in a write.
 var errCrash = errors.New("the process has died")
 
-// disk is the directory of a host. It outlives processes.
+// disk is a host's directory. It outlives processes.
 type disk struct {
 	world *world
 	id    identity.Identity
 }
 
-// process is a host that runs. Its record is its disk, until it dies.
+// process is a running host. Its record is its disk, until it dies.
 type process struct {
 	*Initializer
 	world    *world
 	name     string
 	disk     *disk
-	promise  hosts.Incarnation // with bugVolatile, what is not on the disk
+	promise  hosts.Incarnation // with bugVolatile, state not on the disk
 	dead     bool
 	round    int
 	answers  map[string]Answer
 	left     *ExcludedError
-	crash    int // the write before or after which it dies, counted down; zero: none
+	crash    int // write before or after which it dies, counted down; 0 for none
 	mayCrash bool
 }
 
@@ -56,7 +56,7 @@ func (p *process) Identity() identity.Identity {
 	return id
 }
 
-// write is a durable change. The process may die before it or after it.
+// write is a durable change. The process may die before or after it.
 func (p *process) write(change func(*identity.Identity)) error {
 	if p.dies() {
 		return errCrash
@@ -98,32 +98,32 @@ func (p *process) Bootstrap(b identity.Bootstrap) error {
 	})
 }
 
-// bootstrapped is a host that has written down of which cluster it is.
+// bootstrapped is a host that has recorded its cluster.
 type bootstrapped struct {
 	name        string
 	incarnation hosts.Incarnation
 	bootstrap   identity.Bootstrap
 }
 
-// message is on its way: an ask, or the answer to one.
+// message is a message in flight: an ask, or its answer.
 type message struct {
 	from   *process
-	round  int // of the one that asked
+	round  int // the asker's round
 	to     string
 	ask    Ask
 	answer *Answer
 }
 
-// world is some machines with a host each, and all that is on its way between them.
+// world is several machines with a host each, and all messages in flight between them.
 type world struct {
 	*rand.Rand
 	bug        bug
 	plan       Plan
 	drawn      byte
 	bootstraps []bootstrapped
-	disks      map[string]*disk    // of each name, but for those that were wiped
-	running    map[string]*process // at the address of each name
-	zombies    []*process          // those that were replaced and still run
+	disks      map[string]*disk    // by name, without wiped ones
+	running    map[string]*process // by address name
+	zombies    []*process          // replaced, but still running
 	flying     []message
 }
 
@@ -149,12 +149,12 @@ func (w *world) draw() hosts.Incarnation {
 	return hosts.Incarnation{w.drawn}
 }
 
-// wipe gives a host an empty directory, in which it draws its incarnation.
+// wipe gives a host an empty directory with a new incarnation.
 func (w *world) wipe(name string) {
 	w.disks[name] = &disk{w, identity.Identity{HostName: name, Incarnation: w.draw()}}
 }
 
-// start starts a process on the directory of a host. The one before is killed.
+// start starts a process on a host's directory, after killing the previous one.
 func (w *world) start(name string) *process {
 	if before := w.running[name]; before != nil {
 		before.dead = true
@@ -166,7 +166,7 @@ func (w *world) start(name string) *process {
 	return p
 }
 
-// begin sends what a process asks in a round.
+// begin sends a process's asks for a round.
 func (w *world) begin(p *process) {
 	if p.disk.id.Bootstrapped() || p.left != nil {
 		return
@@ -181,7 +181,7 @@ func (w *world) begin(p *process) {
 	}
 }
 
-// deliver delivers what is on its way, whatever has become of the one that sent it.
+// deliver delivers a message in flight, whatever happened to its sender.
 func (w *world) deliver(i int) {
 	m := w.flying[i]
 	w.flying = slices.Delete(w.flying, i, i+1)
@@ -194,7 +194,7 @@ func (w *world) deliver(i int) {
 	to := w.running[m.to]
 	for _, z := range w.zombies {
 		if z.name == m.to && !z.dead && w.IntN(4) == 0 {
-			to = z // its machine has the address for a moment
+			to = z // its machine temporarily has the address
 		}
 	}
 	if to == nil || to.dead {
@@ -213,7 +213,7 @@ func (w *world) deliver(i int) {
 	w.flying = append(w.flying, message{from: m.from, round: m.round, to: m.to, answer: &answer})
 }
 
-// conclude ends the round of a process, and begins the next one.
+// conclude ends a process's round, and starts the next one.
 func (w *world) conclude(p *process) error {
 	if p.dead || p.disk.id.Bootstrapped() || p.left != nil {
 		return nil
@@ -247,7 +247,7 @@ func (w *world) conclude(p *process) error {
 	return nil
 }
 
-// rest lets everything arrive, in the order in which it was sent, until nothing changes any more.
+// rest delivers all messages in send order, until nothing changes any more.
 func (w *world) rest() error {
 	for range 30 {
 		for len(w.flying) > 0 {
@@ -264,9 +264,9 @@ func (w *world) rest() error {
 	return nil
 }
 
-// check returns what must never be: two clusters with an initial member in common, a host in a cluster that has not its
-// incarnation among the initial members, a cluster that is made while a directory of another one is there, or one
-// incarnation in two directories.
+// check returns violations: two clusters with a common initial member, a host in a cluster without its incarnation
+// among the initial members, a cluster created while a directory of another cluster exists, or one incarnation in two
+// directories.
 func (w *world) check() error {
 	clusters := make(map[hosts.Incarnation]string)
 	for _, b := range w.bootstraps {
@@ -299,7 +299,7 @@ func (w *world) check() error {
 	return nil
 }
 
-// all are the processes at the addresses, in the order of the plan.
+// all are the processes at the addresses, in plan order.
 func (w *world) all() (list []*process) {
 	for _, h := range w.plan.Hosts {
 		if p := w.running[h.Name]; p != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestWrongKeysOverManyConnectionsAreThrottled: connection after connection does not help who guesses keys, and
-// keeps no client of another address waiting.
+// TestWrongKeysOverManyConnectionsAreThrottled: new connections do not help an attacker who guesses keys, and clients
+// at other addresses are not delayed.
 func TestWrongKeysOverManyConnectionsAreThrottled(t *testing.T) {
 	var g addressThrottles
 	now := time.Now()
@@ -16,7 +16,7 @@ func TestWrongKeysOverManyConnectionsAreThrottled(t *testing.T) {
 		address string
 	}
 	connect := func(address string) *client { return &client{address: address} }
-	// guess returns how many of so many keys are compared.
+	// guess returns how many of the keys are compared.
 	guess := func(c *client, keys int) (compared int) {
 		for range keys {
 			if g.wait(&c.AuthThrottle, c.address, now) == 0 {
@@ -48,8 +48,8 @@ func TestWrongKeysOverManyConnectionsAreThrottled(t *testing.T) {
 	}
 }
 
-// TestThrottledAddressesAreBounded: however many addresses wrong keys come from, the host keeps a bounded number of
-// them, and lets none of the others guess on.
+// TestThrottledAddressesAreBounded: with wrong keys from any number of addresses, the host keeps a bounded number of
+// them, and still throttles the rest.
 func TestThrottledAddressesAreBounded(t *testing.T) {
 	var g addressThrottles
 	now := time.Now()

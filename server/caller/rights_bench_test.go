@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// knowing is a copy of the meta shard that is up to date, with a book that has nothing.
+// knowing is an up-to-date replica of the meta shard with an empty access book.
 type knowing struct{ *meta.Machine }
 
 func (knowing) SureFor(time.Time) time.Duration { return 0 }
@@ -31,7 +31,7 @@ func benchGate(t testing.TB) *Gate {
 	return NewGate(Config{Meta: knowing{m}, Nodes: m, Clock: time.Now, Started: time.Now()})
 }
 
-// ruled is a client with so many rules, one of them about the node /bench; below 0 a client that may do everything.
+// ruled is a client with the given number of rules, one about the node /bench; a negative number means full rights.
 func ruled(g *Gate, rules int) *Caller {
 	if rules < 0 {
 		c, _, _ := g.Enter(nil, nil)
@@ -46,7 +46,7 @@ func ruled(g *Gate, rules int) *Caller {
 	return &Caller{gate: g, Rights: k}
 }
 
-// asked asks for the right to acquire a semaphore of the node.
+// asked checks the right to acquire a semaphore in the node.
 func asked(c *Caller, name []byte) bool {
 	return c.PermitsIn(protocol.KindAcquire, shard.NodeID(1), protocol.Text(name))
 }
@@ -69,7 +69,7 @@ func TestAskingForARightAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkRightToAcquire: what a request costs for the question whether its client may make it.
+// BenchmarkRightToAcquire measures a request's permission check.
 func BenchmarkRightToAcquire(b *testing.B) {
 	for _, rules := range []int{-1, 0, 64, 4096} {
 		b.Run(fmt.Sprintf("rules=%d", rules+1), func(b *testing.B) {

@@ -21,7 +21,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// bed is a host without replicas, and one client over a connection in memory.
+// bed is a host without replicas, and one client over an in-memory connection.
 type bed struct {
 	t       *testing.T
 	set     *Set
@@ -108,21 +108,21 @@ func (b *bed) Authenticate(token []byte) (caller.Rights, string, bool) {
 	return everything{b}, "tester", string(token) == "good"
 }
 
-// everything are the rights of a client that may do everything.
+// everything is full client rights.
 type everything struct{ bed *bed }
 
 func (everything) Allows(string, string, protocol.Right) bool { return true }
 func (e everything) Valid() bool                              { return !e.bed.revoked }
 func (everything) Version() uint64                            { return 1 }
 
-// metaCopy is a copy of the meta shard that is up to date.
+// metaCopy is an up-to-date replica of the meta shard.
 type metaCopy struct{ *meta.Machine }
 
 func (metaCopy) SureFor(time.Time) time.Duration { return 0 }
 func (metaCopy) CaughtUp() bool                  { return true }
 func (metaCopy) Confirm(done func(bool))         { done(true) }
 
-// peer is the client's end, and keeps what the host sends.
+// peer is the client's end, and stores messages from the host.
 type peer struct {
 	bed     *bed
 	sent    []byte
@@ -146,14 +146,14 @@ func (p *peer) Close() {
 	}
 }
 
-// received is a message of the host.
+// received is a message from the host.
 type received struct {
 	ID     uint64
 	Kind   protocol.Kind
 	Result protocol.Result
 }
 
-// take returns the messages that the host has sent since the last call.
+// take returns the host's messages since the last call.
 func (p *peer) take() (list []received) {
 	decoder := protocol.NewAnswerDecoder()
 	for len(p.sent) > 0 {

@@ -30,7 +30,7 @@ func TestUnknownTokenIsRejected(t *testing.T) {
 	}
 }
 
-// TestRoutingThatChangesDuringHelloIsPushed: the Welcome has the version of before, so a push follows it.
+// TestRoutingThatChangesDuringHelloIsPushed: the Welcome has the old version, so a push follows.
 func TestRoutingThatChangesDuringHelloIsPushed(t *testing.T) {
 	for _, changed := range []bool{false, true} {
 		b := newBed(t, nil)
@@ -46,7 +46,7 @@ func TestRoutingThatChangesDuringHelloIsPushed(t *testing.T) {
 	}
 }
 
-// TestResultOfAHandlerIsTheAnswer: a reply, a refusal, and an error that has no status.
+// TestResultOfAHandlerIsTheAnswer: a reply, a refusal, and an error without a status.
 func TestResultOfAHandlerIsTheAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply handle.Reply
@@ -88,7 +88,7 @@ func TestRequestWithoutAHandlerIsUnsupported(t *testing.T) {
 	}
 }
 
-// TestUnansweredRequestsAreLimited: the limit of the bed is two. An answer makes room for another request.
+// TestUnansweredRequestsAreLimited: the bed's limit is two. An answer makes room for another request.
 func TestUnansweredRequestsAreLimited(t *testing.T) {
 	var waiting []handle.Ticket
 	b := newBed(t, handle.Table{protocol.KindNodeDescribe: func(*handle.Request) (handle.Reply, error) {
@@ -108,7 +108,7 @@ func TestUnansweredRequestsAreLimited(t *testing.T) {
 	}
 }
 
-// TestAChangeOfRightsIsAnsweredBeforeItEndsTheConnection: the secret of a first token is shown only with the answer.
+// TestAChangeOfRightsIsAnsweredBeforeItEndsTheConnection: a first token's secret is shown only in the answer.
 func TestAChangeOfRightsIsAnsweredBeforeItEndsTheConnection(t *testing.T) {
 	var change handle.Ticket
 	b := newBed(t, handle.Table{protocol.KindAccessChange: func(*handle.Request) (handle.Reply, error) {

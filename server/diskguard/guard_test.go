@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// tank is a volume whose level a test sets.
+// tank is a volume with a level set by the test.
 type tank struct {
 	mu    sync.Mutex
 	space Space

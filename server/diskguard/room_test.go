@@ -14,16 +14,16 @@ import (
 
 const mib = 1 << 20
 
-// basin is a volume with a host's log and its reserve on it, and files of others.
+// basin is a volume with a host's log, its reserve, and unrelated files.
 type basin struct {
 	reserve reserve
 
 	mu     sync.Mutex
 	total  uint64
 	others uint64
-	log    uint64 // bytes of the log behind the last snapshot
-	state  uint64 // bytes of the next snapshot
-	saved  uint64 // bytes of the last one
+	log    uint64 // log bytes after the last snapshot
+	state  uint64 // size of the next snapshot
+	saved  uint64 // size of the last snapshot
 	shrunk int
 	err    error
 }
@@ -60,7 +60,7 @@ func (b *basin) change(f func()) {
 	synctest.Wait()
 }
 
-// watched starts a guard of a basin of 1,000 MiB, whose mark is 250 MiB.
+// watched starts a guard for a basin of 1,000 MiB with a threshold of 250 MiB.
 func watched(t *testing.T, b *basin, log *bytes.Buffer) *Guard {
 	t.Helper()
 	b.reserve, b.total = reserve{filepath.Join(t.TempDir(), "reserve")}, 1000*mib
@@ -72,7 +72,7 @@ func watched(t *testing.T, b *basin, log *bytes.Buffer) *Guard {
 	return g
 }
 
-// TestAFullDiskIsShrunk: the log has filled it, and most of that is not needed.
+// TestAFullDiskIsShrunk: the log has filled the disk, and can mostly be compacted.
 func TestAFullDiskIsShrunk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -92,7 +92,7 @@ func TestAFullDiskIsShrunk(t *testing.T) {
 	})
 }
 
-// TestChangesAreRefusedWhileThereIsRoomForASnapshot: what is refused later could not be made short any more.
+// TestChangesAreRefusedWhileThereIsRoomForASnapshot: with a later refusal, the log could no longer be compacted.
 func TestChangesAreRefusedWhileThereIsRoomForASnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &basin{saved: 100 * mib}
@@ -111,7 +111,7 @@ func TestChangesAreRefusedWhileThereIsRoomForASnapshot(t *testing.T) {
 			t.Errorf("%v with a state that is too large for the disk, %d of the log", g.Guard(), b.log)
 		}
 		b.change(func() { b.state, b.log = full*2/3, 1 })
-		for range 60 { // it rests between two snapshots
+		for range 60 { // it pauses between snapshots
 			b.change(func() {})
 		}
 		if g.Guard() != nil {
@@ -140,7 +140,7 @@ func TestTheReserveIsGivenBackWhereOthersFillTheDisk(t *testing.T) {
 		if b.shrunk < 3 || b.shrunk > 7 {
 			t.Errorf("the log was shrunk %d times in half a minute", b.shrunk)
 		}
-		b.change(func() { b.others = 400 * mib }) // room for changes, not for the reserve with them
+		b.change(func() { b.others = 400 * mib }) // enough for changes, but not with the reserve
 		if g.Guard() == nil || b.reserve.held() != 0 {
 			t.Errorf("%d bytes are held: %v", b.reserve.held(), g.Guard())
 		}
@@ -156,7 +156,7 @@ func TestTheReserveIsGivenBackWhereOthersFillTheDisk(t *testing.T) {
 	})
 }
 
-// TestASnapshotLeavesRoomForTheLog: it is given up before it takes that.
+// TestASnapshotLeavesRoomForTheLog: the snapshot is aborted before it uses that space.
 func TestASnapshotLeavesRoomForTheLog(t *testing.T) {
 	b := &basin{total: 1000 * mib}
 	g := Start(Config{Volume: b, Low: 100 * mib})

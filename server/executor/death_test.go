@@ -12,15 +12,15 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// moment is a moment at which a governor can die: before an act of its, or after it.
+// moment is a point at which a governor can die: before or after one of its actions.
 type moment struct {
 	act  string
 	over bool
-	nth  int // of the moments with this act, from 1 on
+	nth  int // among the points with this action, from 1
 }
 
-// killAt kills the host that governs at a moment, and starts it again. The zero moment never comes. killAt returns a
-// function that lists the moments that have come, and one that reports whether the host was killed.
+// killAt kills the governor's host at a given point, and restarts it. The zero value never matches. killAt returns a
+// function listing the passed points, and one that reports whether the host was killed.
 func (f *fleet) killAt(when moment) (passed func() []moment, killed func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,8 +51,8 @@ func (f *fleet) killAt(when moment) (passed func() []moment, killed func() bool)
 		}
 }
 
-// TestGovernorDiesBetweenAnyTwoActs: the host that governs is killed before or after each act that a join takes. Each
-// time the newcomer ends with exactly one replica of each shard, and nothing is left half done.
+// TestGovernorDiesBetweenAnyTwoActs: the governor's host is killed before or after each action of a join. Each time the
+// new host ends with exactly one replica of each shard, and nothing is left unfinished.
 func TestGovernorDiesBetweenAnyTwoActs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it plays a join once for each act")
@@ -85,8 +85,8 @@ func TestGovernorDiesBetweenAnyTwoActs(t *testing.T) {
 		return passed, killed
 	}
 	moments, _ := join(moment{})
-	// The order of acts at one time depends on the schedule, and so does the number of some acts: a later moment of an
-	// act may not come again. The first moments of an act do, but for the shard whose replica is asked for.
+	// The order of simultaneous actions, and the number of some, depends on scheduling: a later occurrence of an action
+	// may not repeat. First occurrences always do, except for the shard whose replica is requested.
 	cut, died := map[moment]bool{}, 0
 	for _, when := range moments {
 		_, killed := join(when)
@@ -113,8 +113,8 @@ func TestGovernorDiesBetweenAnyTwoActs(t *testing.T) {
 	}
 }
 
-// TestOldGovernorsCallIsRefused: a call that was on its way when its governor lost the leadership arrives after the
-// next one has done the work: it changes nothing.
+// TestOldGovernorsCallIsRefused: a call in flight when its governor lost leadership arrives after the next governor has
+// done the work: it has no effect.
 func TestOldGovernorsCallIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -159,8 +159,8 @@ func TestOldGovernorsCallIsRefused(t *testing.T) {
 	})
 }
 
-// TestOldTermsHaveNoEffect: an agent refuses who governs in a term that is over, by what it has heard of others and by
-// its own replica of the meta shard.
+// TestOldTermsHaveNoEffect: an agent refuses a governor with an outdated term, according to other hosts and to its own
+// meta replica.
 func TestOldTermsHaveNoEffect(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -196,7 +196,7 @@ func (m *machine) asked(ask protocol.RequestMessage) protocol.Result {
 	return a.Result
 }
 
-// TestEffectsAreRefused: an agent does nothing for another shard, directory or membership than its own.
+// TestEffectsAreRefused: an agent refuses requests for a shard, directory or membership other than its own.
 func TestEffectsAreRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")

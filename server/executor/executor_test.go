@@ -9,10 +9,10 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// inBubble runs a test of a fleet in virtual time.
+// inBubble runs a fleet test in virtual time.
 func inBubble(t *testing.T, test func(t *testing.T)) { synctest.Test(t, test) }
 
-// TestClusterGrows: one host becomes three and five, and each has a copy of every shard.
+// TestClusterGrows: one host becomes three and five, each with a replica of every shard.
 func TestClusterGrows(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a")
@@ -52,8 +52,8 @@ func TestAReplicaThatDoesNotStartIsLoggedNowAndThen(t *testing.T) {
 	})
 }
 
-// TestAGovernorWhoseMachineIsEmptiedGoesOn: the records are away for a moment, as where the replica of the meta shard
-// at the host that governs is made anew.
+// TestAGovernorWhoseMachineIsEmptiedGoesOn: the records are temporarily missing, as during a rebuild of the governor's
+// meta replica.
 func TestAGovernorWhoseMachineIsEmptiedGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -67,7 +67,7 @@ func TestAGovernorWhoseMachineIsEmptiedGoesOn(t *testing.T) {
 	})
 }
 
-// TestDrainedHostHandsAllOver: its votes and leaderships go to others, and come back with it.
+// TestDrainedHostHandsAllOver: its votes and leaderships move to other hosts, and return when it does.
 func TestDrainedHostHandsAllOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -94,7 +94,7 @@ func TestDrainedHostHandsAllOver(t *testing.T) {
 	})
 }
 
-// TestStoppedHostIsOfflineWithinThreeSeconds: it hands over what it leads before it goes.
+// TestStoppedHostIsOfflineWithinThreeSeconds: it hands over its leaderships first.
 func TestStoppedHostIsOfflineWithinThreeSeconds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -120,13 +120,13 @@ func TestStoppedHostIsOfflineWithinThreeSeconds(t *testing.T) {
 	})
 }
 
-// governed reports whether the leader of the meta shard answers questions.
+// governed reports whether the meta leader answers governor questions.
 func (f *fleet) governed() bool {
 	_, err := f.leader(hosts.Meta).executor.Why()
 	return err == nil
 }
 
-// TestDeadVoterIsReplaced: after its time a learner votes in its place; when it comes back it begins anew.
+// TestDeadVoterIsReplaced: after the timeout a learner gets its vote; the returning host starts over.
 func TestDeadVoterIsReplaced(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -148,7 +148,7 @@ func TestDeadVoterIsReplaced(t *testing.T) {
 	})
 }
 
-// TestHostThatWasWipedIsReplaced: what has its name afterwards is another host, and the old one is expelled.
+// TestHostThatWasWipedIsReplaced: the new process with the same name is a new host, and the old one is expelled.
 func TestHostThatWasWipedIsReplaced(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -166,7 +166,7 @@ func TestHostThatWasWipedIsReplaced(t *testing.T) {
 	})
 }
 
-// TestExpelledHostLosesAll: by force while it runs, and no replica of it is left.
+// TestExpelledHostLosesAll: by force while it runs; none of its replicas remains.
 func TestExpelledHostLosesAll(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -181,7 +181,8 @@ func TestExpelledHostLosesAll(t *testing.T) {
 	})
 }
 
-// TestDeadHostsDelayNoOther: with two of five hosts dead and silent, a newcomer is a learner of all shards in seconds.
+// TestDeadHostsDelayNoOther: with two of five hosts dead, a joining host becomes a learner of all shards within
+// seconds.
 func TestDeadHostsDelayNoOther(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c", "d", "e")

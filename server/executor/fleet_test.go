@@ -24,8 +24,8 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// fleet is the hosts of the tests, in a bubble of virtual time: their logs are in memory with a true membership, and
-// the log of the meta shard feeds the true records and the true plan of each host.
+// fleet is the tests' hosts, in a bubble of virtual time: in-memory logs with real membership. The meta shard's log
+// feeds each host's real records and real plan.
 type fleet struct {
 	*testing.T
 	net    *memlog.Network
@@ -39,18 +39,18 @@ type fleet struct {
 	hosts    map[shard.HostID]*machine
 	commands []*metaCommand
 	broken   []string
-	// gate is asked before and after each act of a governor; it kills hosts. Nil lets all pass.
+	// gate is called before and after each governor action and may kill hosts. Nil lets all pass.
 	gate    func(at *machine, act string, over bool)
-	changes []string // of memberships, as they were made
-	longest uint64   // the longest timeout that the shard which was made anew last waits for
-	// progress changes what leaders see of replicas; nil for nothing.
+	changes []string // membership changes, in order
+	longest uint64   // the longest timeout awaited by the last rebuilt shard
+	// progress changes the leaders' view of replicas; nil for no change.
 	progress func(hosts.ShardID, *shard.Progress)
 	warned   warnings
 	bug      bug
-	failed   func(format string, args ...any) // Fatalf, but where a planted bug is to be found
+	failed   func(format string, args ...any) // Fatalf, except when looking for a planted bug
 }
 
-// seen is how leaders see replicas: by a planted bug, and by what a function changes.
+// seen returns the modifications of the leaders' view of replicas: a planted bug, and a function.
 func (f *fleet) seen() (planted bug, progress func(hosts.ShardID, *shard.Progress)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,13 +59,13 @@ func (f *fleet) seen() (planted bug, progress func(hosts.ShardID, *shard.Progres
 
 const maxFleet = 9
 
-// newFleet starts initial members with two data shards. It is to be called in a bubble.
+// newFleet starts initial members with two data shards. Call it in a bubble.
 func newFleet(t *testing.T, initialMembers ...string) *fleet {
 	t.Helper()
 	return newFleetOf(t, 2, maxFleet, initialMembers...)
 }
 
-// newFleetOf starts initial members of a fleet with so many data shards, for at most so many hosts.
+// newFleetOf starts the initial members of a fleet with the given number of data shards and maximum number of hosts.
 func newFleetOf(t *testing.T, shards, most int, initialMembers ...string) *fleet {
 	t.Helper()
 	cfg := memlog.Config{Seed: 1, CheckQuorum: true, Path: memlog.Path{Delay: memlog.Between(0, 2*time.Millisecond)}}
@@ -110,7 +110,7 @@ func newFleetOf(t *testing.T, shards, most int, initialMembers ...string) *fleet
 	return f
 }
 
-// close ends all, and shows what was broken on the way.
+// close ends all hosts, and reports violations.
 func (f *fleet) close() {
 	f.end()
 	for _, m := range f.all() {
@@ -140,7 +140,7 @@ func (f *fleet) host(id shard.HostID) *machine {
 	return f.hosts[id]
 }
 
-// named returns the living machine of a name.
+// named returns the living machine with a name.
 func (f *fleet) named(name string) *machine {
 	var found *machine
 	for _, m := range f.all() {
@@ -155,7 +155,7 @@ func (f *fleet) leader(id hosts.ShardID) *machine {
 	return f.host(f.net.Group(memlog.GroupID(id)).Leader().Leader)
 }
 
-// records are those of the leader of the meta shard.
+// records are the meta leader's records.
 func (f *fleet) records() *hosts.Records {
 	if m := f.leader(hosts.Meta); m != nil && m.meta != nil {
 		return m.State().Records
@@ -173,7 +173,7 @@ func (f *fleet) do(what string, run func(hosts.At, *hosts.Records) hosts.Answer)
 	return a
 }
 
-// try is do that gives up after so many tries.
+// try is do with a limited number of attempts.
 func (f *fleet) try(times int, run func(hosts.At, *hosts.Records) hosts.Answer) (hosts.Answer, bool) {
 	for range times {
 		if m := f.leader(hosts.Meta); m != nil {
@@ -199,7 +199,7 @@ func (f *fleet) try(times int, run func(hosts.At, *hosts.Records) hosts.Answer) 
 	return hosts.Answer{}, false
 }
 
-// must is do with an answer that has to be a success.
+// must is do that requires a success.
 func (f *fleet) must(what string, run func(hosts.At, *hosts.Records) hosts.Answer) shard.HostID {
 	f.Helper()
 	a := f.do(what, run)
@@ -209,7 +209,7 @@ func (f *fleet) must(what string, run func(hosts.At, *hosts.Records) hosts.Answe
 	return a.Host
 }
 
-// policy changes what operators ask for.
+// policy changes the operators' policy.
 func (f *fleet) policy(change func(*host.Policy)) {
 	f.Helper()
 	f.must("policy", func(at hosts.At, r *hosts.Records) hosts.Answer {
@@ -237,7 +237,7 @@ func (f *fleet) join(name, replace string) *machine {
 	return m
 }
 
-// joins is join for a machine that is there.
+// joins is join for an existing machine.
 func (f *fleet) joins(m *machine, replace string) {
 	f.Helper()
 	m.id = f.must("join "+m.name, func(at hosts.At, r *hosts.Records) hosts.Answer {
@@ -260,7 +260,7 @@ func (f *fleet) atRest() bool {
 	return err == nil && len(reasons) == 0
 }
 
-// converge waits until all is as it should be, and stays so.
+// converge waits until the fleet is in its intended state, and stays so.
 func (f *fleet) converge() {
 	f.Helper()
 	for still := 0; still < 30; still++ {
@@ -272,7 +272,7 @@ func (f *fleet) converge() {
 	}
 }
 
-// voters are the names of the hosts that vote in each shard: one text where it is the same for all.
+// voters are the names of each shard's voting hosts: one text if all are equal.
 func (f *fleet) voters() string {
 	texts := map[string]bool{}
 	for _, id := range f.shards {
@@ -304,7 +304,7 @@ func (f *fleet) violated(format string, args ...any) {
 	f.broken = append(f.broken, text)
 }
 
-// String is for people who look for what went wrong.
+// String is for debugging.
 func (f *fleet) String() string {
 	text := fmt.Sprintf("at %v\n", time.Since(f.began))
 	r := f.records()
@@ -325,7 +325,7 @@ func (f *fleet) String() string {
 	return text
 }
 
-// metaState is what the meta shard holds at one host.
+// metaState is a host's state of the meta shard.
 type metaState struct {
 	records    *hosts.Records
 	plan       *plan.Plan[governor.Action]
@@ -333,16 +333,16 @@ type metaState struct {
 	term, base uint64
 }
 
-// metaCommand is a command on its way through the log, which has its number.
+// metaCommand is a command in the log, identified by number.
 type metaCommand struct {
 	now  uint64
-	term uint64 // of the leader that proposed it
+	term uint64 // term of the proposing leader
 	run  func(hosts.At, *metaState) error
 	at   *machine
 	done chan error
 }
 
-// end gives the command its outcome. A host that starts again applies it again, when no one waits any more.
+// end sets the command's outcome. A restarted host applies the command again, without a waiting caller.
 func (c *metaCommand) end(err error) {
 	select {
 	case c.done <- err:
@@ -350,7 +350,7 @@ func (c *metaCommand) end(err error) {
 	}
 }
 
-// metaMachine is the state machine of the meta shard at one host.
+// metaMachine is a host's meta state machine.
 type metaMachine struct {
 	host *machine
 	mu   sync.Mutex
@@ -386,13 +386,13 @@ func (m *metaMachine) Apply(entries []shard.Entry) error {
 // LeadershipChanged implements shard.StateMachine.
 func (m *metaMachine) LeadershipChanged(shard.Leadership) { m.host.wake() }
 
-// PrepareSnapshot implements shard.StateMachine: the logs of these tests are never cut.
+// PrepareSnapshot implements shard.StateMachine: these tests never compact logs.
 func (*metaMachine) PrepareSnapshot() (shard.Snapshot, error) { return nil, errors.ErrUnsupported }
 
 // Restore implements shard.StateMachine.
 func (*metaMachine) Restore(io.Reader) error { return errors.ErrUnsupported }
 
-// dataMachine is that of a data shard.
+// dataMachine is a data shard's state machine.
 type dataMachine struct{}
 
 func (dataMachine) Apply([]shard.Entry) error                { return nil }
@@ -400,7 +400,7 @@ func (dataMachine) LeadershipChanged(shard.Leadership)       {}
 func (dataMachine) PrepareSnapshot() (shard.Snapshot, error) { return nil, errors.ErrUnsupported }
 func (dataMachine) Restore(io.Reader) error                  { return nil }
 
-// warnings counts what the hosts of a fleet warn of, by the text.
+// warnings counts the hosts' warnings, by text.
 type warnings struct {
 	slog.Handler
 	mu    sync.Mutex

@@ -19,7 +19,8 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// machine is one host of a fleet: its disk, and its process while that runs. It is all that the package stands on.
+// machine is one host of a fleet: its disk, and its process while running. It provides everything that the package
+// depends on.
 type machine struct {
 	fleet       *fleet
 	id          shard.HostID
@@ -27,12 +28,12 @@ type machine struct {
 	incarnation hosts.Incarnation
 	wiped       bool
 	full        atomic.Bool // its disk is
-	refuses     atomic.Bool // the replicas that it is to start
-	emptied     atomic.Bool // its machine of the meta shard is, and begins anew
-	quits       bool        // it stops in order and does not boot again by itself
+	refuses     atomic.Bool // refuses to start replicas
+	emptied     atomic.Bool // its meta machine is emptied and starts over
+	quits       bool        // stops cleanly and does not restart automatically
 
 	mu       sync.Mutex
-	disk     map[hosts.ShardID]uint64 // the replicas that a start of the process starts
+	disk     map[hosts.ShardID]uint64 // replicas started with the process
 	gone     map[hold]bool            // discarded
 	boot     uint64
 	running  bool
@@ -120,7 +121,7 @@ func (m *machine) down() bool {
 	return !m.running
 }
 
-// counts reports whether a governor may take the host for alive: it is, or was a moment ago.
+// counts reports whether a governor may consider the host alive: it is, or recently was.
 func (m *machine) counts() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,7 +136,7 @@ func (m *machine) wake() {
 	}
 }
 
-// live is what a host says by itself: it begins terms that it leads, boots, and returns when it was taken for failed.
+// live is a host's own activity: it begins terms that it leads, boots, and returns when it was considered failed.
 func (m *machine) live(ctx context.Context) {
 	for ctx.Err() == nil {
 		time.Sleep(50 * time.Millisecond)
@@ -171,7 +172,7 @@ func (m *machine) live(ctx context.Context) {
 	}
 }
 
-// liveBlind is live without a replica of the meta shard: what the host is to do it hears from the governor.
+// liveBlind is live without a meta replica: the governor tells the host what to do.
 func (m *machine) liveBlind(ctx context.Context, s Standing, quits bool) {
 	switch {
 	case quits && s.Current == protocol.HostOffline && s.Target == protocol.HostOffline:
@@ -195,7 +196,7 @@ func (m *machine) sayBoot(ctx context.Context, boot uint64) {
 	})
 }
 
-// say has the leader of the meta shard carry something out, if there is one.
+// say runs a command at the meta leader, if there is one.
 func (m *machine) say(ctx context.Context, run func(hosts.At, *hosts.Records)) {
 	if leader := m.fleet.leader(hosts.Meta); leader != nil && !leader.down() {
 		ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
@@ -206,7 +207,7 @@ func (m *machine) say(ctx context.Context, run func(hosts.At, *hosts.Records)) {
 
 var errDown = errors.New("the host is down")
 
-// propose hands a command to the log of the meta shard, in the term that this host leads.
+// propose proposes a command to the meta shard's log, in the term led by this host.
 func (m *machine) propose(ctx context.Context, run func(hosts.At, *metaState) error) error {
 	l := m.Leadership()
 	if l.Leader != m.id {
@@ -288,7 +289,7 @@ func (m *machine) State() State {
 		Term: meta.term, Began: meta.base, Grace: 10_000}
 }
 
-// records is a machine as its executor reads it.
+// records is a machine as read by its executor.
 type records struct{ *machine }
 
 // State implements Meta.
@@ -316,7 +317,7 @@ func (m *machine) Propose(ctx context.Context, c Command) error {
 	return err
 }
 
-// act lets the gate see an act of the governor, and reports whether its host still runs.
+// act passes a governor action to the gate, and reports whether its host still runs.
 func (m *machine) act(what string, over bool) bool {
 	m.fleet.mu.Lock()
 	gate := m.fleet.gate
@@ -327,7 +328,7 @@ func (m *machine) act(what string, over bool) bool {
 	return !m.down()
 }
 
-// apply is what the meta machine does with the commands of a governor.
+// apply applies a governor's command to the meta machine.
 func apply(at hosts.At, s *metaState, c *Command) error {
 	moment := plan.Moment{Now: at.Now, Term: at.Term}
 	var out plan.Outcome
@@ -363,7 +364,7 @@ func apply(at hosts.At, s *metaState, c *Command) error {
 	return nil
 }
 
-// Call implements Calls: a host that is down never answers.
+// Call implements Calls: a stopped host never answers.
 func (m *machine) Call(ctx context.Context, to shard.HostID, request []byte) ([]byte, error) {
 	r, err := protocol.NewRequestDecoder(0).Decode(request)
 	if err != nil {
@@ -461,7 +462,7 @@ func (m *machine) Renew(_ context.Context, e *protocol.StepExecute) error {
 	return m.open(id, e.ReplicaID)
 }
 
-// checkedLog holds each change of a membership to the rule of the quorum, as it is made.
+// checkedLog checks the quorum rule on each membership change.
 type checkedLog struct {
 	*memlog.Log
 	host  *machine
@@ -484,7 +485,7 @@ func (l *checkedLog) Remove(ctx context.Context, replica, change uint64) error {
 	return l.change("remove", func() error { return l.Log.Remove(ctx, replica, change) })
 }
 
-// Progress adds what a test wants to be seen.
+// Progress applies the test's modification.
 func (l *checkedLog) Progress() []shard.Progress {
 	list := l.Log.Progress()
 	planted, show := l.host.fleet.seen()
@@ -501,7 +502,7 @@ func (l *checkedLog) Progress() []shard.Progress {
 	return list
 }
 
-// change makes a change. Where the host governs itself no call has shown it to the gate.
+// change makes a change. If the host governs itself, no call has passed the gate.
 func (l *checkedLog) change(what string, do func() error) error {
 	f := l.host.fleet
 	what = fmt.Sprintf("%s %d", what, l.shard)
@@ -519,7 +520,7 @@ func (l *checkedLog) change(what string, do func() error) error {
 	return err
 }
 
-// check is the rule of the quorum, written without the governor's code: a majority of the voters lives.
+// check is the quorum rule, written without the governor's code: a majority of voters is alive.
 func (l *checkedLog) check(what string) {
 	f, voters, live := l.host.fleet, 0, 0
 	on := map[shard.HostID]bool{}

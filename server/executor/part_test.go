@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// newParts is a fleet of so many hosts whose data shards have three replicas.
+// newParts is a fleet whose data shards have three replicas.
 func newParts(t *testing.T, shards, count, most int) *fleet {
 	t.Helper()
 	f := newFleetOf(t, shards, most, "h1", "h2", "h3")
@@ -27,8 +27,8 @@ func newParts(t *testing.T, shards, count, most int) *fleet {
 	return f
 }
 
-// wantPlaces checks that each data shard has so many voters, on hosts of their own that run them, and that no host has
-// many more than another. It returns how many data shards each host has.
+// wantPlaces checks that each data shard has the given number of voters, on distinct running hosts, and that hosts are
+// evenly loaded. It returns the number of data shards per host.
 func (f *fleet) wantPlaces(voters int) map[string]int {
 	f.Helper()
 	load := map[string]int{}
@@ -61,8 +61,8 @@ func (f *fleet) wantPlaces(voters int) map[string]int {
 	return load
 }
 
-// TestShardsLiveOnAPartOfTheHosts: they spread over hosts that join, leave a host that is drained before it is offline,
-// are repaired, and follow the policy.
+// TestShardsLiveOnAPartOfTheHosts: shards spread over joining hosts, leave a drained host before it goes offline, are
+// repaired, and follow the policy.
 func TestShardsLiveOnAPartOfTheHosts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newParts(t, 8, 7, maxFleet)
@@ -106,7 +106,7 @@ func TestShardsLiveOnAPartOfTheHosts(t *testing.T) {
 
 var largest = flag.Bool("executor.large", false, "let a fleet of 30 hosts and 64 data shards come to rest too")
 
-// TestAFleetOfPartsComesToRest: a further host of many gets its share, and nothing else moves.
+// TestAFleetOfPartsComesToRest: one more host among many gets its share, and nothing else moves.
 func TestAFleetOfPartsComesToRest(t *testing.T) {
 	if !*largest {
 		t.Skip("it takes long: -executor.large")
@@ -131,7 +131,7 @@ func TestAFleetOfPartsComesToRest(t *testing.T) {
 	})
 }
 
-// TestFleetsOfPartsComeToRest is TestFleetsComeToRest for data shards with replicas on a part of the hosts.
+// TestFleetsOfPartsComeToRest is TestFleetsComeToRest for data shards on a subset of the hosts.
 func TestFleetsOfPartsComeToRest(t *testing.T) {
 	tally := map[string]int{}
 	for seed := range *seeds / 2 {

@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// lose kills hosts of a shard until so many of its voters are left, and returns the shard: one whose hosts the meta
-// shard goes on without.
+// lose kills hosts until a shard has the given number of voters left, and returns the shard. The meta shard does not
+// need these hosts.
 func (f *fleet) lose(left int) hosts.ShardID {
 	f.Helper()
 	votes := make(map[shard.HostID]int)
@@ -39,7 +39,7 @@ func (f *fleet) lose(left int) hosts.ShardID {
 	return 0
 }
 
-// recover asks for a shard to be made anew, until the governor has nothing against it.
+// recover requests a shard rebuild until the governor accepts.
 func (f *fleet) recover(id hosts.ShardID, empty bool) {
 	f.Helper()
 	var against string
@@ -59,8 +59,8 @@ func (f *fleet) recover(id hosts.ShardID, empty bool) {
 	})
 }
 
-// TestAShardWithoutAMajorityIsMadeAnew of what one host of three is left with, or of nothing: by one order, while the
-// other shards go on. In the end each shard has three replicas again, and the lost hosts are expelled.
+// TestAShardWithoutAMajorityIsMadeAnew: one request rebuilds a shard from the state of one host out of three, or from
+// nothing, while other shards continue. Finally each shard has three replicas again, and the lost hosts are expelled.
 func TestAShardWithoutAMajorityIsMadeAnew(t *testing.T) {
 	for _, left := range []int{1, 0} {
 		inBubble(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestAShardWithoutAMajorityIsMadeAnew(t *testing.T) {
 			if term := f.net.Group(memlog.GroupID(lost)).Leader().Term; term>>shard.GroupTermBits != 1 {
 				t.Errorf("the group leads in term %d", term)
 			}
-			// Timeouts up to this one are on no record.
+			// Timeouts up to this one are not recorded.
 			if f.longest != shard.UnnotedTimeout {
 				t.Errorf("the shard waits for a timeout of %d ms", f.longest)
 			}
@@ -88,8 +88,8 @@ func TestAShardWithoutAMajorityIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestARecoveryAsksTheHostsOnceMore: what the governor last heard of them is some time old at the order. No host
-// is expelled that has just returned, and no shard goes to a host that has just died.
+// TestARecoveryAsksTheHostsOnceMore: the governor's knowledge of hosts is outdated at the request. A host that has just
+// returned is not expelled, and a host that has just died gets no shard.
 func TestARecoveryAsksTheHostsOnceMore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newParts(t, 8, 9, maxFleet)

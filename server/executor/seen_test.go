@@ -14,8 +14,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// TestLagIsHowLongAgoALeaderHadNoMore: by what was noted; what is below all notes lags for an unknown time, and for
-// longer the longer it is.
+// TestLagIsHowLongAgoALeaderHadNoMore: by recorded positions; below all of them the lag is unknown, and increases with
+// time.
 func TestLagIsHowLongAgoALeaderHadNoMore(t *testing.T) {
 	start := time.Now()
 	k := &track{}
@@ -51,7 +51,7 @@ func TestLagIsHowLongAgoALeaderHadNoMore(t *testing.T) {
 	}
 }
 
-// TestIdleClusterFailsNoHost: an entry after a long silence makes no host a stuck one.
+// TestIdleClusterFailsNoHost: an entry after a long idle time does not make a host look stuck.
 func TestIdleClusterFailsNoHost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -67,7 +67,7 @@ func TestIdleClusterFailsNoHost(t *testing.T) {
 	})
 }
 
-// TestHostThatHangsIsOffline: it fails, and returns by itself.
+// TestHostThatHangsIsOffline: it is considered failed, and returns by itself.
 func TestHostThatHangsIsOffline(t *testing.T) {
 	for name, hang := range map[string]struct {
 		begin, end func(f *fleet, h shard.HostID)
@@ -112,7 +112,7 @@ func TestHostThatHangsIsOffline(t *testing.T) {
 	}
 }
 
-// TestAHostThatAnswersNoCallIsSilent: since the first call of the term, until the host answers.
+// TestAHostThatAnswersNoCallIsSilent: from the first call of the term until the host answers.
 func TestAHostThatAnswersNoCallIsSilent(t *testing.T) {
 	records := hosts.New("c", nil)
 	records.Bootstrap(hosts.At{Now: 1000}, []hosts.InitialMember{
@@ -131,7 +131,7 @@ func TestAHostThatAnswersNoCallIsSilent(t *testing.T) {
 	}
 }
 
-// TestAHostWithAFullDiskIsGivenNothingToLead: as long as it says that its disk is nearly full.
+// TestAHostWithAFullDiskIsGivenNothingToLead: as long as it reports a nearly full disk.
 func TestAHostWithAFullDiskIsGivenNothingToLead(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -139,7 +139,7 @@ func TestAHostWithAFullDiskIsGivenNothingToLead(t *testing.T) {
 		from := f.leader(1)
 		to := f.named(map[string]string{"a": "b", "b": "c", "c": "a"}[from.name])
 		to.full.Store(true)
-		time.Sleep(2 * reportEvery) // the governor has heard of it
+		time.Sleep(2 * reportEvery) // the governor has been notified
 		f.must("transfer", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Transfer(at, 1, to.name) })
 		time.Sleep(10 * time.Second)
 		why, err := f.leader(hosts.Meta).executor.Why()
@@ -154,7 +154,7 @@ func TestAHostWithAFullDiskIsGivenNothingToLead(t *testing.T) {
 	})
 }
 
-// TestLearnerThatIsFilledIsNotStuck: it takes no entry while it gets a snapshot, and that is said.
+// TestLearnerThatIsFilledIsNotStuck: it applies no entries during a snapshot transfer, and that is reported.
 func TestLearnerThatIsFilledIsNotStuck(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b")
@@ -183,7 +183,7 @@ func TestLearnerThatIsFilledIsNotStuck(t *testing.T) {
 	})
 }
 
-// TestQuestionsAreAnsweredByTheGovernor: a dry run, open steps, reasons and redundancy, and only at one host.
+// TestQuestionsAreAnsweredByTheGovernor: a dry run, open steps, reasons and redundancy, answered by one host only.
 func TestQuestionsAreAnsweredByTheGovernor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -217,8 +217,8 @@ func TestQuestionsAreAnsweredByTheGovernor(t *testing.T) {
 	})
 }
 
-// TestANewGovernorTakesNoDeadVoterForALiveOne: the leader of the meta shard is expelled while another of three voters
-// is dead. Who leads next has heard of none, and must not remove the former leader: no majority would be left.
+// TestANewGovernorTakesNoDeadVoterForALiveOne: the meta leader is expelled while one of three voters is dead. The next
+// leader has not heard from any host, and must not remove the former leader: no majority would remain.
 func TestANewGovernorTakesNoDeadVoterForALiveOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")

@@ -22,7 +22,7 @@ var (
 	from  = flag.Uint64("executor.from", 0, "the seed of the first of them")
 )
 
-// bug is a mistake that is planted below the executor, or in what it sees or says.
+// bug is a bug planted below the executor, or in its inputs or outputs.
 type bug uint8
 
 const (
@@ -42,7 +42,7 @@ type simulation struct {
 	// expels is how often an operator has tried to expel a host.
 	expels int
 	cut    shard.HostID // 0 for none
-	part   bool         // data shards have replicas on a part of the hosts
+	part   bool         // data shards on a subset of the hosts
 }
 
 // turn is one event.
@@ -106,7 +106,7 @@ func (s *simulation) turn() {
 	time.Sleep(time.Duration(s.IntN(8_000)) * time.Millisecond)
 }
 
-// operate does what operators do, where the meta shard takes it now.
+// operate performs an operator's action, if the meta shard accepts it now.
 func (s *simulation) operate(what string, run func(hosts.At, *hosts.Records) hosts.Answer) {
 	if a, done := s.try(1, run); done && a.Status == protocol.StatusSuccess {
 		s.tally[what]++
@@ -118,14 +118,14 @@ func (s *simulation) governs() bool {
 	return m != nil && !m.down() && s.governed()
 }
 
-// back starts a machine that is down and belongs to the cluster.
+// back starts a stopped machine that is a cluster member.
 func (s *simulation) back(m *machine) {
 	if h := s.records().Host(m.id); m.down() && h != nil && h.Living() {
 		m.start()
 	}
 }
 
-// others reports whether each shard has a majority of voters on other machines that run.
+// others reports whether each shard has a majority of voters on other running machines.
 func (s *simulation) others(m *machine) bool {
 	for _, id := range s.shards {
 		voters, live := 0, 0
@@ -144,7 +144,7 @@ func (s *simulation) others(m *machine) bool {
 	return true
 }
 
-// play ends with a quiet fleet, and holds it against what it should be.
+// play ends with a quiet fleet, and compares it with its intended state.
 func (s *simulation) play(turns int) {
 	s.policy(func(p *host.Policy) { p.ReplaceAfter = 20 * time.Second })
 	for range turns {
@@ -166,8 +166,8 @@ func (s *simulation) play(turns int) {
 	s.inOrder()
 }
 
-// inOrder checks the end without the governor's code: each living host has one replica of each shard, which runs and
-// has all; as many vote as the policy wants; expelled hosts have none.
+// inOrder checks the final state without the governor's code: each living host has one running, complete replica of
+// each shard; the number of voters follows the policy; expelled hosts have none.
 func (s *simulation) inOrder() {
 	r := s.records()
 	living := 0
@@ -219,12 +219,12 @@ func (s *simulation) inOrder() {
 	}
 }
 
-// playStory plays a story on a fleet with a planted bug, 0 for none, and returns what went wrong.
+// playStory plays a story on a fleet with a planted bug, 0 for none, and returns violations.
 func playStory(t *testing.T, planted bug, story func(f *fleet)) (broken string) {
 	return playStoryOn(t, planted, func(t *testing.T) *fleet { return newFleet(t, "a", "b", "c") }, story)
 }
 
-// playStoryOn is playStory on another fleet.
+// playStoryOn is playStory on the given fleet.
 func playStoryOn(t *testing.T, planted bug, begin func(t *testing.T) *fleet, story func(f *fleet)) (broken string) {
 	synctest.Test(t, func(t *testing.T) {
 		f := begin(t)
@@ -270,7 +270,7 @@ func TestFleetsComeToRest(t *testing.T) {
 	}
 }
 
-// TestPlantedBugsAreNoticed: each bug keeps a story from its end, which it comes to without the bug.
+// TestPlantedBugsAreNoticed: each bug prevents the success of a story that succeeds without it.
 func TestPlantedBugsAreNoticed(t *testing.T) {
 	failed := func(f *fleet) {
 		f.named("b").kill()

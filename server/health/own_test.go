@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestWhatAHostSaysOfItself: each kind comes with its cause, and goes with it.
+// TestWhatAHostSaysOfItself: each issue appears and disappears with its cause.
 func TestWhatAHostSaysOfItself(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_000)
 	well := Own{Name: "a", Free: 50 << 30, Total: 100 << 30, Low: 1 << 30, Files: 20_000, CommitP99: time.Millisecond,
@@ -72,7 +72,7 @@ func TestWhatAHostSaysOfItself(t *testing.T) {
 	}
 }
 
-// TestAShardThatGrantsNothingYetIsAHealthIssue, for as long as it grants nothing.
+// TestAShardThatGrantsNothingYetIsAHealthIssue: as long as it grants nothing.
 func TestAShardThatGrantsNothingYetIsAHealthIssue(t *testing.T) {
 	at, now := time.UnixMilli(1_700_000_000_000), uint64(1000)
 	b := New(func(l *List) {
@@ -95,7 +95,7 @@ func TestAShardThatGrantsNothingYetIsAHealthIssue(t *testing.T) {
 	}
 }
 
-// TestWhyAHostIsNotReadyIsSaidOnce, without the package that found it.
+// TestWhyAHostIsNotReadyIsSaidOnce: without the reporting package's name.
 func TestWhyAHostIsNotReadyIsSaidOnce(t *testing.T) {
 	o := Own{Name: "a", NotReady: fmt.Errorf("server: shard 1 has no leader: %w", replica.ErrNotReady)}
 	now := time.UnixMilli(1_700_000_000_000)
@@ -134,7 +134,7 @@ func TestAListIsMadeOnceASecondAndSinceStays(t *testing.T) {
 	}
 }
 
-// TestAListIsBounded: of one kind, in all, and in the length of each text; what is left out is counted.
+// TestAListIsBounded: per kind, in total, and in text length; omitted issues are counted.
 func TestAListIsBounded(t *testing.T) {
 	b := New(func(l *List) {
 		for i := range 3 * kind.MaxOfKind {

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// accessFile writes access rules in which a token may do everything.
+// accessFile writes access rules with a full-rights token.
 func accessFile(t *testing.T, token string) string {
 	t.Helper()
 	line, err := access.Line(rights.Principal{Name: "token:root", SHA256: access.HashText(token),
@@ -28,7 +28,7 @@ func accessFile(t *testing.T, token string) string {
 	return path
 }
 
-// awaitLack waits until a host lacks only what the text says.
+// awaitLack waits until a host's only missing requirement is the given one.
 func awaitLack(t *testing.T, h *Host, text string) {
 	t.Helper()
 	for end := within(t, time.Minute); ; {
@@ -49,11 +49,10 @@ func awaitLack(t *testing.T, h *Host, text string) {
 	}
 }
 
-// TestAClosedClusterAdmitsNoAnonymousClientBeforeItsRulesAreImported: a cluster that was made with an access file has a
-// host that leads the meta shard without the file, and a host that joined without the file. Neither lets in a client
-// without a token.
+// TestAClosedClusterAdmitsNoAnonymousClientBeforeItsRulesAreImported: in a cluster bootstrapped with an access file,
+// the meta leader and a joined host lack the file. Both reject clients without a token.
 func TestAClosedClusterAdmitsNoAnonymousClientBeforeItsRulesAreImported(t *testing.T) {
-	t.Parallel() // most of the time it waits
+	t.Parallel() // mostly waiting
 	s := joining(t, "a")
 	s.AccessFile = accessFile(t, "secret")
 	if _, err := Init(Options{Settings: s}); err != nil {
@@ -85,9 +84,9 @@ func TestAClosedClusterAdmitsNoAnonymousClientBeforeItsRulesAreImported(t *testi
 	}
 }
 
-// TestHostsWithOtherAccessFilesDoNotBootstrap: one host has no access file, or one with other rules.
+// TestHostsWithOtherAccessFilesDoNotBootstrap: one host has no access file, or one with different rules.
 func TestHostsWithOtherAccessFilesDoNotBootstrap(t *testing.T) {
-	t.Parallel() // most of the time it waits
+	t.Parallel() // mostly waiting
 	for name, file := range map[string]string{"none": "", "other rules": accessFile(t, "other")} {
 		t.Run(name, func(t *testing.T) {
 			all := newClusterSettings(t, "a", "b")

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server/settings"
 )
 
-// Example runs a host in this program, with its data in a directory, and acquires a lock as a client of it.
+// Example runs a host in this program, with its data in a directory, and acquires a lock as its client.
 func Example() {
 	directory, err := os.MkdirTemp("", "embedded-")
 	if err != nil {
@@ -35,7 +35,7 @@ func embed(directory string) error {
 	s := settings.Defaults()
 	s.DataDir = directory
 	s.Listen, s.AdminListen = "127.0.0.1:0", settings.Off
-	s.AnyPort = true // for this example: a host that others connect to gives its port
+	s.AnyPort = true // for this example: a real host has a fixed port
 	h, err := host.Start(host.Options{Settings: s})
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 	"github.com/signalbox/signalbox/server/transport"
 )
 
-// newSettings are those of a host alone with data of its own, on ports that are free.
+// newSettings are the settings of a single host with its own data, on free ports.
 func newSettings(t *testing.T) settings.Settings {
 	t.Helper()
 	s := settings.Defaults()
@@ -180,7 +180,7 @@ func TestAHostThatCannotGoOnServesNoMore(t *testing.T) {
 	}
 }
 
-// newClusterSettings are those of hosts that make a cluster.
+// newClusterSettings are the settings of a cluster's hosts.
 func newClusterSettings(t *testing.T, names ...string) (all []settings.Settings) {
 	t.Helper()
 	ports, err := subprocess.ReservePorts(len(names))
@@ -231,7 +231,7 @@ func TestHostsOfOneProgramMakeACluster(t *testing.T) {
 	if err := hosts[0].Stop(within(t, time.Minute)); err != nil {
 		t.Error(err)
 	}
-	// The others lead what the first one led.
+	// The other hosts take over the first host's leaderships.
 	for _, h := range hosts[1:] {
 		if err := h.WaitReady(within(t, time.Minute)); err != nil {
 			t.Fatal(err)

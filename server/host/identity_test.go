@@ -131,7 +131,7 @@ func TestAWipedHostIsNotLetInAgain(t *testing.T) {
 			!strings.Contains(err.Error(), " --name "+wiped.Name+" --replace "+wiped.Name) {
 			t.Errorf("host %s: %v", wiped.Name, err)
 		}
-		// Its own directory is let in.
+		// Its own directory is accepted.
 		empty.Close()
 		if err := errors.Join(os.RemoveAll(wiped.DataDir), os.Rename(wiped.DataDir+".away",
 			wiped.DataDir)); err != nil {
@@ -164,15 +164,15 @@ func TestAWipedHostWaitsWhileNoOtherAnswers(t *testing.T) {
 	if id := b.Identity(); id.Bootstrapped() {
 		t.Errorf("it is bootstrapped: %+v", id)
 	}
-	// One that knows the cluster is enough to end it.
+	// One host that knows the cluster is enough to stop it.
 	startSome(t, all[2])
 	if _, ok := errors.AsType[*bootstrap.ExcludedError](awaitFailure(t, b)); !ok {
 		t.Errorf("got %v", b.Err())
 	}
 }
 
-// copyDirectory keeps a copy of a host's directory, and returns what puts it back as if the disk had been set back: the
-// directory does not know that it is a copy.
+// copyDirectory copies a host's directory, and returns a function that restores it like a disk rollback: the directory
+// does not know that it is a copy.
 func copyDirectory(t *testing.T, dir string) (putBack func()) {
 	t.Helper()
 	kept := filepath.Join(t.TempDir(), "copy")
@@ -218,7 +218,7 @@ func TestAnOlderCopyOfADirectoryIsRefused(t *testing.T) {
 	}
 	awaitReady(t, hosts[0], hosts[2])
 
-	// Started while no other host can say so, it ends when one can.
+	// Started while no other host can object, it exits when one can.
 	hosts[0].Close()
 	hosts[2].Close()
 	putBack()
@@ -236,7 +236,7 @@ func TestWhoIsAdmitted(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*rafttransport.Identity)
-		code   rafttransport.Code // zero: it is admitted
+		code   rafttransport.Code // zero: admitted
 	}{
 		{"a later start while it lives", func(i *rafttransport.Identity) { i.Start.Number++ },
 			rafttransport.CodeOlderCopy},
@@ -268,7 +268,7 @@ func TestAHostWithOthersNeedsAnAddressForThem(t *testing.T) {
 	awaitReady(t, hosts...)
 	hosts[0].Close()
 	without := all[0]
-	without.InitialHosts = nil // the list is not needed any more
+	without.InitialHosts = nil // the list is no longer needed
 	if _, err := Start(Options{Settings: without}); err == nil || KindOf(err) != KindSettings ||
 		!strings.Contains(err.Error(), "--raft-listen: host a has others in its cluster") {
 		t.Fatalf("got %v", err)
@@ -295,8 +295,8 @@ func TestAHostMayMoveToAnotherAddress(t *testing.T) {
 	awaitReady(t, startSome(t, all...)...)
 }
 
-// TestTheDirectorySaysWhichFeatureLevelItsDataHas: packages of an older build are refused by it. The level rises when
-// the host has registered, and is on record soon after, and at the latest when the host stops.
+// TestTheDirectorySaysWhichFeatureLevelItsDataHas: older packages use it to refuse the data. The level rises when the
+// host has registered, and is recorded soon after, at the latest when the host stops.
 func TestTheDirectorySaysWhichFeatureLevelItsDataHas(t *testing.T) {
 	s := newSettings(t)
 	h := start(t, Options{Settings: s})

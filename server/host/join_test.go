@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// newFirst starts the first host of a cluster that is to grow.
+// newFirst starts the first host of a growing cluster.
 func newFirst(t *testing.T, change func(*settings.Settings)) *Host {
 	t.Helper()
 	s := joining(t, "a")
@@ -32,7 +32,7 @@ func newFirst(t *testing.T, change func(*settings.Settings)) *Host {
 	return h
 }
 
-// joining are the settings of a host that joins others.
+// joining are the settings of a joining host.
 func joining(t *testing.T, name string, to ...*Host) settings.Settings {
 	t.Helper()
 	s := newSettings(t)
@@ -43,7 +43,7 @@ func joining(t *testing.T, name string, to ...*Host) settings.Settings {
 	return s
 }
 
-// awaitRecords waits until a host has records that fulfil a condition.
+// awaitRecords waits until a host's records satisfy a condition.
 func awaitRecords(t *testing.T, h *Host, what string, is func(*hosts.Records) bool) {
 	t.Helper()
 	for end := within(t, time.Minute); ; {
@@ -62,7 +62,7 @@ func awaitRecords(t *testing.T, h *Host, what string, is func(*hosts.Records) bo
 	}
 }
 
-// allVote reports whether these many hosts vote in every shard, and are online.
+// allVote reports whether n hosts vote in every shard, and are online.
 func allVote(n int) func(*hosts.Records) bool {
 	return func(r *hosts.Records) bool {
 		online := 0
@@ -80,7 +80,7 @@ func allVote(n int) func(*hosts.Records) bool {
 	}
 }
 
-// awaitPage waits until one of some hosts, the one that governs, shows a page that fulfils a condition.
+// awaitPage waits until the governing host among some hosts shows a page that satisfies a condition.
 func awaitPage(t *testing.T, what string, is func(admin.Cluster) bool, all ...*Host) {
 	t.Helper()
 	var page admin.Cluster
@@ -102,7 +102,7 @@ func awaitPage(t *testing.T, what string, is func(admin.Cluster) bool, all ...*H
 }
 
 func TestAClusterGrowsFromOneHostToThree(t *testing.T) {
-	t.Parallel() // most of the time it waits
+	t.Parallel() // mostly waiting
 	a := newFirst(t, func(*settings.Settings) {})
 	first := joining(t, "b", a)
 	first.FailureDomain = "rack=1,dc=x"
@@ -123,7 +123,7 @@ func TestAClusterGrowsFromOneHostToThree(t *testing.T) {
 			p.Shards[1].Voters == 3 && p.Shards[1].Live == 3 && p.Hosts[2].Alive &&
 			p.Hosts[1].Current.State == host.Online
 	}, a, b, c)
-	// Started again with what it was started with, it does not join again. It is reached where it says.
+	// Restarted with the same settings, it does not join again. It is reachable at its advertised address.
 	id := b.Identity().HostID
 	b.Close()
 	first.RaftListen = joining(t, "b").RaftListen
@@ -138,7 +138,7 @@ func TestAClusterGrowsFromOneHostToThree(t *testing.T) {
 }
 
 func TestAHostThatIsRefusedEnds(t *testing.T) {
-	t.Parallel() // most of the time it waits
+	t.Parallel() // mostly waiting
 	a := newFirst(t, func(*settings.Settings) {})
 	s := joining(t, "a", a)
 	err := awaitFailure(t, startSome(t, s)[0])
@@ -149,7 +149,7 @@ func TestAHostThatIsRefusedEnds(t *testing.T) {
 }
 
 func TestAHostWaitsUntilItIsLetIn(t *testing.T) {
-	t.Parallel() // most of the time it waits
+	t.Parallel() // mostly waiting
 	s := joining(t, "b")
 	s.Join = []string{joining(t, "a").RaftListen, s.RaftListen}
 	b := startSome(t, s)[0]
@@ -162,9 +162,9 @@ func TestAHostWaitsUntilItIsLetIn(t *testing.T) {
 	awaitReady(t, b)
 }
 
-// TestAHostThatJoinsWhereClientsConnectHearsOfIt: the two ports are taken for each other easily.
+// TestAHostThatJoinsWhereClientsConnectHearsOfIt: the two ports are easily confused.
 func TestAHostThatJoinsWhereClientsConnectHearsOfIt(t *testing.T) {
-	t.Parallel() // most of the time it waits
+	t.Parallel() // mostly waiting
 	a := newFirst(t, func(*settings.Settings) {})
 	s := joining(t, "b")
 	s.Join = []string{a.Addresses().ClientAdvertise}
@@ -179,7 +179,7 @@ func TestAHostThatJoinsWhereClientsConnectHearsOfIt(t *testing.T) {
 }
 
 func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {
-	t.Parallel() // most of the time it waits
+	t.Parallel() // mostly waiting
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("a secret that is long enough\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {
 	awaitReady(t, b)
 	b.Close()
 
-	// A learner that starts again without the secret says so.
+	// A learner restarted without the secret reports that.
 	if err := os.Remove(filepath.Join(s.DataDir, identity.SecretName)); err != nil {
 		t.Fatal(err)
 	}
@@ -232,10 +232,10 @@ func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {
 }
 
 func TestAWipedHostTakesItsOwnPlace(t *testing.T) {
-	t.Parallel() // most of the time it waits
+	t.Parallel() // mostly waiting
 	a := newFirst(t, func(*settings.Settings) {})
 	s, other := joining(t, "b", a), joining(t, "c", a)
-	other.Replace = "c" // which there is not yet
+	other.Replace = "c" // a host that does not exist yet
 	b, c := startSome(t, s)[0], startSome(t, other)[0]
 	awaitReady(t, a, b, c)
 	awaitRecords(t, a, "of three voters", allVote(3))

@@ -12,7 +12,7 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// announcements is a log that passes on the announcements of leaders.
+// announcements is a log handler that passes on leader announcements.
 type announcements struct {
 	slog.Handler
 	heard chan string
@@ -33,9 +33,9 @@ func (a announcements) Handle(_ context.Context, r slog.Record) error {
 func (a announcements) WithAttrs([]slog.Attr) slog.Handler { return a }
 func (a announcements) WithGroup(string) slog.Handler      { return a }
 
-// TestHostsHearWhoLeads: each shard has a leader, so at least two of three hosts hear an announcement.
+// TestHostsHearWhoLeads: each shard has a leader, so at least two of three hosts receive an announcement.
 func TestHostsHearWhoLeads(t *testing.T) {
-	t.Parallel() // most of the time it waits
+	t.Parallel() // mostly waiting
 	var hosts []*Host
 	var heard []chan string
 	for _, s := range newClusterSettings(t, "a", "b", "c") {
@@ -88,8 +88,7 @@ func TestAnnouncementsOfLeadersAreOfHostsOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestAHostOfABuildWithoutAnnouncementsAnswersWithAnError: the request is no payload of a frame, as such a host reads
-// it.
+// TestAHostOfABuildWithoutAnnouncementsAnswersWithAnError: for such a host, the request is no valid frame payload.
 func TestAHostOfABuildWithoutAnnouncementsAnswersWithAnError(t *testing.T) {
 	h := start(t, Options{Settings: newSettings(t)})
 	named := rafttransport.Peer{Identity: rafttransport.Identity{Host: 9}}

@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// TestAHostLetsInWhoHasJoinedWithoutItsKnowledge: a host lost its replica of the meta shard before it heard of one that
-// joined, which leads that shard now. Else it would refuse the only one who could fill its next replica.
+// TestAHostLetsInWhoHasJoinedWithoutItsKnowledge: a host lost its meta replica before it learned of a joined host,
+// which is now the meta leader. Otherwise it would refuse the only host able to fill its next replica.
 func TestAHostLetsInWhoHasJoinedWithoutItsKnowledge(t *testing.T) {
-	t.Parallel() // most of the time it waits
+	t.Parallel() // mostly waiting
 	a := newFirst(t, func(*settings.Settings) {})
 	b := startSome(t, joining(t, "b", a))[0]
 	c := startSome(t, joining(t, "c", a))[0]
@@ -24,7 +24,7 @@ func TestAHostLetsInWhoHasJoinedWithoutItsKnowledge(t *testing.T) {
 		b.forgets(c.Identity().HostID)
 		_, err := c.peers.Load().Call(end, b.Identity().HostID, []byte(startRequest))
 		if err == nil && b.hasHeardOf(c.Identity().HostID) {
-			return // otherwise its own records have come in between, or the others were slow to answer
+			return // otherwise its own records have arrived meanwhile, or the others were slow
 		}
 		select {
 		case <-end.Done():
@@ -34,7 +34,7 @@ func TestAHostLetsInWhoHasJoinedWithoutItsKnowledge(t *testing.T) {
 	}
 }
 
-// forgets has a host know no more of another one than before that one joined.
+// forgets reduces a host's knowledge of another host to its state before the join.
 func (h *Host) forgets(id shard.HostID) {
 	h.book.mu.Lock()
 	defer h.book.mu.Unlock()
@@ -49,8 +49,8 @@ func (h *Host) hasHeardOf(id shard.HostID) bool {
 	return slices.ContainsFunc(h.book.heard, func(k identity.Known) bool { return k.ID == id })
 }
 
-// TestWhatWasHeardOfHostsEndsWithTheOwnRecords: ids are given once, so records that have a later host have, or had, all
-// before it.
+// TestWhatWasHeardOfHostsEndsWithTheOwnRecords: ids are assigned once and in order, so records with a later host also
+// had all earlier hosts.
 func TestWhatWasHeardOfHostsEndsWithTheOwnRecords(t *testing.T) {
 	known := func(ids ...shard.HostID) (book []identity.Known) {
 		for _, id := range ids {
@@ -75,8 +75,8 @@ func TestWhatWasHeardOfHostsEndsWithTheOwnRecords(t *testing.T) {
 	}
 }
 
-// TestRecordsFromLongAgoMakeAHostForgetNothing: a replica of the meta shard that is being filled begins with old
-// records. The leader that fills it may have joined since then, or listens at another address, and has to be let in.
+// TestRecordsFromLongAgoMakeAHostForgetNothing: a meta replica being filled begins with old records. The sending leader
+// may have joined since, or have a new address, and must be accepted.
 func TestRecordsFromLongAgoMakeAHostForgetNothing(t *testing.T) {
 	at := func(id shard.HostID, start uint64, raft string, expelled bool) identity.Known {
 		initialMember := identity.InitialMember{ID: id, Incarnation: hosts.Incarnation{byte(id)}, Raft: raft}

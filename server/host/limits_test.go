@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// TestTheSettingsKnowTheLimitsOfTheHost: settings repeat limits of packages that they do not import.
+// TestTheSettingsKnowTheLimitsOfTheHost: settings repeat limits from packages that they do not import.
 func TestTheSettingsKnowTheLimitsOfTheHost(t *testing.T) {
 	for name, c := range map[string]struct{ settings, limit any }{
 		"shards":             {settings.MaxShards, server.MaxShards},

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// stuckWriter takes what is written when it is let.
+// stuckWriter blocks writes until released.
 type stuckWriter struct {
 	entered chan struct{} // has a value when a write has begun
 	release chan struct{} // closed: writes go through

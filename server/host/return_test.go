@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// operate has the host that governs carry out what an operator asks for.
+// operate makes the governing host perform an operator's request.
 func operate(t *testing.T, all []*Host, r meta.Request) {
 	t.Helper()
 	var refused []string
@@ -35,7 +35,7 @@ func operate(t *testing.T, all []*Host, r meta.Request) {
 	}
 }
 
-// hurry has the governor wait for a second only before it gives a vote.
+// hurry reduces the governor's wait before a promotion to one second.
 func hurry(t *testing.T, all ...*Host) {
 	t.Helper()
 	to := hosts.DefaultPolicy()
@@ -52,8 +52,8 @@ func hasNothing(name string) func(*hosts.Records) bool {
 	}
 }
 
-// TestADrainedHostThatHasNoReplicaLeftComesBack: whatever made the host a member, and however its process ended. It has
-// no replica whose records name another host, so that it finds the others by what it has written down.
+// TestADrainedHostThatHasNoReplicaLeftComesBack: however the host became a member, and however its process ended. No
+// replica's records name another host, so it finds the others through its address book.
 func TestADrainedHostThatHasNoReplicaLeftComesBack(t *testing.T) {
 	for name, make := range map[string]func(t *testing.T) (first []settings.Settings, running []*Host){
 		"of a cluster that began with one": func(t *testing.T) ([]settings.Settings, []*Host) {
@@ -74,7 +74,7 @@ func TestADrainedHostThatHasNoReplicaLeftComesBack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of the time it waits
+			t.Parallel() // mostly waiting
 			of, running := make(t)
 			awaitReady(t, running...)
 			awaitRecords(t, running[0], "of three voters", allVote(3))
@@ -102,7 +102,7 @@ func TestADrainedHostThatHasNoReplicaLeftComesBack(t *testing.T) {
 	}
 }
 
-// votersAndSpares reports whether so many hosts vote in every shard, all others learn, and all are online.
+// votersAndSpares reports whether the given numbers of hosts vote and learn in every shard, all online.
 func votersAndSpares(voters, spares int) func(*hosts.Records) bool {
 	return func(r *hosts.Records) bool {
 		for _, s := range r.Shards() {

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// newDirectory makes a directory on which a host was started once, and returns how to start it.
+// newDirectory creates a directory on which a host was started once.
 func newDirectory(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "data")
@@ -52,7 +52,7 @@ func start(path string) error {
 	return err
 }
 
-// shell runs a command with the directory and a place beside it, or skips the test where its program is missing.
+// shell runs a command with the directory and a second path, or skips the test if the program is missing.
 func shell(t *testing.T, line, dir, other string) {
 	t.Helper()
 	program, _, _ := strings.Cut(line, " ")
@@ -66,11 +66,11 @@ func shell(t *testing.T, line, dir, other string) {
 	}
 }
 
-// TestWhatIsACopy: a directory is taken to another place, or is taken there, used on, and put back.
+// TestWhatIsACopy: a directory is moved elsewhere, or is copied, used on, and restored.
 func TestWhatIsACopy(t *testing.T) {
 	for _, c := range []struct {
 		take string // from $DIR to $OTHER
-		back string // the other way, after the host has run on; empty: it is started in the new place
+		back string // reverse, after more use; empty: started at the new path
 		copy bool
 	}{
 		{"cp -a $DIR $OTHER", "", true},
@@ -85,7 +85,7 @@ func TestWhatIsACopy(t *testing.T) {
 		{"tar -C $DIR -cf $OTHER .", "tar -C $DIR --overwrite -xf $OTHER", true},
 		{"mv $DIR $OTHER", "", false},
 		{"mv $DIR $OTHER", "mv $OTHER $DIR", false},
-		{"cp -a $DIR $OTHER", "true", false}, // a copy that is only kept does no harm
+		{"cp -a $DIR $OTHER", "true", false}, // an unused copy does no harm
 		{"chmod -R g+w $DIR && touch $DIR/*", "true", false},
 		{"ln $DIR/anchor.json $OTHER", "true", false},
 	} {
@@ -116,7 +116,7 @@ func TestWhatIsACopy(t *testing.T) {
 	}
 }
 
-// TestACopyIsTakenWhereItsOwnerSaysSo: of a host that was stopped, and with more said of one that ran.
+// TestACopyIsTakenWhereItsOwnerSaysSo: a copy of a stopped host, and, with an extra flag, of a running one.
 func TestACopyIsTakenWhereItsOwnerSaysSo(t *testing.T) {
 	for _, stopped := range []bool{true, false} {
 		dir := newDirectory(t)
@@ -149,8 +149,8 @@ func TestACopyIsTakenWhereItsOwnerSaysSo(t *testing.T) {
 	}
 }
 
-// TestNothingIsRefusedWhereNothingIsKnown: a directory of a build before, and file systems without inodes that last or
-// without the times at which files were made.
+// TestNothingIsRefusedWhereNothingIsKnown: a directory from an older build, and file systems without stable inodes or
+// creation times.
 func TestNothingIsRefusedWhereNothingIsKnown(t *testing.T) {
 	dir := newDirectory(t)
 	if err := os.Remove(filepath.Join(dir, AnchorName)); err != nil {
@@ -176,7 +176,7 @@ func TestNothingIsRefusedWhereNothingIsKnown(t *testing.T) {
 		{one, one, false},
 		{one, fileID{"ext4", 8, 70}, true},
 		{one, fileID{"ext4", 7, 71}, true},
-		{one, fileID{"ext4", 7, 0}, false}, // a kernel that does not say it
+		{one, fileID{"ext4", 7, 0}, false}, // unsupported by the kernel
 		{one, fileID{"ext4", 8, 0}, true},
 		{one, fileID{}, false},
 		{fileID{}, fileID{}, false},

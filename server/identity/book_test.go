@@ -10,7 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// TestAddressBookHasTheInitialMembersUntilItIsWritten: and then what was written last, which must be whole.
+// TestAddressBookHasTheInitialMembersUntilItIsWritten: afterwards it has the last written content, which must be
+// intact.
 func TestAddressBookHasTheInitialMembersUntilItIsWritten(t *testing.T) {
 	d, err := Claim(filepath.Join(t.TempDir(), "data"))
 	if err != nil {

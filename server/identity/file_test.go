@@ -39,8 +39,8 @@ func TestReadOfADirectoryWithoutIdentity(t *testing.T) {
 	}
 }
 
-// TestACrashWhileTheFirstIdentityIsWritten: a crash before the rename leaves the beginning of the new file beside what
-// was there before.
+// TestACrashWhileTheFirstIdentityIsWritten: a crash before the rename leaves a partial new file next to the old
+// content.
 func TestACrashWhileTheFirstIdentityIsWritten(t *testing.T) {
 	_, _, text := written(t)
 	for n := 0; n <= len(text); n += 23 {

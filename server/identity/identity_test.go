@@ -13,14 +13,14 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// alone is what a host without any setting wants, three what host b of three wants.
+// alone is the expectation of a host without settings, three that of host b in a cluster of three.
 func alone() Expected { return Expected{HostName: "signalbox", Version: "v1.2.3"} }
 
 func three() Expected {
 	return Expected{HostName: "b", Hosts: []string{"a", "b", "c"}, Version: "v1.2.3"}
 }
 
-// initialMembers are hosts with these names, the one of that incarnation among them.
+// initialMembers are hosts with these names, the host self with the given incarnation.
 func initialMembers(self string, incarnation hosts.Incarnation, names ...string) []InitialMember {
 	var all []InitialMember
 	for i, name := range names {
@@ -44,7 +44,7 @@ func claim(t *testing.T, dir string) *Directory {
 	return d
 }
 
-// load starts a host that wants something: where its directory has no identity it is bootstrapped.
+// load starts a host with expectations: if its directory has no identity, the host is bootstrapped.
 func load(t *testing.T, dir string, want Expected) (Identity, error) {
 	t.Helper()
 	d, err := Claim(dir)
@@ -65,7 +65,7 @@ func begin(d *Directory, want Expected) (Identity, error) {
 	return d.Identity(), err
 }
 
-// bootstrap makes a cluster as the settings want it.
+// bootstrap creates a cluster according to the settings.
 func bootstrap(d *Directory, want Expected) error {
 	names := want.Hosts
 	if len(names) == 0 {
@@ -131,7 +131,7 @@ func TestEachBootstrapDrawsAnotherCluster(t *testing.T) {
 	}
 }
 
-// TestWhichIdentitiesMayBootstrap: neither another host's directory, nor one that is in a cluster already.
+// TestWhichIdentitiesMayBootstrap: neither another host's directory, nor a directory already in a cluster.
 func TestWhichIdentitiesMayBootstrap(t *testing.T) {
 	d := claim(t, t.TempDir())
 	if err := d.Make(three()); err != nil {
@@ -330,7 +330,7 @@ func TestADirectoryThatHasLostItsLogIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			d.Release()
-			// A host that stopped before its log was there starts again as a new one.
+			// A host stopped before its log existed starts again as a new host.
 			mustLoad(t, dir, want)
 
 			d = claim(t, dir)

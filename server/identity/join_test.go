@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// admission is what a cluster of a host alone grants the next one.
+// admission is a single-host cluster's admission for the next host.
 func admission(name string, incarnation hosts.Incarnation) Admission {
 	bootstrap := NewBootstrap("prod", 2, initialMembers("a", hosts.Incarnation{7}, "a"))
 	bootstrap.Closed = true
@@ -84,7 +84,7 @@ func TestWhoMayJoin(t *testing.T) {
 	}
 }
 
-// TestAHostJoinsOnce: one that belongs to a cluster, however it came into it, joins no other one.
+// TestAHostJoinsOnce: a member of a cluster, however it became one, cannot join another.
 func TestAHostJoinsOnce(t *testing.T) {
 	for name, belong := range map[string]func(*Directory) error{
 		"born":   func(d *Directory) error { return d.BootstrapAlone("", 1, "", false) },
@@ -101,7 +101,7 @@ func TestAHostJoinsOnce(t *testing.T) {
 	}
 }
 
-// TestAHostThatHasJoinedAndLostItsLogIsRefused: the cluster that it joined began with one host, and has others now.
+// TestAHostThatHasJoinedAndLostItsLogIsRefused: the cluster began with one host, and has more now.
 func TestAHostThatHasJoinedAndLostItsLogIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	d := claim(t, dir)

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// TestTheLevelOnRecordOnlyRises: a build that follows less than the data has is known by it, whatever ran meanwhile.
+// TestTheLevelOnRecordOnlyRises: a build below the data's level is detected, whatever ran in between.
 func TestTheLevelOnRecordOnlyRises(t *testing.T) {
 	path := newDirectory(t)
 	if l, err := ReadLevel(path); l != 0 || err != nil {
@@ -31,7 +31,7 @@ func TestTheLevelOnRecordOnlyRises(t *testing.T) {
 	if l, _ := ReadLevel(path); l != 6 {
 		t.Errorf("another process has taken the level back to %d", l)
 	}
-	// A record of which something is lost says nothing, and is no reason to stop.
+	// A damaged record has no effect, and is no reason to stop.
 	if err := os.WriteFile(filepath.Join(path, LevelName), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// holdVariable makes this test's program claim the directory it names, and keep it until its standard
-// input ends.
+// holdVariable makes the test binary claim the named directory until its standard input ends.
 const holdVariable = "SIGNALBOX_TEST_HOLD"
 
 func TestMain(m *testing.M) {
@@ -59,7 +58,7 @@ func TestASecondProcessIsKeptOutUntilTheFirstHasEnded(t *testing.T) {
 		t.Errorf("it cannot be looked at meanwhile: %v", err)
 	}
 
-	// However the other one ends: nothing may have to be cleaned up by hand.
+	// However the holder ends, no manual cleanup is needed.
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

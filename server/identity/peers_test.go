@@ -32,10 +32,10 @@ func TestAnOlderCopyOfADirectoryIsRecognised(t *testing.T) {
 		copy  bool
 	}{
 		{a, hosts.Start{Number: 3, Draw: 33}, false},
-		{a, hosts.Start{Number: 3, Draw: 33}, false}, // another connection of it
-		{a, hosts.Start{Number: 3, Draw: 34}, true},  // two processes of one number
+		{a, hosts.Start{Number: 3, Draw: 33}, false}, // its second connection
+		{a, hosts.Start{Number: 3, Draw: 34}, true},  // two processes with one number
 		{a, hosts.Start{Number: 2, Draw: 22}, true},
-		{b, hosts.Start{Number: 1, Draw: 11}, false}, // each incarnation by itself
+		{b, hosts.Start{Number: 1, Draw: 11}, false}, // incarnations are independent
 		{a, hosts.Start{Number: 4, Draw: 44}, false},
 		{a, hosts.Start{Number: 3, Draw: 33}, true},
 	} {
@@ -99,7 +99,7 @@ func TestADamagedRecordOfPeersIsNotTakenForAnEmptyOne(t *testing.T) {
 	}
 }
 
-// TestTheNewestStartWinsWhateverTheOrder: many connections of hosts that are started again and again.
+// TestTheNewestStartWinsWhateverTheOrder: many connections from hosts that restart repeatedly.
 func TestTheNewestStartWinsWhateverTheOrder(t *testing.T) {
 	d := claim(t, t.TempDir())
 	peers := openPeers(t, d)
@@ -126,8 +126,8 @@ func TestTheNewestStartWinsWhateverTheOrder(t *testing.T) {
 	}
 }
 
-// TestWhatHostsConfirmedIsRemembered: for as long as they may come back, also beside later starts, and readable for a
-// build that knows of starts alone.
+// TestWhatHostsConfirmedIsRemembered: as long as hosts may return, across later starts, and readable for a build that
+// knows only start numbers.
 func TestWhatHostsConfirmedIsRemembered(t *testing.T) {
 	d := claim(t, t.TempDir())
 	a, stranger := hosts.Incarnation{1}, hosts.Incarnation{9}

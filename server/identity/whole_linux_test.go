@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// fullDirectory returns a directory on a file system of its own, and what takes all of its room.
+// fullDirectory returns a directory on a separate file system, and a function to fill it.
 func fullDirectory(t *testing.T) (dir string, fill func()) {
 	t.Helper()
 	dir = t.TempDir()
@@ -35,7 +35,7 @@ func fullDirectory(t *testing.T) (dir string, fill func()) {
 	}
 }
 
-// TestRecordsAreReplacedOnAFullDisk, again and again: the room of each is that of the one before.
+// TestRecordsAreReplacedOnAFullDisk: repeatedly, each using its predecessor's space.
 func TestRecordsAreReplacedOnAFullDisk(t *testing.T) {
 	dir, fill := fullDirectory(t)
 	if err := writeWhole(dir, FileName, []byte("first"), 0o640); err != nil {
@@ -59,7 +59,7 @@ func TestRecordsAreReplacedOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestAStartIsWrittenDownOnAFullDisk: a directory that a host has used needs no room for the next start.
+// TestAStartIsWrittenDownOnAFullDisk: a used directory needs no space for the next start.
 func TestAStartIsWrittenDownOnAFullDisk(t *testing.T) {
 	dir, fill := fullDirectory(t)
 	want := Expected{HostName: "a", Version: "1"}

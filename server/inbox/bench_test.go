@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// endless is a machine whose inboxes have one new item whenever the table looks.
+// endless is a machine whose inboxes always have one new item.
 type endless struct{}
 
 func (endless) Inbox(_ shard.NodeID, _ []byte, _ shard.SessionID, _ shard.OrderID, after uint64, _ int,
@@ -18,7 +18,7 @@ func (endless) Inbox(_ shard.NodeID, _ []byte, _ shard.SessionID, _ shard.OrderI
 	return dst, process.InboxPosition{}, process.Answer{}
 }
 
-// drain is a connection that takes everything.
+// drain is a connection that accepts everything.
 type drain struct{ pushes int }
 
 func (d *drain) Push(uint64, protocol.PushMessage) { d.pushes++ }
@@ -26,7 +26,7 @@ func (*drain) Flush(bool)                          {}
 func (*drain) Pending() int                        { return 0 }
 func (*drain) Acts(shard.SessionID) bool           { return true }
 
-// BenchmarkNote is an item for one of a thousand members, from the note to the push.
+// BenchmarkNote pushes an item to one of a thousand members, from note to push.
 func BenchmarkNote(b *testing.B) {
 	t, sink := New(Config{Machine: endless{}}), new(drain)
 	const members = 1000

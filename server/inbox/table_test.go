@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// boxes are inboxes as a machine has them: each item is a request of so many bytes.
+// boxes are a machine's inboxes: each item is a request of a given size.
 type boxes struct {
 	mu  sync.Mutex
 	all map[shard.OrderID]*box
@@ -39,7 +39,7 @@ func (b *boxes) Inbox(_ shard.NodeID, _ []byte, _ shard.SessionID, member shard.
 	return dst, process.InboxPosition{Acked: x.acked, LastSeq: x.last}, process.Answer{}
 }
 
-// put puts so many items into an inbox, which is made where there is none.
+// put puts items into an inbox, created if missing.
 func (b *boxes) put(member shard.OrderID, items, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,14 +64,14 @@ func (b *boxes) remove(member shard.OrderID) {
 	delete(b.all, member)
 }
 
-// line is a connection that notes what is pushed.
+// line is a connection that records pushes.
 type line struct {
 	mu      sync.Mutex
 	got     []string
 	pending int
-	full    int // what is flushed waits, up to so many bytes
+	full    int // flushed data waits, up to this many bytes
 	flushed int
-	away    bool // its sessions do not act over it any more
+	away    bool // its sessions no longer act over it
 }
 
 func (l *line) Push(_ uint64, m protocol.PushMessage) {
@@ -101,7 +101,7 @@ func (l *line) Pending() int {
 
 func (l *line) Acts(shard.SessionID) bool { return !l.away }
 
-// said returns what was pushed since it was asked last.
+// said returns the pushes since its last call.
 func (l *line) said() string {
 	synctest.Wait()
 	l.mu.Lock()
@@ -111,7 +111,7 @@ func (l *line) said() string {
 	return text
 }
 
-// answer notes the answer of Open.
+// answer records the answer to Open.
 func (l *line) answer(at process.InboxPosition) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,8 +171,8 @@ func TestItemsArePushedOnceInOrderBehindTheAnswer(t *testing.T) {
 	})
 }
 
-// TestMembersOfOneOrderIDAreDistinct by their sessions: slots move between shards, and two shards may give the same
-// order id.
+// TestMembersOfOneOrderIDAreDistinct: distinguished by session, because slots move between shards, and two shards may
+// assign equal order ids.
 func TestMembersOfOneOrderIDAreDistinct(t *testing.T) {
 	play(t, func(t *testing.T, r *room) {
 		lines := []*line{{}, {}}
@@ -224,7 +224,7 @@ func TestWhatIsPushedAheadIsBounded(t *testing.T) {
 	})
 }
 
-// TestASlowConnectionIsLeftOut: others get theirs, and it goes on when it has drained.
+// TestASlowConnectionIsLeftOut: other connections get their items, and the slow one continues after it has drained.
 func TestASlowConnectionIsLeftOut(t *testing.T) {
 	play(t, func(t *testing.T, r *room) {
 		slow, quick := &line{full: 600}, &line{}
@@ -255,7 +255,7 @@ func TestASlowConnectionIsLeftOut(t *testing.T) {
 	})
 }
 
-// TestAConnectionThatDrainsBetweenTheLooks: it is on the list before it is looked at again.
+// TestAConnectionThatDrainsBetweenTheLooks: it is listed before the next look.
 func TestAConnectionThatDrainsBetweenTheLooks(t *testing.T) {
 	play(t, func(t *testing.T, r *room) {
 		l := &flicker{}
@@ -267,7 +267,7 @@ func TestAConnectionThatDrainsBetweenTheLooks(t *testing.T) {
 	})
 }
 
-// flicker is slow when it is looked at for the first time.
+// flicker is slow at its first check only.
 type flicker struct {
 	line
 	looks int
@@ -390,8 +390,8 @@ func TestManyArePushedByAGoroutineThatEnds(t *testing.T) {
 	})
 }
 
-// TestOpenedNotedAndForgottenAtOnce: whatever comes between, each line gets seqs in order, each once for an opening,
-// and nothing behind an end. Run with the race detector.
+// TestOpenedNotedAndForgottenAtOnce: with any interleaving, each line gets seqs in order, each once per opening, and
+// nothing after an end. Run with the race detector.
 func TestOpenedNotedAndForgottenAtOnce(t *testing.T) {
 	b := &boxes{all: make(map[shard.OrderID]*box)}
 	r := New(Config{Machine: b, AheadBytes: 1 << 20})
@@ -428,7 +428,7 @@ func TestOpenedNotedAndForgottenAtOnce(t *testing.T) {
 	}
 }
 
-// ordered is a connection of one opening that checks what is pushed.
+// ordered is a connection with one opening that checks its pushes.
 type ordered struct {
 	t    *testing.T
 	mu   sync.Mutex

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// bed is a cluster of one or more hosts that all have the same records.
+// bed is a cluster of one or more hosts with the same records.
 type bed struct {
 	t         *testing.T
 	bootstrap identity.Bootstrap
@@ -25,12 +25,12 @@ type bed struct {
 	records *hosts.Records
 	leader  shard.HostID
 	heard   map[shard.HostID]bool
-	lost    bool // the outcome of what is proposed is not known
+	lost    bool // proposals have unknown outcomes
 	servers map[string]*Server
 	intrude func(*Caller, []byte) []byte // changes requests on their way
 }
 
-// member is a host of the bed: a Cluster as that host sees it.
+// member is a host of the bed: a Cluster as seen by the host.
 type member struct{ *bed }
 
 func (m member) Leader() shard.HostID {
@@ -63,7 +63,7 @@ func (m member) Join(_ context.Context, j hosts.Join) (hosts.Answer, error) {
 
 func at() hosts.At { return hosts.At{Now: 1000, Level: level.Newest} }
 
-// newBed returns a cluster of hosts with these names, the first of which leads.
+// newBed returns a cluster of hosts with these names, led by the first.
 func newBed(t *testing.T, secret []byte, names ...string) *bed {
 	b := &bed{t: t, leader: 1, heard: make(map[shard.HostID]bool), servers: make(map[string]*Server)}
 	var initialMembers []identity.InitialMember
@@ -102,7 +102,7 @@ func (b *bed) token() *Token {
 
 var errSilent = errors.New("nothing listens there")
 
-// call is the network. A peer has the certificate that is given.
+// call is the network. A peer has the given certificate.
 func (b *bed) call(ctx context.Context, address string, request func(peerrpc.Transcript) ([]byte, error)) ([]byte,
 	error) {
 	return b.callAs(ctx, Caller{}, address, request)
@@ -134,7 +134,7 @@ func (b *bed) certified(c *x509.Certificate) peerrpc.CallUnnamed {
 	}
 }
 
-// newcomer is a host that asks the first host of the bed to join.
+// newcomer is a host that asks the bed's first host to join.
 func (b *bed) newcomer(name string) *Newcomer {
 	d := newDisk()
 	return &Newcomer{
@@ -144,12 +144,12 @@ func (b *bed) newcomer(name string) *Newcomer {
 	}
 }
 
-// disk is the directory of a newcomer. It outlives processes.
+// disk is a joining host's directory. It outlives processes.
 type disk struct {
 	id     identity.Identity
 	secret []byte
 	writes int
-	// dies is before or after which write the process dies, counted from 1 in halves; zero: it does not.
+	// dies is the half-write at which the process dies, counted from 1; 0 for none.
 	dies int
 }
 

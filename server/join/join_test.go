@@ -19,7 +19,7 @@ import (
 
 var someSecret = []byte("a secret that is long enough")
 
-// run lets a newcomer ask for so long. An error other than a refusal shows in what it waits for.
+// run lets a host try to join for the given time. An error other than a refusal appears in its wait reason.
 func run(t *testing.T, n *Newcomer, within time.Duration) (g Grant, awaited string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -137,7 +137,7 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 	}
 }
 
-// TestWhatIsChangedOnTheWayIsNoProof: a proof is one of this ask, on this connection.
+// TestWhatIsChangedOnTheWayIsNoProof: a proof is valid only for this request, on this connection.
 func TestWhatIsChangedOnTheWayIsNoProof(t *testing.T) {
 	for name, intrude := range map[string]func(*Caller, []byte) []byte{
 		"another connection": func(p *Caller, payload []byte) []byte {
@@ -167,7 +167,7 @@ func TestWhatIsChangedOnTheWayIsNoProof(t *testing.T) {
 	}
 }
 
-// TestGrantOfAnUnknownHostIsRejected: who answers must know the token, or the secret.
+// TestGrantOfAnUnknownHostIsRejected: the answering host must know the token, or the secret.
 func TestGrantOfAnUnknownHostIsRejected(t *testing.T) {
 	for _, by := range []string{"token", "secret"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestGrantOfAnUnknownHostIsRejected(t *testing.T) {
 func TestTheLeaderIsAsked(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*bed, *Newcomer)
-		want   string // what it waits for, empty where it joins
+		want   string // wait reason, empty if it joins
 	}{
 		"by another host": {func(b *bed, _ *Newcomer) { b.leader = 2 }, ""},
 		"after one that is not there": {func(_ *bed, n *Newcomer) {
@@ -224,7 +224,7 @@ func TestTheLeaderIsAsked(t *testing.T) {
 				if c.want == "" {
 					return
 				}
-				// It goes on asking.
+				// It keeps asking.
 				b.mu.Lock()
 				b.leader, b.lost = 1, false
 				b.mu.Unlock()
@@ -276,10 +276,10 @@ func TestAHostIsReplacedOnceItIsSilent(t *testing.T) {
 	}
 }
 
-// TestAHostThatDiesWhileItJoinsGoesOn: at any place, also where the answer is lost, and however often.
+// TestAHostThatDiesWhileItJoinsGoesOn: at any point, even if the answer is lost, and repeatedly.
 func TestAHostThatDiesWhileItJoinsGoesOn(t *testing.T) {
 	for _, token := range []bool{false, true} {
-		for dies := range 5 { // the two writes, before and after each; 0: the answer is lost
+		for dies := range 5 { // before and after each of two writes; 0: the answer is lost
 			synctest.Test(t, func(t *testing.T) {
 				b := newBed(t, someSecret, "a", "b")
 				n := b.newcomer("d")

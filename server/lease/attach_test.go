@@ -98,8 +98,7 @@ func TestAnAttachCountsAsHeard(t *testing.T) {
 	st.pass(9 * second)
 	h.Close(st.now)
 	st.pass(9 * second)
-	// Its request was read 18 s ago and waited for a barrier. The old connection may have been heard
-	// until it went.
+	// Its request was read 18 s ago and waited for a barrier. The old connection may have been active until it closed.
 	st.attaches(1, late, 0, lease.Attached)
 	st.dueAt(28*second, 1)
 }

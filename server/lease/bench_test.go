@@ -52,7 +52,7 @@ func BenchmarkHeard(b *testing.B) {
 	}
 }
 
-// BenchmarkMayPong is a ping over a connection with sessions of four shards.
+// BenchmarkMayPong is a ping over a connection with sessions in four shards.
 func BenchmarkMayPong(b *testing.B) {
 	h := lease.NewHolder(start)
 	for range 4 {
@@ -68,7 +68,7 @@ func BenchmarkMayPong(b *testing.B) {
 	}
 }
 
-// BenchmarkAttach moves sessions from one holder to another, among a hundred thousand.
+// BenchmarkAttach moves sessions between holders, among a hundred thousand.
 func BenchmarkAttach(b *testing.B) {
 	table, holders := fullTable(b, true)
 	n := uint64(0)
@@ -85,7 +85,7 @@ func BenchmarkAttach(b *testing.B) {
 	}
 }
 
-// BenchmarkDueIdle is a look at a hundred thousand sessions whose hundred connections speak.
+// BenchmarkDueIdle checks a hundred thousand sessions on a hundred active connections.
 func BenchmarkDueIdle(b *testing.B) {
 	table, holders := fullTable(b, true)
 	now := start
@@ -102,7 +102,7 @@ func BenchmarkDueIdle(b *testing.B) {
 	}
 }
 
-// BenchmarkDueAll is the end of a hundred thousand sessions at once, a thousand in each call.
+// BenchmarkDueAll ends a hundred thousand sessions at once, a thousand per call.
 func BenchmarkDueAll(b *testing.B) {
 	for _, c := range []struct {
 		name     string
@@ -124,7 +124,7 @@ func BenchmarkDueAll(b *testing.B) {
 	}
 }
 
-// BenchmarkRestore is what a new leader does before it can serve.
+// BenchmarkRestore is a new leader's work before it can serve.
 func BenchmarkRestore(b *testing.B) {
 	for b.Loop() {
 		fullTable(b, false)
@@ -132,7 +132,7 @@ func BenchmarkRestore(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchSessions, "ns/session")
 }
 
-// BenchmarkStall is what a stall costs a leader of a hundred thousand sessions.
+// BenchmarkStall is the cost of a stall for a leader with a hundred thousand sessions.
 func BenchmarkStall(b *testing.B) {
 	table, _ := fullTable(b, false)
 	now := start
@@ -142,7 +142,7 @@ func BenchmarkStall(b *testing.B) {
 	}
 }
 
-// TestASessionTakesLittleMemory: a leader keeps few bytes for each session, whether it is attached or not.
+// TestASessionTakesLittleMemory: a leader keeps few bytes per session, attached or not.
 func TestASessionTakesLittleMemory(t *testing.T) {
 	const most = 120 // bytes
 	for name, attached := range map[string]bool{"attached": true, "detached": false} {
@@ -166,7 +166,7 @@ func heapBytes() uint64 {
 	return m.HeapAlloc
 }
 
-// TestTheHotPathsDoNotAllocate: what is done for every burst and every tick must not allocate.
+// TestTheHotPathsDoNotAllocate: work done for every burst and every tick must not allocate.
 func TestTheHotPathsDoNotAllocate(t *testing.T) {
 	st := newStage(t)
 	h := lease.NewHolder(st.now)

@@ -48,7 +48,7 @@ func TestTablesAgreeWithTheirNaiveTwins(t *testing.T) {
 	}
 }
 
-// proposal is a list of expiries on its way.
+// proposal is a list of expiries in flight.
 type proposal struct {
 	term uint64
 	ids  []shard.SessionID
@@ -58,7 +58,7 @@ type proposal struct {
 type contestant struct {
 	table     *lease.Table
 	twin      *twin
-	base      uint64 // of its session counters
+	base      uint64 // for session counters
 	last      uint64
 	proposals []proposal
 }
@@ -117,7 +117,7 @@ func (d *duel) event() error {
 	return nil
 }
 
-// askDue compares who is due. What the table leaves out for want of room must be due the next time.
+// askDue compares due sessions. Sessions omitted for lack of space must be due next time.
 func (d *duel) askDue(c *contestant) error {
 	for {
 		limit := 1 + d.IntN(20)
@@ -163,7 +163,7 @@ func (d *duel) askDue(c *contestant) error {
 	}
 }
 
-// checkNext checks that who waits as long as Next says misses no deadline, and does not wait for ever.
+// checkNext checks that a caller waiting until Next misses no deadline, and does not wait forever.
 func (d *duel) checkNext(c *contestant) error {
 	next := c.table.Next(d.now)
 	if !c.twin.judges() {

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/server/lease"
 )
 
-// The window of a grace period of 64 s is 63 s: a share is left for clocks that drift apart.
+// A grace period of 64 s has a window of 63 s, to allow for clock drift.
 const window = 63 * second
 
 func newFreshness() *lease.Freshness {
@@ -16,7 +16,7 @@ func newFreshness() *lease.Freshness {
 	return f
 }
 
-// freshUntil checks that the host is fresh until a time after the start, and from then on not.
+// freshUntil checks that the host is fresh until a time after the start, and no longer.
 func freshUntil(t *testing.T, f *lease.Freshness, end time.Duration) {
 	t.Helper()
 	if !f.Fresh(start.Add(end - 1)) {

@@ -44,7 +44,7 @@ func TestAPongNeedsEveryShardOfTheConnectionToBeFresh(t *testing.T) {
 	a.started(1, 30*second, h)
 	b.now = b.now.Add(time.Minute)
 	a.now = b.now
-	a.pong(h, true) // nothing of b is attached
+	a.pong(h, true) // b has nothing attached
 	b.refresh()
 	b.started(2, 30*second, h)
 	a.pong(h, true)
@@ -78,10 +78,10 @@ func TestACloseDetachesInEveryShard(t *testing.T) {
 	}
 }
 
-// TestNoPongSpeaksOfASessionThatIsDue: a ping and the end of its sender's time meet. Whichever is first, not both may
-// happen: the pong, and the session being due.
+// TestNoPongSpeaksOfASessionThatIsDue: a ping races with its session's expiry. Only one may happen: the pong, or the
+// session becoming due.
 func TestNoPongSpeaksOfASessionThatIsDue(t *testing.T) {
-	const sessions = 64 // to look through them takes a while, in which the ping may come
+	const sessions = 64 // enough for a slow scan, during which the ping may arrive
 	rounds := 10_000
 	if testing.Short() {
 		rounds = 1_000
@@ -132,8 +132,7 @@ func TestNoPongSpeaksOfASessionThatIsDue(t *testing.T) {
 	t.Logf("%d pongs, %d due, %d neither", pongs, dues, rounds-pongs-dues)
 }
 
-// TestAllMethodsMayBeCalledFromAnyGoroutine: everything at once, for the race detector; what is right is for the other
-// tests.
+// TestAllMethodsMayBeCalledFromAnyGoroutine: everything concurrently, for the race detector; other tests check results.
 func TestAllMethodsMayBeCalledFromAnyGoroutine(t *testing.T) {
 	st := newStage(t)
 	holders := make([]*lease.Holder, 4)

@@ -59,7 +59,7 @@ func (h *modelHost) applyLead(e *modelEntry, before uint64) {
 	}
 }
 
-// modelMessage is what a client and a host say to each other.
+// modelMessage is a message between a client and a host.
 type modelMessage struct {
 	kind    modelKind
 	session shard.SessionID
@@ -68,10 +68,10 @@ type modelMessage struct {
 	lease   modelLease
 }
 
-// modelLease is what a client notes about a request, and gets back with its answer.
+// modelLease is a client's note about a request, returned with its answer.
 type modelLease struct {
 	sent    int64 // by the client's clock
-	epoch   int   // of the client's attachment, when the request was sent
+	epoch   int   // of the client's attachment at send time
 	timeout int64
 }
 
@@ -89,7 +89,7 @@ const (
 	modelLater
 )
 
-// report reports a loss to the client; it takes a while until the message is in the connection's queue.
+// report reports a loss to the client; the message reaches the connection's queue after a delay.
 func (h *modelHost) report(to *lease.Holder, kind modelKind, id shard.SessionID) {
 	for _, c := range h.clients {
 		for _, l := range c.links {
@@ -130,7 +130,7 @@ func (h *modelHost) attach(l *modelLink, m modelMessage, now time.Time, barriers
 		}
 		answer.kind = modelLater
 	case lease.Unknown:
-		// What this replica has not seen begin may be to come.
+		// A session unknown to this replica may still begin.
 		if answer.kind = modelLater; m.session.Counter() <= h.replica.last {
 			answer.kind = modelEnded
 			if _, alive := h.world.truth.sessions[m.session]; alive {
@@ -150,7 +150,7 @@ func (h *modelHost) handle(l *modelLink, m modelMessage, now time.Time) {
 			attach := func() { h.attach(l, m, now, 1) }
 			if h.chance(90) {
 				attach()
-			} else { // by another goroutine, that is slow
+			} else { // by another, slow goroutine
 				h.after(h.upTo(2*second), func() { h.run(attach) })
 			}
 			return

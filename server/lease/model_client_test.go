@@ -8,24 +8,24 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// modelClient is a client as the rules of DESIGN.md want it.
+// modelClient is a client that follows the rules of DESIGN.md.
 type modelClient struct {
 	*world
 	clock      modelClock
-	shares     bool // it takes sessions from another process and has its own taken
+	shares     bool // shares sessions with another process, in both directions
 	links      []*modelLink
 	session    shard.SessionID
 	seq        uint64
-	lease      time.Duration // by its own clock: it believes until then
-	known      time.Duration // the timeout that was last answered
+	lease      time.Duration // by its own clock: end of belief
+	known      time.Duration // last answered timeout
 	unresolved []time.Duration
-	over       *modelLink // attached over this one; nil: detached
+	over       *modelLink // attached connection; nil: detached
 	epoch      int        // grows whenever over changes
-	asked      uint64     // the sequence of the attach that no answer has come to
+	asked      uint64     // sequence of the unanswered attach
 	askedAt    time.Duration
 	answered   time.Duration
-	startedAt  time.Duration // when it last asked for a new session
-	napUntil   time.Duration // it stands still, or nothing gets through to it
+	startedAt  time.Duration // time of the last request for a new session
+	napUntil   time.Duration // stalled, or unreachable, until then
 }
 
 // modelLink is a connection.
@@ -50,12 +50,12 @@ func (m modelMessage) timeout() time.Duration { return time.Duration(m.lease.tim
 func (c *modelClient) local() time.Duration   { return c.clock.read(c.now) }
 func (c *modelClient) believes() bool         { return c.local() < c.lease }
 
-// counted is the timeout that the client dares to count with: the smallest of those that may hold.
+// counted is the timeout used by the client: the smallest that may apply.
 func (c *modelClient) counted() time.Duration {
 	return min(c.known, slices.Min(append(c.unresolved, c.known)))
 }
 
-// count moves the lease to what a request that was sent then gives.
+// count extends the lease according to a request sent at the given time.
 func (c *modelClient) count(sent time.Duration) {
 	margin := c.counted() / 10
 	switch c.bug {
@@ -77,13 +77,13 @@ func (c *modelClient) tick() {
 	slow := c.asked != 0 && c.now-c.askedAt > second
 	if slow && c.chance(50) {
 		c.tally["asked again over the connection"]++
-		c.asked, slow = 0, false // the answer counts for nothing any more
+		c.asked, slow = 0, false // the answer no longer counts
 	}
 	if len(c.links) == 0 || c.local()-c.answered > 1500*time.Millisecond || slow || c.chance(1) {
 		c.reconnect()
 	}
 	if c.shares && c.chance(2) {
-		// Another process that knows the session and its key begins to use it.
+		// Another process that knows the session and its key starts using it.
 		if other := c.clients[1-slices.Index(c.clients, c)]; other.session != 0 && c.session == 0 {
 			c.session, c.seq, c.known = other.session, other.seq+1, other.known
 		}
@@ -154,7 +154,7 @@ func (c *modelClient) attachedOver(l *modelLink) {
 	}
 }
 
-// reconnect leaves the old connection, which its host notices late or never, for a new one.
+// reconnect replaces the old connection, whose end its host notices late or never.
 func (c *modelClient) reconnect() {
 	if n := len(c.links); n > 0 {
 		old := c.links[n-1]
@@ -188,7 +188,7 @@ func (l *modelLink) send(m modelMessage) {
 	})
 }
 
-// pump is the turn of the connection's event loop.
+// pump is a turn of the connection's event loop.
 func (l *modelLink) pump() {
 	if l.busy || l.gone || len(l.inbox) == 0 {
 		return
@@ -199,7 +199,7 @@ func (l *modelLink) pump() {
 	if h.bug == bugTimeBeforeReading {
 		now = now.Add(-h.upTo(2 * second))
 	}
-	if h.IntN(2_000) == 0 { // it stands still after it has looked at the clock
+	if h.IntN(2_000) == 0 { // it stalls after reading the clock
 		h.pause()
 	}
 	h.run(func() {
@@ -222,7 +222,7 @@ func (l *modelLink) serve(m modelMessage, now time.Time) {
 	}
 	h.tally["pong"]++
 	m.kind = modelPong
-	if h.IntN(2_000) == 0 { // it stands still before it has sent the pong
+	if h.IntN(2_000) == 0 { // it stalls before sending the pong
 		h.pause()
 	}
 	h.run(func() { l.toClient(m) })

@@ -10,20 +10,20 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// modelHost is a host as the rules of DESIGN.md want it.
+// modelHost is a host that follows the rules of DESIGN.md.
 type modelHost struct {
 	*world
 	clock       modelClock
 	table       *lease.Table
 	replica     modelMachine
 	applied     int
-	elected     uint64        // the term that it believes to lead
-	led         uint64        // the term of its table
-	pausedUntil time.Duration // it stands still: nothing is done before
-	cutUntil    time.Duration // nothing gets through between it and the log
-	known       int           // the newest config version it goes by
-	knownBase   int           // the confirmed version it knows of
-	confirmed   int           // the version it has said that it goes by
+	elected     uint64        // term that it believes to lead
+	led         uint64        // term of its table
+	pausedUntil time.Duration // stalled until then
+	cutUntil    time.Duration // disconnected from the log until then
+	known       int           // newest config version in use
+	knownBase   int           // known confirmed version
+	confirmed   int           // version reported as in use
 }
 
 func newModelHost(w *world) *modelHost {
@@ -53,7 +53,7 @@ func (h *modelHost) run(do func()) {
 	do()
 }
 
-// hear is run for what comes from the log.
+// hear runs do for messages from the log.
 func (h *modelHost) hear(do func()) {
 	if h.now < h.cutUntil {
 		h.after(h.cutUntil-h.now+h.delay(), func() { h.hear(do) })
@@ -116,14 +116,14 @@ func (h *modelHost) proposeLead(term uint64) {
 	})
 }
 
-// propose sends an entry to the log. lost is called if it was dropped, or if it is not known after a while.
+// propose proposes an entry to the log. lost is called if it was dropped, or if its outcome stays unknown for a while.
 func (h *modelHost) propose(e modelEntry, lost func(unknown bool)) {
 	e.by = h
 	report := func(after time.Duration, unknown bool) {
 		h.after(after, func() { h.run(func() { lost(unknown) }) })
 	}
 	switch {
-	case h.now < h.cutUntil || h.chance(10): // it takes long, or for ever
+	case h.now < h.cutUntil || h.chance(10): // takes long, or forever
 		report(second, true)
 		if h.chance(50) {
 			h.after(max(h.cutUntil-h.now, h.upTo(4*second))+h.delay(), func() {
@@ -147,7 +147,7 @@ func (h *modelHost) propose(e modelEntry, lost func(unknown bool)) {
 	}
 }
 
-// barrier makes a read barrier and calls done if it succeeded. The log answers it whichever host leads.
+// barrier makes a read barrier and calls done on success. The log answers it whichever host leads.
 func (h *modelHost) barrier(done func()) {
 	r := h.table.Begin(h.local())
 	if h.now < h.cutUntil {
@@ -224,7 +224,7 @@ func (h *modelHost) unlead() {
 func (h *modelHost) askDue() {
 	stalls := h.table.Counts().Stalls
 	now := h.local()
-	if h.IntN(400) == 0 { // it stands still between looking at the clock and doing what the time is for
+	if h.IntN(400) == 0 { // it stalls between reading the clock and using the time
 		h.pause()
 	}
 	h.run(func() {

@@ -6,44 +6,44 @@ import (
 	"testing"
 )
 
-// The model of section 7 of DESIGN.md: a shard H is made anew while clients hold locks there. It has no tables and no
-// messages, only moments: who runs when, who has applied the order when, and until when clients believe. Moments are
-// seconds after the order, and a step is a tenth of one.
+// The model of section 7 of DESIGN.md: shard H is rebuilt while clients hold locks there. The model has no tables or
+// messages, only times: which host runs when, when it has applied the request, and until when clients believe. Times
+// are seconds after the request, and a step is a tenth of a second.
 
-// rebuildRule is a rule of section 7 that a run leaves out.
+// rebuildRule is a rule of section 7 disabled in a run.
 type rebuildRule int
 
 const (
 	allRules rebuildRule = iota
 	grantsAtOnce
 	homeTimeoutsOnly    // the wait knows only sessions at home in H
-	survivorTimeouts    // the wait knows only what the survivor has
+	survivorTimeouts    // the wait considers only the survivor's timeouts
 	noFence             // homes let no client know
-	fenceIsOneQuestion  // clients ask the shard what they hold, once, and believe the answer
+	fenceIsOneQuestion  // clients ask the shard once for their holdings, and believe the answer
 	noHostIsWaitedFor   // the wait begins at the order
 	lostHostsDoNotCount // the wait begins without the lost hosts
-	servesOnWaking      // a host that stood still serves until it is refused
+	servesOnWaking      // a host that was stalled serves until refused
 	noGraceInTheWait    // the wait is the longest timeout alone
 	boundsComeLater     // a timeout is granted, and is on record some seconds later
 )
 
 const (
 	modelGrace   = 10.0
-	modelExpel   = modelGrace + 1 // from the order to the end of the expulsion
+	modelExpel   = modelGrace + 1 // from the request to the end of the expulsion
 	modelUnnoted = 5.0
 	modelEnd     = 200.0
 )
 
 // believer is a client with a lock in H.
 type believer struct {
-	elsewhere bool // its session has another home
+	elsewhere bool // its session's home is another shard
 	known     bool // to the survivor
 	recent    bool // its timeout was granted in the last seconds before the loss
 	timeout   float64
-	until     float64 // it believes in its session so long
+	until     float64 // end of its belief in the session
 	holds     bool
 	fenced    bool
-	cut       [2]float64 // it reaches nothing meanwhile
+	cut       [2]float64 // interval without connections
 	slow      float64    // how long a request takes
 }
 
@@ -52,11 +52,11 @@ type rebuild struct {
 	without rebuildRule
 	clients []*believer
 	wakes   float64    // both lost hosts, together
-	refused float64    // how long a host that wakes needs to hear that it is refused
-	reach   float64    // when hosts that run on at the order reach one that refuses them
-	alone   float64    // for how long one of them runs on when the other was refused
-	applied [2]float64 // when the two hosts that lead the other home have the order
-	handed  float64    // when the second of them begins to lead it
+	refused float64    // time for a resumed host to learn that it is refused
+	reach   float64    // when hosts still running at the request reach a host that refuses them
+	alone   float64    // how long one of them continues after the other was refused
+	applied [2]float64 // when the two leaders of the other home have applied the request
+	handed  float64    // when the second of them takes over leadership
 }
 
 func newRebuild(seed uint64, without rebuildRule) *rebuild {
@@ -83,7 +83,7 @@ func newRebuild(seed uint64, without rebuildRule) *rebuild {
 	return r
 }
 
-// begins is when the wait begins, and wait how long it lasts.
+// begins returns the start and the duration of the wait.
 func (r *rebuild) begins() (at, wait float64) {
 	at = max(modelExpel, r.applied[0], r.applied[1])
 	switch r.without {
@@ -109,16 +109,16 @@ func (r *rebuild) begins() (at, wait float64) {
 	return at, wait
 }
 
-// oldGroupServes reports whether a leader of the old group answers at a moment. Until 20 s before the order both hosts
-// ran. Hosts that wake before the order run on until they reach one that refuses them: before the order there is none.
-// Later both wake together, ask others before they serve, and are refused. A leader that is left alone relies on its
-// last barrier for a grace.
+// oldGroupServes reports whether a leader of the old group answers at a time. Until 20 s before the request both hosts
+// ran. Hosts that resume before the request run until they reach a host that refuses them: before the request there is
+// none. Later both resume together, ask other hosts before serving, and are refused. A leader left alone relies on its
+// last barrier for a grace period.
 func (r *rebuild) oldGroupServes(t float64) bool {
 	if t < -19 {
 		return true
 	}
 	if r.without != servesOnWaking && r.wakes > 0 {
-		return false // they hear that they are refused before they serve
+		return false // they learn of the refusal before they serve
 	}
 	end := r.wakes + r.refused
 	if r.wakes < 0 {
@@ -127,7 +127,7 @@ func (r *rebuild) oldGroupServes(t float64) bool {
 	return t >= r.wakes && t < end+min(r.alone, modelGrace)
 }
 
-// step lets each client speak with whom it reaches.
+// step lets each client talk to the hosts that it reaches.
 func (r *rebuild) step(t float64) {
 	for _, c := range r.clients {
 		if t < c.until && (t < c.cut[0] || t >= c.cut[1]) {
@@ -148,13 +148,13 @@ func (r *rebuild) speak(c *believer, t float64) {
 		host = 1
 	}
 	if t >= r.applied[host] && !c.fenced && r.without != noFence {
-		c.fenced = true // what is pushed, or comes with an attach, comes before what extends the lease
+		c.fenced = true // pushes and attach answers arrive before anything that extends the lease
 		c.holds = r.without == fenceIsOneQuestion && r.oldGroupServes(t)
 	}
 	c.until = max(c.until, t-c.slow+c.timeout)
 }
 
-// play returns how two own one lock, or an empty text.
+// play describes a lock with two owners, or returns an empty string.
 func (r *rebuild) play() string {
 	begins, wait := r.begins()
 	for t := -20.0; t < modelEnd; t += 0.1 {
@@ -170,7 +170,8 @@ func (r *rebuild) play() string {
 	return ""
 }
 
-// TestARebuiltShardWaitsForAllWhoBelieve: with all rules the group never grants what a client may own.
+// TestARebuiltShardWaitsForAllWhoBelieve: with all rules the group never grants a semaphore that a client may still
+// own.
 func TestARebuiltShardWaitsForAllWhoBelieve(t *testing.T) {
 	first := rand.Uint64N(1 << 40)
 	t.Logf("first seed: %d", first)
@@ -181,7 +182,7 @@ func TestARebuiltShardWaitsForAllWhoBelieve(t *testing.T) {
 	}
 }
 
-// TestEachRuleOfARebuildIsNeeded: without it the run of a seed has two owners.
+// TestEachRuleOfARebuildIsNeeded: without the rule, the seed's run has two owners.
 func TestEachRuleOfARebuildIsNeeded(t *testing.T) {
 	for _, x := range []struct {
 		name    string

@@ -12,10 +12,9 @@ var (
 	modelSeed = flag.Uint64("model.seed", 0, "seed of the first run; 0 draws one")
 )
 
-// TestNoSessionEndsWhoseClientBelieves: the proof of DESIGN.md, played: hosts that are stopped, cut off, and elected,
-// with clocks that run at different speeds; clients that are slow, come back, and take sessions from one another;
-// tables and holders that are the real ones. At no instant may a session be due at its leader, or end, while a client
-// believes in it.
+// TestNoSessionEndsWhoseClientBelieves runs the proof of DESIGN.md as a simulation: hosts are stopped, partitioned and
+// elected, with clocks at different speeds; clients are slow, return, and take over each other's sessions; tables and
+// holders are real. At no time may a session be due at its leader, or end, while a client believes in it.
 func TestNoSessionEndsWhoseClientBelieves(t *testing.T) {
 	runs, seed := *modelRuns, *modelSeed
 	if testing.Short() {
@@ -44,18 +43,18 @@ func TestNoSessionEndsWhoseClientBelieves(t *testing.T) {
 	}
 }
 
-// TestEachRuleIsNeeded: each rule is needed: without it the model finds a violation.
+// TestEachRuleIsNeeded: without any one rule, the model finds a violation.
 func TestEachRuleIsNeeded(t *testing.T) {
 	type broken struct {
 		rule bug
-		seed uint64 // that shows it; where it does not any more, one after it does
+		seed uint64 // first seed to try for a violation; later seeds follow
 	}
 	all := []broken{
 		{bugNoFreshness, 0}, {bugNoGrace, 9}, {bugCountFromReceipt, 1}, {bugLeadBeforeCommit, 133},
 		{bugBelievedTerm, 30}, {bugReportedTooSoon, 2}, {bugTimeBeforeReading, 0}, {bugPongForAll, 2},
 		{bugDoubtIgnored, 27}, {bugNoMargin, 119}, {bugAnyBarrierCounts, 193},
 	}
-	if *modelRare { // the course of events that they need is in story_test.go
+	if *modelRare { // rare event sequences are in story_test.go
 		for _, b := range []bug{bugNewestGrace, bugConfirmedTooSoon, bugLateRestoreIgnored, bugNotSeen} {
 			all = append(all, broken{b, 0})
 		}
@@ -74,7 +73,7 @@ func TestEachRuleIsNeeded(t *testing.T) {
 	}
 }
 
-// bug is a rule that is broken on purpose.
+// bug is a deliberately broken rule.
 type bug int
 
 const (

@@ -17,26 +17,26 @@ const (
 	modelDrift = 0.005
 )
 
-// world is one run: real time, which no clock in it shows, and everything that is under way.
+// world is one run: real time, shown by none of its clocks, and everything in progress.
 type world struct {
 	*rand.Rand
 	bug       bug
 	tally     map[string]int
 	now       time.Duration
-	slow      int // percent of the messages that take long
+	slow      int // percentage of slow messages
 	queue     modelQueue
 	order     int
 	hosts     []*modelHost
 	clients   []*modelClient
 	violation string
 
-	// The replicated log, as its majority has it.
+	// The replicated log, as committed by a majority.
 	log    []modelEntry
 	truth  modelMachine
 	term   uint64
 	leader *modelHost
 
-	// The node's grace periods, as the meta shard has them: one per config version.
+	// The node's grace periods in the meta shard, one per config version.
 	graces    []time.Duration
 	confirmed int
 }
@@ -88,7 +88,7 @@ func (w *world) every(mean time.Duration, happen func()) {
 func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.Int64N(int64(d)) + 1) }
 func (w *world) chance(percent int) bool            { return w.IntN(100) < percent }
 
-// pick draws a host, the leader more often than others.
+// pick draws a host, the leader with a higher probability.
 func (w *world) pick() *modelHost {
 	if w.chance(40) {
 		return w.leader
@@ -125,10 +125,10 @@ type modelEntry struct {
 	id      shard.SessionID     // create (given on appending), update
 	timeout time.Duration       // create, update
 	by      *modelHost          // who proposed it
-	applied func(e *modelEntry) // what by does when it has applied it
+	applied func(e *modelEntry) // action of host `by` after applying it
 }
 
-// modelMachine is the part of the state machine that matters here.
+// modelMachine is the relevant part of the state machine.
 type modelMachine struct {
 	term     uint64
 	last     uint64
@@ -215,7 +215,7 @@ func (w *world) dropOldGraces() {
 	}
 }
 
-// modelClock is a clock that shows another time than others and runs at its own speed.
+// modelClock is a clock with its own offset and speed.
 type modelClock struct {
 	offset time.Duration
 	rate   float64

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestSessionsHaveNoPointers: a collection of garbage passes over the records of a leader's sessions, and over the
-// lists of sessions.
+// TestSessionsHaveNoPointers: a garbage collection skips the leader's session records and session lists.
 func TestSessionsHaveNoPointers(t *testing.T) {
 	var table Table
 	var g group

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// happen lets one random thing happen to a table and to its twin.
+// happen applies one random event to a table and to its twin.
 func (d *duel) happen(c *contestant) error {
 	w := c.twin
 	switch roll := d.IntN(1000); {
@@ -50,7 +50,7 @@ func (d *duel) happen(c *contestant) error {
 			s.timeout, s.left = timeout, 0
 			s.signs = append(s.signs, sign{now, 0})
 			if !s.expiring {
-				s.retryAfter = time.Time{} // a sign of life ends the wait, too
+				s.retryAfter = time.Time{} // activity ends the wait, too
 			}
 		}
 	case roll < 765:
@@ -67,7 +67,7 @@ func (d *duel) happen(c *contestant) error {
 	case roll < 883 && w.leading:
 		c.table.Unlead()
 		w.unlead()
-	case roll < 886: // no call of Due for long enough
+	case roll < 886: // no call of Due for a long time
 		d.now = d.now.Add(twinStall + d.timeout())
 	case roll < 889:
 		term := w.term + uint64(d.IntN(2))
@@ -96,7 +96,7 @@ func (d *duel) happen(c *contestant) error {
 	return nil
 }
 
-// stale returns a time that was read before now, by a goroutine that was slow.
+// stale returns a slightly old time, as read by a slow goroutine.
 func (d *duel) stale() time.Time {
 	if d.IntN(4) > 0 {
 		return d.now
@@ -111,7 +111,7 @@ func (d *duel) timeout() time.Duration {
 		30 * second}[d.IntN(8)]
 }
 
-// detach asks for a session to be detached, mostly over what it is attached over.
+// detach detaches a session, mostly over its attached connection.
 func (d *duel) detach(c *contestant) error {
 	id, h, left, now := c.some(d), d.holder(), d.timeout(), d.stale()
 	if s := c.twin.sessions[id]; s != nil && s.holder != nil && d.IntN(4) > 0 {
@@ -127,7 +127,7 @@ func (d *duel) detach(c *contestant) error {
 
 func (d *duel) node() shard.NodeID { return shard.NodeID(1 + d.IntN(3)) }
 
-// some returns the id of a session, more often than not one that is there.
+// some returns a session id, mostly an existing one.
 func (c *contestant) some(d *duel) (any shard.SessionID) {
 	for range 6 {
 		any = id(c.base + 1 + c.last - min(c.last, uint64(d.IntN(40))))
@@ -185,8 +185,7 @@ func (d *duel) ping(h *twinHolder) error {
 	return nil
 }
 
-// hangUp closes a connection. It stays around for a while, for those who come late, before another one
-// takes its place.
+// hangUp closes a connection. It remains for late callers for a while before a new connection replaces it.
 func (d *duel) hangUp() {
 	at := d.IntN(len(d.holders))
 	h := d.holders[at]
@@ -202,7 +201,7 @@ func (d *duel) hangUp() {
 	}
 }
 
-// outcome reports what became of a proposal.
+// outcome reports a proposal's outcome.
 func (d *duel) outcome(c *contestant) {
 	if len(c.proposals) == 0 {
 		return
@@ -228,7 +227,7 @@ func (d *duel) outcome(c *contestant) {
 	}
 }
 
-// lead begins a new leadership and restores some sessions; others come later.
+// lead starts a new leadership and restores some sessions; more come later.
 func (d *duel) lead(c *contestant) {
 	if c.twin.deposed {
 		c.table.Unlead()

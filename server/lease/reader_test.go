@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/server/lease"
 )
 
-// loop is a reader that a test stops and lets go on.
+// loop is a reader that a test stops and resumes.
 type loop struct {
 	last  time.Time
 	stood time.Duration
@@ -16,7 +16,7 @@ type loop struct {
 
 func (l *loop) Latest() (last time.Time, stood time.Duration) { return l.last, l.stood }
 
-// readBy returns a holder that is read by a loop which has come round now.
+// readBy returns a holder read by a loop that has just completed a turn.
 func readBy(st *stage) (*lease.Holder, *loop) {
 	l := &loop{last: st.now, stood: time.Hour}
 	h := lease.NewHolder(st.now)
@@ -33,17 +33,17 @@ func TestASessionDoesNotEndWhileItsReaderStandsStill(t *testing.T) {
 	st.started(2, 2*second, other)
 	st.pass(3 * second)
 	l.last = st.now
-	st.due(2) // the loop says nothing of what it does not read
+	st.due(2) // the loop does not cover connections that it does not read
 	st.pass(20 * second)
 	st.due()
 
-	l.last, l.stood = st.now, l.stood+20*second // it has been silent for 3 s
+	l.last, l.stood = st.now, l.stood+20*second // silent for 3 s
 	st.due()
-	st.pass(5900 * time.Millisecond) // and has 1 s left, and 5 s for what came meanwhile to be read
+	st.pass(5900 * time.Millisecond) // 1 s left, and 5 s to read messages received meanwhile
 	l.last = st.now
 	st.due() // the loop goes on, and has a backlog to read
 	st.pass(200 * time.Millisecond)
-	st.due() // it has not come round since the time was up
+	st.due() // no completed turn since the deadline
 	l.last = st.now
 	st.pass(100 * time.Millisecond)
 	st.due(1)
@@ -87,7 +87,7 @@ func TestManyWhoSayWhenAHolderWasHeardNeverPutItBack(t *testing.T) {
 		})
 	}
 	group.Wait()
-	st.pass(5900 * time.Millisecond) // it was heard 3.999 s from the start
+	st.pass(5900 * time.Millisecond) // active until 3.999 s from the start
 	st.due()
 	st.pass(200 * time.Millisecond)
 	st.due(1)

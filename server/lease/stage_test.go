@@ -15,10 +15,10 @@ const (
 	second  = time.Second
 )
 
-// start is the moment at which every stage begins.
+// start is the start time of every stage.
 var start = time.Now()
 
-// stage is a table under a clock that the test moves.
+// stage is a table with a clock controlled by the test.
 type stage struct {
 	*lease.Table
 	t     *testing.T
@@ -27,7 +27,7 @@ type stage struct {
 	grace time.Duration
 }
 
-// newStage returns the stage of a table that leads, knows all sessions and is fresh for a long time.
+// newStage returns a stage whose table leads, knows all sessions and is fresh for a long time.
 func newStage(t *testing.T) *stage {
 	st := emptyStage(t, 24*time.Hour)
 	st.lead()
@@ -36,7 +36,7 @@ func newStage(t *testing.T) *stage {
 	return st
 }
 
-// emptyStage returns the stage of a table that does not lead.
+// emptyStage returns a stage whose table does not lead.
 func emptyStage(t *testing.T, stallAfter time.Duration) *stage {
 	st := &stage{t: t, now: start, grace: grace}
 	table, err := lease.NewTable(lease.Config{
@@ -108,7 +108,7 @@ func (st *stage) dueAt(after time.Duration, want ...uint64) {
 	st.due(want...)
 }
 
-// pong checks whether a ping that comes now may be answered.
+// pong checks whether a ping arriving now may be answered.
 func (st *stage) pong(h *lease.Holder, want bool) {
 	st.t.Helper()
 	if got := h.MayPong(st.now); got != want {

@@ -8,9 +8,9 @@ import (
 	"github.com/signalbox/signalbox/server/lease"
 )
 
-const stallTick = 50 * time.Millisecond // between two looks of a host that does not stall
+const stallTick = 50 * time.Millisecond // check interval of a host without stalls
 
-// stalling returns the stage of a host whose looks are taken for a stall when they are more than a second apart.
+// stalling returns the stage of a host that detects a stall if its checks are more than a second apart.
 func stalling(t *testing.T) *stage {
 	st := emptyStage(t, second)
 	st.lead()
@@ -19,7 +19,7 @@ func stalling(t *testing.T) *stage {
 	return st
 }
 
-// TestAStallPutsEveryDeadlineOffByWhatItTook: a stall gives back what it took: 60 seconds, and 5 for reading.
+// TestAStallPutsEveryDeadlineOffByWhatItTook: a stall extends deadlines by its duration: 60 seconds, and 5 for reading.
 func TestAStallPutsEveryDeadlineOffByWhatItTook(t *testing.T) {
 	st := stalling(t)
 	h, gone, late := lease.NewHolder(st.now), lease.NewHolder(st.now), lease.NewHolder(st.now)
@@ -32,15 +32,15 @@ func TestAStallPutsEveryDeadlineOffByWhatItTook(t *testing.T) {
 		st.due()
 	}
 	st.pass(30 * second)
-	st.started(4, 20*second, late) // by a goroutine that did not stand still
+	st.started(4, 20*second, late) // by a goroutine that was not stalled
 	st.pass(30 * second)
 	st.due()
 	for _, c := range []struct {
 		at   time.Duration
 		want []uint64
 	}{
-		{85 * second, []uint64{1, 2}}, // they had 16 s left
-		{89 * second, []uint64{3, 4}}, // they had all of their timeout left
+		{85 * second, []uint64{1, 2}}, // 16 s were left
+		{89 * second, []uint64{3, 4}}, // the full timeout was left
 	} {
 		for st.now.Before(start.Add(c.at - second)) {
 			st.pass(second / 2)
@@ -53,8 +53,8 @@ func TestAStallPutsEveryDeadlineOffByWhatItTook(t *testing.T) {
 	}
 }
 
-// TestAHostThatStallsAgainAndAgainEndsTheDead: however often a host stalls, a dead session ends after its timeout and
-// five quarters of what the host stood still.
+// TestAHostThatStallsAgainAndAgainEndsTheDead: however often a host stalls, a dead session ends after its timeout plus
+// five quarters of the host's stalls.
 func TestAHostThatStallsAgainAndAgainEndsTheDead(t *testing.T) {
 	for name, c := range map[string]struct{ stall, every, timeout time.Duration }{
 		"1.2 s of 9.7": {1200 * time.Millisecond, 9700 * time.Millisecond, 5 * second},
@@ -83,24 +83,24 @@ func TestAHostThatStallsAgainAndAgainEndsTheDead(t *testing.T) {
 					}
 				}
 				st.pass(c.stall)
-				stood += c.stall + stallTick // the look after it is a tick late, too
+				stood += c.stall + stallTick // the next check is one tick late, too
 				reader.stood += c.stall
 			}
 		})
 	}
 }
 
-// stallClient is a client that never falls silent: a ping every third of its timeout arrives at the host, which reads
-// it at once, or when it has stood still.
+// stallClient is a client that never falls silent: it pings at every third of its timeout, and the host reads a ping at
+// once, or after a stall.
 type stallClient struct {
 	holder  *lease.Holder
 	timeout time.Duration
-	next    time.Time // when its next ping arrives
+	next    time.Time // arrival time of the next ping
 	unread  bool
 }
 
-// stallRun has clients ping a host that stalls at random and reads what came meanwhile within a share of the stall's
-// length. It returns how many of their sessions became due.
+// stallRun has clients ping a host with random stalls that then reads pending messages within a share of the stall's
+// duration. It returns the number of sessions that became due.
 func stallRun(t *testing.T, seed uint64, stallAfter time.Duration, readWithin float64) (ended int) {
 	random := rand.New(rand.NewPCG(seed, 3))
 	upTo := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
@@ -115,7 +115,7 @@ func stallRun(t *testing.T, seed uint64, stallAfter time.Duration, readWithin fl
 		clients[i] = c
 		st.started(uint64(i+1), c.timeout, c.holder)
 	}
-	read := st.now // from when on everything has been read that came during the latest stall
+	read := st.now // when everything received during the latest stall has been read
 	for st.now.Before(start.Add(10 * time.Minute)) {
 		step := stallTick
 		if random.IntN(60) == 0 {
@@ -138,7 +138,7 @@ func stallRun(t *testing.T, seed uint64, stallAfter time.Duration, readWithin fl
 	return ended
 }
 
-// TestNoSessionEndsBecauseOfStalls: no session ends whose client a host could not hear because it stood still.
+// TestNoSessionEndsBecauseOfStalls: no session ends because a stalled host could not read its client's messages.
 func TestNoSessionEndsBecauseOfStalls(t *testing.T) {
 	for seed := range uint64(20) {
 		if ended := stallRun(t, seed, second, 0.2); ended > 0 {
@@ -147,7 +147,7 @@ func TestNoSessionEndsBecauseOfStalls(t *testing.T) {
 	}
 }
 
-// TestWhatAStallTookIsNeededBack: both parts of what is given for a stall are needed.
+// TestWhatAStallTookIsNeededBack: both parts of the extension after a stall are needed.
 func TestWhatAStallTookIsNeededBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		stallAfter time.Duration

@@ -10,12 +10,12 @@ import (
 const (
 	longGrace  = 8 * second
 	shortGrace = 500 * time.Millisecond
-	storyLease = 2 * second // the timeout of the session in the stories
+	storyLease = 2 * second // session timeout in the stories
 )
 
-// TestStories: courses of events that the random model comes by only after thousands of runs. An old leader and the
-// next one share one clock. With the rule kept the session is due only when the lease is over; with the
-// rule broken it is due before, which shows that the story is the right one.
+// TestStories: event sequences that the random model reaches only after thousands of runs. The old and the next leader
+// share one clock. With the rule, the session is due only after the lease; with the rule broken it is due earlier,
+// which confirms the story.
 func TestStories(t *testing.T) {
 	for name, tell := range map[string]func(s *story, kept bool){
 		"a session of the next leader is not attached by the old one": func(s *story, kept bool) {
@@ -32,7 +32,7 @@ func TestStories(t *testing.T) {
 		"bounds of grace hold until all hosts know the change": func(s *story, kept bool) {
 			s.attached()
 			s.leadBoth()
-			// The grace was lowered. The old leader has not heard of that.
+			// The grace period was lowered. The old leader does not know.
 			if !kept {
 				s.next.grace = shortGrace
 			}
@@ -45,7 +45,7 @@ func TestStories(t *testing.T) {
 			if kept {
 				s.old.Rely(shortGrace)
 			}
-			s.next.grace = shortGrace // as all hosts have confirmed it
+			s.next.grace = shortGrace // confirmed by all hosts
 			s.restore(0)
 			s.attachAndPing(longGrace - second)
 		},
@@ -53,7 +53,7 @@ func TestStories(t *testing.T) {
 			s.attached()
 			s.leadBoth()
 			s.attachAndPing(4 * second)
-			// Now the old leader confirms a lower grace, and with that all have.
+			// Now the old leader confirms the lower grace period, as the last host.
 			s.old.Rely(shortGrace)
 			s.next.grace = shortGrace
 			if kept {
@@ -64,7 +64,7 @@ func TestStories(t *testing.T) {
 		},
 		"a raise is as dangerous as a lowering": func(s *story, kept bool) {
 			s.old.Rely(shortGrace)
-			s.next.grace = shortGrace // it has not heard of the raise
+			s.next.grace = shortGrace // it does not know of the increase
 			s.attached()
 			if kept {
 				s.old.Rely(shortGrace)
@@ -83,7 +83,7 @@ func TestStories(t *testing.T) {
 			s.restore(0)
 			s.next.grace = longGrace
 			s.pass(longGrace - second)
-			seen := s.next.term // what the old leader's machine has applied when the barrier succeeds
+			seen := s.next.term // applied by the old leader's machine when the barrier succeeds
 			if !kept {
 				seen = s.old.term
 			}
@@ -107,7 +107,7 @@ func TestStories(t *testing.T) {
 type story struct {
 	old, next *stage
 	holder    *lease.Holder // at the old leader
-	lease     time.Time     // the end of the client's
+	lease     time.Time     // end of the client's lease
 }
 
 func newStory(t *testing.T) *story {
@@ -129,19 +129,19 @@ func (s *story) pass(d time.Duration) {
 // attached has the session begin at the old leader.
 func (s *story) attached() { s.old.started(1, storyLease, s.holder) }
 
-// leadBoth has the next leader begin, while the old one does not know.
+// leadBoth makes the next leader begin, while the old one is unaware.
 func (s *story) leadBoth() {
 	s.next.term = s.old.term
 	s.next.lead()
 }
 
-// restore has the next leader restore the session, with a time that is so old.
+// restore makes the next leader restore the session, with a timestamp of the given age.
 func (s *story) restore(age time.Duration) {
 	s.next.Restore(id(1), nodeOne, storyLease, s.next.now.Add(-age))
 	s.next.Restored()
 }
 
-// attachAndPing has the client attach over the old leader and ping it for so long.
+// attachAndPing makes the client attach through the old leader and ping it for the given time.
 func (s *story) attachAndPing(length time.Duration) {
 	const step = 100 * time.Millisecond
 	for range length / step {

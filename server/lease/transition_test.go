@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestATransitionThatMustNotBeHaltsTheHost plants transitions that would attach a session which may end at any time, or
-// propose the end of one twice.
+// TestATransitionThatMustNotBeHaltsTheHost plants transitions that would attach a session that may end at any time, or
+// propose its end twice.
 func TestATransitionThatMustNotBeHaltsTheHost(t *testing.T) {
 	for what, plant := range map[string]func(*Table, *session){
 		"an expiring session is attached": func(t *Table,

@@ -8,15 +8,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The naive twin keeps all that ever happened to a session and works its deadline out anew, by looking
-// through everything, each time that anybody asks. It has no timers, groups or lower bounds.
+// The naive twin records every event of a session, and recomputes its deadline from all events on each call. It has no
+// timers, groups or lower bounds.
 
 const twinStall = 20 * second
 
-// sign is a moment at which a session counts as heard.
+// sign is a time of session activity.
 type sign struct {
 	at    time.Time
-	grace time.Duration // on top of it, because of a change of leader
+	grace time.Duration // extension because of a leader change
 }
 
 type twinSession struct {
@@ -27,7 +27,7 @@ type twinSession struct {
 	signs      []sign
 	holder     *twinHolder // nil: detached
 	expiring   bool
-	pending    bool // a proposal of its end is under way
+	pending    bool // its end is proposed
 	doubt      bool
 	retryAfter time.Time
 }
@@ -43,7 +43,7 @@ type twinRound struct {
 	real     lease.Round
 	begun    time.Time
 	term     uint64
-	windows  []time.Duration // those in force from its beginning on
+	windows  []time.Duration // windows in force since its start
 	spoiled  bool            // by a change of the window or of the leader before it succeeded
 	counting bool
 }
@@ -126,7 +126,7 @@ func (tw *twin) fresh(now time.Time) bool {
 	})
 }
 
-// stalled gives every session what it missed of the time from then until now, and a quarter on top.
+// stalled extends every session by its lost share of the given interval, and by another quarter.
 func (tw *twin) stalled(from, now time.Time) {
 	tw.counts.Stalls++
 	missed := now.Sub(from)
@@ -179,7 +179,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// due returns the sessions that are due, after looking whether the host stalled.
+// due returns the due sessions, after checking for a stall.
 func (tw *twin) due(now time.Time) map[shard.SessionID]bool {
 	if !tw.judges() {
 		return nil
@@ -197,7 +197,7 @@ func (tw *twin) due(now time.Time) map[shard.SessionID]bool {
 	return due
 }
 
-// expire marks a session that the table has called due, and returns who must have held it.
+// expire marks a session that the table has called due, and returns its expected holder.
 func (tw *twin) expire(id shard.SessionID) (from *lease.Holder) {
 	s := tw.sessions[id]
 	if h := s.holder; h != nil {

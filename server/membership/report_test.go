@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// silent are calls of hosts that do not answer.
+// silent are calls of hosts that never answer.
 type silent struct{ made, underWay atomic.Int64 }
 
 func (s *silent) Call(ctx context.Context, _ shard.HostID, _ []byte) ([]byte, error) {
@@ -25,8 +25,8 @@ func (s *silent) Call(ctx context.Context, _ shard.HostID, _ []byte) ([]byte, er
 	return nil, ctx.Err()
 }
 
-// TestReportsUnderWayAreBounded: while no host answers, further reports are lost at once. The host reports nothing
-// after it has closed.
+// TestReportsUnderWayAreBounded: while no host answers, further reports fail at once. The host reports nothing after it
+// has closed.
 func TestReportsUnderWayAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)

@@ -25,8 +25,8 @@ func TestTheSmallestKnownLimitCounts(t *testing.T) {
 	}
 }
 
-// TestABudgetHoldsWhatItPromises: everything that has a limit fits below the high mark, with what a host takes by
-// itself, on hosts of all sizes.
+// TestABudgetHoldsWhatItPromises: the sum of all limits and the host's own memory is below the high mark, for hosts of
+// all sizes.
 func TestABudgetHoldsWhatItPromises(t *testing.T) {
 	const most, itself = 4 << 30, 8 * mib
 	for memory := Budget(128 * mib); memory <= 256<<30; memory += memory / 7 {

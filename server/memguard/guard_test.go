@@ -15,12 +15,12 @@ import (
 
 const mib = 1 << 20
 
-// testMemory is memory of which a test says how much is in use.
+// testMemory is memory with usage set by the test.
 type testMemory struct {
 	sync.Mutex
 	usage     Usage
 	collected int
-	live      uint64 // what a collection of garbage finds in use
+	live      uint64 // in use after a garbage collection
 }
 
 func (m *testMemory) measure() Usage {
@@ -36,7 +36,7 @@ func (m *testMemory) collect() {
 	m.usage = Usage{Live: m.live, InUse: m.live}
 }
 
-// set says what is in use, and what a collection finds, and returns the number of collections so far.
+// set sets the usage, and the usage after a collection, and returns the number of collections so far.
 func (m *testMemory) set(usage Usage, live uint64) (collected int) {
 	m.Lock()
 	defer m.Unlock()
@@ -83,8 +83,8 @@ func TestGrowthIsRefusedAboveTheHighMarkUntilMemoryIsFreed(t *testing.T) {
 	})
 }
 
-// TestGarbageIsCollectedInDoubt: what was allocated since the last collection may be in use, and what that found in use
-// while growth is refused may have gone.
+// TestGarbageIsCollectedInDoubt: memory allocated since the last collection may be in use, and memory in use at the
+// last collection may be free by now while growth is refused.
 func TestGarbageIsCollectedInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &testMemory{}

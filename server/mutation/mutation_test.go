@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestEachMutationHasACommandOfItsOwn: what is left to do after a command is found by the kind of the command.
+// TestEachMutationHasACommandOfItsOwn: the work after a command is found by its command kind.
 func TestEachMutationHasACommandOfItsOwn(t *testing.T) {
 	of := make(map[shard.CommandKind]protocol.Kind)
 	for k, m := range All {

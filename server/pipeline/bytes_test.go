@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestTheBytesOfTheQueueFollowTheMemory: clients queue no more than the bound, and a few commands more where their
-// source has little queued.
+// TestTheBytesOfTheQueueFollowTheMemory: clients queue no more than the bound, plus a few commands from sources with
+// little queued.
 func TestTheBytesOfTheQueueFollowTheMemory(t *testing.T) {
 	const bound = 4 << 20
 	p := New(Options{Proposer: 1, QueuedBytes: bound})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// asked are commands of some flows in a fair queue. Each is its flow's name and a number that counts up.
+// asked are commands of some flows in a fair queue. Each is its flow's name with a counter.
 type asked struct {
 	t     *testing.T
 	flows flows
@@ -26,13 +26,13 @@ func newAsked(t *testing.T) *asked {
 	return a
 }
 
-// join makes the flow of a connection.
+// join creates a connection's flow.
 func (a *asked) join(name, token, address string) {
 	c := &Source{}
 	a.all[name], a.conns[name], a.of[c] = a.flows.add(token, address), c, name
 }
 
-// ask queues commands of so many bytes.
+// ask queues commands of the given size.
 func (a *asked) ask(name string, n, size int) {
 	for range n {
 		a.sent[name]++
@@ -43,7 +43,7 @@ func (a *asked) ask(name string, n, size int) {
 	}
 }
 
-// batch takes a batch and returns how many commands of each flow are in it. Those of a flow must be in order.
+// batch takes a batch and returns the number of commands per flow. Each flow's commands must be in order.
 func (a *asked) batch(p share) map[string]int {
 	a.t.Helper()
 	ops, data := a.flows.take(nil, nil, p)
@@ -99,7 +99,7 @@ func TestConnectionsOfOneAddressShareAlike(t *testing.T) {
 	}
 }
 
-// TestTokensAndThenAddressesShareAlike: however many connections a token or an address has, it has one part.
+// TestTokensAndThenAddressesShareAlike: a token or an address has one share, regardless of its number of connections.
 func TestTokensAndThenAddressesShareAlike(t *testing.T) {
 	a := newAsked(t)
 	a.join("lonely", "one", "x")
@@ -117,15 +117,15 @@ func TestTokensAndThenAddressesShareAlike(t *testing.T) {
 			sum[name[:4]] += n
 		}
 	}
-	// Each connection has one quantum of a batch, an address two, and a token four.
+	// Per batch, each connection has one quantum, an address two, and a token four.
 	lone, aside, many := sum["lone"], sum["asid"], sum["many"]
 	if many < lone || many > 4*lone || aside < many/4 || many+aside > 6*lone {
 		t.Fatalf("lonely had %d, aside %d, and the many %d", lone, aside, many)
 	}
 }
 
-// TestLargeCommandsLeaveRoomForOthers: large commands are in one batch at a time, one after the other, and no other
-// source waits for them.
+// TestLargeCommandsLeaveRoomForOthers: large commands are limited to one batch at a time, in turn, and other sources do
+// not wait for them.
 func TestLargeCommandsLeaveRoomForOthers(t *testing.T) {
 	a := newAsked(t)
 	for i := range 4 {
@@ -190,7 +190,8 @@ func TestTheHostHasAPartOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestWhoHasMuchQueuedIsRefusedFirst: who fills its part of the queue is refused; who has little in it is not.
+// TestWhoHasMuchQueuedIsRefusedFirst: a source that fills its share of the queue is refused; a source with few commands
+// is not.
 func TestWhoHasMuchQueuedIsRefusedFirst(t *testing.T) {
 	a := newAsked(t)
 	for i := range 4 {
@@ -224,8 +225,8 @@ func TestWhoHasMuchQueuedIsRefusedFirst(t *testing.T) {
 	}
 }
 
-// TestEverythingComesInTheOrderOfItsConnection: whatever is asked, everything comes, each connection's in order; and
-// nothing is left of those that have gone.
+// TestEverythingComesInTheOrderOfItsConnection: every queued command is taken, in order for each connection; and closed
+// connections leave nothing behind.
 func TestEverythingComesInTheOrderOfItsConnection(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	a := newAsked(t)
@@ -266,7 +267,7 @@ func TestEverythingComesInTheOrderOfItsConnection(t *testing.T) {
 	}
 }
 
-// BenchmarkFlows is a command through the queue of many connections.
+// BenchmarkFlows is a command through a queue with many connections.
 func BenchmarkFlows(b *testing.B) {
 	var q flows
 	q.init(DefaultQueuedBytes)

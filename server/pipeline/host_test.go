@@ -9,13 +9,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// What the host itself proposes, and what clients do, share a queue. Neither keeps the other out, and neither waits for
-// more than a few small batches of the other.
+// The host's own proposals and client commands share a queue. Neither excludes the other, and neither waits for more
+// than a few small batches of the other.
 
-// ownPerBatch is the most small commands of the host in one batch.
+// ownPerBatch is the maximum number of small host commands in a batch.
 const ownPerBatch = hostPerBatch / commandCost
 
-// fillOwn queues commands of the host until no more are taken, and returns how many there were.
+// fillOwn queues host commands until refused, and returns their number.
 func fillOwn(p *Pipeline) (n int) {
 	for p.Add(Op{Done: func(*shard.Effect, protocol.Status) {}}, &shard.Command{Kind: shard.CmdContinue}) {
 		n++
@@ -23,7 +23,7 @@ func fillOwn(p *Pipeline) (n int) {
 	return n
 }
 
-// client queues a command of a client, and says when it is through.
+// client queues a client command, and reports when it is done.
 func (l *heldLog) client(s *Source, at time.Duration) (through *bool) {
 	through = new(bool)
 	c := &shard.Command{Kind: shard.CmdRelease, Node: 1, Session: 1, Number: 1, Name: []byte("lock")}
@@ -34,14 +34,13 @@ func (l *heldLog) client(s *Source, at time.Duration) (through *bool) {
 	return through
 }
 
-// caller notes that its request was answered.
+// caller records that its request was answered.
 type caller struct{ answered *bool }
 
 func (c *caller) Fail(Ticket, *protocol.Result) { *c.answered = true }
 func (c *caller) Flush(bool)                    {}
 
-// landOne has the oldest batch that is proposed applied, and returns how many commands of the host, and of clients,
-// were in it.
+// landOne applies the oldest proposed batch, and returns its numbers of host and client commands.
 func (l *heldLog) landOne() (own, clients int) {
 	l.t.Helper()
 	var b shard.Batch
@@ -65,8 +64,8 @@ func (l *heldLog) landOne() (own, clients int) {
 	return own, clients
 }
 
-// TestAClientIsInTheNextBatchThoughTheHostHasMuchToDo: however many commands of the host are due, a client's command is
-// in the batch that is proposed next, and the batches before it are small.
+// TestAClientIsInTheNextBatchThoughTheHostHasMuchToDo: however many host commands are due, a client's command is in the
+// next proposed batch, and the batches before it are small.
 func TestAClientIsInTheNextBatchThoughTheHostHasMuchToDo(t *testing.T) {
 	for _, due := range []int{1000, hostCommands - 1, 20_000} {
 		t.Run(fmt.Sprint(due), func(t *testing.T) {
@@ -95,8 +94,8 @@ func TestAClientIsInTheNextBatchThoughTheHostHasMuchToDo(t *testing.T) {
 	}
 }
 
-// TestTheHostsOwnCommandsTakeNoRoomFromClients: the host may have no more than its part of the queue, and clients have
-// theirs when it has.
+// TestTheHostsOwnCommandsTakeNoRoomFromClients: the host may fill only its share of the queue, and clients still have
+// theirs.
 func TestTheHostsOwnCommandsTakeNoRoomFromClients(t *testing.T) {
 	l := newHeld(t)
 	if n := fillOwn(l.p); n != hostCommands {
@@ -114,7 +113,7 @@ func TestTheHostsOwnCommandsTakeNoRoomFromClients(t *testing.T) {
 	if l.p.Add(Op{Source: NewSource("one more", nil, 1), Caller: &caller{new(bool)}}, c) {
 		t.Error("a full queue takes one more command of a client")
 	}
-	for range hostCommands { // of what is in flight nothing is left
+	for range hostCommands { // nothing remains in flight
 		l.p.Flush()
 		if len(l.proposed) == 0 {
 			break
@@ -126,8 +125,8 @@ func TestTheHostsOwnCommandsTakeNoRoomFromClients(t *testing.T) {
 	}
 }
 
-// TestClientsThatFillTheQueueLeaveTheHostItsShare: where clients fill the queue again as fast as it empties, what the
-// host proposes is through after a few batches.
+// TestClientsThatFillTheQueueLeaveTheHostItsShare: while clients refill the queue as fast as it empties, the host's
+// proposals complete within a few batches.
 func TestClientsThatFillTheQueueLeaveTheHostItsShare(t *testing.T) {
 	l := newHeld(t)
 	sources := make([]*Source, 64)

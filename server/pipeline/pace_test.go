@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// slowed is a pipeline on a log whose rounds take 8 ms, in a bubble of virtual time.
+// slowed is a pipeline on a log with rounds of 8 ms, in a bubble of virtual time.
 type slowed struct{ *heldLog }
 
 const testRound = 8 * time.Millisecond
@@ -21,7 +21,7 @@ func newSlowed(t *testing.T) *slowed {
 	return s
 }
 
-// ask queues commands, and returns how many batches are in flight after that.
+// ask queues commands, and returns the number of batches in flight afterwards.
 func (s *slowed) ask(n int) int {
 	s.t.Helper()
 	s.add(n, &shard.Command{Kind: shard.CmdContinue})
@@ -41,7 +41,7 @@ func (s *slowed) round() int {
 	return s.land()
 }
 
-// learn plays rounds until the pipeline knows that they are slow.
+// learn runs rounds until the pipeline knows that they are slow.
 func (s *slowed) learn(commands int) {
 	for range shortestOf {
 		s.ask(commands)
@@ -61,7 +61,7 @@ func TestBatchesOverlapIfRoundsAreShort(t *testing.T) {
 	})
 }
 
-// TestBatchesInFlightAreBoundedInBytes: the log holds at most two full batches that are not applied.
+// TestBatchesInFlightAreBoundedInBytes: the log holds at most two full unapplied batches.
 func TestBatchesInFlightAreBoundedInBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowed(t)
@@ -81,7 +81,7 @@ func TestBatchesInFlightAreBoundedInBytes(t *testing.T) {
 	})
 }
 
-// TestSlowRoundsWaitForAnsweredCallers: callers that ask again after an answer share the next batch.
+// TestSlowRoundsWaitForAnsweredCallers: callers that send again after an answer share the next batch.
 func TestSlowRoundsWaitForAnsweredCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowed(t)
@@ -143,7 +143,7 @@ func TestASingleCallerDoesNotWait(t *testing.T) {
 	})
 }
 
-// TestTheWaitForCallersEnds: callers that do not ask again cost others a share of a round.
+// TestTheWaitForCallersEnds: callers that do not send again delay others by a fraction of a round.
 func TestTheWaitForCallersEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowed(t)
@@ -189,7 +189,7 @@ func TestABusyProcessorIsNoSlowRound(t *testing.T) {
 	})
 }
 
-// TestADelayedCommandDoesNotWaitForCallersTwice: a command that can be delayed goes when its delay is over.
+// TestADelayedCommandDoesNotWaitForCallersTwice: a delayable command is proposed when its delay is over.
 func TestADelayedCommandDoesNotWaitForCallersTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowed(t)

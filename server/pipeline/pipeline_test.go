@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// newPipeline returns a pipeline with a level, on a log, of a host that leads. Rounds are slow by its clock, so that
-// one batch is in flight.
+// newPipeline returns the pipeline of a leading host, with a level, on a log. Rounds are slow by its clock, so that one
+// batch is in flight.
 func newPipeline(log shard.Log) *Pipeline {
 	now := time.Now()
 	p := New(Options{Proposer: 1, Clock: func() time.Time {
@@ -25,7 +25,7 @@ func newPipeline(log shard.Log) *Pipeline {
 	return p
 }
 
-// heldLog is a log that keeps what is proposed until the test lands it.
+// heldLog is a log that holds proposals until the test lands them.
 type heldLog struct {
 	shard.Log
 	t        *testing.T
@@ -38,7 +38,7 @@ func (l *heldLog) Propose(data []byte, _ func(shard.Outcome)) error {
 	return nil
 }
 
-// land has every batch that is proposed applied, and returns how many commands those were.
+// land applies every proposed batch, and returns the number of commands.
 func (l *heldLog) land() (commands int) {
 	l.t.Helper()
 	var b shard.Batch
@@ -74,7 +74,7 @@ func (l *heldLog) add(n int, c *shard.Command) {
 	}
 }
 
-// TestAQueueGivesTheMemoryOfABurstBack: the memory of a queue that was long is given back when it has been worked off.
+// TestAQueueGivesTheMemoryOfABurstBack: a queue that was long releases its memory after it was emptied.
 func TestAQueueGivesTheMemoryOfABurstBack(t *testing.T) {
 	l := newHeld(t)
 	c := &shard.Command{Kind: shard.CmdSemaphoreUpdate, Node: 1, Name: []byte("data"), Data: make([]byte, 1000)}
@@ -95,8 +95,7 @@ func TestAQueueGivesTheMemoryOfABurstBack(t *testing.T) {
 	}
 }
 
-// TestABatchThatWasNotProposedDoesNotLand: a batch that lands is one that was proposed, with the commands that it was
-// proposed with.
+// TestABatchThatWasNotProposedDoesNotLand: a landed batch must have been proposed, with the same commands.
 func TestABatchThatWasNotProposedDoesNotLand(t *testing.T) {
 	for what, land := range map[string]func(*Pipeline) error{
 		"a batch that comes later": func(p *Pipeline) error { _, _, err := p.Land(2, 3); return err },
@@ -115,8 +114,8 @@ func TestABatchThatWasNotProposedDoesNotLand(t *testing.T) {
 	}
 }
 
-// TestABatchThatWasAnsweredBeforeLandsWithoutOps: a batch whose ops were answered, because its outcome was not known,
-// may be applied all the same.
+// TestABatchThatWasAnsweredBeforeLandsWithoutOps: a batch whose ops were answered with an unknown outcome may still be
+// applied.
 func TestABatchThatWasAnsweredBeforeLandsWithoutOps(t *testing.T) {
 	l := newHeld(t)
 	l.add(3, &shard.Command{Kind: shard.CmdContinue})
@@ -127,8 +126,8 @@ func TestABatchThatWasAnsweredBeforeLandsWithoutOps(t *testing.T) {
 	}
 }
 
-// TestCallersThatAreAlikeAreNotSharedOut: connections that ask for as much as each other go into the log as they come,
-// in batches as large as ever.
+// TestCallersThatAreAlikeAreNotSharedOut: commands of equally busy connections are proposed in arrival order, in
+// full-size batches.
 func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
 	p := newPipeline(nil)
 	const conns, requests = 8, 64
@@ -154,7 +153,7 @@ func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
 			p.next()
 		}
 	}
-	for range 2 * sharedFor / (10 * time.Millisecond) { // until it is known of all that they ask for much
+	for range 2 * sharedFor / (10 * time.Millisecond) { // until all are known as busy
 		round()
 		take()
 	}
@@ -170,7 +169,7 @@ func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
 	}
 }
 
-// landingLog is a log that applies each batch when the test says so, without a copy of it.
+// landingLog is a log that applies each batch on the test's request, without copying it.
 type landingLog struct {
 	shard.Log
 	sequence uint64
@@ -181,7 +180,7 @@ func (l *landingLog) Propose([]byte, func(shard.Outcome)) error {
 	return nil
 }
 
-// TestABatchAllocatesNoMoreThanItsOutcome: the pipeline allocates the function that the log calls, and nothing else.
+// TestABatchAllocatesNoMoreThanItsOutcome: the pipeline allocates only the function called by the log.
 func TestABatchAllocatesNoMoreThanItsOutcome(t *testing.T) {
 	l := &landingLog{}
 	p := newPipeline(l)
@@ -206,7 +205,7 @@ func TestABatchAllocatesNoMoreThanItsOutcome(t *testing.T) {
 	}
 }
 
-// TestCommandsBehindABatchThatIsNotConfirmedAreAnsweredWithIt: in the next batch they would only wait as long again.
+// TestCommandsBehindABatchThatIsNotConfirmedAreAnsweredWithIt: in the next batch they would only wait again.
 func TestCommandsBehindABatchThatIsNotConfirmedAreAnsweredWithIt(t *testing.T) {
 	l := newHeld(t)
 	var failed []protocol.Status
@@ -230,7 +229,8 @@ func TestCommandsBehindABatchThatIsNotConfirmedAreAnsweredWithIt(t *testing.T) {
 	}
 }
 
-// TestATimeOfDayBeforeAllTimesIsNone: a host whose clock is wrong by decades gives no time of day in the far future.
+// TestATimeOfDayBeforeAllTimesIsNone: a host clock that is wrong by decades does not yield a wall clock time in the far
+// future.
 func TestATimeOfDayBeforeAllTimesIsNone(t *testing.T) {
 	l := newHeld(t)
 	for wall, want := range map[int64]uint64{

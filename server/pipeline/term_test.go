@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// termBed is a pipeline on a log and a clock that the test moves.
+// termBed is a pipeline with a log and a clock controlled by the test.
 type termBed struct {
 	shard.Log
 	t        *testing.T
@@ -49,7 +49,7 @@ func (b *termBed) answered(e *shard.Effect, failed protocol.Status) {
 	b.answers = append(b.answers, failed)
 }
 
-// ask queues commands of clients.
+// ask queues client commands.
 func (b *termBed) ask(n int) {
 	b.t.Helper()
 	for range n {
@@ -62,7 +62,7 @@ func (b *termBed) ask(n int) {
 
 func (b *termBed) lead(term uint64) { b.p.Lead(term, b.answered) }
 
-// next takes the oldest batch that was proposed, which must be of these commands and this stamp.
+// next takes the oldest proposed batch, which must have these commands and this stamp.
 func (b *termBed) next(want clock.Stamp, kinds ...shard.CommandKind) (shard.Batch, func(shard.Outcome)) {
 	b.t.Helper()
 	if len(b.proposed) == 0 {
@@ -101,8 +101,8 @@ func (b *termBed) nothing() {
 
 const asks = shard.CmdContinue
 
-// TestTheCommandThatBeginsATermGoesFirst: what clients ask for waits for it, and goes with it; nothing else is proposed
-// until it was applied; from then on the term is counted.
+// TestTheCommandThatBeginsATermGoesFirst: client commands wait for it and share its batch; nothing else is proposed
+// until it was applied; the term's time counts from then on.
 func TestTheCommandThatBeginsATermGoesFirst(t *testing.T) {
 	for _, round := range []time.Duration{0, slowRound} {
 		b := newTermBed(t)
@@ -121,7 +121,7 @@ func TestTheCommandThatBeginsATermGoesFirst(t *testing.T) {
 		if ms, ok := b.p.Elapsed(); ms != 1 || !ok {
 			t.Fatal(ms, ok)
 		}
-		b.apply(clock.Stamp{Term: 5}, asks) // that waited for the first batch only
+		b.apply(clock.Stamp{Term: 5}, asks) // waited for the first batch only
 		b.ask(1)
 		b.apply(clock.Stamp{Term: 5, Elapsed: 1}, asks)
 		if len(b.answers) != 0 {
@@ -158,7 +158,7 @@ func TestTheCommandThatBeginsATermNeedsNoRoomInTheQueue(t *testing.T) {
 	}
 }
 
-// TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack: nothing is proposed that would have no effect.
+// TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack: commands that could not take effect are not proposed.
 func TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack(t *testing.T) {
 	b := newTermBed(t)
 	b.p.Elect(5)
@@ -172,7 +172,7 @@ func TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack(t *testing.T) {
 	b.refuses = false
 	b.nothing()
 	if want := []protocol.Status{protocol.StatusUnavailable, protocol.StatusUnavailable,
-		protocol.StatusUnavailable}; !slices.Equal(b.answers, want) { // both first commands, and what went with one
+		protocol.StatusUnavailable}; !slices.Equal(b.answers, want) { // both first commands, and the commands in the first one's batch
 		t.Fatal(b.answers)
 	}
 	b.ask(1)
@@ -180,13 +180,14 @@ func TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack(t *testing.T) {
 	b.apply(clock.Stamp{Term: 5}, shard.CmdLead, asks)
 }
 
-// TestAHostThatDoesNotLeadProposesNothing: what was let in too late is refused at once, and waits for no leader.
+// TestAHostThatDoesNotLeadProposesNothing: commands accepted too late are refused at once, without waiting for a
+// leader.
 func TestAHostThatDoesNotLeadProposesNothing(t *testing.T) {
 	b := newTermBed(t)
 	b.p.pace.rounds.of.Store(int64(slowRound)) // one batch is in flight
 	b.ask(1)
 	b.p.Elect(5)
-	b.lead(4) // of a term that is over
+	b.lead(4) // from an earlier term
 	b.ask(1)
 	b.p.Abandon(protocol.Result{Status: protocol.StatusMoved})
 	b.ask(1)
@@ -206,7 +207,7 @@ func TestAHostThatDoesNotLeadProposesNothing(t *testing.T) {
 	}
 }
 
-// TestATermThatIsOverCountsNoMore: the first command of a term is applied when another one of this host has begun.
+// TestATermThatIsOverCountsNoMore: a term's first command is applied after this host's next term has begun.
 func TestATermThatIsOverCountsNoMore(t *testing.T) {
 	b := newTermBed(t)
 	b.p.Elect(5)
@@ -220,7 +221,7 @@ func TestATermThatIsOverCountsNoMore(t *testing.T) {
 	b.now = b.now.Add(time.Second)
 	b.apply(clock.Stamp{Term: 7}, shard.CmdLead)
 	b.now = b.now.Add(time.Second)
-	b.p.Elect(7) // is heard of again
+	b.p.Elect(7) // the host leads again
 	b.ask(1)
 	b.apply(clock.Stamp{Term: 7, Elapsed: 1000}, asks)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/server/handle/handletest"
 )
 
-// bed returns the backups of a host, a client of them, and what the history of the cluster gets.
+// bed returns a host's backups, a client, and the audit entries sent to the cluster.
 func bed(t *testing.T) (*backup.Backups, *handletest.Client, <-chan protocol.HostEvent) {
 	t.Helper()
 	h := handletest.Host(t, nil)

@@ -102,7 +102,7 @@ func (c *Client) SwapStop(id shard.SessionID, from, to *handle.Stop) {
 // SlotForSession implements handle.Connection.
 func (c *Client) SlotForSession(home *replica.Replica) (shard.Slot, bool) { return home.SomeSlot() }
 
-// Watch implements handle.Connection: a client has one watch at most.
+// Watch implements handle.Connection: a client has at most one watch.
 func (c *Client) Watch() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,7 +169,7 @@ func (*Client) Review(shard.SessionID, shard.NodeID, *replica.Replica) {}
 // Understands implements handle.Connection.
 func (*Client) Understands(protocol.Kind) bool { return true }
 
-// Append implements watch.Sink: the kinds of the messages go to Appended.
+// Append implements watch.Sink: the message kinds go to Appended.
 func (c *Client) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer)) bool {
 	var buf bytebufferpool.ByteBuffer
 	write(protocol.NewEncoder(), &buf)

@@ -1,5 +1,5 @@
-// Package handletest has a host and a client for tests of handlers: the client is no connection, and its requests get
-// the answer or the error that the handler returned, now or later.
+// Package handletest provides a host and a client for handler tests: the client is no connection, and its requests get
+// the handler's answer or error, now or later.
 package handletest
 
 import (
@@ -73,8 +73,7 @@ func Host(tb testing.TB, access caller.Access) *handle.Host {
 	return h
 }
 
-// Client is a client of handlers. It has the sessions that it is given. What a test does not expect of a connection
-// fails the test.
+// Client is a client of handlers, with the given sessions. Unexpected connection calls fail the test.
 type Client struct {
 	handle.Connection
 	t        testing.TB
@@ -83,7 +82,7 @@ type Client struct {
 	source   *pipeline.Source
 	holder   *lease.Holder
 	next     uint64
-	// Appended has the kinds of the messages that others than handlers appended.
+	// Appended receives the kinds of messages appended by non-handlers.
 	Appended chan protocol.Kind
 
 	mu       sync.Mutex // guards the fields below
@@ -117,7 +116,7 @@ func NewClient(t testing.TB, h *handle.Host, handlers handle.Table, token string
 	return c
 }
 
-// Send gives a request to its handler, and returns a function that waits for the outcome.
+// Send passes a request to its handler, and returns a function to wait for the outcome.
 func (c *Client) Send(m protocol.RequestMessage) (wait func() (protocol.AnswerMessage, error)) {
 	c.t.Helper()
 	c.next++
@@ -150,7 +149,7 @@ func (c *Client) Send(m protocol.RequestMessage) (wait func() (protocol.AnswerMe
 	}
 }
 
-// Ask gives a request to its handler, and returns the outcome.
+// Ask passes a request to its handler, and returns the outcome.
 func (c *Client) Ask(m protocol.RequestMessage) (protocol.AnswerMessage, error) {
 	c.t.Helper()
 	return c.Send(m)()
@@ -175,7 +174,7 @@ func (c *Client) Close() {
 	c.gone = true
 }
 
-// Must returns the answer of an outcome that is a success.
+// Must returns a successful outcome's answer.
 func Must[M protocol.AnswerMessage](t testing.TB, m protocol.AnswerMessage, err error) M {
 	t.Helper()
 	if err != nil {

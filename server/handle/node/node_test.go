@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/server/handle/node"
 )
 
-// roles has the tokens "admin", which may do everything, and "reader", which may see what is below /jobs.
+// roles has the tokens "admin", with full rights, and "reader", with read access below /jobs.
 type roles struct{}
 
 func (roles) Authenticate(token []byte) (caller.Rights, string, bool) {
@@ -70,7 +70,7 @@ func TestAClientSeesAndChangesOnlyNodesThatItHasRightsIn(t *testing.T) {
 		_, err := reader.Ask(m)
 		handletest.Refused(t, m.Kind().String(), err, protocol.StatusUnauthorized)
 	}
-	// A node that is there may be asked for by who may see it.
+	// A client that can see an existing node may call create.
 	a, err = reader.Ask(&protocol.NodeCreate{Path: []byte("/jobs/a")})
 	if !handletest.Must[*protocol.NodeCreateAnswer](t, a, err).Existed {
 		t.Error("a node that was there is said to be new")

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/handle/session"
 )
 
-// bed returns two clients, the first with a session, at a host with the node of id 1 and the semaphore "box".
+// bed returns two clients, the first with a session, at a host with the node with id 1 and the semaphore "box".
 func bed(t *testing.T) (first, second *handletest.Client, id uint64) {
 	t.Helper()
 	h := handletest.Host(t, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// bed opens a host with the node /jobs, and returns two clients of sessions.
+// bed opens a host with the node /jobs, and returns two clients with sessions.
 func bed(t *testing.T) (h *handle.Host, first, second *handletest.Client) {
 	t.Helper()
 	h = handletest.Host(t, nil)
@@ -95,7 +95,7 @@ func TestRequestsOfASessionWaitForItsStop(t *testing.T) {
 		stop.Over(handle.Refuse(x.outcome, ""))
 		_, err := outcome()
 		handletest.Refused(t, "a held request", err, x.outcome)
-		// A request that found the stop before its end, and waits after it, gets the outcome too.
+		// A request that found the stop in progress, and waits after its end, gets the outcome too.
 		_, err = x.by.Ask(&protocol.SessionDetach{SessionID: id})
 		handletest.Refused(t, "a late request", err, x.outcome)
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/signalbox/signalbox/server/handle"
 )
 
-// silent is a connection that nothing is sent over.
+// silent is a connection that discards everything.
 type silent struct {
 	handle.Connection
-	_ int // connections of no size could be one
+	_ int // zero-size connections could share an address
 }
 
 func (*silent) Flush(bool) {}
 
-// TestOpeningsRestBetween: connections take turns, each with all waiting watches, and three quarters of the time are
-// left to others.
+// TestOpeningsRestBetween: connections take turns, each with all its waiting watches, and leave three quarters of the
+// time to other work.
 func TestOpeningsRestBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := New(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/handle/watch"
 )
 
-// bed opens a host with the node of id 1.
+// bed opens a host with the node with id 1.
 func bed(t *testing.T) (*handle.Host, *watch.Watches, *handletest.Client) {
 	t.Helper()
 	h := handletest.Host(t, nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// bed is a cluster with one data shard in a test, whose hosts have ids from 1 on. All are alive and fresh at first.
+// bed is a test cluster with one data shard and host ids from 1. Initially all hosts are alive and fresh.
 type bed struct {
 	*testing.T
 	Cluster
@@ -55,7 +55,7 @@ func (b *bed) do(a hosts.Answer) {
 	}
 }
 
-// roles gives the replicas of both shards the roles that the letters say: v, l.
+// roles sets the replicas' roles in both shards by letter: v, l.
 func (b *bed) roles(letters string) {
 	b.Helper()
 	var members []hosts.Member
@@ -71,7 +71,7 @@ func (b *bed) roles(letters string) {
 	}
 }
 
-// votes makes hosts the only members of a shard, and the replicas voters.
+// votes makes hosts the only members of a shard, all voters.
 func (b *bed) votes(id hosts.ShardID, on ...shard.HostID) {
 	b.Helper()
 	var members []hosts.Member
@@ -105,7 +105,7 @@ func (b *bed) text() string {
 	return strings.Join(lines, "\n")
 }
 
-// TestIssuesSayWhatIsNotAsItShouldBe goes through what can be wrong with a cluster.
+// TestIssuesSayWhatIsNotAsItShouldBe checks every cluster health issue.
 func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 	for name, c := range map[string]struct {
 		hosts string
@@ -308,7 +308,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 	}
 }
 
-// TestDescriptionSaysAllThatIsKnown of a host that was drained, and of its replica, which gets a snapshot.
+// TestDescriptionSaysAllThatIsKnown: a drained host, and its replica during a snapshot transfer.
 func TestDescriptionSaysAllThatIsKnown(t *testing.T) {
 	b := newBed(t, "a", "b", "c", "d")
 	b.roles("vvvl")
@@ -341,7 +341,7 @@ func TestDescriptionSaysAllThatIsKnown(t *testing.T) {
 	if r := shards[1].Redundancy; r.Voters != 3 || r.Live != 3 || r.Tolerated != 1 || r.Wanted != 3 {
 		t.Errorf("%+v", r)
 	}
-	// A host that does not govern says what is on record, and which host it takes for the leader.
+	// A non-governing host reports the records, and the host that it considers the leader.
 	b.Seen, b.Leader = nil, func(hosts.ShardID) shard.HostID { return 3 }
 	a = b.Describe()
 	shards = a.Shards
@@ -350,7 +350,7 @@ func TestDescriptionSaysAllThatIsKnown(t *testing.T) {
 	}
 }
 
-// TestAShardWithoutAMajorityHasNoLeader: its last leader may be dead, and is in the last report still.
+// TestAShardWithoutAMajorityHasNoLeader: its last leader may be dead, but still be in the last report.
 func TestAShardWithoutAMajorityHasNoLeader(t *testing.T) {
 	b := newBed(t, "a", "b", "c")
 	b.roles("vvv")
@@ -365,8 +365,8 @@ func TestAShardWithoutAMajorityHasNoLeader(t *testing.T) {
 	}
 }
 
-// TestTheLargestDescriptionFitsItsFrame: as many hosts as there may be, with the longest texts, and a thousand that
-// have left, of whom the latest are shown.
+// TestTheLargestDescriptionFitsItsFrame: the maximum number of hosts, with the longest texts, and a thousand former
+// hosts, with the latest shown.
 func TestTheLargestDescriptionFitsItsFrame(t *testing.T) {
 	b := newBed(t, "a", "b", "c")
 	b.roles("vvv")
@@ -402,7 +402,7 @@ func TestTheLargestDescriptionFitsItsFrame(t *testing.T) {
 	}
 }
 
-// TestHistoryIsReadInPages from its beginning, and its end at once.
+// TestHistoryIsReadInPages: from the beginning in pages, and directly at the end.
 func TestHistoryIsReadInPages(t *testing.T) {
 	b := newBed(t, "a", "b", "c")
 	for i := range 10 {
