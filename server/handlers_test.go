@@ -14,7 +14,7 @@ func TestEveryRequestHasItsHandler(t *testing.T) {
 	h := openAlone(t)
 	defer h.Close()
 	handlers := h.handlers()
-	own := []protocol.Kind{protocol.KindHello, protocol.KindPing, protocol.KindForwardedFor} // handled by the connection itself
+	own := []protocol.Kind{protocol.KindHello, protocol.KindPing, protocol.KindForwardedFor} // handled by Conn
 	for k := range protocol.Kind(connection.Kinds) {
 		known := (&protocol.Request{Kind: k}).Message() != nil && !k.BetweenHosts()
 		later := k >= protocol.KindRolloutPut && k <= protocol.KindRolloutPlan // absent in a build of the level before

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// others is what the other hosts with replicas allow a shard.
+// others is the memory allowed for a shard by the remaining hosts with replicas.
 type others struct {
 	mu    sync.Mutex
 	bytes uint64
@@ -35,13 +35,14 @@ func (o *others) Allowance() (bytes uint64, all bool) {
 	return o.bytes, o.all
 }
 
-// sharedLog is the log of a shard that other hosts hold, too.
+// sharedLog is the log of a shard with replicas on other hosts.
 type sharedLog struct {
 	*memlog.Log
 	*others
 }
 
-// TestAShardHasTheQuotaOfItsSmallestHost, and no more before all have reported: one that is away may be the smallest.
+// TestAShardHasTheQuotaOfItsSmallestHost: the quota does not grow before all hosts have reported, because a missing
+// host may be the smallest.
 func TestAShardHasTheQuotaOfItsSmallestHost(t *testing.T) {
 	o := &others{bytes: 10 << 20, all: true}
 	c := servertest.Start(t, servertest.Config(func(c *server.Config) {
@@ -73,7 +74,7 @@ func TestAShardHasTheQuotaOfItsSmallestHost(t *testing.T) {
 	await("no other host has a bound", 64<<20)
 }
 
-// TestAHostWithoutMemoryForTwoStatesIsSentOne: the new one takes the place of the old one, and is whole.
+// TestAHostWithoutMemoryForTwoStatesIsSentOne: the new state replaces the old one, and is complete.
 func TestAHostWithoutMemoryForTwoStatesIsSentOne(t *testing.T) {
 	var asked atomic.Uint64
 	c := servertest.Start(t, servertest.Hosts(3), servertest.Network(func(n *memlog.Config) { n.SnapshotEvery = 5 }),

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestListsAreAsFreshAsIsAskedFor: a host that is cut off knows for a while that it was up to date; only who asks for
-// less than that may hear it.
+// TestListsAreAsFreshAsIsAskedFor: a partitioned host was up to date recently; only clients that accept such an age get
+// its answer.
 func TestListsAreAsFreshAsIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))
@@ -55,7 +55,7 @@ func TestAHostTellsOfTheMetaShardToo(t *testing.T) {
 	}
 }
 
-// TestAHostAnswersTheLatestReportOfItsLoad: before the first report it says that it does not know.
+// TestAHostAnswersTheLatestReportOfItsLoad: before the first report it answers that the load is unknown.
 func TestAHostAnswersTheLatestReportOfItsLoad(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)

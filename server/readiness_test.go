@@ -31,8 +31,8 @@ func TestAHostThatWasNotAskedForLongIsReady(t *testing.T) {
 	})
 }
 
-// TestALostShardLeavesTheOthersHostsReady: what has lost its majority is no reason to send clients to no host at all.
-// A host that is cut off from the rest is not ready as before.
+// TestALostShardLeavesTheOthersHostsReady: a shard without a majority must not make every host unready. A host
+// partitioned from the rest is unready as before.
 func TestALostShardLeavesTheOthersHostsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := spread(t)
@@ -65,8 +65,8 @@ func TestALostShardLeavesTheOthersHostsReady(t *testing.T) {
 	})
 }
 
-// TestARestartedHostIsReadyWithoutAShardThatItDoesNotHold: else one shard without a majority would keep every restarted
-// host not ready.
+// TestARestartedHostIsReadyWithoutAShardThatItDoesNotHold: otherwise one shard without a majority would keep every
+// restarted host unready.
 func TestARestartedHostIsReadyWithoutAShardThatItDoesNotHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := spread(t)
@@ -78,7 +78,7 @@ func TestARestartedHostIsReadyWithoutAShardThatItDoesNotHold(t *testing.T) {
 		c.Crash(on[0], false)
 		c.Crash(on[1], false)
 		time.Sleep(time.Minute)
-		for _, id := range []shard.HostID{on[2], restarted} { // so that neither knows the leader of before
+		for _, id := range []shard.HostID{on[2], restarted} { // so that neither knows the previous leader
 			c.Crash(id, false)
 			if err := c.Restart(id); err != nil {
 				t.Fatal(err)
@@ -112,7 +112,7 @@ func hostsOf(c *servertest.Cluster, id uint64) (on []shard.HostID) {
 	return on
 }
 
-// TestADrainedHostNeedNotBeReady: what is said of it is that it is drained.
+// TestADrainedHostNeedNotBeReady: it is reported as drained.
 func TestADrainedHostNeedNotBeReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := spread(t)
@@ -131,11 +131,11 @@ func TestADrainedHostNeedNotBeReady(t *testing.T) {
 	})
 }
 
-// TestAHostThatIsCutFromTheRecordsIsNotReady: it serves what it has, and does not know where the other shards are.
+// TestAHostThatIsCutFromTheRecordsIsNotReady: it serves its replicas, but does not know the hosts of other shards.
 func TestAHostThatIsCutFromTheRecordsIsNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := spread(t)
-		// The hosts of a shard, with the majority of the meta shard, on one side; the other hosts on the other.
+		// A partition: the hosts of one shard, with the majority of the meta shard, and the remaining hosts.
 		on := hostsOf(c, 1)
 		for other := range shard.HostID(5) {
 			if !slices.Contains(on, other+1) {

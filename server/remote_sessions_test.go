@@ -20,8 +20,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// apart is a cluster of three hosts whose copies say nothing of the sessions of shards that they do not lead. Host 1
-// leads shard 1, host 2 leads shard 2.
+// apart is a cluster of three hosts whose replicas give no information on sessions of shards that they do not lead.
+// Host 1 leads shard 1, host 2 leads shard 2.
 type apart struct {
 	*servertest.Cluster
 	t    *testing.T
@@ -66,7 +66,7 @@ func (a *apart) lock(like string) string {
 	}
 }
 
-// remote session is a session with its home in shard 1 that is bound at host 2.
+// remote returns a session with its home in shard 1 that is bound at host 2.
 func (a *apart) remote() (home, there *started) {
 	a.t.Helper()
 	home = speak(a.t, a.Cluster, 1).session("/jobs", 30*time.Second)
@@ -76,7 +76,7 @@ func (a *apart) remote() (home, there *started) {
 	return home, there
 }
 
-// contended is a lock of shard 2 with a remote session as the owner, and another remote session that waits.
+// contended is a lock in shard 2 with a remote session as owner, and a second remote session as waiter.
 func (a *apart) contended() (home, there, waiter *started, waiting uint64) {
 	a.t.Helper()
 	home, there = a.remote()
@@ -87,7 +87,7 @@ func (a *apart) contended() (home, there, waiter *started, waiting uint64) {
 	return home, there, waiter, waiting
 }
 
-// TestTheLockOfASessionThatEndsElsewhereIsFreeAtOnce: within 50 ms of the end at the session's home.
+// TestTheLockOfASessionThatEndsElsewhereIsFreeAtOnce: within 50 ms after the end at the session's home.
 func TestTheLockOfASessionThatEndsElsewhereIsFreeAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApart(t)
@@ -103,7 +103,7 @@ func TestTheLockOfASessionThatEndsElsewhereIsFreeAtOnce(t *testing.T) {
 	})
 }
 
-// TestASessionThatIsOverIsBoundNowhere: neither an ended one, nor one with another key.
+// TestASessionThatIsOverIsBoundNowhere: neither an ended session, nor one with a wrong key.
 func TestASessionThatIsOverIsBoundNowhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApart(t)
@@ -123,8 +123,8 @@ func TestASessionThatIsOverIsBoundNowhere(t *testing.T) {
 	})
 }
 
-// TestALossReachesTheHomeOfASession: an owner hears over its attached connection of the semaphore that was deleted by
-// force at another host, also if the hosts do not reach each other at first.
+// TestALossReachesTheHomeOfASession: an owner is notified over its attached connection that its semaphore was deleted
+// by force at another host, even if the hosts are disconnected at first.
 func TestALossReachesTheHomeOfASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApart(t)
@@ -143,7 +143,7 @@ func TestALossReachesTheHomeOfASession(t *testing.T) {
 	})
 }
 
-// without are the calls of a host that leaves out some members of what hosts ask and say about sessions: a mistake.
+// without are a host's peer calls with some fields about sessions removed: a bug.
 type without struct {
 	executor.Calls
 	leavesOut func(member string) bool
@@ -163,7 +163,7 @@ func (w without) Call(ctx context.Context, to shard.HostID, request []byte) ([]b
 // has had, and the home has the client look, once. The planted mistake leaves the count out.
 func TestALossWhoseNoticeDiedWithItsLeaderIsFound(t *testing.T) {
 	for what, c := range map[string]struct {
-		next   shard.HostID // the next leader of the remote session's shard
+		next   shard.HostID // next leader of the remote session's shard
 		change func(*server.Config)
 		found  bool
 	}{
@@ -206,8 +206,8 @@ func TestALossWhoseNoticeDiedWithItsLeaderIsFound(t *testing.T) {
 	}
 }
 
-// TestWhoOwnsIsShownFromElsewhere: descriptions name the clients of sessions with other homes, and sessions count what
-// they hold in the other shards.
+// TestWhoOwnsIsShownFromElsewhere: descriptions name the clients of remote sessions, and sessions count their holdings
+// in other shards.
 func TestWhoOwnsIsShownFromElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApart(t)
@@ -249,9 +249,9 @@ func TestACheckNamesWhoHoldsALockFromElsewhere(t *testing.T) {
 	})
 }
 
-// TestAnEndThatNoHostReportedIsFound: the leader of the home is killed before a session ends, and the next leader does
-// not know which hosts have asked about sessions; or it is killed between the end and the notice. The hosts ask again,
-// so the lock of the session is free within half a minute.
+// TestAnEndThatNoHostReportedIsFound: the home's leader is killed before a session ends, and the next leader does not
+// know the hosts that asked about sessions; or it is killed between the end and the notification. The hosts ask again,
+// so the session's lock is free within half a minute.
 func TestAnEndThatNoHostReportedIsFound(t *testing.T) {
 	for name, between := range map[string]bool{"killed before the end": false, "killed before the notice": true} {
 		t.Run(name, func(t *testing.T) {
@@ -285,8 +285,8 @@ func TestAnEndThatNoHostReportedIsFound(t *testing.T) {
 	}
 }
 
-// TestAnEndWithoutANoticeIsFoundByASweep: no host hears of the end of a session, and the leader of the home lives on.
-// The next sweep finds the end; without sweeps, which is the planted mistake, the lock keeps its dead owner.
+// TestAnEndWithoutANoticeIsFoundByASweep: no host is notified of a session's end, and the home's leader stays alive.
+// The next sweep finds the end; without sweeps, the planted bug, the lock keeps its dead owner.
 func TestAnEndWithoutANoticeIsFoundByASweep(t *testing.T) {
 	for name, sweeps := range map[string]bool{"found": true, "no sweeps": false} {
 		t.Run(name, func(t *testing.T) {
@@ -298,7 +298,7 @@ func TestAnEndWithoutANoticeIsFoundByASweep(t *testing.T) {
 					}}
 				})
 				home, _, waiter, waiting := a.contended()
-				time.Sleep(time.Second) // the questions of the first sight are answered
+				time.Sleep(time.Second) // the initial questions are answered
 				ended.Store(true)
 				home.s.must(home.s.ask(&protocol.SessionStop{SessionID: home.id}))
 				granted := func(within time.Duration) bool {
@@ -321,7 +321,7 @@ func TestAnEndWithoutANoticeIsFoundByASweep(t *testing.T) {
 	}
 }
 
-// TestAHostThatCannotReachTheHomesLeaderAsksAnother: a session is bound by the word of another copy of its home.
+// TestAHostThatCannotReachTheHomesLeaderAsksAnother: a session is bound based on another replica of its home.
 func TestAHostThatCannotReachTheHomesLeaderAsksAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApart(t)
@@ -332,11 +332,11 @@ func TestAHostThatCannotReachTheHomesLeaderAsksAnother(t *testing.T) {
 	})
 }
 
-// sweepEvery is how often a leader asks about all its remote sessions.
+// sweepEvery is the interval at which a leader asks about all its remote sessions.
 const sweepEvery = 30 * time.Second
 
-// TestAnEndIsFoundWhereTheHomesLeaderCannotBeAsked: the lock of a dead session is free though the host with the lock
-// and the leader of the session's home do not reach each other, whether or not the host has a copy of the home.
+// TestAnEndIsFoundWhereTheHomesLeaderCannotBeAsked: a dead session's lock is freed although the lock's host and the
+// home's leader are disconnected, with or without a local replica of the home.
 func TestAnEndIsFoundWhereTheHomesLeaderCannotBeAsked(t *testing.T) {
 	for name, apart := range map[string]bool{"no copy": true, "a copy that hears nothing": false} {
 		t.Run(name, func(t *testing.T) {
@@ -365,8 +365,7 @@ func TestAnEndIsFoundWhereTheHomesLeaderCannotBeAsked(t *testing.T) {
 	}
 }
 
-// TestTheSessionsOfAConnectionShareSlots: 500 of them in each slot of a shard, and those of another connection begin
-// elsewhere.
+// TestTheSessionsOfAConnectionShareSlots: 500 sessions per slot of a shard; each connection starts at a different slot.
 func TestTheSessionsOfAConnectionShareSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)

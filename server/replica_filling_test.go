@@ -21,7 +21,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// valve holds up state machines while it is closed.
+// valve blocks state machines while closed.
 type valve chan struct{}
 
 func newValve() valve {
@@ -39,7 +39,7 @@ func (v valve) open() {
 func (v valve) close() { <-v }
 func (v valve) pass()  { v.close(); v.open() }
 
-// heldMachine takes entries and snapshots only while its valve is open.
+// heldMachine accepts entries and snapshots only while its valve is open.
 type heldMachine struct {
 	shard.StateMachine
 	valve valve
@@ -55,7 +55,7 @@ func (m heldMachine) Restore(from io.Reader) error {
 	return m.StateMachine.Restore(from)
 }
 
-// heldJoin holds up the replicas of a shard that come to a host.
+// heldJoin delays new replicas of a shard on a host.
 type heldJoin struct {
 	replica.Replicas
 	shard  uint64
@@ -71,7 +71,7 @@ func (h heldJoin) Join(id, number uint64, machine shard.StateMachine) (shard.Log
 	return h.Replicas.Join(id, number, machine)
 }
 
-// asking counts the questions of a host about single sessions.
+// asking counts a host's questions about single sessions.
 type asking struct {
 	executor.Calls
 	questions *atomic.Int64
@@ -107,7 +107,7 @@ func gaining(t *testing.T, change func(*server.Config)) (c *servertest.Cluster, 
 }
 
 // TestSessionsAcquireAtOnceAtAHostWhoseReplicaIsBeingFilled: the host leads one shard, and slowly receives a replica of
-// the shard that is the home of the sessions. Once the replica is filled, the host asks no other host.
+// the sessions' home shard. Once the replica is filled, the host asks no other host.
 func TestSessionsAcquireAtOnceAtAHostWhoseReplicaIsBeingFilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const home, other = 1, 2
@@ -162,8 +162,8 @@ func TestSessionsAcquireAtOnceAtAHostWhoseReplicaIsBeingFilled(t *testing.T) {
 	})
 }
 
-// TestRoutingListsNoLearnerThatIsBeingFilled: the leader of a shard does not reach the host that gets a replica of the
-// shard. The host is listed, and clients hear of it, once the replica is filled.
+// TestRoutingListsNoLearnerThatIsBeingFilled: a shard's leader cannot reach the host that gets a replica of the shard.
+// The host is listed, and clients are notified, once the replica is filled.
 func TestRoutingListsNoLearnerThatIsBeingFilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, at := gaining(t, func(*server.Config) {})
@@ -175,7 +175,7 @@ func TestRoutingListsNoLearnerThatIsBeingFilled(t *testing.T) {
 		}
 		governs, drained := others[0], others[1]
 		eventually(t, time.Minute, "a third host governs", func() bool {
-			_ = c.Elect(0, governs) // a refusal is followed by another try
+			_ = c.Elect(0, governs) // retried after a refusal
 			return c.Leader(0) == governs
 		})
 		time.Sleep(10 * time.Second)
@@ -203,7 +203,7 @@ func TestRoutingListsNoLearnerThatIsBeingFilled(t *testing.T) {
 	})
 }
 
-// TestABindAfterAStopWasAcknowledgedIsRefused: the host that binds follows, and is behind.
+// TestABindAfterAStopWasAcknowledgedIsRefused: the binding host is a follower with an outdated replica.
 func TestABindAfterAStopWasAcknowledgedIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		valves := make(map[shard.HostID]valve)
@@ -234,7 +234,7 @@ func TestABindAfterAStopWasAcknowledgedIsRefused(t *testing.T) {
 	})
 }
 
-// unknowing are calls after which a host seems to know none of the sessions that it is asked about.
+// unknowing are calls that make a host appear to know no sessions.
 type unknowing struct {
 	executor.Calls
 	host shard.HostID
@@ -254,8 +254,8 @@ func (u unknowing) Call(ctx context.Context, to shard.HostID, request []byte) ([
 	return json.Marshal(answer)
 }
 
-// TestAHostIsAskedIfAnotherDoesNotKnow: the leader of the home says of each session that it does not know it, and no
-// host reports ends.
+// TestAHostIsAskedIfAnotherDoesNotKnow: the home's leader answers that it does not know any session, and no host
+// reports ends.
 func TestAHostIsAskedIfAnotherDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApart(t, func(c *server.Config) {

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// TestAHostThatIsBehindDoesNotSayThatTheClusterIs: a host that has started and has not heard of the others since does
-// not know the level of the cluster. What it says of it must not be taken for final.
+// TestAHostThatIsBehindDoesNotSayThatTheClusterIs: a restarted host without contact to others does not know the
+// cluster's level. Its answers about the level must not be final.
 func TestAHostThatIsBehindDoesNotSayThatTheClusterIs(t *testing.T) {
 	c := servertest.Start(t, servertest.Hosts(3))
 	for id := range uint64(2) {
@@ -36,8 +36,8 @@ func TestAHostThatIsBehindDoesNotSayThatTheClusterIs(t *testing.T) {
 	}
 }
 
-// TestAShardThatHasNotFollowedTheClusterYet: its level rises a moment after that of the cluster. Who asks in between is
-// to ask again.
+// TestAShardThatHasNotFollowedTheClusterYet: a shard's level rises shortly after the cluster's. A client in between
+// must retry.
 func TestAShardThatHasNotFollowedTheClusterYet(t *testing.T) {
 	c := servertest.Start(t)
 	speak(t, c, 1).node("/jobs")
@@ -46,11 +46,11 @@ func TestAShardThatHasNotFollowedTheClusterYet(t *testing.T) {
 	want(t, "the next level", c.Host(1).AboveLevel(cluster+1).Status, protocol.StatusUnsupported)
 }
 
-// halfRegistered runs three hosts, the third of which is isolated before its registration. Where the third host was
-// faster than the isolation, another cluster is tried.
+// halfRegistered runs three hosts, the third isolated before its registration. If the third host was faster than the
+// isolation, another cluster is tried.
 func halfRegistered(t *testing.T) *servertest.Cluster {
 	t.Helper()
-	leveltest.Raise(t) // the host that has not registered holds the level
+	leveltest.Raise(t) // the unregistered host holds the level back
 	for range 20 {
 		c, err := servertest.Run(servertest.Hosts(3))
 		if err != nil {
@@ -67,8 +67,8 @@ func halfRegistered(t *testing.T) *servertest.Cluster {
 	return nil
 }
 
-// TestHostsAskANewClusterAgain: until all its hosts have registered it keeps no rights and no records of
-// hosts. That ends by itself, so that a client waits, and is not refused.
+// TestHostsAskANewClusterAgain: until all hosts have registered, the cluster has no access rules and no host records.
+// That is temporary, so clients wait instead of being refused.
 func TestHostsAskANewClusterAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := halfRegistered(t)
@@ -93,8 +93,8 @@ func TestHostsAskANewClusterAgain(t *testing.T) {
 	})
 }
 
-// TestAReadThatNamesALaterGenerationIsNotAnswered by a host that has not heard of that: it would show a time before the
-// slot came. It is no refusal for good.
+// TestAReadThatNamesALaterGenerationIsNotAnswered: a host unaware of the generation would show a state from before the
+// slot arrived. The refusal is temporary.
 func TestAReadThatNamesALaterGenerationIsNotAnswered(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)

@@ -17,8 +17,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// unreliable are calls between hosts that lose every third report to the meta shard, and make every other one a second
-// time, seconds later.
+// unreliable are calls between hosts that lose every third report to the meta shard, and repeat every second one,
+// seconds later.
 type unreliable struct {
 	executor.Calls
 	reports *atomic.Int64
@@ -43,8 +43,8 @@ func (u unreliable) Call(ctx context.Context, to shard.HostID, request []byte) (
 	return u.Calls.Call(ctx, to, request)
 }
 
-// TestReportsThatAreLostLateOrTwiceDoNoHarm: the meta shard has another leader while hosts report, and each change of
-// the grace holds on all hosts all the same.
+// TestReportsThatAreLostLateOrTwiceDoNoHarm: the meta leader changes while hosts report, and each grace change still
+// takes effect on all hosts.
 func TestReportsThatAreLostLateOrTwiceDoNoHarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reports atomic.Int64
@@ -83,8 +83,8 @@ func TestReportsThatAreLostLateOrTwiceDoNoHarm(t *testing.T) {
 	})
 }
 
-// TestAGraceIsNotConfirmedForAHostThatCannotReport: the host has the log of the meta shard, and its calls
-// reach no other host.
+// TestAGraceIsNotConfirmedForAHostThatCannotReport: the host has the meta shard's log, and its calls reach no other
+// host.
 func TestAGraceIsNotConfirmedForAHostThatCannotReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var off atomic.Bool

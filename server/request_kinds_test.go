@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// vectorFrame is the frame of a vector, which is what a client of any version sends.
+// vectorFrame is a vector's frame, as sent by clients of any version.
 func vectorFrame(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "protocol", "testdata", "vectors", "messages", name+".json"))
@@ -37,7 +37,7 @@ func unhex(t *testing.T, digits string) []byte {
 	return b
 }
 
-// sayRaw sends a payload as it is.
+// sayRaw sends a raw payload.
 func (s *speaker) sayRaw(payload []byte) {
 	s.t.Helper()
 	if _, err := s.conn.Write(append([]byte{0, 0, 0, byte(len(payload))}, payload...)); err != nil {
@@ -50,8 +50,8 @@ type later struct{ *protocol.RoutingChanged }
 
 func (later) Kind() protocol.Kind { return 270 }
 
-// TestAClientThatAnnouncesNothingGetsOnlyTheFirstBlock: a client of before the second block says a HELLO that announces
-// nothing. It gets a WELCOME that it can read, and no push of the second block.
+// TestAClientThatAnnouncesNothingGetsOnlyTheFirstBlock: a client from before the second block sends a HELLO without
+// announcements. It gets a WELCOME that it can read, and no push of the second block.
 func TestAClientThatAnnouncesNothingGetsOnlyTheFirstBlock(t *testing.T) {
 	c := servertest.Start(t)
 	s := unauthenticated(t, c)

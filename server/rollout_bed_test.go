@@ -10,17 +10,17 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// rolloutBed is a cluster with a node that is about to have the rollout "dns", in virtual time.
+// rolloutBed is a cluster with a node for the rollout "dns", in virtual time.
 type rolloutBed struct {
 	t    *testing.T
 	c    *servertest.Cluster
-	s    *speaker // an operator, at the leader of the data shard
+	s    *speaker // an operator, at the data shard's leader
 	node uint64
 }
 
 var dns = []byte("dns")
 
-// playRollouts plays with a cluster that knows rollouts.
+// playRollouts runs a test with a cluster that supports rollouts.
 func playRollouts(t *testing.T, play func(t *testing.T, b *rolloutBed), options ...servertest.Option) {
 	t.Helper()
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
@@ -30,7 +30,7 @@ func playRollouts(t *testing.T, play func(t *testing.T, b *rolloutBed), options 
 	}, options...)
 }
 
-// locations makes a spec of locations with delays.
+// locations creates a spec with locations and delays.
 func locations(names []string, delays ...time.Duration) (s kind.Spec) {
 	for i, name := range names {
 		l := kind.Location{Name: name}
@@ -42,7 +42,7 @@ func locations(names []string, delays ...time.Duration) (s kind.Spec) {
 	return s
 }
 
-// put makes the rollout, and returns the revision of its spec.
+// put creates the rollout, and returns its spec revision.
 func (b *rolloutBed) put(spec kind.Spec) uint64 {
 	b.t.Helper()
 	return b.s.must(b.s.ask(&protocol.RolloutPut{NodeID: b.node, Name: dns,
@@ -73,7 +73,7 @@ func (b *rolloutBed) describe(part string) *protocol.RolloutDescribeAnswer {
 	return &a
 }
 
-// head reads the head of a part into a record.
+// head decodes the head of a part into a record.
 func (b *rolloutBed) head(part string, into field.Value) {
 	b.t.Helper()
 	d := b.describe(part)
@@ -101,13 +101,13 @@ type member struct {
 	b *rolloutBed
 }
 
-// session starts a session at the leader, over a connection of its own.
+// session starts a session over a new connection to the leader.
 func (b *rolloutBed) session(timeout time.Duration) *member {
 	b.t.Helper()
 	return &member{speak(b.t, b.c, b.c.Leader(1)).session("/prod", timeout), b}
 }
 
-// join makes a session that has joined as a leader.
+// join creates a session that has joined as a leader.
 func (b *rolloutBed) join(instance, location string) *member {
 	b.t.Helper()
 	m := b.session(10 * time.Minute)
@@ -118,7 +118,7 @@ func (b *rolloutBed) join(instance, location string) *member {
 	return m
 }
 
-// must asks over the member's connection for what must succeed.
+// must sends a request that must succeed over the member's connection.
 func (m *member) must(request protocol.RequestMessage) *protocol.Answer {
 	m.b.t.Helper()
 	return m.s.must(m.s.ask(request))
@@ -132,7 +132,7 @@ func (m *member) ask(report protocol.InstanceReport) protocol.RolloutPollAnswer 
 	}).RolloutPoll
 }
 
-// reach asks for the target and reports that it is reached.
+// reach asks for the target and reports it as reached.
 func (m *member) reach() protocol.RolloutTarget {
 	m.b.t.Helper()
 	target := m.ask(protocol.InstanceReport{}).Target
@@ -143,7 +143,7 @@ func (m *member) reach() protocol.RolloutTarget {
 	return target
 }
 
-// watch opens a watch of a view, and returns its id and its first snapshot.
+// watch opens a watch on a view, and returns its id after the first snapshot.
 func (b *rolloutBed) watch(s *speaker, view string, since uint64) uint64 {
 	b.t.Helper()
 	id := s.say(&protocol.Watch{
@@ -159,5 +159,5 @@ func partOf(node uint64, name []byte) protocol.SectionRequest {
 	return protocol.SectionRequest{NodeID: node, Name: name}
 }
 
-// listOf asks for the objects of the first shard.
+// listOf requests the objects of the first shard.
 func listOf(node uint64) protocol.ListRequest { return protocol.ListRequest{NodeID: node, ShardID: 1} }

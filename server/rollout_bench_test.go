@@ -43,7 +43,7 @@ func rolloutHost(b *testing.B, rollouts, places int) (*Host, *connection.Conn, *
 	return h, c, s
 }
 
-// instance starts a session that is a leader of sas in r0, and returns what its next mutation has.
+// instance starts a session that leads sas in r0, and returns the fields for its next mutation.
 func instance(h *Host, c *connection.Conn, s *sink, name string) *protocol.Mutation {
 	send(c, s, &protocol.SessionStart{Path: []byte("/bench"), TimeoutMillis: 600_000})
 	m, machine := &protocol.Mutation{}, h.replicas[0].Machine
@@ -70,8 +70,8 @@ func next(m *protocol.Mutation) protocol.Mutation {
 	return *m
 }
 
-// BenchmarkReportsOfInstances: a thousand instances report in one read, either what has changed, through the log in
-// memory, or what is known. Reported per report.
+// BenchmarkReportsOfInstances: a thousand instances report in one read, either changes, through the in-memory log, or
+// known facts. Results are per report.
 func BenchmarkReportsOfInstances(b *testing.B) {
 	for _, changes := range []bool{true, false} {
 		b.Run(map[bool]string{true: "changed", false: "unchanged"}[changes], func(b *testing.B) {
@@ -107,8 +107,8 @@ func BenchmarkReportsOfInstances(b *testing.B) {
 	}
 }
 
-// BenchmarkTenThousandIdleRollouts: what a host costs whose rollouts have nothing to do, in hundredths of a processor.
-// Each round is a second.
+// BenchmarkTenThousandIdleRollouts measures the cost of idle rollouts for a host, in hundredths of a processor. Each
+// round is a second.
 func BenchmarkTenThousandIdleRollouts(b *testing.B) {
 	for _, rollouts := range []int{0, 10_000} {
 		b.Run(fmt.Sprint(rollouts), func(b *testing.B) {
@@ -131,12 +131,12 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// crowd is what many connections get together.
+// crowd is the total received by many connections.
 type crowd struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	frames  int
-	took    []time.Duration // of the frames since it began
+	took    []time.Duration // frame delays since the start
 	bytes   int             // of those
 	began   time.Time
 }
@@ -189,8 +189,8 @@ func (o onlooker) Close()                                    {}
 func (o onlooker) RemoteAddr() net.Addr                      { return nil }
 func (o onlooker) TLS() *tls.ConnectionState                 { return nil }
 
-// BenchmarkFiveThousandWatchesOfATarget: a version of 1 KiB is published, and 5,000 connections that watch the location
-// are notified of the target. Reported are the slowest but one in a hundred, and the bytes of each beside the payload.
+// BenchmarkFiveThousandWatchesOfATarget publishes a version of 1 KiB to 5,000 connections that watch the location. It
+// reports the 99th percentile of the delay, and the bytes per connection beyond the payload.
 func BenchmarkFiveThousandWatchesOfATarget(b *testing.B) {
 	const watches, payload = 5000, 1024
 	h, c, s := rolloutHost(b, 1, 1)

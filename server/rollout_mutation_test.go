@@ -14,7 +14,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// story is every mutation of a rollout once, in an order in which each succeeds. Those of a session have its numbers.
+// story is every rollout mutation once, in an order in which each succeeds. Session mutations have the session's
+// numbers.
 func (b *rolloutBed) story(m *member) []protocol.RequestMessage {
 	spec := locations([]string{"sas"})
 	spec.Versions, spec.AskInterval = kind.Asked, time.Minute
@@ -51,8 +52,8 @@ func (b *rolloutBed) story(m *member) []protocol.RequestMessage {
 	}
 }
 
-// TestEveryMutationOfARolloutIsCarriedOutOnce: sent again over another connection it is answered as it was, and nothing
-// happens twice. The answers are what the story makes them.
+// TestEveryMutationOfARolloutIsCarriedOutOnce: a repetition over another connection gets the same answer, and nothing
+// happens twice. The answers match the story.
 func TestEveryMutationOfARolloutIsCarriedOutOnce(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		m := b.session(10 * time.Minute)
@@ -67,7 +68,7 @@ func TestEveryMutationOfARolloutIsCarriedOutOnce(t *testing.T) {
 			one, two := fmt.Sprintf("%+v", first.Message()), fmt.Sprintf("%+v", second.Message())
 			want(t, fmt.Sprintf("%v sent again", request.Kind()), two, one)
 			answers[request.Kind()] = first.Message()
-			if request.Kind() == protocol.KindRolloutAction { // the last of which all parts are there
+			if request.Kind() == protocol.KindRolloutAction { // all parts exist after the last of these
 				b.checkStory(t)
 			}
 		}
@@ -86,7 +87,7 @@ func TestEveryMutationOfARolloutIsCarriedOutOnce(t *testing.T) {
 	})
 }
 
-// checkStory looks at what the story has led to before it ends.
+// checkStory checks the story's result before it ends.
 func (b *rolloutBed) checkStory(t *testing.T) {
 	t.Helper()
 	acts, history := b.describe("actions"), b.describe("history/sas")
@@ -132,7 +133,7 @@ func TestAHostThatDoesNotLeadSendsRolloutsOn(t *testing.T) {
 	}, servertest.Hosts(3))
 }
 
-// TestARefusalOfARolloutSaysWhy: the message says what is wrong, in words of what is there.
+// TestARefusalOfARolloutSaysWhy: the message describes the conflict with the current state.
 func TestARefusalOfARolloutSaysWhy(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		revision := b.put(locations([]string{"sas", "man"}))
@@ -204,8 +205,8 @@ func TestARefusalOfARolloutSaysWhy(t *testing.T) {
 	})
 }
 
-// TestRightsOnRollouts: readers read, writers publish and take part, and admins make, change and delete. Acts are
-// audited, with who and why.
+// TestRightsOnRollouts: readers read, writers publish and take part, and admins create, change and delete. Admin
+// actions are audited, with author and reason.
 func TestRightsOnRollouts(t *testing.T) {
 	var log logbook
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
@@ -255,7 +256,7 @@ func TestRightsOnRollouts(t *testing.T) {
 	}, log.option(), servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
 }
 
-// TestRolloutsCountInQuotas: what would take more than the quota of the node is refused, and changes nothing.
+// TestRolloutsCountInQuotas: a request above the node's quota is refused, and changes nothing.
 func TestRolloutsCountInQuotas(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		const quota, payload = 1 << 20, 60_000
@@ -283,7 +284,7 @@ func TestRolloutsCountInQuotas(t *testing.T) {
 	})
 }
 
-// TestThoseWhoTakePartHearOfADeleteByForce: each session once, and the watches of all views.
+// TestThoseWhoTakePartHearOfADeleteByForce: each session once, and the watches on all views.
 func TestThoseWhoTakePartHearOfADeleteByForce(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		b.put(locations([]string{"sas"}))

@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// TestAVersionReachesOneLocationAfterTheOther is the example of the document: SAS at once, MAN 5 s after SAS, VLA 5 s
-// after MAN.
+// TestAVersionReachesOneLocationAfterTheOther is the documented example: SAS at once, MAN 5 s after SAS, VLA 5 s after
+// MAN.
 func TestAVersionReachesOneLocationAfterTheOther(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		b.put(locations([]string{"sas", "man", "vla"}, 0, 5*time.Second, 5*time.Second))
@@ -36,7 +36,7 @@ func TestAVersionReachesOneLocationAfterTheOther(t *testing.T) {
 	})
 }
 
-// TestARolloutIsReadInParts: each part has the head and the rows that it should have.
+// TestARolloutIsReadInParts: each part has its expected head and rows.
 func TestARolloutIsReadInParts(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		spec := locations([]string{"sas", "man"}, 0, time.Hour)
@@ -236,7 +236,7 @@ func TestAPlanSaysWhoWouldGetWhatWhen(t *testing.T) {
 	})
 }
 
-// TestADetachedSessionIsAnInstanceUntilItEnds: so the location waits for it, and goes on without it then.
+// TestADetachedSessionIsAnInstanceUntilItEnds: the location waits for it, and continues without it afterwards.
 func TestADetachedSessionIsAnInstanceUntilItEnds(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		b.put(locations([]string{"sas"}))
@@ -263,7 +263,7 @@ func TestADetachedSessionIsAnInstanceUntilItEnds(t *testing.T) {
 	})
 }
 
-// TestHoldingsShowWhatASessionIsToARollout: a word of the kind.
+// TestHoldingsShowWhatASessionIsToARollout: its role, in the kind's words.
 func TestHoldingsShowWhatASessionIsToARollout(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		b.put(locations([]string{"sas"}))
@@ -280,7 +280,7 @@ func TestHoldingsShowWhatASessionIsToARollout(t *testing.T) {
 	})
 }
 
-// TestADroppedNodeTakesItsRolloutsAlong: those who watch hear of it, and nothing of them is left.
+// TestADroppedNodeTakesItsRolloutsAlong: watchers are notified, and nothing remains.
 func TestADroppedNodeTakesItsRolloutsAlong(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		b.put(locations([]string{"sas"}))

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestAgesGoOnWhereNothingHappens: the time that moments are compared with is the leader's, and not that of the last
-// entry of the log, which can be seconds ago.
+// TestAgesGoOnWhereNothingHappens: ages are relative to the leader's time, not to the last log entry, which can be
+// seconds old.
 func TestAgesGoOnWhereNothingHappens(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		b.put(locations([]string{"sas", "man"}, 0, time.Hour))
@@ -25,8 +25,8 @@ func TestAgesGoOnWhereNothingHappens(t *testing.T) {
 	})
 }
 
-// TestWhySaysThatALeaderIsDetached: who waits for a leader learns that no connection carries its session, and for how
-// long that has been so.
+// TestWhySaysThatALeaderIsDetached: the explanation shows that the awaited leader's session has no connection, and for
+// how long.
 func TestWhySaysThatALeaderIsDetached(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		b.put(locations([]string{"sas"}))

@@ -11,7 +11,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// TestAReportThatChangesNothingIsAnsweredWithoutTheLog: and one that may change something never.
+// TestAReportThatChangesNothingIsAnsweredWithoutTheLog: a report that may change something always goes through the log.
 func TestAReportThatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		b.put(locations([]string{"sas"}))
@@ -70,7 +70,7 @@ func (b *rolloutBed) unlogged() int {
 		b.metric(`signalbox_rollout_noop_requests_total{kind="rollout_poll"}`)
 }
 
-// metric returns the value of a series of the leader, -1 where it is not there.
+// metric returns the value of a series at the leader, -1 if missing.
 func (b *rolloutBed) metric(series string) int {
 	b.t.Helper()
 	var out bytes.Buffer
@@ -87,7 +87,7 @@ func (b *rolloutBed) metric(series string) int {
 	return -1
 }
 
-// TestMetricsShowHowRolloutsAre: what they have done, how many are how, and which stand still.
+// TestMetricsShowHowRolloutsAre: event counts, number of rollouts per state, and stalled rollouts.
 func TestMetricsShowHowRolloutsAre(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		spec := locations([]string{"sas", "man"})

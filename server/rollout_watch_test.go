@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// viewer keeps the view of a watch as a client does.
+// viewer maintains a watch's view like a client.
 type viewer struct {
 	t        *testing.T
 	s        *speaker
@@ -23,7 +23,7 @@ type viewer struct {
 	rows     map[uint64][]byte
 }
 
-// view opens a watch of a view, and waits until all of it is there.
+// view opens a watch on a view, and waits until it is complete.
 func (b *rolloutBed) view(s *speaker, name string, since uint64) *viewer {
 	b.t.Helper()
 	return &viewer{t: b.t, s: s, id: b.watch(s, name, since), revision: since, rows: make(map[uint64][]byte)}
@@ -74,7 +74,7 @@ func (v *viewer) put(rows *protocol.Rows) {
 	}
 }
 
-// next returns the next push of the watch.
+// next returns the watch's next push.
 func (v *viewer) next() ([]byte, error) {
 	for i, k := range v.s.kept {
 		if v.s.decode(k.payload).ID == v.id {
@@ -96,7 +96,7 @@ func (v *viewer) record(into field.Value) {
 	readRecord(v.t, v.head, into)
 }
 
-// TestEachViewOfARolloutShowsItsChanges: and none of others.
+// TestEachViewOfARolloutShowsItsChanges: and no changes of other views.
 func TestEachViewOfARolloutShowsItsChanges(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		spec := locations([]string{"sas", "man"}, 0, time.Hour)
@@ -160,8 +160,8 @@ func TestEachViewOfARolloutShowsItsChanges(t *testing.T) {
 	})
 }
 
-// TestAWatchOfARolloutGoesOnAtAnotherHost: from the revision that it has, when its host has stopped leading, and from a
-// snapshot when it has missed too much. No view goes back.
+// TestAWatchOfARolloutGoesOnAtAnotherHost: from its revision after its host lost leadership, and from a snapshot if it
+// missed too much. No view goes back.
 func TestAWatchOfARolloutGoesOnAtAnotherHost(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		b.put(locations([]string{"sas"}))
@@ -186,7 +186,7 @@ func TestAWatchOfARolloutGoesOnAtAnotherHost(t *testing.T) {
 			next = b.c.Leader(1)
 		}
 		b.s = speak(t, b.c, next)
-		b.act(kind.Pause, 0) // which the view does not show
+		b.act(kind.Pause, 0) // not shown by the view
 		second := b.publish("two")
 		b.act(kind.Resume, 0)
 		b.act(kind.Promote, second)

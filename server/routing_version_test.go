@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// TestNewsOfTheRoutingComeOnlyIfClientsRouteByWhatChanged: counters of shards, weights and cordons are none of the
-// clients' business. The name of a host is.
+// TestNewsOfTheRoutingComeOnlyIfClientsRouteByWhatChanged: shard counters, weights and cordons do not concern clients.
+// A host name does.
 func TestNewsOfTheRoutingComeOnlyIfClientsRouteByWhatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))
@@ -22,7 +22,7 @@ func TestNewsOfTheRoutingComeOnlyIfClientsRouteByWhatChanged(t *testing.T) {
 		s := speak(t, c, c.Leader(1))
 		node, a := s.node("/jobs"), s.session("/jobs", 10*time.Minute)
 		attaches := uint64(1)
-		use := func() { // over a connection of its own, since another host may lead by now
+		use := func() { // over a new connection, because the leader may have changed
 			attaches++
 			user := speak(t, c, c.Leader(1))
 			user.must(user.ask(&protocol.SessionAttach{

@@ -127,10 +127,10 @@ func TestARefusalSaysWhy(t *testing.T) {
 	}
 }
 
-// moment is a stretch of the clock in which something was done.
+// moment is a time interval in which something was done.
 type moment struct{ from, to time.Time }
 
-// during does something when the moment before is over, by the time of day of every host too.
+// during runs do after the previous moment is over by every host's wall clock.
 func during(do func()) moment {
 	time.Sleep(2 * aTurn)
 	from := time.Now()
@@ -138,10 +138,10 @@ func during(do func()) moment {
 	return moment{from, time.Now()}
 }
 
-// aTurn is by how much a host's time of day may differ: it sets its clock by it in each turn of its loop.
+// aTurn is the maximum wall clock difference between hosts: each updates its clock in every turn of its loop.
 const aTurn = time.Second
 
-// wantIn fails the test where a time of the protocol is not in the stretch.
+// wantIn fails the test unless a protocol time is in the interval.
 func (m moment) wantIn(t *testing.T, what string, millis uint64) {
 	t.Helper()
 	if got, from := int64(millis), m.from.Add(-aTurn).UnixMilli(); got < from || got > m.to.UnixMilli() {
@@ -208,7 +208,7 @@ func TestOwnersWaitersAndSessionsSaySinceWhenAndWhoseTheyAre(t *testing.T) {
 	})
 }
 
-// TestADetachedSessionSaysWhoMadeIt: of a session that is attached nowhere, a host knows what the log says.
+// TestADetachedSessionSaysWhoMadeIt: for a detached session, a host knows the creator from the log.
 func TestADetachedSessionSaysWhoMadeIt(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)

@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// TestAnAttachWaitsForALeaderThatHasJustBeenElected: the answer comes once the leader serves. A refused client pauses,
-// and with a million sessions pauses were most of the time without locks.
+// TestAnAttachWaitsForALeaderThatHasJustBeenElected: the answer arrives once the leader serves. A refused client would
+// pause, and with a million sessions such pauses were most of the time without locks.
 func TestAnAttachWaitsForALeaderThatHasJustBeenElected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))
@@ -27,13 +27,13 @@ func TestAnAttachWaitsForALeaderThatHasJustBeenElected(t *testing.T) {
 		awaitThat(t, "the next leader has the session", func() bool {
 			return c.Host(next).Status().Shards[0].Sessions == 1
 		})
-		for id := range shard.HostID(3) { // the leader serves after a first command, which takes so long
+		for id := range shard.HostID(3) { // the leader serves after its first command, which takes this long
 			c.Net().SetDisk(id+1, memlog.Exactly(300*time.Millisecond))
 		}
 		if err := c.Elect(1, next); err != nil {
 			t.Fatal(err)
 		}
-		elected := time.Now() // the host learns of the leadership in two steps, a moment apart
+		elected := time.Now() // the host learns of its leadership in two steps, shortly after one another
 		for sequence := uint64(2); ; sequence++ {
 			a := client.ask(&protocol.SessionAttach{
 				SessionID: session.id, SessionSecret: []byte("key"), AttachSequence: sequence,
@@ -71,9 +71,8 @@ func TestAnAttachThatWasOvertakenChangesNothing(t *testing.T) {
 	want(t, "the same attach again", attach(second, 5, 20*time.Second), protocol.StatusSuccess)
 }
 
-// TestOfTwoConnectionsThatFightForASessionOneHasIt: two connections take a session from each other as fast as they can.
-// What each of them heard last must be the truth: a client that believes in an attach that is over would take every
-// pong for it.
+// TestOfTwoConnectionsThatFightForASessionOneHasIt: two connections take a session from each other as fast as possible.
+// The last message to each must be true: a client that believes in an outdated attach would count every pong for it.
 func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 	c := servertest.Start(t)
 	operator := speak(t, c, 1)
@@ -99,8 +98,8 @@ func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// An attach may wait for the first barrier of a new leader, and a pong then overtakes the answer. So each side
-		// reads all answers first. The pongs after that follow every message that an attach caused for the other side.
+		// An attach may wait for a new leader's first barrier, while pongs overtake its answer. So each side reads all
+		// answers first. Later pongs follow every message caused by an attach on the other side.
 		for i, s := range sides {
 			for answers := 0; answers < 10; {
 				switch m := readMessage(t, s); {
@@ -138,7 +137,7 @@ func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 	}
 }
 
-// readMessage returns the next message that the host sends to s.
+// readMessage returns the host's next message to s.
 func readMessage(t *testing.T, s *speaker) *protocol.Answer {
 	t.Helper()
 	payload, err := s.read(patience)

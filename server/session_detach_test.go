@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// TestADetachedSessionKeepsWhatItHasForTheTimeThatIsLeft: its connection stays, and so do the others over it.
+// TestADetachedSessionKeepsWhatItHasForTheTimeThatIsLeft: its connection stays open, with its other sessions.
 func TestADetachedSessionKeepsWhatItHasForTheTimeThatIsLeft(t *testing.T) {
 	const timeout = 15 * time.Second
 	for name, c := range map[string]struct{ left, want time.Duration }{
@@ -40,7 +40,7 @@ func TestADetachedSessionKeepsWhatItHasForTheTimeThatIsLeft(t *testing.T) {
 	}
 }
 
-// TestADetachedSessionIsAttachedAgain: what was said of the time that is left is void then.
+// TestADetachedSessionIsAttachedAgain: the announced remaining time is then void.
 func TestADetachedSessionIsAttachedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)
@@ -70,8 +70,8 @@ func TestADetachedSessionIsAttachedAgain(t *testing.T) {
 	})
 }
 
-// TestADetachEndsWhatWaitsOverItsConnection: nothing comes for the acquire that waits there, and the session gets its
-// place again where it is attached.
+// TestADetachEndsWhatWaitsOverItsConnection: the waiting acquire gets no answer there, and the session gets its queue
+// position back when attached.
 func TestADetachEndsWhatWaitsOverItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)
@@ -96,7 +96,7 @@ func TestADetachEndsWhatWaitsOverItsConnection(t *testing.T) {
 	})
 }
 
-// TestADetachOfABindingEndsThatOnly: the session stays attached, for as long as its connection is heard.
+// TestADetachOfABindingEndsThatOnly: the session stays attached, as long as its connection is active.
 func TestADetachOfABindingEndsThatOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)

@@ -15,8 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce: a session that is made when its client has gone would only be in
-// the way until its timeout.
+// TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce: such a session would only be in the way until its timeout.
 func TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)
@@ -39,8 +38,8 @@ func TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce(t *testing.T) {
 	})
 }
 
-// TestASessionThatIsOverIsExpiredForEveryRequest: BAD_SESSION says that the session lives, and makes a client attach
-// it. One that is over never gets it, whatever ended it and whichever request comes.
+// TestASessionThatIsOverIsExpiredForEveryRequest: BAD_SESSION means that the session lives, and makes a client attach
+// it. An ended session never gets it, for any reason and any request.
 func TestASessionThatIsOverIsExpiredForEveryRequest(t *testing.T) {
 	c := servertest.Start(t, servertest.Hosts(3))
 	node := nodeAt(t, c, "/jobs")
@@ -78,7 +77,7 @@ func TestASessionThatIsOverIsExpiredForEveryRequest(t *testing.T) {
 	}
 }
 
-// lagging is a log that gives a data shard one entry late: the entry is applied within the next barrier.
+// lagging is a log that delays one entry for a data shard until the next barrier.
 type lagging struct {
 	shard.Log
 	machine shard.StateMachine
@@ -94,9 +93,9 @@ func (l *lagging) Barrier(done func(error)) error {
 	})
 }
 
-// TestASessionThatAHostIsYetToSeeIsNotOver: another host has applied the creation of a session before the leader has,
-// as with a batch of a host that led before. Whatever is asked about the session, the leader calls it over only behind
-// a barrier, and by what is known then.
+// TestASessionThatAHostIsYetToSeeIsNotOver: another host has applied a session's creation before the leader, as with a
+// batch from an earlier leader. For any request, the leader calls the session ended only after a barrier, based on its
+// knowledge then.
 func TestASessionThatAHostIsYetToSeeIsNotOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -130,7 +129,7 @@ func TestASessionThatAHostIsYetToSeeIsNotOver(t *testing.T) {
 			}
 			return status
 		}
-		// A self-check of the leader may take the entry before the request comes: then the session is known.
+		// A leader's self-check may apply the entry before the request arrives: then the session is known.
 		ask := func(ask func(id uint64) protocol.RequestMessage) protocol.Status {
 			status := once(ask)
 			for range 10 {
@@ -160,8 +159,8 @@ func TestASessionThatAHostIsYetToSeeIsNotOver(t *testing.T) {
 	})
 }
 
-// TestManySessionsThatExpireTogetherEndInSteps: the sessions that expire together, and what they have in another shard,
-// are too much for one command. All of them end, and all that they have is released.
+// TestManySessionsThatExpireTogetherEndInSteps: sessions expiring together, with holdings in another shard, are too
+// many for one command. All of them end, and all holdings are released.
 func TestManySessionsThatExpireTogetherEndInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Shards(2))

@@ -25,7 +25,7 @@ func leaderOtherThan(t *testing.T, c *servertest.Cluster, old shard.HostID) shar
 	return 0
 }
 
-// attached takes a session over another connection; it tries again while the new leader gets ready.
+// attached attaches a session over another connection, retrying while the new leader gets ready.
 func attached(t *testing.T, s *speaker, x *started) bool {
 	t.Helper()
 	for range 1000 {
@@ -55,7 +55,7 @@ func TestALeaderThatIsCutOffStopsAnsweringPings(t *testing.T) {
 		a := s.session("/jobs", 2*time.Second)
 		_, held := a.acquire("lock", protocol.Exclusive, 0, true)
 		want(t, "outcome", held.Outcome, protocol.Acquired)
-		// The old leader answers pings after the cut only if it has answered one shortly before.
+		// After the partition, the old leader answers pings only if it has answered one shortly before.
 		want(t, "ping answered", s.answered(s.say(&protocol.Ping{}), time.Second), true)
 
 		c.Isolate(old)
@@ -89,14 +89,14 @@ func TestALeaderThatIsCutOffStopsAnsweringPings(t *testing.T) {
 			}
 			time.Sleep(200 * time.Millisecond)
 		}
-		// The grace period is 10 s: after that nothing that the old leader says may be trusted.
+		// The grace period is 10 s: after that no message from the old leader may be trusted.
 		if after := lastPong.Sub(cut); after < time.Second || after > 10*time.Second {
 			t.Fatalf("the old leader answered its last ping %v after it was cut off", after)
 		}
 		if given.IsZero() {
 			t.Fatal("the lock was never given on")
 		}
-		// The holder believes until its timeout after the last ping that was answered.
+		// The holder believes until its timeout after the last answered ping.
 		if early := lastPong.Add(2 * time.Second).Sub(given); early > 0 {
 			t.Fatalf("the lock was given away %v before its holder stopped believing", early)
 		}
@@ -113,7 +113,7 @@ func TestSessionsSurviveALeaderThatDies(t *testing.T) {
 		_, held := a.acquire("lock", 1, 0, true)
 		c.Stop(old)
 		next := leaderOtherThan(t, c, old)
-		// Longer than its timeout, shorter than timeout and grace.
+		// Longer than its timeout, shorter than timeout and grace period.
 		time.Sleep(8 * time.Second)
 		s2 := speak(t, c, next)
 		if !attached(t, s2, a) {
@@ -178,13 +178,13 @@ func TestEverythingComesBackWhenAllHostsWereDown(t *testing.T) {
 	})
 }
 
-// nodeAt makes a node at the leader of the meta shard.
+// nodeAt creates a node at the meta leader.
 func nodeAt(t *testing.T, c *servertest.Cluster, path string) uint64 {
 	t.Helper()
 	return speak(t, c, c.Leader(0)).node(path)
 }
 
-// answered reports whether the answer of a request comes within a time.
+// answered reports whether a request is answered within a time.
 func (s *speaker) answered(id uint64, limit time.Duration) bool {
 	s.t.Helper()
 	deadline := time.Now().Add(limit)
@@ -200,7 +200,7 @@ func (s *speaker) answered(id uint64, limit time.Duration) bool {
 	}
 }
 
-// has reports whether a message of that id and kind has come.
+// has reports whether a message with the id and kind has arrived.
 func (s *speaker) has(id uint64, kind protocol.Kind) bool {
 	for i, k := range s.kept {
 		if a := s.decode(k.payload); a.ID == id && a.Kind == kind {
@@ -224,8 +224,8 @@ func (s *speaker) keepAlive(id uint64, kind protocol.Kind, limit time.Duration) 
 	s.t.Fatalf("%v of request %d did not come within %v", kind, id, limit)
 }
 
-// TestASessionEndsThoughItsHostStallsAgainAndAgain: a host that is stopped for 1.2 seconds again and again, as SIGSTOP
-// does it: its clock goes on and nothing else.
+// TestASessionEndsThoughItsHostStallsAgainAndAgain: a host is repeatedly stopped for 1.2 seconds, like by SIGSTOP: only
+// its clock continues.
 func TestASessionEndsThoughItsHostStallsAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stall, every = 1200 * time.Millisecond, 9700 * time.Millisecond

@@ -10,8 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestASessionActsInNoNodeButItsOwn: only the home of a session knows its node; every other shard takes it from the
-// host, which must.
+// TestASessionActsInNoNodeButItsOwn: only a session's home knows its node; other shards rely on the host for it.
 func TestASessionActsInNoNodeButItsOwn(t *testing.T) {
 	c := servertest.Start(t, servertest.Shards(4))
 	s := speak(t, c, 1)
@@ -32,8 +31,8 @@ func TestASessionActsInNoNodeButItsOwn(t *testing.T) {
 	}
 }
 
-// TestAnAttachIsAsSureAsTheNodeAsks: a host that is cut off believes for a while that it leads, and may by a barrier
-// that it made before. A STRICT attach must not go by that.
+// TestAnAttachIsAsSureAsTheNodeAsks: a partitioned host believes for a while that it leads, and may do so because of an
+// earlier barrier. A STRICT attach must not rely on that.
 func TestAnAttachIsAsSureAsTheNodeAsks(t *testing.T) {
 	for consistency, attaches := range map[protocol.Consistency]bool{
 		protocol.ConsistencyStrict: false, protocol.ConsistencyRelaxed: true,
@@ -86,8 +85,8 @@ func TestOnlyTheConnectionOfASessionEndsIt(t *testing.T) {
 	second.await(0, protocol.KindSessionEnded)
 }
 
-// TestTheOtherSessionsOfAConnectionOutliveOneThatWasEnded: a connection that lost a session owes nothing once its
-// client was notified: its other sessions live on.
+// TestTheOtherSessionsOfAConnectionOutliveOneThatWasEnded: after a connection's client was notified of a lost session,
+// its other sessions live on.
 func TestTheOtherSessionsOfAConnectionOutliveOneThatWasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestNothingIsAcquiredBehindAStop: an acquire that is sent behind the stop of its session never takes effect, though
-// its semaphore's shard may be faster than the session's.
+// TestNothingIsAcquiredBehindAStop: an acquire sent after its session's stop never takes effect, even if the
+// semaphore's shard is faster than the session's.
 func TestNothingIsAcquiredBehindAStop(t *testing.T) {
 	c := servertest.Start(t, servertest.Shards(4))
 	s, other := speak(t, c, 1), speak(t, c, 1)
@@ -44,8 +44,8 @@ func TestNothingIsAcquiredBehindAStop(t *testing.T) {
 	}
 }
 
-// TestWhatIsBehindAStopOfUnknownOutcomeIsSentAgain: where the outcome of the stop is not known, that of what was sent
-// behind it is: nothing happened, and it may be sent again.
+// TestWhatIsBehindAStopOfUnknownOutcomeIsSentAgain: if a stop's outcome is unknown, later requests are known to have
+// had no effect, and may be sent again.
 func TestWhatIsBehindAStopOfUnknownOutcomeIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2))
@@ -72,8 +72,8 @@ func TestWhatIsBehindAStopOfUnknownOutcomeIsSentAgain(t *testing.T) {
 	})
 }
 
-// TestASilentSessionChangesNothingMore: a session whose client was reported silent for too long acts over that
-// connection no more, though its end is still under way.
+// TestASilentSessionChangesNothingMore: a session reported as silent for too long no longer acts over that connection,
+// even while its end is still in progress.
 func TestASilentSessionChangesNothingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)
@@ -98,8 +98,8 @@ func TestASilentSessionChangesNothingMore(t *testing.T) {
 	})
 }
 
-// TestADetachedSessionActsOverBoundConnectionsUntilItsEnd: a session that is detached lives on until its end, and acts
-// over the connections that it is bound to. They do not keep it alive.
+// TestADetachedSessionActsOverBoundConnectionsUntilItsEnd: a detached session acts over its bound connections until its
+// end. They do not keep it alive.
 func TestADetachedSessionActsOverBoundConnectionsUntilItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2))
@@ -110,7 +110,7 @@ func TestADetachedSessionActsOverBoundConnectionsUntilItsEnd(t *testing.T) {
 		}
 		time.Sleep(time.Second) // for the leaders to serve
 		attached, bound := speak(t, c, home), speak(t, c, home%3+1)
-		a := attached.session("/jobs", 4*time.Second) // its home is the shard that the host leads
+		a := attached.session("/jobs", 4*time.Second) // its home is the host's own shard
 		bound.must(bound.ask(&protocol.SessionBind{SessionID: a.id, SessionSecret: []byte("key")}))
 		lock := name("lock")
 		for i := 0; shard.SlotOf(shard.NodeID(a.node), lock) < shard.Slots/2; i++ {

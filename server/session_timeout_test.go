@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// mutedLog is the log of the meta shard, which can be made to take nothing.
+// mutedLog is the meta shard's log, which can be made to refuse everything.
 type mutedLog struct {
 	shard.Log
 	muted *atomic.Bool
@@ -28,7 +28,7 @@ func (l mutedLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return l.Log.Propose(batch, done)
 }
 
-// watchedLog is the log of a data shard, with a look at what is proposed.
+// watchedLog is a data shard's log with an observer of proposals.
 type watchedLog struct {
 	shard.Log
 	look func(*shard.Command)
@@ -46,9 +46,9 @@ func (l watchedLog) Propose(batch []byte, done func(shard.Outcome)) error {
 }
 
 // TestALongTimeoutIsGrantedOnceItIsOnRecord: a session with a timeout above 30 s starts, gets the timeout, and is
-// attached at another leader, only after the meta shard has the timeout on record, also if the meta shard has another
-// leader. While the meta shard takes nothing, shorter timeouts and those on record are granted, and longer ones are
-// refused.
+// attached at another leader, only after the meta shard has recorded the timeout, even if the meta shard has a
+// different leader. While the meta shard refuses everything, shorter and recorded timeouts are granted, and longer ones
+// are refused.
 func TestALongTimeoutIsGrantedOnceItIsOnRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var muted atomic.Bool

@@ -18,14 +18,14 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// beat is by how much the time of a shard may be behind its leader's estimate when the leader goes.
+// beat is the maximum lag of the shard time behind its leader's estimate when the leader is lost.
 const beat = 10 * time.Second
 
-// clocked is a cluster in which something waits for the time of its data shard, and hosts have clocks of their own.
+// clocked is a cluster with an alarm in its data shard's time, and with separate host clocks.
 type clocked struct {
 	*servertest.Cluster
 	t     *testing.T
-	alarm atomic.Uint64 // when something is due, for the leader; the end of time while that is not known
+	alarm atomic.Uint64 // alarm time, for the leader; the end of time while unknown
 	names int
 
 	ahead atomic.Uint64 // by how many milliseconds leaders' stamps are wrong
@@ -46,7 +46,7 @@ func (l *leapingLog) Propose(data []byte, done func(shard.Outcome)) error {
 	return l.Log.Propose(shard.AppendBatch(nil, &b), done)
 }
 
-// playTime plays with a cluster of so many hosts, in virtual time. rate is that of their clocks.
+// playTime runs a test with a cluster in virtual time. rate is the speed of the host clocks.
 func playTime(t *testing.T, hosts int, rate float64, change func(*memlog.Config), play func(t *testing.T, c *clocked)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func playTime(t *testing.T, hosts int, rate float64, change func(*memlog.Config)
 	})
 }
 
-// time returns the time of the shard as the leader's replica has it.
+// time returns the shard time at the leader's replica.
 func (c *clocked) time() clock.Clock {
 	if h := c.Host(c.leader()); h != nil {
 		return h.ShardClock(1)
@@ -83,10 +83,10 @@ func (c *clocked) time() clock.Clock {
 	return clock.Clock{}
 }
 
-// leader returns the host that leads the data shard, 0 where none does.
+// leader returns the data shard's leader, 0 if there is none.
 func (c *clocked) leader() shard.HostID { return c.Leader(1) }
 
-// begin begins a delay with a command, and returns when it is over by the time of the shard.
+// begin starts a delay with a command, and returns its end in shard time.
 func (c *clocked) begin(d time.Duration) (at uint64) {
 	c.t.Helper()
 	node := speak(c.t, c.Cluster, c.Leader(0)).node("/jobs")
@@ -99,7 +99,7 @@ func (c *clocked) begin(d time.Duration) (at uint64) {
 	return at
 }
 
-// over waits until a time has come, by a leader's replica, and returns how long that took.
+// over waits for a shard time at a leader's replica, and returns the elapsed time.
 func (c *clocked) over(at uint64) time.Duration {
 	c.t.Helper()
 	began := time.Now()
@@ -112,10 +112,10 @@ func (c *clocked) over(at uint64) time.Duration {
 	return time.Since(began)
 }
 
-// within fails the test unless a delay took no less than asked, and no longer than that and what it may be late by.
+// within checks that a delay took at least the requested time, and at most `late` longer.
 func (c *clocked) within(took, asked, late time.Duration) {
 	c.t.Helper()
-	const tick = 200 * time.Millisecond // for the loop of the leader, its queue and a round of the log
+	const tick = 200 * time.Millisecond // for the leader's loop, its queue and a log round
 	if took < asked || took > asked+late+tick {
 		c.t.Fatalf("a delay of %v took %v; it may be %v late", asked, took, late)
 	}
@@ -134,8 +134,8 @@ func TestADelayIsAsFarOffAsTheClockOfItsLeader(t *testing.T) {
 	}
 }
 
-// TestADelayGoesOnWhenItsLeaderStandsStill: for longer than the delay takes. Another host leads meanwhile, and what the
-// one that stood still proposes when it wakes has no effect.
+// TestADelayGoesOnWhenItsLeaderStandsStill: the stall exceeds the delay. Another host leads meanwhile, and later
+// proposals of the stalled host have no effect.
 func TestADelayGoesOnWhenItsLeaderStandsStill(t *testing.T) {
 	playTime(t, 3, 1, unchanged, func(t *testing.T, c *clocked) {
 		const asked = 30 * time.Second
@@ -159,7 +159,7 @@ func TestADelayGoesOnWhenItsLeaderStandsStill(t *testing.T) {
 	})
 }
 
-// TestADelayOutlivesTheStandstillOfAnOnlyHost: its monotonic clock goes on meanwhile.
+// TestADelayOutlivesTheStandstillOfAnOnlyHost: its monotonic clock continues meanwhile.
 func TestADelayOutlivesTheStandstillOfAnOnlyHost(t *testing.T) {
 	playTime(t, 1, 1, unchanged, func(t *testing.T, c *clocked) {
 		const asked, still = 10 * time.Second, 40 * time.Second
@@ -176,8 +176,8 @@ func TestADelayOutlivesTheStandstillOfAnOnlyHost(t *testing.T) {
 	})
 }
 
-// TestLeadersInTurnMoveTheTime: no leader leads for as long as a beat takes. Each takes no more than half of its term
-// along, so a delay takes twice as long at the most, and the elections.
+// TestLeadersInTurnMoveTheTime: no leader leads for a full beat. Each loses at most half of its term's time, so a delay
+// takes at most twice as long, plus the elections.
 func TestLeadersInTurnMoveTheTime(t *testing.T) {
 	playTime(t, 3, 1, unchanged, func(t *testing.T, c *clocked) {
 		const asked, each = time.Minute, 4 * time.Second
@@ -197,7 +197,7 @@ func TestLeadersInTurnMoveTheTime(t *testing.T) {
 	})
 }
 
-// TestALeaderThatDoesNotKnowThatItIsOverMovesNoTime: one that is cut off believes that it leads, and proposes on.
+// TestALeaderThatDoesNotKnowThatItIsOverMovesNoTime: a partitioned leader believes to lead, and keeps proposing.
 func TestALeaderThatDoesNotKnowThatItIsOverMovesNoTime(t *testing.T) {
 	playTime(t, 3, 1, func(n *memlog.Config) { n.CheckQuorum = false }, func(t *testing.T, c *clocked) {
 		const asked = 30 * time.Second
@@ -224,7 +224,7 @@ func TestALeaderThatDoesNotKnowThatItIsOverMovesNoTime(t *testing.T) {
 	})
 }
 
-// TestTimeStandsStillWhileAllHostsAreDown: and goes on, from the log or from a snapshot, when they are back.
+// TestTimeStandsStillWhileAllHostsAreDown: it continues, from the log or a snapshot, when they return.
 func TestTimeStandsStillWhileAllHostsAreDown(t *testing.T) {
 	for what, every := range map[string]uint64{"from the log": 0, "from a snapshot": 2} {
 		t.Run(what, func(t *testing.T) {
@@ -256,8 +256,8 @@ func TestTimeStandsStillWhileAllHostsAreDown(t *testing.T) {
 	}
 }
 
-// TestNoLeaseOrSessionRestsOnShardTime: a leader that writes wrong stamps lets the time of its shard leap by a day. The
-// wait of a waiter ends with that, no session does, and sessions end when their time is over by the leader's clock.
+// TestNoLeaseOrSessionRestsOnShardTime: a leader's wrong stamps make its shard time jump by a day. That ends a waiter's
+// wait, but no session: sessions end by the leader's clock.
 func TestNoLeaseOrSessionRestsOnShardTime(t *testing.T) {
 	playTime(t, 1, 1, unchanged, func(t *testing.T, c *clocked) {
 		s := speak(t, c.Cluster, 1)
@@ -284,7 +284,7 @@ func TestNoLeaseOrSessionRestsOnShardTime(t *testing.T) {
 	})
 }
 
-// wait has a session wait for a lock of another session, and returns the request and when the wait began.
+// wait makes a session wait for another session's lock, and returns the request and the start of the wait.
 func (s *speaker) wait(timeout, d time.Duration) (request uint64, began time.Time) {
 	s.t.Helper()
 	owner, other := s.session("/jobs", timeout), s.session("/jobs", timeout)
@@ -295,8 +295,8 @@ func (s *speaker) wait(timeout, d time.Duration) (request uint64, began time.Tim
 	return request, began
 }
 
-// TestAWaitGoesOnUnderTheNextLeader: whenever its leader crashes, a wait of a second ends no earlier than asked, and at
-// most a second and a half late. So does a long wait in its last second.
+// TestAWaitGoesOnUnderTheNextLeader: whenever its leader crashes, a wait of one second never ends early, and at most a
+// second and a half late. The same holds for a long wait in its last second.
 func TestAWaitGoesOnUnderTheNextLeader(t *testing.T) {
 	elections := func(n *memlog.Config) { n.ElectionTimeout, n.Heartbeat = 300*time.Millisecond, 20*time.Millisecond }
 	for _, wait := range []time.Duration{time.Second, time.Minute} {
@@ -317,8 +317,8 @@ func TestAWaitGoesOnUnderTheNextLeader(t *testing.T) {
 	}
 }
 
-// TestWhatFiniteWaitsCost: a wait of an hour costs a command every 9 s where nothing else moves the time, however many
-// wait so long. Waits that end cost at most a command in each tick, and end in time.
+// TestWhatFiniteWaitsCost: waits of an hour cost one command every 9 s if nothing else advances the time, regardless of
+// their number. Ending waits cost at most one command per tick, and end in time.
 func TestWhatFiniteWaitsCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)

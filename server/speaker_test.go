@@ -14,10 +14,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// patience is how long anything may take that must come some time.
+// patience is the time limit for anything that must eventually happen.
 const patience = time.Minute
 
-// speaker is a client that speaks the protocol by hand: what it sends and what it gets, nothing else.
+// speaker is a minimal protocol client: it sends and receives messages, nothing else.
 type speaker struct {
 	t       *testing.T
 	conn    net.Conn
@@ -25,8 +25,8 @@ type speaker struct {
 	decoder *protocol.AnswerDecoder
 	in      []byte
 	next    uint64
-	kept    []kept // messages that came while another one was awaited
-	// routings are the news of where the hosts are that came.
+	kept    []kept // messages received while another was awaited
+	// routings are the received routing changes.
 	routings []protocol.RoutingChanged
 }
 
@@ -73,13 +73,13 @@ func (s *speaker) ask(m protocol.RequestMessage) *protocol.Answer {
 	return s.await(s.say(m), m.Kind().Answer())
 }
 
-// await waits for a message of that id and kind; others are kept.
+// await waits for a message with the id and kind; others are kept.
 func (s *speaker) await(id uint64, kind protocol.Kind) *protocol.Answer {
 	s.t.Helper()
 	return s.awaitFor(id, kind, patience)
 }
 
-// awaitFor is await with a limit of its own.
+// awaitFor is await with an explicit limit.
 func (s *speaker) awaitFor(id uint64, kind protocol.Kind, limit time.Duration) *protocol.Answer {
 	s.t.Helper()
 	for i, k := range s.kept {
@@ -109,7 +109,7 @@ func (s *speaker) decode(payload []byte) *protocol.Answer {
 	return a
 }
 
-// read returns the payload of the next frame, but for news of where the hosts are, which come unasked.
+// read returns the payload of the next frame, skipping pushed routing changes.
 func (s *speaker) read(limit time.Duration) ([]byte, error) {
 	_ = s.conn.SetReadDeadline(time.Now().Add(limit))
 	for {
@@ -144,7 +144,7 @@ func (s *speaker) must(a *protocol.Answer) *protocol.Answer {
 	return a
 }
 
-// node makes a node and returns its id.
+// node creates a node and returns its id.
 func (s *speaker) node(path string) uint64 {
 	s.t.Helper()
 	return s.must(s.ask(&protocol.NodeCreate{Path: []byte(path)})).NodeCreate.Node.ID

@@ -16,7 +16,7 @@ import (
 // one is refused, and ends them in every way.
 func TestTheWatchesOfAHostShareABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const fit = 10 // watches of names of four bytes
+		const fit = 10 // watches on four-byte names
 		c := servertest.Start(t, servertest.Shards(3),
 			servertest.Config(func(c *server.Config) { c.WatchBytes = fit * (budget.WatchBytes + 4) }))
 		first, second := speak(t, c, 1), speak(t, c, 1)
@@ -64,15 +64,15 @@ func TestTheWatchesOfAHostShareABudget(t *testing.T) {
 		first.must(first.ask(&protocol.WatchStop{WatchID: ids[0]}))
 		used(fit - 1)
 		first.must(first.ask(&protocol.SemaphoreUpdate{NodeID: node, Name: name("o%03d", 0), Data: []byte("changed")}))
-		used(fit - 2) // a watch of one shot is over with its change
+		used(fit - 2) // a one-shot watch ends with its change
 		first.must(oneShot(1))
-		used(fit - 2) // it replaces the one before
+		used(fit - 2) // replaces the previous one
 		_ = first.conn.Close()
 		used(fit - 5)
 		second.must(second.ask(&protocol.SessionStop{SessionID: x.id}))
 		used(fit - 7)
 		second.must(second.ask(&protocol.NodeDrop{Path: []byte("/jobs")}))
-		time.Sleep(time.Second) // for the shards to hear of it
+		time.Sleep(time.Second) // until the shards are notified
 		used(0)
 	})
 }

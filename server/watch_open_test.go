@@ -11,8 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// TestWatchesAreOpenedBesideTheLoop: a loop that opened a crowd's watches would read nothing else meanwhile, and locks
-// of others would wait.
+// TestWatchesAreOpenedBesideTheLoop: a loop opening a crowd's watches would delay all other requests, including locks.
 func TestWatchesAreOpenedBesideTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)
@@ -47,13 +46,13 @@ func TestAWatchThatIsStoppedBeforeItIsOpenDoesNotStayOpen(t *testing.T) {
 			again := s.await(watch+2, protocol.KindWatchStop.Answer())
 			want(t, "a second stop", again.Result.Status, protocol.StatusNotFound)
 		}
-		time.Sleep(time.Second) // for what is still to be opened
+		time.Sleep(time.Second) // for pending openings
 		want(t, "open watches", metric(t, c, `signalbox_shard_watches{shard="1"}`), 0)
 	})
 }
 
-// TestAClientThatReadsSlowlyMayStopItsWatch has the client leave unread so much, or unanswered, that further requests
-// are refused.
+// TestAClientThatReadsSlowlyMayStopItsWatch: the client leaves so much unread, or unanswered, that further requests are
+// refused.
 func TestAClientThatReadsSlowlyMayStopItsWatch(t *testing.T) {
 	for name, paused := range map[string]bool{"for answers that it does not read": false,
 		"for requests without an answer": true} {
@@ -116,7 +115,7 @@ func TestAStreamingWatchShowsTheStateAndThenEveryChange(t *testing.T) {
 	want(t, "from", gone.From, last)
 	want(t, "gone", gone.Gone.Len(), 1)
 
-	// Another connection goes on from a revision that it has seen, and gets what it missed.
+	// Another connection continues from a revision seen before, and gets the missed changes.
 	other := speak(t, c, 1)
 	again := other.say(&protocol.Watch{NodeID: a.node, Name: []byte("endpoints"), Since: made.Revision, Owners: true,
 		Data: true})

@@ -172,7 +172,7 @@ func (m *machine) live(ctx context.Context) {
 	}
 }
 
-// liveBlind is live without a meta replica: the governor tells the host what to do.
+// liveBlind is live without a meta replica: the governor sends the host its tasks.
 func (m *machine) liveBlind(ctx context.Context, s Standing, quits bool) {
 	switch {
 	case quits && s.Current == protocol.HostOffline && s.Target == protocol.HostOffline:

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/server/lease"
 )
 
-// A grace period of 64 s has a window of 63 s, to allow for clock drift.
+// window is the window of a grace period of 64 s: 63 s, to allow for clock drift.
 const window = 63 * second
 
 func newFreshness() *lease.Freshness {

@@ -172,7 +172,7 @@ func TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack(t *testing.T) {
 	b.refuses = false
 	b.nothing()
 	if want := []protocol.Status{protocol.StatusUnavailable, protocol.StatusUnavailable,
-		protocol.StatusUnavailable}; !slices.Equal(b.answers, want) { // both first commands, and the commands in the first one's batch
+		protocol.StatusUnavailable}; !slices.Equal(b.answers, want) { // both first commands, and their batch
 		t.Fatal(b.answers)
 	}
 	b.ask(1)

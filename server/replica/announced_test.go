@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestTheLaterTermSaysWhoLeads: the own replica and announcements are two sources, and an announcement of an earlier
-// term changes nothing.
+// TestTheLaterTermSaysWhoLeads: the local replica and announcements are two sources, and an announcement for an earlier
+// term has no effect.
 func TestTheLaterTermSaysWhoLeads(t *testing.T) {
 	for _, x := range []struct {
 		what       string
@@ -49,7 +49,7 @@ func TestAHostWithoutAReplicaRedirects(t *testing.T) {
 	}
 	s.NoteLeader(1, shard.Leadership{Leader: 3, Term: own.Term + 2})
 	s.NoteLeader(1, shard.Leadership{Leader: 2, Term: own.Term + 1})
-	s.NoteLeader(2, shard.Leadership{Leader: 2, Term: own.Term + 9}) // there is no such shard
+	s.NoteLeader(2, shard.Leadership{Leader: 2, Term: own.Term + 9}) // no such shard
 	if got := s.Moved(r); got.Status != protocol.StatusMoved || got.Moved.LeaderHostID != 3 {
 		t.Errorf("with an announcement: %+v", got)
 	}

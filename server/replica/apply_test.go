@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// TestABatchThatThisHostNeverProposedHaltsIt plants a batch with the host's own number and a sequence that is to come.
+// TestABatchThatThisHostNeverProposedHaltsIt plants a batch with the host's own number and a future sequence.
 func TestABatchThatThisHostNeverProposedHaltsIt(t *testing.T) {
 	s := standalone(t, 1)
 	r := s.Replicas[0]
@@ -23,7 +23,7 @@ func TestABatchThatThisHostNeverProposedHaltsIt(t *testing.T) {
 	}
 }
 
-// TestApplyReportsTheCommandsOfEachBatch to the log, whose snapshots depend on them, for batches of other hosts.
+// TestApplyReportsTheCommandsOfEachBatch: also for batches from other hosts, because snapshots depend on the count.
 func TestApplyReportsTheCommandsOfEachBatch(t *testing.T) {
 	s := standalone(t, 1)
 	s.closeLogs() // the logs apply nothing beside the test

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// TestOrderIDsOfAReplicaHaveTheClassOfItsShard: also those of a copy that was emptied and applies the log anew.
+// TestOrderIDsOfAReplicaHaveTheClassOfItsShard: even in a replica that was emptied and applies the log again.
 func TestOrderIDsOfAReplicaHaveTheClassOfItsShard(t *testing.T) {
 	var out shard.Effects
 	apply := func(r *Replica, c shard.Command) *shard.Effect {

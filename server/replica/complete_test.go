@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestCompleteNamesNoMutation: what is left to do after the command of a mutation stands in the table of mutations.
+// TestCompleteNamesNoMutation: the work after a mutation's command is listed in the mutation table.
 func TestCompleteNamesNoMutation(t *testing.T) {
 	tables, err := filepath.Glob("../mutation/*.go")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestCompleteNamesNoMutation(t *testing.T) {
 	}
 }
 
-// commandsIn returns the commands that a file names, or that a function of the file names.
+// commandsIn returns the commands named in a file, or in one of its functions.
 func commandsIn(t *testing.T, file, function string) map[string]bool {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

@@ -10,13 +10,13 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// hostInTime is a host by itself whose loop and clock the test takes the place of, and an alarm that it sets.
+// hostInTime is a single host with loop and clock controlled by the test, and an alarm set by the test.
 type hostInTime struct {
 	*Set
 	t     *testing.T
 	r     *Replica
 	data  *countingLog
-	now   atomic.Int64  // by which the host's clock is ahead
+	now   atomic.Int64  // offset of the host's clock
 	alarm atomic.Uint64 // 0: none
 }
 
@@ -32,7 +32,7 @@ func newTimed(t *testing.T) *hostInTime {
 	return h
 }
 
-// pass lets a time pass, runs the leader's tasks, and returns how many commands it proposed for that.
+// pass lets time pass, runs the leader's tasks, and returns the number of commands that it proposed.
 func (h *hostInTime) pass(d time.Duration) int {
 	h.t.Helper()
 	h.now.Add(int64(d))
@@ -55,12 +55,12 @@ func (h *hostInTime) mustPass(d time.Duration, proposed int, machine time.Durati
 	}
 }
 
-// TestALeaderProposesWhatIsDueWhenItIs: and beats meanwhile, and nothing where nothing waits.
+// TestALeaderProposesWhatIsDueWhenItIs: with beats before, and nothing at all without an alarm.
 func TestALeaderProposesWhatIsDueWhenItIs(t *testing.T) {
 	h := newTimed(t)
 	h.mustPass(time.Hour, 0, 0)
 	h.alarm.Store(uint64((time.Hour + 25*time.Second) / time.Millisecond))
-	h.mustPass(0, 1, time.Hour) // a beat: the time of the shard is far behind
+	h.mustPass(0, 1, time.Hour) // a beat: the shard time is far behind
 	h.mustPass(time.Second, 0, time.Hour)
 	h.mustPass(beatAfter-time.Second-1, 0, time.Hour)
 	h.mustPass(1, 1, time.Hour+beatAfter)
@@ -95,7 +95,7 @@ func TestAlarmsOfOneTickAreDueTogether(t *testing.T) {
 	h.mustPass(time.Millisecond, 1, at+Tick+time.Millisecond)
 }
 
-// TestBatchesOfClientsMoveTheTime: where clients change something no beat is needed.
+// TestBatchesOfClientsMoveTheTime: with client changes no beat is needed.
 func TestBatchesOfClientsMoveTheTime(t *testing.T) {
 	h := newTimed(t)
 	h.alarm.Store(1 << 40)
@@ -106,7 +106,7 @@ func TestBatchesOfClientsMoveTheTime(t *testing.T) {
 	h.mustPass(time.Millisecond, 1, time.Minute+2*beatAfter-time.Millisecond)
 }
 
-// TestTimeStandsStillBetweenLeaders: the next leader counts from when its first command was applied.
+// TestTimeStandsStillBetweenLeaders: the next leader counts from the time at which its first command was applied.
 func TestTimeStandsStillBetweenLeaders(t *testing.T) {
 	h := newTimed(t)
 	h.alarm.Store(1 << 40)
@@ -115,13 +115,13 @@ func TestTimeStandsStillBetweenLeaders(t *testing.T) {
 	h.r.leader.end()
 	h.mustPass(time.Hour, 0, time.Minute)
 	h.r.leader.begin(term + 1)
-	h.mustPass(time.Hour, 0, time.Minute) // it has not begun
+	h.mustPass(time.Hour, 0, time.Minute) // not started
 	until(t, "the host leads", h.Set, func() { h.r.leader.run(h.Now()) }, h.r.leader.ready)
 	h.mustPass(0, 0, time.Minute)
 	h.mustPass(beatAfter, 1, time.Minute+beatAfter)
 }
 
-// TestBeatsAreCloserEarlyInATerm: a leader that does not lead for long takes no more than half of that along.
+// TestBeatsAreCloserEarlyInATerm: a new leader may lose at most half of its time so far.
 func TestBeatsAreCloserEarlyInATerm(t *testing.T) {
 	h := newTimed(t)
 	h.alarm.Store(1 << 40)

@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// TestHostRecordsCountOnceHostsAreBootstrapped: no host registers any more, and one that a host's own list has, but not
-// the records, holds nothing up.
+// TestHostRecordsCountOnceHostsAreBootstrapped: hosts no longer register, and a host missing in the records but present
+// in a host's own list blocks nothing.
 func TestHostRecordsCountOnceHostsAreBootstrapped(t *testing.T) {
 	h := standaloneAt(t, 1, level.Newest)
 	m := h.Meta.Machine

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestWhatWaitsForOtherHostsIsCounted: questions, losses and ends, and the hosts that have not answered.
+// TestWhatWaitsForOtherHostsIsCounted: questions, losses and ends, and hosts without an answer.
 func TestWhatWaitsForOtherHostsIsCounted(t *testing.T) {
 	s := &Set{}
 	s.HomeShards.init(s)

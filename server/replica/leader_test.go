@@ -21,22 +21,22 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// openSet opens the replicas of a host by itself on logs in memory, and waits until it serves its shards.
+// openSet opens the replicas of a single host on in-memory logs, and waits until it serves its shards.
 func openSet(tb testing.TB, shards int) *Set {
 	tb.Helper()
 	return openSetAt(tb, shards, level.Newest)
 }
 
-// openSetAt is openSet for a host that can follow a level, and no higher one.
+// openSetAt is openSet for a host that supports at most the given level.
 func openSetAt(tb testing.TB, shards int, at level.Level) *Set {
 	tb.Helper()
 	return openSetWith(tb, shards, at, func(*Config) {})
 }
 
-// patience is how long anything may take that must come some time.
+// patience is the time limit for anything that must eventually happen.
 const patience = time.Minute
 
-// openSetWith is openSetAt with changes of the config.
+// openSetWith is openSetAt with config changes.
 func openSetWith(tb testing.TB, shards int, at level.Level, change func(*Config)) *Set {
 	tb.Helper()
 	network, err := memlog.NewNetwork(memlog.Config{Seed: 1, Hosts: []shard.HostID{1}})
@@ -69,19 +69,19 @@ func openSetWith(tb testing.TB, shards int, at level.Level, change func(*Config)
 	return s
 }
 
-// standalone opens replicas whose loop the test takes the place of, when they serve.
+// standalone opens replicas with a loop controlled by the test, once they serve.
 func standalone(t *testing.T, shards int) *Set {
 	t.Helper()
 	return standaloneAt(t, shards, level.Newest)
 }
 
-// standaloneAt is standalone for a host that can follow a level, and no higher one.
+// standaloneAt is standalone for a host that supports at most the given level.
 func standaloneAt(t *testing.T, shards int, at level.Level) *Set {
 	t.Helper()
 	return standaloneWith(t, shards, at, func(*Config) {})
 }
 
-// standaloneWith is standaloneAt with changes of the config.
+// standaloneWith is standaloneAt with config changes.
 func standaloneWith(t *testing.T, shards int, at level.Level, change func(*Config)) *Set {
 	t.Helper()
 	s := openSetWith(t, shards, at, change)
@@ -91,8 +91,8 @@ func standaloneWith(t *testing.T, shards int, at level.Level, change func(*Confi
 	return s
 }
 
-// notBootstrapped is standalone for a host whose cluster has no records of hosts: more hosts have registered than a
-// cluster may have.
+// notBootstrapped is standalone for a host whose cluster has no host records: more hosts have registered than a cluster
+// may have.
 func notBootstrapped(t *testing.T) *Set {
 	t.Helper()
 	s := standaloneWith(t, 1, level.Newest, func(c *Config) { c.Hosts = append(c.Hosts, 2) })
@@ -128,7 +128,7 @@ func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
 	r := h.Replicas[0]
 	term := r.leader.stage().term
 	r.leader.end()
-	// As a turn that had seen the command of the next term applied, when that leadership was over.
+	// Like a turn that applied the next term's first command after that leadership had ended.
 	done := make(chan struct{})
 	r.leader.begin(term + 1)
 	r.Pipeline.Lead(term+1, func(*shard.Effect, protocol.Status) { close(done) })
@@ -143,8 +143,8 @@ func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
 	}
 }
 
-// TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate: what it knows of nodes and their grace may be old until
-// then.
+// TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate: its knowledge of nodes and grace periods may be outdated
+// before.
 func TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate(t *testing.T) {
 	h := standalone(t, 1)
 	d := &h.Replicas[0].leader
@@ -163,8 +163,8 @@ func TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate(t *testing.T) {
 	}
 }
 
-// TestASessionThatAnotherHostProposedHasALeaseHere: the command of a host that led before may be applied when this one
-// leads already.
+// TestASessionThatAnotherHostProposedHasALeaseHere: an earlier leader's command may be applied when this host already
+// leads.
 func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
@@ -219,7 +219,7 @@ func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 	if commands, batches := r.Pipeline.Waiting(); commands != 0 || batches != 0 {
 		t.Fatalf("%d commands and %d batches wait", commands, batches)
 	}
-	// What comes next takes nothing of it along.
+	// Later terms are unaffected.
 	r.leader.begin(term + 1)
 	r.leader.run(h.Now())
 	second := queue()
@@ -232,13 +232,13 @@ func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 	}
 }
 
-// TestTheLoopAsksAboutAllRemoteSessionsInSteps: a host with a million remote sessions must not be taken for one that
-// stands still while it asks about them.
+// TestTheLoopAsksAboutAllRemoteSessionsInSteps: a host must not look stalled while it asks about a million remote
+// sessions.
 func TestTheLoopAsksAboutAllRemoteSessionsInSteps(t *testing.T) {
 	h := standalone(t, 2)
 	here, home := h.Replicas[0], h.Replicas[1]
 	var effects shard.Effects
-	const counters, slots = 16, 1024 // of the sessions, none of which lives at its home
+	const counters, slots = 16, 1024 // sessions, all ended at their home
 	for range counters {
 		home.Machine.Apply(&shard.Batch{Stamp: clock.Stamp{Term: home.Machine.Term()}, Commands: []shard.Command{
 			{Kind: shard.CmdSessionCreate, Slot: shard.Slots - 1, Node: 1, Timeout: 60_000, Key: []byte("key")},
@@ -279,7 +279,7 @@ func TestTheLoopAsksAboutAllRemoteSessionsInSteps(t *testing.T) {
 	}
 }
 
-// nameIn returns the name of the nth semaphore of node 1 that is in the shard.
+// nameIn returns the name of the nth semaphore of node 1 in the shard.
 func nameIn(r *Replica, nth int) []byte {
 	for i := 0; ; i++ {
 		if name := fmt.Appendf(nil, "lock/%d", i); r.slots.Has(shard.SlotOf(1, name)) {
@@ -290,10 +290,10 @@ func nameIn(r *Replica, nth int) []byte {
 	}
 }
 
-// doubtfulLog never says what became of a batch.
+// doubtfulLog never reports the outcome of a batch.
 type doubtfulLog struct {
 	shard.Log
-	ended chan struct{} // has one for each batch whose outcome was delivered
+	ended chan struct{} // one item per delivered outcome
 }
 
 func (l *doubtfulLog) Propose(_ []byte, done func(shard.Outcome)) error {
@@ -304,8 +304,8 @@ func (l *doubtfulLog) Propose(_ []byte, done func(shard.Outcome)) error {
 	return nil
 }
 
-// TestASessionWhoseEndIsNotKnownIsNotAttachedAgain: the command that ends it may still be applied, and a client that
-// had been let in again would lose it without notice.
+// TestASessionWhoseEndIsNotKnownIsNotAttachedAgain: its end may still be applied, and a client attached meanwhile would
+// lose the session without notice.
 func TestASessionWhoseEndIsNotKnownIsNotAttachedAgain(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
@@ -332,7 +332,7 @@ func TestASessionWhoseEndIsNotKnownIsNotAttachedAgain(t *testing.T) {
 	}
 }
 
-// someSlot returns a slot of a shard that has one.
+// someSlot returns a slot of a shard that has slots.
 func someSlot(r *Replica) shard.Slot {
 	slot, ok := r.SomeSlot()
 	if !ok {
@@ -341,7 +341,7 @@ func someSlot(r *Replica) shard.Slot {
 	return slot
 }
 
-// TestAShardWithoutSlotsHasNoSession: it is passed over, and not searched for ever.
+// TestAShardWithoutSlotsHasNoSession: it is skipped instead of searched forever.
 func TestAShardWithoutSlotsHasNoSession(t *testing.T) {
 	r := &Replica{}
 	if slot, ok := r.SomeSlot(); ok {
@@ -365,8 +365,8 @@ func TestAShardWithoutSlotsHasNoSession(t *testing.T) {
 	}
 }
 
-// TestWhoAwaitsANewLeaderIsServedWithIt: an attach that comes while the sessions are read is not refused; it goes on
-// when they are known, or is redirected when the leadership ends first.
+// TestWhoAwaitsANewLeaderIsServedWithIt: an attach that arrives while the sessions are read is not refused; it
+// continues when they are known, or is redirected when the leadership ends first.
 func TestWhoAwaitsANewLeaderIsServedWithIt(t *testing.T) {
 	r := standalone(t, 1).Replicas[0]
 	var said []bool
@@ -379,7 +379,7 @@ func TestWhoAwaitsANewLeaderIsServedWithIt(t *testing.T) {
 	term := r.leader.term
 	r.leader.serving.Store(false)
 	r.leader.mu.Unlock()
-	r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable}) // as the election of a term later does
+	r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable}) // like the election of a later term
 	if !ask() || len(said) != 0 {
 		t.Fatalf("a leader that reads its sessions has answered %v", said)
 	}

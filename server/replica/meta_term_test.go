@@ -49,7 +49,7 @@ func TestTheTimeOfTheMetaShardMovesWithWhatItsLeaderProposes(t *testing.T) {
 	}
 	at(5 * time.Second)
 
-	// Another leadership of this host: its time begins when its first command is applied, and nothing waits for that.
+	// A new leadership on this host: its time starts when its first command is applied, and nothing waits for that.
 	term := m.Machine.Clock().Term
 	m.LeadershipChanged(shard.Leadership{Leader: 2, Term: term + 1})
 	m.LeadershipChanged(shard.Leadership{Leader: 1, Term: term + 2})
@@ -68,7 +68,7 @@ func TestTheTimeOfTheMetaShardMovesWithWhatItsLeaderProposes(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 
-	// What an earlier leader proposed comes late: nothing is done, and its client is to send it again.
+	// A command from an earlier leader arrives late: it has no effect, and its client must repeat it.
 	data, err := m.encode(0, clock.Stamp{Term: term, Elapsed: 1 << 30},
 		[]meta.Command{{Kind: meta.CmdNodeCreate, Path: "/late"}})
 	if err != nil {

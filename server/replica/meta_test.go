@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// TestWhoIsAnsweredFindsThatTheHostGoesByTheChange: a session may be attached right after the answer, and the leases go
-// by the grace of its node.
+// TestWhoIsAnsweredFindsThatTheHostGoesByTheChange: a session may be attached right after the answer, and its lease
+// uses the node's new grace period.
 func TestWhoIsAnsweredFindsThatTheHostGoesByTheChange(t *testing.T) {
 	h := standaloneAt(t, 1, level.Newest)
 	until(t, "the shard has a leader", h, func() {}, h.Meta.leads)
@@ -34,8 +34,8 @@ func TestWhoIsAnsweredFindsThatTheHostGoesByTheChange(t *testing.T) {
 	}
 }
 
-// TestWhatClientsAskOfTheMetaShardLeavesRoomForHosts: clients that ask for more than the meta shard carries out are
-// refused for the moment, and what hosts say of themselves is not.
+// TestWhatClientsAskOfTheMetaShardLeavesRoomForHosts: clients that exceed the meta shard's throughput are temporarily
+// refused, while host reports are accepted.
 func TestWhatClientsAskOfTheMetaShardLeavesRoomForHosts(t *testing.T) {
 	h := notBootstrapped(t) // hosts without records register
 	_, cluster := counting(h)

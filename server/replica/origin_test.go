@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// TestAClockBefore1970IsNoTime: the history and the records say that the time is not known, and no time in the far
-// future.
+// TestAClockBefore1970IsNoTime: the audit log and the records show an unknown time, not one in the far future.
 func TestAClockBefore1970IsNoTime(t *testing.T) {
 	for _, c := range []struct {
 		clock time.Time

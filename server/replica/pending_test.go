@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// propose proposes commands together, and returns what the last one was answered.
+// propose proposes commands in one batch, and returns the last answer.
 func propose(t *testing.T, r *Replica, commands ...shard.Command) shard.Effect {
 	t.Helper()
 	last := make(chan *shard.Effect, 1)
@@ -64,8 +64,8 @@ func acquireOf(id shard.SessionID, i int) shard.Command {
 	}
 }
 
-// TestANewLeaderGoesOnWithWhatAnotherHasBegun: the leader under which a session ended may be gone before all that the
-// session had is released. The next one finds that in the state.
+// TestANewLeaderGoesOnWithWhatAnotherHasBegun: the leader that ended a session may be gone before all holdings are
+// released. The next leader finds the remaining work in the state.
 func TestANewLeaderGoesOnWithWhatAnotherHasBegun(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
@@ -85,7 +85,7 @@ func TestANewLeaderGoesOnWithWhatAnotherHasBegun(t *testing.T) {
 		}
 		r.leader.run(h.Now())
 		select {
-		case <-h.wakes: // a batch that was applied left something
+		case <-h.wakes: // an applied batch left work
 		case <-time.After(time.Millisecond):
 		}
 	}
@@ -106,8 +106,8 @@ func TestAnAcquireBeyondTheLimitOfLinksLearnsTheLimit(t *testing.T) {
 	}
 }
 
-// TestDeadRemoteSessionsThatAreTooMuchForOneCommandAreForgottenAtOnce: what dead remote sessions have is more than one
-// command releases; the rest is proposed at once, and does not wait for the next look at all.
+// TestDeadRemoteSessionsThatAreTooMuchForOneCommandAreForgottenAtOnce: dead remote sessions hold more than one command
+// releases; the rest is proposed immediately, without waiting for the next full check.
 func TestDeadRemoteSessionsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *testing.T) {
 	h := standalone(t, 2)
 	r := h.Replicas[0]
@@ -125,7 +125,7 @@ func TestDeadRemoteSessionsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *test
 	}
 	propose(t, r, commands...)
 	r.leader.forgetDead(remotes)
-	// no event shows it
+	// no event signals it
 	for late := time.Now().Add(patience); r.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatalf("%d dead remote sessions are left", r.Machine.Count().Guests)

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestAHostThatStoodStillLeadsNothingBeforeOthersCouldRefuseIt: it proposes nothing and proves nothing from the moment
-// in which it wakes, before its loop has noticed, until the others were asked.
+// TestAHostThatStoodStillLeadsNothingBeforeOthersCouldRefuseIt: after a stall it neither proposes nor proves anything
+// until it has asked other hosts, even before its loop has detected the stall.
 func TestAHostThatStoodStillLeadsNothingBeforeOthersCouldRefuseIt(t *testing.T) {
 	var ahead atomic.Int64
 	began := time.Now()

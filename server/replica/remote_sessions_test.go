@@ -22,20 +22,20 @@ func (l *meanwhileLog) Barrier(done func(error)) error {
 	})
 }
 
-// found is what a replica says about a session.
+// found is a replica's answer about a session.
 func found(r *Replica, id shard.SessionID) shard.Liveness {
 	is := make(chan shard.Liveness, 1)
 	r.Lookup.Find(id, nil, protocol.ConsistencyStrict, func(one HomeSession) { is <- one.Liveness })
 	return <-is
 }
 
-// laterSession is a session that a copy of its home has not seen yet.
+// laterSession is a session still unknown to a replica of its home.
 func laterSession(r *Replica) shard.SessionID {
 	slot, _ := r.SomeSlot()
 	return shard.NewSessionID(slot, 1<<20)
 }
 
-// TestABarrierSaysNothingOfACopyThatWasEmptiedSince: a session that such a copy does not know is not called over.
+// TestABarrierSaysNothingOfACopyThatWasEmptiedSince: a session unknown to an emptied replica does not count as ended.
 func TestABarrierSaysNothingOfACopyThatWasEmptiedSince(t *testing.T) {
 	r := standalone(t, 1).Replicas[0]
 	if is := found(r, laterSession(r)); is != shard.Dead {
@@ -71,8 +71,8 @@ func startedSession(t *testing.T, r *Replica) shard.SessionID {
 	return <-started
 }
 
-// TestASessionThatACopyHasNotSeenYetIsBound: a host binds a session by the word of another host, and then gets a copy
-// of the session's home that is behind.
+// TestASessionThatACopyHasNotSeenYetIsBound: a host binds a session based on another host's answer, and then gets an
+// outdated replica of the session's home.
 func TestASessionThatACopyHasNotSeenYetIsBound(t *testing.T) {
 	r := standalone(t, 1).Replicas[0]
 	if !r.Sessions.stillThere(laterSession(r)) {
@@ -87,7 +87,7 @@ func TestASessionThatACopyHasNotSeenYetIsBound(t *testing.T) {
 	}
 }
 
-// TestAnEndByTheWordOfAnotherHostCountsBesideACopy: the own copy of the home may be behind.
+// TestAnEndByTheWordOfAnotherHostCountsBesideACopy: the local replica of the home may be outdated.
 func TestAnEndByTheWordOfAnotherHostCountsBesideACopy(t *testing.T) {
 	s := standalone(t, 2)
 	id := laterSession(s.Replicas[0])
@@ -97,7 +97,7 @@ func TestAnEndByTheWordOfAnotherHostCountsBesideACopy(t *testing.T) {
 	}
 }
 
-// TestAnEndThatCameWithASnapshotIsLookedForInTheOtherShards: no host may ever report such an end.
+// TestAnEndThatCameWithASnapshotIsLookedForInTheOtherShards: possibly no host ever reports such an end.
 func TestAnEndThatCameWithASnapshotIsLookedForInTheOtherShards(t *testing.T) {
 	s := standalone(t, 2)
 	until(t, "nothing is to be looked for", s, func() { s.Replicas[1].leader.run(s.Now()) },
@@ -114,7 +114,7 @@ func TestAnEndThatCameWithASnapshotIsLookedForInTheOtherShards(t *testing.T) {
 	}
 }
 
-// TestWhoAsksAboutAnEndTakesNoNewsFromOthers: of two hosts that have asked about a session, both are to hear.
+// TestWhoAsksAboutAnEndTakesNoNewsFromOthers: of two hosts that asked about a session, both must be notified.
 func TestWhoAsksAboutAnEndTakesNoNewsFromOthers(t *testing.T) {
 	s := standalone(t, 1)
 	r := s.Replicas[0]
@@ -132,8 +132,8 @@ func TestWhoAsksAboutAnEndTakesNoNewsFromOthers(t *testing.T) {
 	}
 }
 
-// TestAQuestionAboutASessionThatNeverWasLeavesNothing: clients make ids up, and only the end of a session takes away
-// the notes about the session.
+// TestAQuestionAboutASessionThatNeverWasLeavesNothing: clients may invent ids, and only a session's end removes the
+// notes about it.
 func TestAQuestionAboutASessionThatNeverWasLeavesNothing(t *testing.T) {
 	s := standalone(t, 1)
 	r := s.Replicas[0]
@@ -145,7 +145,7 @@ func TestAQuestionAboutASessionThatNeverWasLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAHostWhoseReplicaHasGoneKnowsNoSession: its state is kept for a moment, and no end is applied to it any more.
+// TestAHostWhoseReplicaHasGoneKnowsNoSession: its state is kept for a short time, without applying further ends.
 func TestAHostWhoseReplicaHasGoneKnowsNoSession(t *testing.T) {
 	s := standalone(t, 1)
 	r := s.Replicas[0]
@@ -165,7 +165,8 @@ func TestAHostWhoseReplicaHasGoneKnowsNoSession(t *testing.T) {
 	}
 }
 
-// TestAReplicaThatIsNotFilledDoesNotCallASessionAlive: it may lack the end. Nor is it here for questions of this host.
+// TestAReplicaThatIsNotFilledDoesNotCallASessionAlive: it may lack the session's end. Nor is it used for this host's
+// own questions.
 func TestAReplicaThatIsNotFilledDoesNotCallASessionAlive(t *testing.T) {
 	s := standalone(t, 1)
 	r := s.Replicas[0]
@@ -189,7 +190,7 @@ func TestAReplicaThatIsNotFilledDoesNotCallASessionAlive(t *testing.T) {
 	}
 }
 
-// noQuorum is a log that reaches no majority.
+// noQuorum is a log without a reachable majority.
 type noQuorum struct{ shard.Log }
 
 func (noQuorum) Barrier(func(error)) error { return shard.ErrNoQuorum }

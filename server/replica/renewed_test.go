@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// renew makes the shard of a replica anew, under its leader.
+// renew rebuilds a replica's shard, under its leader.
 func renew(t *testing.T, r *Replica) {
 	t.Helper()
 	made, err := r.Machine.Renew(machine.Renewal{Group: 1, Jump: machine.JumpOver(0)})
@@ -34,14 +34,13 @@ func renew(t *testing.T, r *Replica) {
 	if err := r.Restore(&file); err != nil {
 		t.Fatal(err)
 	}
-	r.leader.begin(1<<32 + 1) // terms of later groups are above all of earlier groups
+	r.leader.begin(1<<32 + 1) // terms of later groups are above all terms of earlier groups
 	step := func() { r.leader.step(r.set.Now(), r.leader.stage()) }
 	until(t, "the leader serves the renewed shard", r.set, step, r.leader.ready)
 }
 
-// TestARenewedHomeCallsNoSessionDeadDuringItsWait: clients of a session of before hear that the session is over. Other
-// shards keep what the session has there, and hosts that have asked are notified of the end when the wait is over,
-// also if a client has heard before that its session is over.
+// TestARenewedHomeCallsNoSessionDeadDuringItsWait: clients with an old session learn that it is over. Other shards keep
+// its holdings, and hosts that asked are notified of the end after the wait, even if a client already knows.
 func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
 	const wait = time.Hour
 	var ahead atomic.Int64
@@ -105,7 +104,7 @@ func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
 	}
 }
 
-// boundConn is a connection that a session is bound to.
+// boundConn is a connection bound to a session.
 type boundConn struct {
 	Conn
 	ended atomic.Bool
@@ -122,7 +121,7 @@ func (*boundConn) Flush(bool) {}
 
 func (*boundConn) Mark() bool { return false }
 
-// answered is what the host says of a session to another host.
+// answered is the host's answer to another host about a session.
 func answered(t *testing.T, s *Set, id shard.SessionID) shard.Liveness {
 	t.Helper()
 	payload, err := s.HomeShards.Answer(t.Context(), 2, encodeHome(homeRequest{Home: homeCall{
@@ -156,7 +155,7 @@ func TestWhoIsRefusedInTheQuietWaitsForLonger(t *testing.T) {
 	}
 }
 
-// lossConn is a connection over which clients hear what their sessions have lost.
+// lossConn is a connection on which clients are notified of lost holdings.
 type lossConn struct {
 	boundConn
 	lost map[uint64][]uint64 // order ids by session
@@ -198,8 +197,8 @@ func (w *groupWorld) do(a hosts.Answer) {
 	}
 }
 
-// TestClientsHearWhatTheyHaveLostByTheOrderForAGroup: at once, without a word of the shard that is made anew, and
-// once. An attach that comes later hears it in its answer, until the shard grants.
+// TestClientsHearWhatTheyHaveLostByTheOrderForAGroup: clients are notified once, immediately, without contact to the
+// rebuilt shard. A later attach gets the loss in its answer, until the shard grants again.
 func TestClientsHearWhatTheyHaveLostByTheOrderForAGroup(t *testing.T) {
 	w := newGroupWorld(t)
 	if err := w.set.Replicas[1].end.Close(); err != nil { // the shard is elsewhere
@@ -245,8 +244,8 @@ func TestClientsHearWhatTheyHaveLostByTheOrderForAGroup(t *testing.T) {
 	}
 }
 
-// TestAReplicaOfAnEarlierGroupCloses: by the order on record, before which the host does not say that it goes by the
-// order, or by the announcement of a leader of a later group.
+// TestAReplicaOfAnEarlierGroupCloses: it closes because of the recorded request, which the host does not confirm
+// before, or because of a leader announcement from a later group.
 func TestAReplicaOfAnEarlierGroupCloses(t *testing.T) {
 	for _, by := range []string{"record", "announcement"} {
 		t.Run(by, func(t *testing.T) {
@@ -257,7 +256,7 @@ func TestAReplicaOfAnEarlierGroupCloses(t *testing.T) {
 			}
 			closed := func() bool { return !r.Holds() && !r.Leads() }
 			if by == "announcement" {
-				r.announced.note(shard.Leadership{Leader: 2, Term: r.Leader().Term}) // of the same group
+				r.announced.note(shard.Leadership{Leader: 2, Term: r.Leader().Term}) // same group
 				r.retireAnnounced()
 				w.set.retiring.Wait()
 				if closed() {

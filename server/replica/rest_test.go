@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// atRest has a host whose loop the test takes the place of rest, as it does when nothing was added for long.
+// atRest puts a host with a test-controlled loop into its resting state, as after a long time without work.
 func atRest(t *testing.T, s *Set) {
 	t.Helper()
 	s.stirred.Store(false)
@@ -55,7 +55,7 @@ func TestALoopThatRestsIsWokenByWhatIsAdded(t *testing.T) {
 		{"other quotas of a node", func() { r.leader.checkQuota(1) }},
 		{"work for the meta shard", s.requestUpkeep},
 		{"what a connection stirs", s.Stir},
-		{"a leadership", func() { r.leader.begin(r.leader.stage().term) }}, // the last one: what is queued waits for it
+		{"a leadership", func() { r.leader.begin(r.leader.stage().term) }}, // last, because queued commands wait for it
 	} {
 		atRest(t, s)
 		c.add()
@@ -63,8 +63,7 @@ func TestALoopThatRestsIsWokenByWhatIsAdded(t *testing.T) {
 	}
 }
 
-// TestALoopRestsOnlyWhereNothingWaits: what the loop looks after keeps it from resting, and so does what is added while
-// it decides.
+// TestALoopRestsOnlyWhereNothingWaits: pending work keeps the loop from resting, even if added during the decision.
 func TestALoopRestsOnlyWhereNothingWaits(t *testing.T) {
 	s := standalone(t, 1)
 	r := s.Replicas[0]
@@ -123,7 +122,7 @@ func TestARestIsNoStall(t *testing.T) {
 	s := standalone(t, 1)
 	for idle, longest := range map[time.Duration]time.Duration{0: Tick, calmAfter: calmTick} {
 		var wait time.Duration
-		// A batch that the log applies meanwhile wakes the loop once more, so the test tries again.
+		// A batch applied meanwhile wakes the loop once more, so the test retries.
 		until(t, "the loop waits as long as it may", s, func() { s.stirred.Store(false) }, func() bool {
 			wait = s.rest(idle)
 			return wait == longest
@@ -136,8 +135,8 @@ func TestARestIsNoStall(t *testing.T) {
 	}
 }
 
-// TestWhatAReplicaHadStaysForAWhile: a read that has just made sure of its copy finds the copy whole, though the
-// replica goes meanwhile, and another one does not come yet. Later its memory is given back.
+// TestWhatAReplicaHadStaysForAWhile: a read that has just verified its replica finds the full state, although the
+// replica is removed meanwhile, and no other replica arrives yet. Later its memory is released.
 func TestWhatAReplicaHadStaysForAWhile(t *testing.T) {
 	s := standalone(t, 1)
 	r := s.Replicas[0]
@@ -157,7 +156,7 @@ func TestWhatAReplicaHadStaysForAWhile(t *testing.T) {
 	}
 }
 
-// renewing is Replicas of a host that makes a shard anew, and does nothing else.
+// renewing is a host's Replicas that only rebuild a shard.
 type renewing struct{ Replicas }
 
 func (renewing) Renew(
@@ -167,8 +166,8 @@ func (renewing) Renew(
 	return err
 }
 
-// TestARenewalDoesNotWaitForReads: the state of the group before stays until the snapshot of the new group takes its
-// place, and is not emptied later, under the new group.
+// TestARenewalDoesNotWaitForReads: the old group's state remains until the new group's snapshot replaces it, and is not
+// emptied later, under the new group.
 func TestARenewalDoesNotWaitForReads(t *testing.T) {
 	s := standaloneWith(t, 1, level.Newest, func(c *Config) { c.Gained = renewing{} })
 	r := s.Replicas[0]

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// timeoutBed is a host by itself whose clock and loop the test moves.
+// timeoutBed is a single host with clock and loop controlled by the test.
 type timeoutBed struct {
 	*testing.T
 	r     *Replica
@@ -30,7 +30,7 @@ func newTimeoutBed(t *testing.T) *timeoutBed {
 // check is a round of the loop.
 func (b *timeoutBed) check() { b.r.timeouts.check(b.r.leader.stage().term, b.r.set.Now()) }
 
-// recorded is what the meta shard has on record.
+// recorded is the meta shard's record.
 func (b *timeoutBed) recorded() hosts.TimeoutBound {
 	return b.r.set.Meta.Machine.ShardRecord(hosts.ShardID(b.r.ID)).Bound
 }
@@ -60,13 +60,13 @@ func (b *timeoutBed) end(id shard.SessionID) {
 	propose(b.T, b.r, shard.Command{Kind: shard.CmdSessionEnd, Session: id})
 }
 
-// look lets the time pass until the leader looks at its sessions again.
+// look lets time pass until the leader checks its sessions again.
 func (b *timeoutBed) look() {
 	b.ahead.Add(int64(lookEvery))
 	b.check()
 }
 
-// TestABoundIsLoweredWhenNoSessionNeedsIt: rarely, at once where sessions are granted, and named by its session.
+// TestABoundIsLoweredWhenNoSessionNeedsIt: rarely, immediately if sessions are granted, and named after its session.
 func TestABoundIsLoweredWhenNoSessionNeedsIt(t *testing.T) {
 	b := newTimeoutBed(t)
 	for timeout, granted := range map[uint64]bool{
@@ -100,7 +100,7 @@ func TestABoundIsLoweredWhenNoSessionNeedsIt(t *testing.T) {
 	}
 }
 
-// TestALateBoundDoesNotLowerALaterOne: the leader lowers its bound, and raises it again before the lower one has
+// TestALateBoundDoesNotLowerALaterOne: the leader lowers its bound, and raises it again before the lower bound has
 // reached the meta shard, which a forwarded command may do at any time.
 func TestALateBoundDoesNotLowerALaterOne(t *testing.T) {
 	b := newTimeoutBed(t)
@@ -127,7 +127,7 @@ func TestALateBoundDoesNotLowerALaterOne(t *testing.T) {
 	}
 }
 
-// heldLog keeps what is proposed to itself.
+// heldLog holds back proposals.
 type heldLog struct {
 	shard.Log
 	held [][]byte
@@ -138,7 +138,7 @@ func (l *heldLog) Propose(batch []byte, _ func(shard.Outcome)) error {
 	return nil
 }
 
-// TestASessionThatAppearsWhileTheBoundIsLoweredIsCovered: it was not there yet when the leader looked.
+// TestASessionThatAppearsWhileTheBoundIsLoweredIsCovered: it did not exist yet at the leader's check.
 func TestASessionThatAppearsWhileTheBoundIsLoweredIsCovered(t *testing.T) {
 	b := newTimeoutBed(t)
 	b.end(b.session(60_000))
@@ -155,8 +155,8 @@ func TestASessionThatAppearsWhileTheBoundIsLoweredIsCovered(t *testing.T) {
 	}
 }
 
-// TestANewTermBeginsWithoutABound: what its machine has is put on record under the term before any of it is attached,
-// and what the record has from a leader before is lowered.
+// TestANewTermBeginsWithoutABound: the new term's timeouts are recorded before any of its sessions is attached, and a
+// previous leader's record is lowered.
 func TestANewTermBeginsWithoutABound(t *testing.T) {
 	b := newTimeoutBed(t)
 	begin := func() {
@@ -183,7 +183,8 @@ func TestANewTermBeginsWithoutABound(t *testing.T) {
 	b.settles(shard.Longest{})
 }
 
-// TestARebuiltShardKeepsTheTimeoutsOfBeforeOnRecord as long as it waits for their clients: it may be lost once more.
+// TestARebuiltShardKeepsTheTimeoutsOfBeforeOnRecord: as long as it waits for their clients, because it may be lost
+// again.
 func TestARebuiltShardKeepsTheTimeoutsOfBeforeOnRecord(t *testing.T) {
 	b := newTimeoutBed(t)
 	id := b.session(60_000)

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// TestANodeThatASnapshotLacksIsForgotten: a node was dropped while this host was away, and the snapshot of the meta
-// shard that it is sent lacks it.
+// TestANodeThatASnapshotLacksIsForgotten: a node was dropped while this host was away, and is missing in the meta shard
+// snapshot sent to it.
 func TestANodeThatASnapshotLacksIsForgotten(t *testing.T) {
 	timing := newTiming()
 	timing.changed(meta.Node{ID: 7, Path: "/gone", Timing: meta.Timing{

@@ -20,7 +20,7 @@ import (
 	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
-// countingLog counts what is handed to a log, by kind of command.
+// countingLog counts proposed commands by kind.
 type countingLog struct {
 	shard.Log
 	decode func([]byte) []string
@@ -28,8 +28,8 @@ type countingLog struct {
 	mu       sync.Mutex // guards what follows
 	commands map[string]int
 	batches  int
-	refuse   map[string]int // how often batches with such a command are refused still
-	held     bool           // what is proposed waits until it is released
+	refuse   map[string]int // remaining refusals of batches with such a command
+	held     bool           // proposals wait until released
 	waiting  []func() error
 }
 
@@ -64,14 +64,14 @@ func (l *countingLog) Propose(data []byte, done func(shard.Outcome)) error {
 	return l.Log.Propose(data, done)
 }
 
-// hold has the log keep what is proposed.
+// hold makes the log hold proposals.
 func (l *countingLog) hold() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held = true
 }
 
-// release lets go what was kept, and what comes from now on.
+// release releases held and future proposals.
 func (l *countingLog) release(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -85,7 +85,7 @@ func (l *countingLog) release(t *testing.T) {
 	}
 }
 
-// fill fills the part of the queue that is the host's own, behind batches that are held.
+// fill fills the host's own share of the queue, behind held batches.
 func fill(t *testing.T, r *Replica, held *countingLog) {
 	t.Helper()
 	held.hold()
@@ -106,14 +106,14 @@ func fill(t *testing.T, r *Replica, held *countingLog) {
 	}
 }
 
-// proposed is how many commands of a kind were proposed and not yet taken.
+// proposed is the number of proposed commands of a kind since the last taken.
 func (l *countingLog) proposed(kind string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.commands[kind]
 }
 
-// taken returns what was handed over since the last call.
+// taken returns the proposals since the last call.
 func (l *countingLog) taken() (commands map[string]int, batches int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +122,7 @@ func (l *countingLog) taken() (commands map[string]int, batches int) {
 	return commands, batches
 }
 
-// counting puts counters before the logs of the first data shard and of the meta shard.
+// counting puts counters in front of the logs of the first data shard and the meta shard.
 func counting(s *Set) (data, cluster *countingLog) {
 	r := s.Replicas[0]
 	data = &countingLog{Log: r.log, commands: make(map[string]int), decode: func(batch []byte) (kinds []string) {
@@ -151,7 +151,7 @@ func counting(s *Set) (data, cluster *countingLog) {
 	return data, cluster
 }
 
-// until drives a host whose loop stands still, until something is so.
+// until drives a host with a stopped loop until a condition holds.
 func until(t *testing.T, what string, s *Set, drive func(), is func() bool) {
 	t.Helper()
 	for late := time.Now().Add(patience); !is(); {
@@ -161,12 +161,12 @@ func until(t *testing.T, what string, s *Set, drive func(), is func() bool) {
 		drive()
 		select {
 		case <-s.wakes:
-		case <-time.After(time.Millisecond): // what the meta shard applied does not wake the loop
+		case <-time.After(time.Millisecond): // commands applied by the meta shard do not wake the loop
 		}
 	}
 }
 
-// metaBatches gives the meta shard commands, some at a time, and waits until it has applied all.
+// metaBatches sends commands to the meta shard, some at a time, and waits until all are applied.
 func metaBatches(t *testing.T, s *Set, commands []meta.Command) {
 	t.Helper()
 	for step := range slices.Chunk(commands, 500) {
@@ -177,8 +177,8 @@ func metaBatches(t *testing.T, s *Set, commands []meta.Command) {
 	}
 }
 
-// TestManyDroppedNodesAreRemovedInFewStepsAtATime: thousands of nodes that are dropped at once do not fill the queues
-// of their shards, no step is proposed twice, and the meta shard hears of them in batches.
+// TestManyDroppedNodesAreRemovedInFewStepsAtATime: thousands of simultaneously dropped nodes do not fill the queues of
+// their shards, no step is proposed twice, and the meta shard is notified in batches.
 func TestManyDroppedNodesAreRemovedInFewStepsAtATime(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
@@ -205,8 +205,8 @@ func TestManyDroppedNodesAreRemovedInFewStepsAtATime(t *testing.T) {
 		r.leader.reconcile(now)
 		commands, batches := r.Pipeline.Waiting()
 		most = max(most, commands+batches)
-		// Time for the next reports passes only when the meta shard has applied those that were given to it: they are
-		// repeated by time, and a slow machine would have more of them than the nodes need.
+		// Time advances to the next reports only when the meta shard has applied the previous ones: they are repeated
+		// by time, and a slow machine would send more than the nodes need.
 		if rounds++; r.Machine.Count().Nodes == 0 &&
 			h.Meta.appliedVersion.Load() >= before+uint64(cluster.proposed("node-cleared")) {
 			now = now.Add(clearedEvery)
@@ -241,10 +241,11 @@ func allNodes(s *Set) (ids []shard.NodeID) {
 	return ids
 }
 
-// upkeep is a command that a leader of a data shard proposes by itself, in a state in which it is due.
+// upkeep is a command proposed by a data shard leader by itself, with a state in which it is due.
 type upkeep struct {
 	kind shard.CommandKind
-	// due makes it due, and returns what drives the leader for a step, and whether the command has done all.
+	// due makes the command due, and returns a function that drives the leader for a step, and one that reports
+	// completion.
 	due func(t *testing.T, h *Set) (drive func(), over func() bool)
 }
 
@@ -276,7 +277,7 @@ var upkeeps = []upkeep{
 		var effects shard.Effects
 		home.Machine.Apply(&shard.Batch{Stamp: clock.Stamp{Term: home.Machine.Term()}, Commands: []shard.Command{
 			{Kind: shard.CmdSessionCreate, Slot: shard.Slots - 1, Node: 1, Timeout: 60_000}}}, &effects)
-		remote := shard.NewSessionID(shard.Slots-2, 1) // that its home has given out, and does not know
+		remote := shard.NewSessionID(shard.Slots-2, 1) // assigned by its home, and unknown there
 		propose(t, r, shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: remote, Number: 1, Name: nameIn(r, 1),
 			Count: 1, Flags: shard.FlagEphemeral})
 		r.leader.suspect(remote)
@@ -308,7 +309,7 @@ var upkeeps = []upkeep{
 	}},
 }
 
-// queued has a session wait for a millisecond for each of so many semaphores of another session.
+// queued makes a session wait for a millisecond for each of another session's semaphores.
 func queued(t *testing.T, h *Set, waiters int) (r *Replica, term uint64, id shard.SessionID) {
 	t.Helper()
 	r = h.Replicas[0]
@@ -327,14 +328,14 @@ func queued(t *testing.T, h *Set, waiters int) (r *Replica, term uint64, id shar
 	return r, r.leader.stage().term, id
 }
 
-// TestWhatTheQueueHadNoRoomForIsProposedAgain: a queue that is full of the host's own commands refuses more of them,
-// and each of those that are due is proposed again when there is room.
+// TestWhatTheQueueHadNoRoomForIsProposedAgain: a queue full of the host's own commands refuses more of them, and each
+// due command is proposed again when there is room.
 func TestWhatTheQueueHadNoRoomForIsProposedAgain(t *testing.T) {
 	for _, u := range upkeeps {
 		t.Run(u.kind.String(), func(t *testing.T) {
 			shards := 1
 			if u.kind == shard.CmdSessionsForget {
-				shards = 2 // a remote session has its home elsewhere
+				shards = 2 // a remote session needs a second shard
 			}
 			h := standalone(t, shards)
 			r := h.Replicas[0]
@@ -364,7 +365,7 @@ func TestWhatTheQueueHadNoRoomForIsProposedAgain(t *testing.T) {
 	}
 }
 
-// TestALevelThatTheQueueHadNoRoomForRisesLater: as the others, for a shard of a lower level.
+// TestALevelThatTheQueueHadNoRoomForRisesLater: the same for a shard at a lower level.
 func TestALevelThatTheQueueHadNoRoomForRisesLater(t *testing.T) {
 	h := notBootstrapped(t)
 	leveltest.Raise(t)
@@ -382,8 +383,8 @@ func TestALevelThatTheQueueHadNoRoomForRisesLater(t *testing.T) {
 		func() bool { return r.Pipeline.Level() == level.Newest })
 }
 
-// TestWhatTheMetaShardHadNoRoomForIsSaidAgain: a log that is busy refuses what hosts say to the meta shard, and each
-// of that is said again.
+// TestWhatTheMetaShardHadNoRoomForIsSaidAgain: a busy log refuses host reports to the meta shard, and each report is
+// repeated.
 func TestWhatTheMetaShardHadNoRoomForIsSaidAgain(t *testing.T) {
 	h := notBootstrapped(t)
 	leveltest.Raise(t)
@@ -398,7 +399,7 @@ func TestWhatTheMetaShardHadNoRoomForIsSaidAgain(t *testing.T) {
 		cluster.refuse[kind.String()] = times
 	}
 	before := maps.Clone(cluster.refuse)
-	h.config.Self.Level = level.Newest // the record of the host changes, and with it the level may rise
+	h.config.Self.Level = level.Newest // the host's record changes, and so may the level
 	until(t, "the cluster is of the newest level", h, h.Meta.upkeep,
 		func() bool { return h.Meta.Machine.Level() == level.Newest })
 	metaBatches(t, h, []meta.Command{{Kind: meta.CmdNodeCreate, Path: "/jobs"}})

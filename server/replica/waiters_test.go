@@ -7,13 +7,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// idleConn is a connection of which only its identity counts.
+// idleConn is a connection used only for its identity.
 type idleConn struct {
 	Conn
-	_ byte // for an address of its own
+	_ byte // for a unique address
 }
 
-// TestWaitersAreThoseThatWerePutAndNotTaken: the naive form of waiters is a map; drop goes through all of it.
+// TestWaitersAreThoseThatWerePutAndNotTaken: the naive model is a map; drop scans all of it.
 func TestWaitersAreThoseThatWerePutAndNotTaken(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	conns := []Conn{&idleConn{}, &idleConn{}, &idleConn{}}
@@ -60,7 +60,7 @@ func TestWaitersAreThoseThatWerePutAndNotTaken(t *testing.T) {
 	}
 }
 
-// BenchmarkWaitersOfOneSession takes a waiter out of 100,000 of one session, and puts one in.
+// BenchmarkWaitersOfOneSession removes one of a session's 100,000 waiters, and adds one.
 func BenchmarkWaitersOfOneSession(b *testing.B) {
 	var w waiters
 	w.init()

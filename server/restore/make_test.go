@@ -24,10 +24,10 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// semaphores is how many the states of a test have.
+// semaphores is the number of semaphores in a test's states.
 const semaphores = 20
 
-// saved are the states of a cluster of two shards, as a running one is saved: without the name of the cluster.
+// saved are the states of a two-shard cluster, as saved from a running cluster: without the cluster name.
 func saved(t *testing.T) *backup.States {
 	t.Helper()
 	bootstrap := identity.NewBootstrap("prod", 2, nil)
@@ -49,7 +49,7 @@ func saved(t *testing.T) *backup.States {
 		m := machine.New(kinds.All(), machine.Options{Slots: slots})
 		var out shard.Effects
 		m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(level.Newest)}}}, &out)
-		for i := range semaphores { // of those in other slots it makes none
+		for i := range semaphores { // none are created in other slots
 			m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSemaphoreCreate, Level: 1, Node: 1,
 				Name: fmt.Append(nil, "s", i), Count: 1, Data: fmt.Append(nil, "data", i)}}}, &out)
 		}
@@ -59,7 +59,7 @@ func saved(t *testing.T) *backup.States {
 	return s
 }
 
-// made makes a cluster of states in a new directory, and reads what its first host begins with.
+// made creates a cluster from states in a new directory, and reads its first host's initial state.
 func made(t *testing.T, s *backup.States, o restore.Options) (*restore.Made, *backup.States) {
 	t.Helper()
 	o.Dir, o.HostName = filepath.Join(t.TempDir(), "data"), "b"
@@ -74,7 +74,7 @@ func made(t *testing.T, s *backup.States, o restore.Options) (*restore.Made, *ba
 	return m, read
 }
 
-// checkSemaphores checks that each is there once, with its data.
+// checkSemaphores checks that each semaphore exists once, with its data.
 func checkSemaphores(t *testing.T, s *backup.States) {
 	t.Helper()
 	there := make(map[string]string)
@@ -93,7 +93,7 @@ func checkSemaphores(t *testing.T, s *backup.States) {
 	}
 }
 
-// least is the smallest of the counters that the shards go on with.
+// least is the minimum of the shards' new counters.
 func least(s *backup.States) (order shard.OrderID, revision shard.Revision, session uint64) {
 	order, revision, session = 1<<62, 1<<62, 1<<62
 	for _, id := range s.Shards() {
@@ -103,7 +103,8 @@ func least(s *backup.States) (order shard.OrderID, revision shard.Revision, sess
 	return order, revision, session
 }
 
-// TestAClusterIsMadeWithOtherShards: as many as there were, fewer, and more. Every shard begins above all of before.
+// TestAClusterIsMadeWithOtherShards: with equally many, fewer, and more shards. Every shard's counters start above all
+// old counters.
 func TestAClusterIsMadeWithOtherShards(t *testing.T) {
 	for asked, want := range map[int]int{0: 2, 1: 1, 3: 3} {
 		t.Run(fmt.Sprint(asked), func(t *testing.T) {
@@ -120,8 +121,8 @@ func TestAClusterIsMadeWithOtherShards(t *testing.T) {
 	}
 }
 
-// TestAShardThatNothingIsLeftOfBeginsEmpty: the other shards have what they had, and all begin above the numbers that
-// the leader of the lost shard has reported, which may be above those of all others.
+// TestAShardThatNothingIsLeftOfBeginsEmpty: the other shards keep their state, and all counters start above the lost
+// shard's counters as reported by its leader, which may exceed those of all others.
 func TestAShardThatNothingIsLeftOfBeginsEmpty(t *testing.T) {
 	_, s := made(t, saved(t), restore.Options{})
 	lost := s.Data[2].Usage(0).Objects
@@ -154,8 +155,8 @@ func TestAShardThatNothingIsLeftOfBeginsEmpty(t *testing.T) {
 	}
 }
 
-// TestEachRestoreMovesTheCounters: of one file the one that is made a second later begins higher, and so does one that
-// is made of what was restored.
+// TestEachRestoreMovesTheCounters: a second restore from the same file, one second later, has higher counters, and so
+// does a restore of the restored cluster.
 func TestEachRestoreMovesTheCounters(t *testing.T) {
 	s := saved(t)
 	_, first := made(t, s, restore.Options{})
@@ -174,7 +175,8 @@ func TestEachRestoreMovesTheCounters(t *testing.T) {
 	checkSemaphores(t, next)
 }
 
-// TestADirectoryThatWasNotFinishedIsUsedAgain: no host is in it until all is there, and then it is not made again.
+// TestADirectoryThatWasNotFinishedIsUsedAgain: it contains no host until it is complete, and then it is not created
+// again.
 func TestADirectoryThatWasNotFinishedIsUsedAgain(t *testing.T) {
 	s, o := saved(t), restore.Options{Dir: filepath.Join(t.TempDir(), "data"), HostName: "b"}
 	ended, end := context.WithCancel(t.Context())
@@ -195,7 +197,8 @@ func TestADirectoryThatWasNotFinishedIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatAHostHasIsAsOldAsItsLog: not as old as its reading. A clock that was ahead makes nothing younger.
+// TestWhatAHostHasIsAsOldAsItsLog: the age is that of the log, not of the read. A clock that was ahead makes nothing
+// younger.
 func TestWhatAHostHasIsAsOldAsItsLog(t *testing.T) {
 	o := restore.Options{Dir: filepath.Join(t.TempDir(), "data"), HostName: "b"}
 	if _, err := restore.Make(t.Context(), o, saved(t)); err != nil {
@@ -224,7 +227,7 @@ func TestWhatAHostHasIsAsOldAsItsLog(t *testing.T) {
 	}
 }
 
-// TestTheIdOfTheOldClusterIsKeptWithItsName: hosts are started with the name that they always had.
+// TestTheIdOfTheOldClusterIsKeptWithItsName: hosts are started with their old cluster name.
 func TestTheIdOfTheOldClusterIsKeptWithItsName(t *testing.T) {
 	s := saved(t)
 	kept, _ := made(t, s, restore.Options{KeepID: true})

@@ -10,20 +10,20 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// callDelay is how long a call takes each way. In a bubble it costs no time.
+// callDelay is the duration of a call in each direction. In a bubble it costs no time.
 const callDelay = time.Millisecond
 
-// errHostDown is returned for a call of a host that does not run.
+// errHostDown: the called host does not run.
 var errHostDown = errors.New("servertest: that host does not run")
 
-// callsOf are the calls of one host. They pass where the network of the logs lets messages pass, both ways. It
-// implements executor.Calls.
+// callsOf are one host's calls. They succeed if the network passes log messages in both directions. It implements
+// executor.Calls.
 type callsOf struct {
 	cluster *Cluster
 	from    shard.HostID
 }
 
-// Call implements executor.Calls. One that does not pass has no answer.
+// Call implements executor.Calls. A blocked call has no answer.
 func (c callsOf) Call(ctx context.Context, to shard.HostID, request []byte) ([]byte, error) {
 	if err := c.pass(ctx, to); err != nil {
 		return nil, err
@@ -40,12 +40,12 @@ func (c callsOf) Call(ctx context.Context, to shard.HostID, request []byte) ([]b
 		return nil, err
 	}
 	if c.cluster.Host(to) != other {
-		return nil, errHostDown // it ended before it had answered
+		return nil, errHostDown // it ended before answering
 	}
 	return answer, c.pass(ctx, to)
 }
 
-// announce has the hosts that a host reaches note what the host leads.
+// announce announces a host's leaderships to all reachable hosts.
 func (c *Cluster) announce(from shard.HostID) {
 	own := c.Host(from)
 	if own == nil {
@@ -79,10 +79,10 @@ func (c callsOf) pass(ctx context.Context, to shard.HostID) error {
 	return nil
 }
 
-// Incarnation is that of a host's data directory.
+// Incarnation is the incarnation of a host's data directory.
 func Incarnation(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id), 's', 't'} }
 
-// replicasOf are the replicas that come to a host while it runs. It implements replica.Replicas.
+// replicasOf are replicas added to a running host. It implements replica.Replicas.
 type replicasOf struct {
 	cluster *Cluster
 	host    shard.HostID

@@ -19,7 +19,7 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// Cluster is a running cluster of one host or more.
+// Cluster is a running cluster of one or more hosts.
 type Cluster struct {
 	options    options
 	logs       Logs
@@ -29,9 +29,9 @@ type Cluster struct {
 
 	mu     sync.Mutex // guards what follows
 	hosts  map[shard.HostID]*host
-	starts map[shard.HostID]uint64 // how often each was started
-	// bootstrapped are the hosts that the cluster began with, members those and the ones that have joined, known the
-	// hosts that each knows at its start.
+	starts map[shard.HostID]uint64 // number of starts of each host
+	// bootstrapped are the bootstrap hosts, members also includes joined hosts, known lists the hosts known to each
+	// host at its start.
 	bootstrapped []shard.HostID
 	members      []shard.HostID
 	known        map[shard.HostID][]shard.HostID
@@ -50,7 +50,7 @@ type Option func(*options)
 
 type options struct {
 	hosts, shards int
-	room          int // 0: for no more than are there
+	room          int // 0: no more than exist
 	seed          uint64
 	log           *slog.Logger
 	network       func(*memlog.Config)
@@ -58,26 +58,26 @@ type options struct {
 	config        func(*server.Config)
 }
 
-// Hosts sets the number of hosts. The default is one.
+// Hosts sets the number of hosts. Default: 1.
 func Hosts(n int) Option { return func(o *options) { o.hosts = n } }
 
-// Shards sets the number of data shards. The default is one.
+// Shards sets the number of data shards. Default: 1.
 func Shards(n int) Option { return func(o *options) { o.shards = n } }
 
-// Seed sets what the delays and elections of the log are drawn from.
+// Seed is the seed for log delays and elections.
 func Seed(seed uint64) Option { return func(o *options) { o.seed = seed } }
 
 // Log has the hosts log.
 func Log(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 
-// Network changes the log's network before it starts: delays, losses, election timeouts.
+// Network changes the log's network before the start: delays, losses, election timeouts.
 func Network(change func(*memlog.Config)) Option { return func(o *options) { o.network = change } }
 
-// Config changes every host's config before it starts.
+// Config changes every host's config before its start.
 func Config(change func(*server.Config)) Option { return func(o *options) { o.config = change } }
 
-// Start runs a cluster until the test ends, and returns when the cluster is ready. The governor leaves leaders where
-// they were elected, so that a test knows them.
+// Start runs a cluster until the test ends, and returns when the cluster is ready. The governor does not move elected
+// leaders, so that a test knows them.
 func Start(tb testing.TB, opts ...Option) *Cluster {
 	tb.Helper()
 	c, err := Run(opts...)
@@ -96,7 +96,7 @@ func Start(tb testing.TB, opts ...Option) *Cluster {
 	return c
 }
 
-// Run starts a cluster outside of a test. Close stops it.
+// Run starts a cluster outside a test. Close stops it.
 func Run(opts ...Option) (*Cluster, error) {
 	o := options{hosts: 1, shards: 1, seed: 1}
 	for _, opt := range opts {
@@ -126,7 +126,7 @@ func Run(opts ...Option) (*Cluster, error) {
 	return c, nil
 }
 
-// open starts the process of one host, and its server on the logs of the host.
+// open starts one host's process, and its server on the host's logs.
 func (c *Cluster) open(id shard.HostID) error {
 	c.mu.Lock()
 	known, shards := c.known[id], c.options.shards
@@ -142,7 +142,7 @@ func (c *Cluster) open(id shard.HostID) error {
 		Replicas: replicasOf{c, id}, Calls: callsOf{c, id},
 		Leads:        func() { c.announce(id) },
 		HostsChanged: func(r *hosts.Records) { c.noteHosts(id, r) },
-		Log:          c.options.log, AcquireDelay: -1, // in a bubble of time that stands still, who waits is queued
+		Log:          c.options.log, AcquireDelay: -1, // in a bubble with stopped time, waiters are queued
 	}
 	for _, initialMember := range c.initialMembers() {
 		config.InitialMembers[initialMember] = Incarnation(initialMember)
@@ -164,7 +164,7 @@ func (c *Cluster) open(id shard.HostID) error {
 	return nil
 }
 
-// start is the next start of a host.
+// start is a host's next start.
 func (c *Cluster) start(id shard.HostID) hosts.Start {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,7 +172,7 @@ func (c *Cluster) start(id shard.HostID) hosts.Start {
 	return hosts.Start{Number: c.starts[id], Draw: uint64(id)<<32 | c.starts[id]}
 }
 
-// firstIDs are those of so many hosts.
+// firstIDs are the ids of the first n hosts.
 func firstIDs(n int) []shard.HostID {
 	ids := make([]shard.HostID, n)
 	for i := range ids {
@@ -181,7 +181,7 @@ func firstIDs(n int) []shard.HostID {
 	return ids
 }
 
-// initialMembers are the hosts of the bootstrap.
+// initialMembers are the bootstrap hosts.
 func (c *Cluster) initialMembers() []shard.HostID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,13 +193,13 @@ const (
 	version   = "test"
 )
 
-// Name is the name of a host.
+// Name is a host's name.
 func Name(id shard.HostID) string { return fmt.Sprintf("host-%d", id) }
 
-// Address is where Dial finds a host.
+// Address is a host's address for Dial.
 func Address(id shard.HostID) string { return fmt.Sprintf("host-%d.test:7420", id) }
 
-// Addresses lists the addresses of all hosts, as clients take them.
+// Addresses lists the addresses of all hosts, in the form used by clients.
 func (c *Cluster) Addresses() string {
 	var list []string
 	for _, id := range c.Members() {
@@ -208,7 +208,7 @@ func (c *Cluster) Addresses() string {
 	return strings.Join(list, ",")
 }
 
-// Dial connects a client to the host of that address.
+// Dial connects a client to the host with the address.
 func (c *Cluster) Dial(ctx context.Context, address string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -239,7 +239,7 @@ func (c *Cluster) Host(id shard.HostID) *server.Host {
 	return nil
 }
 
-// WaitReady waits until every host that runs is ready.
+// WaitReady waits until every running host is ready.
 func (c *Cluster) WaitReady(limit time.Duration) error {
 	deadline := time.Now().Add(limit)
 	for {

@@ -4,6 +4,6 @@
 //	srv := servertest.Start(t)
 //	c, err := client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial))
 //
-// The log is the one of test/memlog and the connections are in memory, so that a test can pause a host,
-// cut it off, make it lose the leadership, and run on the virtual time of a testing/synctest bubble.
+// The log is test/memlog and the connections are in memory, so a test can pause or partition a host, make it lose
+// leadership, and use the virtual time of a testing/synctest bubble.
 package servertest

@@ -16,12 +16,12 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Room is how many hosts there may be, with those that join later. Ids count on from those of the bootstrap.
+// Room is the maximum number of hosts, including later joins. Ids continue after those of the bootstrap.
 func Room(n int) Option { return func(o *options) { o.room = n } }
 
-// Join has a host with an empty data directory join, by the rules of package join, and starts it. Its id has to be the
-// next one that the cluster gives. It asks until the context ends; a second call goes on where one has ended. Replace
-// names the host whose place it takes, empty for none.
+// Join makes a host with an empty data directory join, by the rules of package join, and starts it. Its id must be the
+// cluster's next one. It asks until the context ends; a second call continues an unfinished one. replace names the host
+// to replace, empty for none.
 func (c *Cluster) Join(ctx context.Context, id shard.HostID, replace string) error {
 	var addresses []string
 	for _, known := range c.Members() {
@@ -42,7 +42,7 @@ func (c *Cluster) Join(ctx context.Context, id shard.HostID, replace string) err
 	return c.open(id)
 }
 
-// directory is what a newcomer does not forget. It implements join.Record.
+// directory is a joining host's durable state. It implements join.Record.
 type directory struct {
 	cluster *Cluster
 	host    shard.HostID
@@ -66,7 +66,7 @@ func (d directory) Join(a identity.Admission) error {
 	return nil
 }
 
-// callOf is how a newcomer calls others: as far as the network of the logs lets messages pass.
+// callOf is a joining host's way to call others: as far as the network passes log messages.
 func (c *Cluster) callOf(id shard.HostID) peerrpc.CallUnnamed {
 	return func(ctx context.Context, address string, request func(peerrpc.Transcript) ([]byte, error)) ([]byte, error) {
 		to := c.reachedAt(address)
@@ -95,7 +95,7 @@ func (c *Cluster) callOf(id shard.HostID) peerrpc.CallUnnamed {
 	}
 }
 
-// bootstrap is that of the cluster.
+// bootstrap is the cluster's bootstrap.
 func (c *Cluster) bootstrap() identity.Bootstrap {
 	b := identity.Bootstrap{Cluster: clusterID, Shards: c.shards()}
 	for _, id := range c.initialMembers() {
@@ -107,7 +107,7 @@ func (c *Cluster) bootstrap() identity.Bootstrap {
 
 func raftAddress(id shard.HostID) string { return "raft-" + Name(id) }
 
-// reachedAt is the host that others reach at an address.
+// reachedAt is the host at an address.
 func (c *Cluster) reachedAt(address string) shard.HostID {
 	for _, id := range c.Members() {
 		if raftAddress(id) == address {
@@ -117,14 +117,14 @@ func (c *Cluster) reachedAt(address string) shard.HostID {
 	return 0
 }
 
-// Members lists the hosts of the bootstrap and those that have joined, expelled ones too.
+// Members lists the bootstrap and joined hosts, including expelled ones.
 func (c *Cluster) Members() []shard.HostID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.members)
 }
 
-// admit returns why a host does not let another one speak to it, nil where it does. One that was expelled cannot go on.
+// admit returns why a host refuses another host's messages, nil if it accepts them. An expelled host cannot continue.
 func (c *Cluster) admit(id shard.HostID, at *server.Host, from shard.HostID) error {
 	records, _, ok := at.Records()
 	if !ok {
@@ -142,8 +142,8 @@ func (c *Cluster) admit(id shard.HostID, at *server.Host, from shard.HostID) err
 	return nil
 }
 
-// learns reports whether a host hears of a newcomer from the hosts on record, as production does. The host may have had
-// no replica of the meta shard when the newcomer joined, and the newcomer may govern by now.
+// learns reports whether a host learns of a joined host from the recorded hosts, as in production. The host may have
+// had no meta replica at the time of the join, and the joined host may govern by now.
 func (c *Cluster) learns(id shard.HostID, known *hosts.Records, of shard.HostID) bool {
 	for _, h := range known.Hosts() {
 		other := c.Host(h.ID)
@@ -157,7 +157,7 @@ func (c *Cluster) learns(id shard.HostID, known *hosts.Records, of shard.HostID)
 	return false
 }
 
-// halt has a host learn that it cannot go on.
+// halt notifies a host that it cannot continue.
 func (c *Cluster) halt(id shard.HostID, err error) {
 	c.mu.Lock()
 	h := c.hosts[id]
@@ -167,8 +167,8 @@ func (c *Cluster) halt(id shard.HostID, err error) {
 	}
 }
 
-// noteHosts keeps which hosts a host knows, for its next start. A replica that is being filled begins with records from
-// long ago: for these the host forgets no host that has joined since, which may be the leader that fills the replica.
+// noteHosts stores the hosts known to a host, for its next start. A replica being filled begins with old records: for
+// these the host forgets no host that has joined since, because it may be the sending leader.
 func (c *Cluster) noteHosts(id shard.HostID, r *hosts.Records) {
 	var known []shard.HostID
 	var latest shard.HostID

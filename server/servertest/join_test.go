@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// bed is a cluster whose governor does not wait long.
+// bed is a cluster with a fast governor.
 func bed(t *testing.T, initialMembers int, halt func(shard.HostID, error)) *Cluster {
 	c := Start(t, Hosts(initialMembers), Room(5), Config(func(c *server.Config) {
 		id := c.ID
@@ -54,7 +54,7 @@ func (c *Cluster) mustDo(t *testing.T, r meta.Request) {
 	}
 }
 
-// votesIn returns the hosts that vote in a shard, and how many have no vote.
+// votesIn returns a shard's voters, and its number of learners.
 func (c *Cluster) votesIn(id uint64) (voters map[shard.HostID]bool, learners int) {
 	voters = make(map[shard.HostID]bool)
 	for _, m := range c.Replicas(id) {
@@ -71,7 +71,7 @@ func noHalt(t *testing.T) func(shard.HostID, error) {
 	return func(id shard.HostID, err error) { t.Errorf("host %d cannot go on: %v", id, err) }
 }
 
-// TestHostsJoinOneThatIsAlone: from one host to two, of which one votes, to three, which all do.
+// TestHostsJoinOneThatIsAlone: from one host to two, with one voter, to three, with three voters.
 func TestHostsJoinOneThatIsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bed(t, 1, noHalt(t))
@@ -89,7 +89,7 @@ func TestHostsJoinOneThatIsAlone(t *testing.T) {
 	})
 }
 
-// TestAHostTakesThePlaceOfOneThatLostItsDirectory: the old one is expelled, and cannot come back.
+// TestAHostTakesThePlaceOfOneThatLostItsDirectory: the old host is expelled, and cannot return.
 func TestAHostTakesThePlaceOfOneThatLostItsDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := make(chan error, 10)
@@ -112,9 +112,9 @@ func TestAHostTakesThePlaceOfOneThatLostItsDirectory(t *testing.T) {
 	})
 }
 
-// TestReportsToTheMetaShardAreOfMembersAboutThemselves: the leader takes a host's report again and again. It refuses
-// those of an expelled host, of another data directory, about another host, and of what only clients and the leader
-// ask for.
+// TestReportsToTheMetaShardAreOfMembersAboutThemselves: the leader accepts a host's repeated reports. It refuses
+// reports from an expelled host, from another data directory, about another host, and requests reserved for clients and
+// the leader.
 func TestReportsToTheMetaShardAreOfMembersAboutThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bed(t, 3, func(shard.HostID, error) {})
@@ -172,14 +172,15 @@ func TestReportsToTheMetaShardAreOfMembersAboutThemselves(t *testing.T) {
 	})
 }
 
-// TestExpelledHostsLearnOfIt: one that runs on has no replica any more, so that it speaks to no other for those.
+// TestExpelledHostsLearnOfIt: a running expelled host has no replicas any more, and so no contact with others through
+// them.
 func TestExpelledHostsLearnOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := make(chan error, 1)
 		c := bed(t, 3, func(_ shard.HostID, err error) {
 			select {
 			case refused <- err:
-			default: // it was refused before
+			default: // refused before
 			}
 		})
 		c.mustDo(t, &meta.HostExpel{Host: Name(2), Force: true})

@@ -11,42 +11,41 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// Logs are the logs of all hosts of a cluster, whatever they are made of, and what may go wrong with them. A cluster
-// has those of test/memlog, unless On gives it others. The meta shard is shard 0, data shards count from 1.
+// Logs are the logs of all hosts of a cluster, in any implementation, with their faults. A cluster uses test/memlog,
+// unless On replaces it. The meta shard is shard 0, data shards count from 1.
 type Logs interface {
 	Faults
 
-	// Boot begins the process of a host, which knows some others. No process runs on the host.
+	// Boot starts the process of a host that knows the given hosts. No process may be running on the host.
 	Boot(id shard.HostID, known []shard.HostID) error
-	// Know has the process of a host know others from now on.
+	// Know updates the hosts known to a running process.
 	Know(id shard.HostID, known []shard.HostID)
-	// Ended ends the process of a host whose logs are closed.
+	// Ended ends the process of a host with closed logs.
 	Ended(id shard.HostID)
 
-	// OpenLog opens the log of the replica that a host has of a shard, JoinLog that of one which joins. DiscardLog
-	// deletes the data of one that was removed.
+	// OpenLog opens the log of a host's replica of a shard, JoinLog that of a joining replica. DiscardLog deletes the
+	// data of a removed replica.
 	OpenLog(on shard.HostID, of uint64, machine shard.StateMachine) (shard.Log, error)
 	JoinLog(on shard.HostID, of, replica uint64, machine shard.StateMachine) (shard.Log, error)
 	DiscardLog(ctx context.Context, on shard.HostID, of, replica uint64) error
-	// RenewLog makes a replica of a host the only one of a new group of its shard, and Last returns the last entry of
-	// the replica that a host has.
+	// RenewLog makes a host's replica the only one in a new group of its shard, and Last returns the last entry of a
+	// host's replica.
 	RenewLog(ctx context.Context, on shard.HostID, n Renewal) error
 	Last(on shard.HostID, of uint64) (term, index uint64)
-	// Remake makes the logs of shards anew, in the place of all that there are: each has one replica, which begins with
-	// a state.
+	// Remake replaces all logs by new logs of the given shards: each has one replica with an initial state.
 	Remake(on shard.HostID, shards []Remade) error
 
-	// Leader returns the host that leads a shard, as the log knows it; 0 where none does. Elect makes a host lead.
+	// Leader returns a shard's leader, as known by the log; 0 if there is none. Elect makes a host lead.
 	Leader(of uint64) shard.HostID
 	Elect(of uint64, to shard.HostID) error
-	// Replicas lists those of a shard, Describe writes down all that is known of them.
+	// Replicas lists a shard's replicas, Describe describes them in detail.
 	Replicas(of uint64) []Replica
 	Describe(of uint64) string
 
 	Close() error
 }
 
-// Faults are what may go wrong on hosts and between them. test/memlog says what each is.
+// Faults are faults on hosts and between them. test/memlog describes each.
 type Faults interface {
 	Isolate(id shard.HostID)
 	Cut(from, to shard.HostID)
@@ -67,21 +66,21 @@ type Faults interface {
 	PowerFail(id shard.HostID)
 }
 
-// Replica is one of a shard.
+// Replica is a replica of a shard.
 type Replica struct {
 	Host  shard.HostID
 	Voter bool
-	Leads bool // it believes that it leads, and its host runs
+	Leads bool // it believes to lead, and its host runs
 }
 
-// Renewal is a shard that goes on in a new group. Before gets all entries of the host's replica of the group before.
+// Renewal is a shard to continue in a new group. Before receives all entries of the host's replica in the old group.
 type Renewal struct {
 	Shard, Replica, Group uint64
 	Before                shard.StateMachine
 	Renew                 func() (shard.Saver, error)
 }
 
-// Remade is a shard that is made anew with all others.
+// Remade is a shard to rebuild together with all others.
 type Remade struct {
 	Shard, Replica uint64
 	Machine        interface {
@@ -89,7 +88,7 @@ type Remade struct {
 	}
 }
 
-// On has the cluster run on other logs than those in memory, on hosts of the bootstrap.
+// On replaces the in-memory logs of the bootstrap hosts.
 func On(logs func(initialMembers []shard.HostID) (Logs, error)) Option {
 	return func(o *options) { o.logs = logs }
 }
@@ -99,16 +98,16 @@ type inMemory struct {
 	*memlog.Network
 
 	mu     sync.Mutex
-	joined map[place]uint64 // the replicas that hosts have got since the bootstrap
+	joined map[place]uint64 // replicas added to hosts since the bootstrap
 }
 
-// place is where a host has a replica that has joined.
+// place identifies a joined replica on a host.
 type place struct {
 	host  shard.HostID
 	shard uint64
 }
 
-// openMemory makes the groups of all shards, on the hosts of the bootstrap alone.
+// openMemory creates the groups of all shards, on the bootstrap hosts only.
 func openMemory(o *options, initialMembers []shard.HostID) (*inMemory, error) {
 	config := memlog.Config{Seed: o.seed, Hosts: firstIDs(max(o.hosts, o.room))}
 	if o.network != nil {
@@ -136,7 +135,7 @@ func (m *inMemory) Boot(id shard.HostID, _ []shard.HostID) error {
 	return nil
 }
 
-// Know implements Logs: who is in the network reaches all others.
+// Know implements Logs: every host in the network reaches all others.
 func (*inMemory) Know(shard.HostID, []shard.HostID) {}
 
 // Ended implements Logs.
@@ -213,7 +212,7 @@ func (m *inMemory) Last(on shard.HostID, of uint64) (term, index uint64) {
 	return m.LastOn(groupOf(of), on)
 }
 
-// savedState returns the state of a machine as its snapshot has it.
+// savedState returns a machine's state in snapshot form.
 func savedState(m shard.Saver) ([]byte, error) {
 	state, err := m.PrepareSnapshot()
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// errNoRecords is returned where the hosts of the cluster have no records: a host cannot follow the level of those.
+// errNoRecords: the cluster has no host records, because a host does not support their level.
 var errNoRecords = errors.New("servertest: the hosts have no records")
 
-// Records are those of the hosts, as the host has them that leads the meta shard; nil where they have none.
+// Records are the host records at the meta leader; nil if there are none.
 func (c *Cluster) Records() *hosts.Records {
 	if h := c.Host(c.Leader(0)); h != nil {
 		if t, ok := h.Topology(); ok {
@@ -25,7 +25,7 @@ func (c *Cluster) Records() *hosts.Records {
 	return nil
 }
 
-// Do has the leader of the meta shard carry out what an operator asks for. It tries again while there is none.
+// Do sends an operator's request to the meta leader. It retries while there is none.
 func (c *Cluster) Do(r meta.Request) (meta.Effect, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -44,8 +44,8 @@ func (c *Cluster) Do(r meta.Request) (meta.Effect, error) {
 	}
 }
 
-// Policy changes what operators ask of the governor. It waits for the records, which come when all hosts have
-// registered: a moment after the last host is ready.
+// Policy changes the operators' policy for the governor. It waits for the records, created when all hosts have
+// registered: shortly after the last host is ready.
 func (c *Cluster) Policy(change func(*kind.Policy)) error {
 	r := c.Records()
 	for late := time.Now().Add(30 * time.Second); r == nil && time.Now().Before(late); r = c.Records() {

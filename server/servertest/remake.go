@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// InitialMember is the record that a host has in a cluster which is made of a backup, and whose first host it is.
+// InitialMember is a host's record in a restored cluster with this host as its first.
 func InitialMember(id shard.HostID) hosts.InitialMember {
 	return hosts.InitialMember{ID: id, Name: Name(id), Incarnation: Incarnation(id), Version: version,
 		Level: level.Newest, Addresses: hosts.Addresses{Raft: raftAddress(id), Client: Address(id)}}
 }
 
-// Remake makes another cluster in the place of this one, of machines that were made of a backup, and starts its first
-// host. All hosts of before are ended abruptly, and none of them may be started again. Others may Join.
+// Remake replaces this cluster by a new one with machines restored from a backup, and starts its first host. All old
+// hosts are ended abruptly, and must not be restarted. More hosts may Join.
 func (c *Cluster) Remake(m *backup.Machines) error {
 	for _, id := range c.Members() {
 		c.Crash(id, false)

@@ -11,17 +11,17 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// beginnings are how a cluster comes to have three hosts that vote, the first three.
+// beginnings are the ways for a cluster to get its first three hosts as voters.
 var beginnings = []struct {
 	name           string
 	initialMembers int
 }{{"one host that others joined", 1}, {"three hosts of the bootstrap", 3}}
 
-// states are what a host may be when its process ends, with what brings the host there.
+// states are the possible states of a host at the end of its process, with their setup.
 var states = []struct {
 	name     string
 	bring    func(t *testing.T, c *Cluster, id shard.HostID)
-	replaced bool // the state needs another host that takes the votes
+	replaced bool // the state needs another host to take over the votes
 }{
 	{"online", func(*testing.T, *Cluster, shard.HostID) {}, false},
 	{"cordoned", func(t *testing.T, c *Cluster, id shard.HostID) {
@@ -49,7 +49,7 @@ var states = []struct {
 	}, false},
 }
 
-// drain drains a host, and waits until that is done.
+// drain drains a host, and waits until the drain is complete.
 func (c *Cluster) drain(t *testing.T, id shard.HostID) {
 	t.Helper()
 	c.mustDo(t, &meta.HostDrain{Host: Name(id)})
@@ -59,7 +59,7 @@ func (c *Cluster) drain(t *testing.T, id shard.HostID) {
 	})
 }
 
-// replicasOf counts the replicas that are on record of a host.
+// replicasOf counts a host's recorded replicas.
 func (c *Cluster) replicasOf(id shard.HostID) (n int) {
 	for _, s := range c.Records().Shards() {
 		if s.On(id) != nil {
@@ -69,7 +69,7 @@ func (c *Cluster) replicasOf(id shard.HostID) (n int) {
 	return n
 }
 
-// atRest reports whether all hosts are online and ready, have all shards, and so many vote in each.
+// atRest reports whether all hosts are online and ready with all shards, and each shard has the given number of voters.
 func (c *Cluster) atRest(voters int) bool {
 	r := c.Records()
 	if r == nil {
@@ -89,8 +89,8 @@ func (c *Cluster) atRest(voters int) bool {
 	return true
 }
 
-// TestAHostComesBackFromEveryState: however it became a member, whatever it was, however its process ended, and whether
-// or not another host could take its votes. Then it is what the others are.
+// TestAHostComesBackFromEveryState: a host returns to normal however it became a member, from every state, after a
+// clean or abrupt end, with or without a host to take over its votes.
 func TestAHostComesBackFromEveryState(t *testing.T) {
 	for _, beginning := range beginnings {
 		for _, spares := range []int{0, 1} {
@@ -117,12 +117,12 @@ func TestAHostComesBackFromEveryState(t *testing.T) {
 	}
 }
 
-// arrange has the first three hosts vote and the others learn, so that any learner could take the votes of a host.
+// arrange makes the first three hosts vote and the others learn, so that any learner can take over a vote.
 func (c *Cluster) arrange(t *testing.T) {
 	t.Helper()
 	spare := shard.HostID(4)
 	for c.Host(spare) != nil {
-		time.Sleep(2 * time.Second) // a host that lost its vote can have it again
+		time.Sleep(2 * time.Second) // a host that lost its vote can get it again
 		if voters, _ := c.votesIn(0); !voters[spare] {
 			return
 		}
@@ -132,7 +132,7 @@ func (c *Cluster) arrange(t *testing.T) {
 	}
 }
 
-// endIn ends the process of a host in a state, in peace and abruptly, and holds that it comes back.
+// endIn ends a host's process in a state, cleanly and abruptly, and checks that it returns.
 func (c *Cluster) endIn(t *testing.T, id shard.HostID, state string, bring func(*testing.T, *Cluster, shard.HostID)) {
 	for how, end := range map[string]func(){
 		"stopped": func() {
@@ -154,7 +154,7 @@ func (c *Cluster) endIn(t *testing.T, id shard.HostID, state string, bring func(
 		}
 		what := fmt.Sprintf("host %d that was %s and %s ", id, state, how)
 		until(t, what+"is online", func() bool { return c.Records() != nil && c.Records().Host(id).Online() })
-		c.mustDo(t, &meta.HostCordon{Host: Name(id)}) // it is given nothing before
+		c.mustDo(t, &meta.HostCordon{Host: Name(id)}) // it gets no replicas before
 		until(t, what+"is what the others are", func() bool { return c.atRest(3) })
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// markdown returns docs/settings.md: all settings in the order of the table.
+// markdown returns docs/settings.md: all settings in table order.
 func markdown() string {
 	var b strings.Builder
 	b.WriteString(docsHead)
@@ -42,7 +42,7 @@ func docsHelp(r *row) string {
 	return help
 }
 
-// escapeCell keeps a text from ending its cell of a table.
+// escapeCell keeps a text from ending its table cell.
 func escapeCell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 const docsHead = `# Settings
@@ -129,7 +129,7 @@ or a StatefulSet in Kubernetes).
 | 130, 143 | stopped at once, by a second SIGINT or SIGTERM |
 `
 
-// exampleFile is a file of settings for one of three hosts.
+// exampleFile is a settings file for one of three hosts.
 const exampleFile = `name: a
 initial-hosts:
   a: 10.0.0.1:7421

@@ -66,7 +66,7 @@ func TestNothingSaidIsOneHostOnThisMachine(t *testing.T) {
 	}
 }
 
-// TestAnEmptyAddressTurnsTheHTTPAPIOff where it is given; an empty variable says nothing, as of every setting.
+// TestAnEmptyAddressTurnsTheHTTPAPIOff: only if given explicitly; an empty variable is ignored, as for every setting.
 func TestAnEmptyAddressTurnsTheHTTPAPIOff(t *testing.T) {
 	for _, c := range []struct {
 		args, environment []string
@@ -284,7 +284,7 @@ func TestSettingsAreCompletedWithoutLoad(t *testing.T) {
 	}
 }
 
-// TestWhichSettingsBootstrapASingleHost: only what no other machine can reach.
+// TestWhichSettingsBootstrapASingleHost: only addresses unreachable from other machines.
 func TestWhichSettingsBootstrapASingleHost(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, nil, 0o600); err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// withMemory has the machine of a test have so much memory.
+// withMemory sets the memory of the test's machine.
 func withMemory(t *testing.T, bytes uint64) {
 	t.Helper()
 	before := available

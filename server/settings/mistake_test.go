@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// load runs Load on a command line, an environment and the text of a file.
+// load runs Load on a command line, an environment and a file's text.
 func load(t *testing.T, args []string, environment []string, file string) (Settings, error) {
 	t.Helper()
 	set := pflag.NewFlagSet("serve", pflag.ContinueOnError)
@@ -28,7 +28,7 @@ func load(t *testing.T, args []string, environment []string, file string) (Setti
 	return Load(from)
 }
 
-// plain cuts what differs between runs out of an error: the directory of the file.
+// plain removes the variable part of an error: the file's directory.
 func plain(err error) string {
 	var lines []string
 	for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -55,7 +55,7 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		args []string
 		env  []string
 		file string
-		want string // one mistake, without the dash in front
+		want string // one mistake, without the leading dash
 	}{
 		"not a number": {args: []string{"--shards", "many"},
 			want: "--shards many: it is not a whole number; give one, such as 4"},

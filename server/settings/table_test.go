@@ -27,7 +27,7 @@ func TestEveryFieldHasItsRowAndEveryRowItsField(t *testing.T) {
 			t.Errorf("field %s has the tag %q", field.Name, tag)
 		}
 		tags[tag] = true
-		// The row must fill this field and no other.
+		// The row must set this field and no other.
 		var s Settings
 		text := map[string]string{"bool": "true", "int": "7", "Duration": "7s", "Size": "7", "Level": "error",
 			"Parts": "all", "string": "text", "": "a=b:1"}
@@ -112,7 +112,7 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 		"join": "10.0.0.1:1,10.0.0.3:1", "join-token-file": "some.token", "replace": "c",
 		"failure-domain": "dc=a,rack=1",
 	}
-	// A host is bootstrapped with others or joins them, and an HTTP API cannot show the certificates of clients.
+	// Bootstrapping with others excludes joining, and an HTTP API cannot show client certificates.
 	for _, without := range [][]string{
 		{"join", "join-token-file", "replace", "http-listen", "http-peer-ca"}, {"initial-hosts", "tls-client-ca"},
 	} {
@@ -120,7 +120,7 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 	}
 }
 
-// checkSources checks that flags, variables and lines fill the same settings, all but some.
+// checkSources checks that flags, variables and lines set the same settings, except some.
 func checkSources(t *testing.T, texts map[string]string, without []string) {
 	t.Helper()
 	var args, environment []string

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// TestNoFileDescriptorLeftIsSurvived lowers the limit of the test process for a moment, so it must not run
-// beside others.
+// TestNoFileDescriptorLeftIsSurvived temporarily lowers the test process's limit, so it must not run in parallel with
+// others.
 func TestNoFileDescriptorLeftIsSurvived(t *testing.T) {
 	for _, s := range setups {
 		if !s.socket() {
 			continue
 		}
-		// With one left a connection is accepted, and fails where it needs a second one.
+		// With one descriptor left, a connection is accepted, and fails if it needs a second one.
 		for _, left := range []int{0, 1} {
 			t.Run(fmt.Sprintf("%s/%d left", s.name, left), func(t *testing.T) {
 				survive(t, s, left)
@@ -75,14 +75,14 @@ func survive(t *testing.T, s setup, left int) {
 	}
 }
 
-// lowerFileLimit leaves the process so many descriptors to open; the result gives it back what it had.
+// lowerFileLimit leaves the process the given number of free descriptors; the result restores the limit.
 func lowerFileLimit(t *testing.T, left int) (raise func()) {
 	t.Helper()
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
 	}
-	// Fill the gaps below the highest descriptor in use, so that the limit can be right above it.
+	// Fill the gaps below the highest used descriptor, so that the limit can be right above it.
 	var fillers []*os.File
 	highest := 0
 	for {

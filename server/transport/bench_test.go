@@ -14,7 +14,7 @@ import (
 // benchFrame is the size of a small request or answer on the wire.
 const benchFrame = 60
 
-// echoFrames answers every complete frame with itself, each in a buffer of its own as a server does.
+// echoFrames answers every complete frame with itself, each in its own buffer, like a server.
 func echoFrames(c Conn) Events { return &frameEcho{conn: c} }
 
 type frameEcho struct{ conn Conn }
@@ -30,8 +30,7 @@ func (e *frameEcho) Data(b []byte) int {
 func (e *frameEcho) Drained()     {}
 func (e *frameEcho) Closed(error) {}
 
-// applier answers frames from one goroutine, all that have come meanwhile in one go, as a shard does whose
-// operations commit together.
+// applier answers frames from one goroutine, all pending frames at once, like a shard whose operations commit together.
 type applier struct {
 	mu    sync.Mutex
 	due   []answerDue
@@ -112,7 +111,7 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 }
 
-// benchClient is a connection that many callers share.
+// benchClient is a connection shared by many callers.
 type benchClient struct {
 	conn    net.Conn
 	mu      sync.Mutex
@@ -229,8 +228,8 @@ func benchEcho(b *testing.B, listener Listener, callers, conns int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "echoes/s")
 }
 
-// BenchmarkSendFanOut sends a buffer of 100 bytes to each of 1,000 connections and waits until all have
-// come: a change that many watch.
+// BenchmarkSendFanOut sends a buffer of 100 bytes to each of 1,000 connections and waits until all have arrived: a
+// change watched by many.
 func BenchmarkSendFanOut(b *testing.B) {
 	const conns, size = 1000, 100
 	payload := make([]byte, size)

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/internal/certfile"
 )
 
-// certificateFiles are those of a certificate source, with the log that it writes.
+// certificateFiles are a certificate source's files and log.
 type certificateFiles struct {
 	*testing.T
 	cert, key, ca string
@@ -32,7 +32,7 @@ func newCertificateFiles(t *testing.T) *certificateFiles {
 	return f
 }
 
-// shown is the certificate that a client would be shown now.
+// shown is the certificate currently shown to clients.
 func (f *certificateFiles) shown(s *CertificateSource) string {
 	f.Helper()
 	config, err := s.ServerConfig().GetConfigForClient(nil)

@@ -92,7 +92,7 @@ func TestEachSendersOrderHoldsAndNothingIsLostOrTorn(t *testing.T) {
 					}
 				})
 				for range bytes.Count(b, []byte("\n")) {
-					// The loop's own two ways to send are one sender.
+					// The loop's own two ways to send count as one sender.
 					c.Send(pooled(answer("%d %d", senders, 2*answered)))
 					c.Send(pooled(answer("%d %d", senders, 2*answered+1)))
 					answered++
@@ -137,7 +137,7 @@ func TestMuchGoesBothWaysAtOnce(t *testing.T) {
 			return &script{data: func(b []byte) int {
 				consumed := len(b)
 				if total+len(b) < size {
-					consumed -= min(len(b), total%1500) // leave some of it for the next time
+					consumed -= min(len(b), total%1500) // leave some for the next time
 				}
 				total += consumed
 				c.Send(pooled(b[:consumed]))

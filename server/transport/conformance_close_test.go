@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// gone reads until the connection ends and returns what came before.
+// gone reads until the connection ends and returns the bytes.
 func (f *fixture) gone(conn net.Conn) []byte {
 	f.Helper()
 	got, err := io.ReadAll(conn)
@@ -97,7 +97,7 @@ func TestARefusedConnectionIsClosedAfterTheReasonWasSent(t *testing.T) {
 			if got := f.gone(f.connect()); string(got) != "go away" {
 				f.Errorf("got %q", got)
 			}
-			// It is of no more use, and of no harm.
+			// It is useless, but harmless.
 			c := await(f, refused, "the connection")
 			c.Send(pooled([]byte("?")))
 			c.Close()
@@ -184,8 +184,8 @@ func TestCloseDuringAFloodOfSendsGivesEveryBufferBackOnce(t *testing.T) {
 		for i := range senders {
 			flood.Go(func() {
 				for n := 0; n < most && !stop.Load(); n++ {
-					// Not from the pool, so that each is a buffer of its own, and small: the pool does not
-					// empty what it finds too large to keep.
+					// Not from the pool, so that each is a distinct buffer, and small: the pool does not empty buffers
+					// too large to keep.
 					buf := &bytebufferpool.ByteBuffer{B: make([]byte, 1+n%64)}
 					given[i] = append(given[i], buf)
 					if i%2 == 0 {

@@ -89,7 +89,7 @@ func TestAfterListenerCloseNothingIsCalled(t *testing.T) {
 			await(f, conns, "a connection")
 		}
 		close(begin)
-		f.shut() // checks that Closed came everywhere; the watched Events check the rest
+		f.shut() // checks that Closed was called everywhere; the watched Events check the rest
 		stop.Store(true)
 		busy.Wait()
 		if err := f.listener.Close(); err != nil {
@@ -145,7 +145,7 @@ func TestATakenPortIsAnErrorThatNamesIt(t *testing.T) {
 			} else if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), addr) {
 				t.Errorf("%v", err)
 			}
-			// The port is free at once, also with connections that are closing.
+			// The port is free at once, even with closing connections.
 			conn, err := net.Dial("tcp", addr)
 			if err != nil {
 				t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 )
 
 func TestPendingRisesWithoutAReaderAndFallsToZeroWithOneDrainedPerCrossing(t *testing.T) {
-	// Below the mark nothing counts; much is more than the operating system takes of it, by a multiple of the mark.
+	// Nothing counts below the mark; much exceeds the operating system's buffers by a multiple of the mark.
 	const piece, much = 64 << 10, 32 << 20
 	conform(t, func(f *fixture) {
 		conns := make(chan Conn, 1)

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/server/transport/conntest"
 )
 
-// patience is how long a test waits for what must happen. Nothing takes as long as that when all is well.
+// patience is the time limit for events that must happen. Without a failure nothing takes this long.
 const patience = time.Minute
 
 // setup is one way to get connections to a Handler. Every conformance test runs over all of them.
@@ -29,7 +29,7 @@ type setup struct {
 	reset func(conn net.Conn)
 }
 
-// socket reports whether the connections are those of the operating system.
+// socket reports whether the connections are operating system sockets.
 func (s *setup) socket() bool { return s.name != "memory" && s.name != "inside" }
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -84,13 +84,13 @@ func resetTCP(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// fixture is what a conformance test works with.
+// fixture is the environment of a conformance test.
 type fixture struct {
 	*testing.T
 	setup
 	listener Listener
-	live     atomic.Int64 // connections whose Closed has not come
-	over     atomic.Bool  // the listener was closed: no call may come any more
+	live     atomic.Int64 // connections without a Closed call
+	over     atomic.Bool  // the listener was closed: further calls are forbidden
 }
 
 // conform runs test over every setup, and checks that it leaves nothing behind.
@@ -112,7 +112,7 @@ func conform(t *testing.T, test func(f *fixture)) {
 	}
 }
 
-// serve starts the listener. accept says what the Events of a connection do; nil refuses it.
+// serve starts the listener. accept returns a connection's Events script; nil refuses the connection.
 func (f *fixture) serve(accept func(c Conn) *script) {
 	f.Helper()
 	listener, err := f.listen(handlerFunc(func(c Conn) Events {
@@ -132,7 +132,7 @@ func (f *fixture) serve(accept func(c Conn) *script) {
 	f.listener = listener
 }
 
-// shut closes the listener; every connection must have had its Closed then.
+// shut closes the listener; by then every connection must have had its Closed call.
 func (f *fixture) shut() {
 	f.Helper()
 	if f.listener == nil || f.over.Load() {
@@ -163,14 +163,14 @@ type handlerFunc func(c Conn) Events
 
 func (h handlerFunc) Opened(c Conn) Events { return h(c) }
 
-// script is what the Events of a connection do. What is nil takes everything and does nothing.
+// script is the behavior of a connection's Events. A nil function accepts everything and does nothing.
 type script struct {
 	data    func(b []byte) int
 	drained func()
 	closed  func(err error)
 }
 
-// watched runs a script and checks that the transport keeps the contract of Events.
+// watched runs a script and checks that the transport follows the Events contract.
 type watched struct {
 	*fixture
 	script *script
@@ -220,7 +220,7 @@ func (w *watched) Closed(err error) {
 	}
 }
 
-// await takes the next value of a channel.
+// await takes the next value from a channel.
 func await[T any](f *fixture, from <-chan T, what string) T {
 	f.Helper()
 	select {
@@ -232,7 +232,7 @@ func await[T any](f *fixture, from <-chan T, what string) T {
 	}
 }
 
-// poll waits for what no event shows.
+// poll waits for a condition without an event.
 func poll(f *fixture, what string, reached func() bool) {
 	f.Helper()
 	for deadline := time.Now().Add(patience); !reached(); time.Sleep(time.Millisecond) {
@@ -242,7 +242,7 @@ func poll(f *fixture, what string, reached func() bool) {
 	}
 }
 
-// pooled is b in a buffer as Send takes it.
+// pooled is b in a buffer for Send.
 func pooled(b []byte) *bytebufferpool.ByteBuffer {
 	buf := Buffers.Get()
 	buf.B = append(buf.B, b...)
@@ -271,7 +271,7 @@ func echoLines(c Conn) *script {
 	}}
 }
 
-// ended says whether err is what a client reads from a connection that the server has closed.
+// ended reports whether err is a client's read error on a connection closed by the server.
 func ended(err error) bool {
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }

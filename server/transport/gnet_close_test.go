@@ -13,7 +13,7 @@ func TestWhatIsSentWhileTheLoopsAreSealedStillGoesOut(t *testing.T) {
 	listener := f.listener.(*gnetListener)
 	var clients []io.ReadWriter
 	var servers []Conn
-	for range 3 { // more than there are loops, so that two share one
+	for range 3 { // more than the number of loops, so that two share one
 		clients = append(clients, f.connect())
 		servers = append(servers, await(f, conns, "the connection"))
 	}

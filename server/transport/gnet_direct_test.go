@@ -21,8 +21,7 @@ func gnetFixture(t *testing.T) *fixture {
 	return f
 }
 
-// serveStalling serves connections of which the first that sends something keeps its loop inside Data until release is
-// closed.
+// serveStalling serves connections. The first sender's connection keeps its loop inside Data until release is closed.
 func (f *fixture) serveStalling() (conns chan Conn, inside, release chan struct{}) {
 	f.Helper()
 	conns, inside, release = make(chan Conn, 1), make(chan struct{}), make(chan struct{})
@@ -110,14 +109,14 @@ func TestADescriptorIsNotClosedUnderAWrite(t *testing.T) {
 	select {
 	case <-closed:
 		t.Error("it was closed")
-	case <-time.After(50 * time.Millisecond): // that it does not happen cannot be waited for
+	case <-time.After(50 * time.Millisecond): // the absence of an event cannot be awaited
 	}
 	server.direct.Unlock()
 	await(f, closed, "Closed")
 }
 
-// TestWhatIsFlushedEarlyIsSentWhileDataRuns keeps the loop inside Data until the client has read what Data sent early.
-// What follows, more than the operating system takes, comes after it.
+// TestWhatIsFlushedEarlyIsSentWhileDataRuns keeps the loop inside Data until the client has read an early flush. Later
+// data, more than the operating system's buffers hold, arrives after it.
 func TestWhatIsFlushedEarlyIsSentWhileDataRuns(t *testing.T) {
 	f := gnetFixture(t)
 	const many = 200

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestADirectWriteSwallowsNoDrained has much put into a connection while a goroutine is about to write directly. The
-// connection's lock for direct writes is held meanwhile, so that it is so in every round.
+// TestADirectWriteSwallowsNoDrained queues much data on a connection while a goroutine is about to write directly. The
+// test holds the connection's lock for direct writes meanwhile, to force the race in every round.
 func TestADirectWriteSwallowsNoDrained(t *testing.T) {
 	f := gnetFixture(t)
 	conns, drained := make(chan Conn, 1), make(chan struct{}, 100)
@@ -27,7 +27,7 @@ func TestADirectWriteSwallowsNoDrained(t *testing.T) {
 		poll(f, "Pending to be 0", func() bool { return server.Pending() == 0 })
 	}
 	for range 20 {
-		for !server.Queue(pooled([]byte("little"))) { // the loop is still the sender, of what was sent before
+		for !server.Queue(pooled([]byte("little"))) { // the loop is still sending earlier data
 			poll(f, "Pending to be 0", func() bool { return server.Pending() == 0 })
 		}
 		server.direct.Lock()
@@ -36,7 +36,7 @@ func TestADirectWriteSwallowsNoDrained(t *testing.T) {
 			server.Flush()
 			close(flushed)
 		}()
-		time.Sleep(2 * time.Millisecond) // that it waits for the lock cannot be seen
+		time.Sleep(2 * time.Millisecond) // waiting for the lock is not observable
 		server.Send(pooled(much))
 		server.direct.Unlock()
 		await(f, flushed, "Flush")

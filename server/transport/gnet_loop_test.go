@@ -10,7 +10,7 @@ import (
 	"github.com/panjf2000/gnet/v2"
 )
 
-// wokenLoop is an event loop of gnet's of which only the waking is of interest.
+// wokenLoop is a gnet event loop that records wakeups only.
 type wokenLoop struct {
 	gnet.EventLoop
 	woken chan gnet.Runnable
@@ -63,7 +63,7 @@ func TestASealedLoopIsNeverWoken(t *testing.T) {
 	task := <-events.woken
 	loop.watchUnsent(&gnetConn{loop: loop})
 	loop.seal()
-	// A turn that was queued may still run; it must not ask for another.
+	// A queued turn may still run; it must not request another.
 	if err := task.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/panjf2000/gnet/v2"
 )
 
-// TestALoopWithoutConnectionsIsLeftInPeace: it is not woken for rounds, and one that gets a connection after long did
-// not stand still.
+// TestALoopWithoutConnectionsIsLeftInPeace: an idle loop is not woken for rounds, and its first connection after a long
+// time must not look like a stall.
 func TestALoopWithoutConnectionsIsLeftInPeace(t *testing.T) {
 	events := &wokenLoop{woken: make(chan gnet.Runnable, 10)}
 	loop := newGnetLoop(events)
@@ -38,13 +38,13 @@ func TestALoopWithoutConnectionsIsLeftInPeace(t *testing.T) {
 	}
 	loop.leave()
 	last, _ := loop.rounds.Latest()
-	if err := (<-events.woken).Run(context.Background()); err != nil { // that was asked for before
+	if err := (<-events.woken).Run(context.Background()); err != nil { // requested before
 		t.Fatal(err)
 	}
 	if now, _ := loop.rounds.Latest(); now != last || loop.rounder.Stop() {
 		t.Error("a loop that has lost its connections is to come round")
 	}
-	time.Sleep(time.Millisecond) // so that the monotonic clock has moved
+	time.Sleep(time.Millisecond) // so that the monotonic clock has advanced
 	loop.enter()
 	if now, stood := loop.rounds.Latest(); !now.After(last) || stood != 0 {
 		t.Errorf("with a connection again it stood still for %v, and last came round at %v", stood, now)

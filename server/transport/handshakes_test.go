@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// openSilent opens connections that say nothing, as many as wanted.
+// openSilent opens the wanted number of silent connections.
 func openSilent(t *testing.T, listener Listener, wanted int) []net.Conn {
 	t.Helper()
 	conns := make([]net.Conn, wanted)
@@ -41,8 +41,8 @@ func openSilent(t *testing.T, listener Listener, wanted int) []net.Conn {
 	return conns
 }
 
-// TestSilentConnectionsShutNoClientOut has valid clients connect one after the other beside 5,000 half-open connections
-// of the same address, as many at least as there may be by the limit of open files.
+// TestSilentConnectionsShutNoClientOut: valid clients connect in turn beside 5,000 half-open connections from the same
+// address, or as many as the open file limit permits.
 func TestSilentConnectionsShutNoClientOut(t *testing.T) {
 	limit, err := RaiseFileLimit()
 	if err != nil {
@@ -72,7 +72,7 @@ func TestSilentConnectionsShutNoClientOut(t *testing.T) {
 	}
 }
 
-// TestASilentConnectionMakesRoomForOthersOfItsAddressFirst fills the share of an address and then the listener.
+// TestASilentConnectionMakesRoomForOthersOfItsAddressFirst fills an address's share and then the listener.
 func TestASilentConnectionMakesRoomForOthersOfItsAddressFirst(t *testing.T) {
 	var stats Stats
 	a, err := newAcceptor("127.0.0.1:0", 100, &stats, quiet)
@@ -128,8 +128,8 @@ func TestAddressesOfOneNetworkOfVersion6ShareTheirRoom(t *testing.T) {
 	}
 }
 
-// TestACrowdOfClientsIsServedThoughThereIsLittleRoom connects many more valid clients at once than may be half-open.
-// They compute in this process too: on a slow machine the listener waits for them long.
+// TestACrowdOfClientsIsServedThoughThereIsLittleRoom connects many more valid clients at once than the half-open limit.
+// They compute in this process too: on a slow machine the listener waits for them for a long time.
 func TestACrowdOfClientsIsServedThoughThereIsLittleRoom(t *testing.T) {
 	var stats Stats
 	listener, _ := listenTLS(t, TLSOptions{

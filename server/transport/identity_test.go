@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// identity is an authority and a certificate for localhost that it signed, for servers and clients.
+// identity is an authority and a signed certificate for localhost, for servers and clients.
 type identity struct {
 	authority *x509.Certificate
 	leaf      tls.Certificate

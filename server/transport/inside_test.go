@@ -24,14 +24,14 @@ type memoryPair struct {
 	bytes []byte
 }
 
-// heard is what has arrived at the server.
+// heard is the data received by the server.
 func (p *memoryPair) heard() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return string(p.bytes)
 }
 
-// inBubble runs test over a connection whose time moves as soon as nothing else can happen.
+// inBubble runs test over a connection in virtual time, which advances whenever nothing else can happen.
 func inBubble(t *testing.T, buffer int, test func(p *memoryPair)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &memoryPair{T: t, closed: make(chan error, 1)}
@@ -77,7 +77,7 @@ func (p *memoryPair) write(text string) {
 	}
 }
 
-// read is what the client reads at once.
+// read is the data that the client reads at once.
 func (p *memoryPair) read() string {
 	p.Helper()
 	room := make([]byte, 1000)
@@ -147,7 +147,7 @@ func TestMemoryLoseGivesNoNotice(t *testing.T) {
 			p.Errorf("the client reads %v", err)
 		}
 		if n := p.server.Pending(); n != 1000 {
-			// One write of the whole is under way; it is full after 100.
+			// The whole is in one pending write; the buffer is full after 100.
 			p.Errorf("Pending is %d", n)
 		}
 		_ = p.client.Close()
@@ -192,7 +192,7 @@ func TestMemoryThrottle(t *testing.T) {
 		if _, err := io.ReadFull(p.client, make([]byte, 20_000)); err != nil {
 			p.Fatal(err)
 		}
-		// The first piece is there at once.
+		// The first piece arrives at once.
 		if took := time.Since(began); took < 1900*time.Millisecond || took > 2*time.Second {
 			p.Errorf("20,000 bytes at 10,000 a second took %v", took)
 		}
@@ -220,7 +220,7 @@ func TestMemoryDeadlines(t *testing.T) {
 		if got := p.read(); got != "indeed" {
 			p.Errorf("read %q", got)
 		}
-		// A deadline that is moved ends what waits for it.
+		// Moving a deadline ends the waiting read.
 		go func() {
 			time.Sleep(time.Minute)
 			_ = p.client.SetReadDeadline(time.Now())

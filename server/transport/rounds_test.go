@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// halting is a connection whose loop stands still while it takes bytes.
+// halting is a connection whose loop stalls while it receives bytes.
 type halting struct {
 	halted chan struct{}
 	goOn   chan struct{}
@@ -51,7 +51,7 @@ func TestAnEventLoopTellsThatItStoodStill(t *testing.T) {
 	}
 	<-h.halted
 	stopped := time.Now()
-	time.Sleep(roundMissed + roundEvery) // so long that it counts as a standstill
+	time.Sleep(roundMissed + roundEvery) // long enough to count as a stall
 	_, before := rounds.Latest()
 	if last, _ := rounds.Latest(); last.After(stopped) {
 		t.Fatal("a loop that stands still comes round")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// listenTLS starts a listener that echoes lines; connections shows the server's side of each.
+// listenTLS starts a listener that echoes lines; connections receives the server's side of each.
 func listenTLS(t *testing.T, options TLSOptions) (listener Listener, connections chan Conn) {
 	t.Helper()
 	connections = make(chan Conn, 100)
@@ -26,7 +26,7 @@ func listenTLS(t *testing.T, options TLSOptions) (listener Listener, connections
 	return listener, connections
 }
 
-// echoOverTLS reports whether a client with this configuration gets its line back.
+// echoOverTLS checks that a client with this configuration gets its line back.
 func echoOverTLS(listener Listener, config *tls.Config) (*tls.Conn, error) {
 	conn, err := tls.Dial("tcp", listener.Addr().String(), config)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// replica is one copy of the shard with its hub.
+// replica is one replica of the shard with its hub.
 type replica struct {
 	machine *machine.Machine
-	shelves *model // instead of the machine, nil as a rule
+	shelves *model // replaces the machine, mostly nil
 	hub     *Hub
 	effects shard.Effects
 	batch   shard.Batch
-	behind  [][]byte // batches that it has not applied yet
+	behind  [][]byte // unapplied batches
 }
 
 func newReplica(o Options) *replica {
@@ -27,7 +27,7 @@ func newReplica(o Options) *replica {
 	return &replica{machine: m, hub: New(m, o)}
 }
 
-// apply applies the oldest n batches that wait.
+// apply applies the oldest n pending batches.
 func (r *replica) apply(n int) {
 	for _, data := range r.behind[:n] {
 		if err := r.hub.Apply(r.applyBatch(data), time.Now()); err != nil {
@@ -49,7 +49,7 @@ func (r *replica) applyBatch(data []byte) []shard.Effect {
 	return r.effects.List
 }
 
-// state returns what a watch of everything must show, and its revision.
+// state returns the expected content of a watch on everything, and its revision.
 func (r *replica) state(of shard.Ref) (state, shard.Revision) {
 	if r.shelves != nil {
 		return r.shelves.state(of)
@@ -65,7 +65,7 @@ func (r *replica) last() shard.Revision {
 	return r.machine.State().LastRevision
 }
 
-// restore replaces the state by that of another replica, which is further.
+// restore replaces the state by a more recent replica's state.
 func (r *replica) restore(from *replica) {
 	if r.shelves != nil {
 		r.shelves.restore(from.shelves.save())
@@ -76,7 +76,7 @@ func (r *replica) restore(from *replica) {
 	r.hub.Restored(time.Now())
 }
 
-// save returns a snapshot of the shard as its log keeps it.
+// save returns a snapshot of the shard in its log's form.
 func save(m *machine.Machine) []byte {
 	s, err := m.PrepareSnapshot()
 	if err != nil {
@@ -90,7 +90,7 @@ func save(m *machine.Machine) []byte {
 	return file.Bytes()
 }
 
-// bed is a shard under test: what is committed goes to all its replicas, of which the first never lags.
+// bed is a shard under test: committed batches go to all replicas, and the first replica never lags.
 type bed struct {
 	testing.TB
 	replicas []*replica
@@ -122,7 +122,7 @@ func newBedOf(t testing.TB, sessions int, replicas ...*replica) *bed {
 	return b
 }
 
-// session begins another session.
+// session starts another session.
 func (b *bed) session() int {
 	b.do(shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(len(b.ids) % shard.Slots), Node: 1,
 		Timeout: 10_000})
@@ -140,14 +140,14 @@ func (b *bed) add(c shard.Command) {
 	b.pending = append(b.pending, c)
 }
 
-// addAs puts a mutation of a session into the next batch.
+// addAs adds a session's mutation to the next batch.
 func (b *bed) addAs(session int, c shard.Command) {
 	b.numbers[session]++
 	c.Session, c.Number, c.Acked = b.ids[session], b.numbers[session], b.numbers[session]-1
 	b.add(c)
 }
 
-// commit has the batch applied by the first replica, and leaves it for the others.
+// commit applies the batch at the first replica, and queues it for the others.
 func (b *bed) commit() {
 	if len(b.pending) == 0 {
 		return
@@ -213,7 +213,7 @@ func (b *bed) own(n int, name string, data string) {
 	b.commit()
 }
 
-// quiet checks that a hub has let go of everything that was opened.
+// quiet checks that a hub has released everything that was opened.
 func (b *bed) quiet(h *Hub) {
 	b.Helper()
 	h.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// discarding is a connection that takes everything at once.
+// discarding is a connection that accepts everything at once.
 type discarding struct {
 	mu      sync.Mutex
 	encoder *protocol.Encoder
@@ -45,7 +45,7 @@ func (h *Hub) idle() {
 	h.mu.Unlock()
 }
 
-// benchWatch opens watches of one semaphore, spread over connections.
+// benchWatch opens watches on one semaphore, spread over connections.
 func benchWatch(b *bed, watchers, connections int, name string) {
 	sinks := make([]*discarding, connections)
 	for i := range sinks {
@@ -60,7 +60,7 @@ func benchWatch(b *bed, watchers, connections int, name string) {
 	b.hub.idle()
 }
 
-// BenchmarkFanOut: a change of a semaphore, from the machine's effect to the flush of the last connection. None is
+// BenchmarkFanOut: a semaphore change, from the machine's effect to the flush of the last connection. No changes are
 // merged.
 func BenchmarkFanOut(b *testing.B) {
 	for _, size := range []struct{ watchers, connections int }{{1000, 100}, {10_000, 100}, {10_000, 10_000}} {
@@ -96,7 +96,7 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyWatched: what the goroutine that applies batches pays for a watched change: the rest is the worker's.
+// BenchmarkApplyWatched: the cost of a watched change for the applying goroutine: the worker does the rest.
 func BenchmarkApplyWatched(b *testing.B) {
 	for _, watchers := range []int{1, 10_000} {
 		b.Run(fmt.Sprintf("watchers=%d", watchers), func(b *testing.B) {
@@ -117,8 +117,8 @@ func BenchmarkApplyWatched(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyUnwatched: what it pays for changes of semaphores without watches: nothing where there is no watch at
-// all, else one look into a map for each.
+// BenchmarkApplyUnwatched: the cost of changes to unwatched semaphores: nothing without any watch, otherwise one map
+// lookup per change.
 func BenchmarkApplyUnwatched(b *testing.B) {
 	for _, watches := range []int{0, 1, 10_000} {
 		b.Run(fmt.Sprintf("watches=%d", watches), func(b *testing.B) {
@@ -150,7 +150,7 @@ func BenchmarkApplyUnwatched(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenStop: a watch that is opened without a view, and stopped.
+// BenchmarkOpenStop: a watch opened without a view, and stopped.
 func BenchmarkOpenStop(b *testing.B) {
 	t := newBed(b, 1, 1, Options{})
 	t.create("sem", 1, "data")
@@ -167,7 +167,7 @@ func BenchmarkOpenStop(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshot: a snapshot read and encoded for all that open together.
+// BenchmarkSnapshot: a snapshot read and encoded once for all simultaneous openings.
 func BenchmarkSnapshot(b *testing.B) {
 	for _, owners := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("owners=%d", owners), func(b *testing.B) {

@@ -13,8 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// client is a connection with the client at its other end: a Sink that reads what it is sent, at once or,
-// where it is slow, when the test says so.
+// client is a connection with its client: a Sink that reads its data at once or, if slow, on the test's request.
 type client struct {
 	t   testing.TB
 	hub *Hub
@@ -24,14 +23,14 @@ type client struct {
 	decoder  *protocol.AnswerDecoder
 	appended bytebufferpool.ByteBuffer
 	sent     []byte // flushed, not read
-	most     int    // of bytes that were ever waiting
+	most     int    // maximum number of waiting bytes so far
 	slow     bool
-	high     bool // was above the mark since it drained
+	high     bool // above the mark since last drained
 	closed   bool
 	flushes  int
 	next     uint64
 	views    map[uint64]*view
-	over     map[uint64]*view // whose end was read
+	over     map[uint64]*view // views whose end was read
 	ended    []uint64         // as the hub said
 	check    func(*view) error
 	during   func() // called while frames are appended
@@ -88,7 +87,7 @@ func (c *client) Ended(id uint64) {
 	c.ended = append(c.ended, id)
 }
 
-// take reads about as many bytes of what waits, and says so when that drained the connection.
+// take reads approximately the given number of waiting bytes, and signals if that drained the connection.
 func (c *client) take(bytes int) {
 	c.mu.Lock()
 	c.read(bytes)
@@ -110,7 +109,7 @@ func (c *client) hasten() {
 	c.take(1 << 40)
 }
 
-// read takes frames from what waits, until it has read so many bytes.
+// read takes frames from the waiting data, until it has read the given number of bytes.
 func (c *client) read(bytes int) {
 	at := 0
 	for at < len(c.sent) && at < bytes {
@@ -183,13 +182,13 @@ func (c *client) watch(name string, w wants) *view {
 	return c.resume(&view{node: 1, name: name, wants: w})
 }
 
-// watchView opens a watch of a view of a shelf.
+// watchView opens a watch on a shelf's view.
 func (c *client) watchView(name, part string) *view {
 	c.t.Helper()
 	return c.resume(&view{node: 1, name: name, wants: all, kind: kindShelf, part: part})
 }
 
-// resume opens a watch from where a view is.
+// resume opens a watch from a view's revision.
 func (c *client) resume(v *view) *view {
 	c.t.Helper()
 	c.mu.Lock()
@@ -210,13 +209,13 @@ func (c *client) resume(v *view) *view {
 	if err := c.hub.Open(c, id, &m); err != nil {
 		c.t.Errorf("opening a watch of %q: %v", v.name, err)
 	}
-	clear(m.Name) // nothing of the request is kept
+	clear(m.Name) // nothing from the request is kept
 	clear(m.View)
 	c.Flush(true)
 	return v
 }
 
-// stop stops a watch as a server does, and reports whether there was one.
+// stop stops a watch like a server, and reports whether it existed.
 func (c *client) stop(v *view) bool {
 	id := c.idOf(v)
 	if !c.hub.Stop(c, id) {
@@ -255,14 +254,14 @@ func (c *client) look(v *view) view {
 	return *v
 }
 
-// expect checks that a view shows what the machine has.
+// expect checks that a view equals the machine's state.
 func (c *client) expect(v *view, m *machine.Machine) {
 	c.t.Helper()
 	want, _ := stateOf(m, v.node, v.name)
 	c.expectState(v, want)
 }
 
-// expectState checks that a view shows what is wanted of a state.
+// expectState checks that a view shows the wanted part of a state.
 func (c *client) expectState(v *view, want state) {
 	c.t.Helper()
 	c.mu.Lock()

@@ -71,7 +71,7 @@ func TestChangesThatDoNotFitIntoAFrameAreSentAsASnapshot(t *testing.T) {
 	})
 }
 
-// TestAnotherLimitIsSentInASmallDelta: every watch shows the limit, whatever else it asks for.
+// TestAnotherLimitIsSentInASmallDelta: every watch shows the limit, whatever its other wants.
 func TestAnotherLimitIsSentInASmallDelta(t *testing.T) {
 	const owners = 500
 	play(t, owners, func(t *testing.T, b *bed, c *client) {
@@ -88,7 +88,7 @@ func TestAnotherLimitIsSentInASmallDelta(t *testing.T) {
 		}
 		b.resize("sem", 3)
 		rest()
-		b.resize("sem", owners) // which grants the last
+		b.resize("sem", owners) // grants the last waiter
 		rest()
 		for i, v := range views {
 			c.expect(v, b.machine)

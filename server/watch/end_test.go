@@ -46,7 +46,7 @@ func TestNothingIsKeptOfAConnectionThatIsGone(t *testing.T) {
 		if got := b.hub.Counters(); got.Watches != 0 || got.Topics != 0 {
 			t.Errorf("%+v", got)
 		}
-		// One of which the hub only learns when it appends.
+		// The hub learns of this one only when it appends.
 		silent := newClient(t, b.hub)
 		silent.watch("sem", all)
 		rest()
@@ -59,7 +59,7 @@ func TestNothingIsKeptOfAConnectionThatIsGone(t *testing.T) {
 	})
 }
 
-// TestOfSnapshotsInFlightNothingIsKeptWhenConnectionsAreGone has connections go that have not read their snapshots.
+// TestOfSnapshotsInFlightNothingIsKeptWhenConnectionsAreGone closes connections with unread snapshots.
 func TestOfSnapshotsInFlightNothingIsKeptWhenConnectionsAreGone(t *testing.T) {
 	const owners, clients = 1500, 20
 	synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestAWatchIsCountedBeforeOthersCanSeeIt(t *testing.T) {
 	})
 }
 
-// TestAClosedConnectionThatIsRefusedIsNotKept: the end of a connection is reported once, here before the watch.
+// TestAClosedConnectionThatIsRefusedIsNotKept: a connection's end is reported once, here before the watch.
 func TestAClosedConnectionThatIsRefusedIsNotKept(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, _ *client) {
 		b.hub.options.Budget = NewBudget(0)
@@ -125,7 +125,7 @@ func TestAClosedConnectionThatIsRefusedIsNotKept(t *testing.T) {
 	})
 }
 
-// TestAFailedOpeningGivesItsBudgetBack: for each reason for which a watch is not opened.
+// TestAFailedOpeningGivesItsBudgetBack: for each reason to refuse a watch.
 func TestAFailedOpeningGivesItsBudgetBack(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, c *client) {
 		budget := NewBudget(1 << 20)

@@ -9,18 +9,18 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// past is what every semaphore and view was, by revision: what a view of that revision must show.
+// past is the state of every semaphore and view by revision: the expected content of a view at that revision.
 type past struct {
 	mu      sync.Mutex
 	moments map[shard.Ref][]moment
 }
 
 type moment struct {
-	revision shard.Revision // of the shard, when it was read
+	revision shard.Revision // shard revision at read time
 	state    state
 }
 
-// note notes a state at its revision, or where there is nothing at that of the shard.
+// note records a state at its revision, or, if nothing exists, at the shard's revision.
 func (p *past) note(r shard.Ref, s state, revision, last shard.Revision) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,7 +33,7 @@ func (p *past) note(r shard.Ref, s state, revision, last shard.Revision) {
 	}
 }
 
-// check holds a complete view against what the semaphore was at its revision.
+// check compares a complete view with the state at its revision.
 func (p *past) check(v *view) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +54,7 @@ func (p *past) check(v *view) error {
 	return nil
 }
 
-// halting is a machine of short pages, between which other things may happen.
+// halting is a machine with short pages, between which other things may happen.
 type halting struct {
 	Machine
 	halts bool

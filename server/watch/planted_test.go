@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// plantedMachine is a machine with a mistake in what it says of views.
+// plantedMachine is a machine with a bug in its answers about views.
 type plantedMachine struct {
 	Machine
 	changes  func(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind
@@ -17,20 +17,20 @@ type plantedMachine struct {
 	question int
 }
 
-// Changes is that of the machine, with the mistake.
+// Changes calls the machine, with the bug.
 func (p *plantedMachine) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind {
 	p.question++
 	defer func() { p.page = false }()
 	return p.changes(r, since, d)
 }
 
-// Describe is that of the machine.
+// Describe calls the machine.
 func (p *plantedMachine) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Description) bool {
 	p.page = true
 	return p.Machine.Describe(r, o, d)
 }
 
-// planted are mistakes that were made on purpose. Each must be noticed by the story of its seed.
+// planted are deliberate bugs. The story of its seed must detect each.
 var planted = []struct {
 	name string
 	seed uint64
@@ -82,7 +82,7 @@ var planted = []struct {
 	}},
 }
 
-// listening is a test that only notes what is wrong.
+// listening is a test that only records failures.
 type listening struct {
 	testing.TB
 	mu    sync.Mutex

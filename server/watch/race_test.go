@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// crowd is clients that open and stop watches, read and do not read, come and go, all at once.
+// crowd is clients that open and stop watches, read or pause, connect and disconnect, all concurrently.
 type crowd struct {
 	*bed
 	names []string
@@ -39,7 +39,7 @@ func (cr *crowd) any(random *rand.Rand) *client {
 	return cr.clients[random.IntN(len(cr.clients))]
 }
 
-// visit is what one client does: its requests come one after the other.
+// visit runs one client with sequential requests.
 func (cr *crowd) visit(random *rand.Rand, steps int) {
 	c := cr.connect()
 	var open []*view
@@ -66,7 +66,7 @@ func (cr *crowd) visit(random *rand.Rand, steps int) {
 	c.hasten()
 }
 
-// read reads for others, as their transports would.
+// read reads for other clients, like their transports.
 func (cr *crowd) read(random *rand.Rand) {
 	for !cr.over.Load() {
 		cr.any(random).take(random.IntN(5000))
@@ -154,8 +154,8 @@ func TestEverybodyMayCallAtOnce(t *testing.T) {
 	})
 }
 
-// TestOpeningOnAConnectionThatGoesMeanwhileLeavesNothing: a read barrier may come between a request and Open, on
-// another goroutine than the connection's.
+// TestOpeningOnAConnectionThatGoesMeanwhileLeavesNothing: a read barrier may come between a request and Open, on a
+// goroutine other than the connection's.
 func TestOpeningOnAConnectionThatGoesMeanwhileLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, 1, 1, Options{})

@@ -18,8 +18,8 @@ import (
 
 var seeds = flag.Int("seeds", 60, "how many random stories of watchers are played")
 
-// story is a random story: watchers on two replicas, of which the second lags, while semaphores, or shelves, come,
-// change and go.
+// story is a random story: watchers on two replicas, the second lagging, while semaphores, or shelves, are created,
+// changed and deleted.
 type story struct {
 	*bed
 	random  *rand.Rand
@@ -27,7 +27,7 @@ type story struct {
 	targets []shard.Ref
 	past    past
 	clients [2][]*client
-	idle    []*view // of watches that were stopped, ended or lost, to be taken up somewhere
+	idle    []*view // of stopped, ended or lost watches, to be resumed somewhere
 	ended   int
 	write   func() []byte // makes a batch of a few random commands
 }
@@ -50,7 +50,7 @@ func newStory(t testing.TB, seed uint64) *story {
 	return s
 }
 
-// newShelfStory makes a story of shelves. bug, if it is not nil, stands between the hubs and the machines.
+// newShelfStory makes a story of shelves. bug, if not nil, is inserted between hubs and machines.
 func newShelfStory(t testing.TB, seed uint64, bug func(Machine) Machine) *story {
 	s := &story{random: rand.New(rand.NewPCG(seed, 8)), past: past{moments: make(map[shard.Ref][]moment)}}
 	o := s.options()
@@ -101,7 +101,7 @@ func (s *story) connect(r int) {
 // batch commits a few random commands.
 func (s *story) batch() {
 	data := s.write()
-	// The states are noted before any replica can show them.
+	// States are recorded before any replica can show them.
 	s.oracle.behind = append(s.oracle.behind, data)
 	s.oracle.apply(len(s.oracle.behind))
 	for _, of := range s.targets {
@@ -143,7 +143,7 @@ func (s *story) writeSemaphores() []byte {
 	return shard.AppendBatch(nil, &shard.Batch{Commands: s.pending})
 }
 
-// writeShelves writes commands for shelves. Rows move from board to board, and mostly those of one board change.
+// writeShelves writes commands for shelves. Rows move between boards, and mostly one board's rows change.
 func (s *story) writeShelves() []byte {
 	var ops []shelfOp
 	busy := s.random.IntN(3)
@@ -198,7 +198,7 @@ func (s *story) step() {
 	case 3:
 		for _, v := range s.open(c) {
 			if c.stop(v) {
-				c.hasten() // so that the view is at rest
+				c.hasten() // so that the view is complete
 				s.idle = append(s.idle, v)
 				return
 			}
@@ -234,7 +234,7 @@ func (s *story) step() {
 	}
 }
 
-// open returns the views of a client's open watches, in the order in which they were opened.
+// open returns the views of a client's open watches, in opening order.
 func (s *story) open(c *client) []*view {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -247,7 +247,7 @@ func (s *story) open(c *client) []*view {
 	return views
 }
 
-// collect takes the views that a client has read the end of, and all of one that is closed.
+// collect takes the views whose end a client has read, and all views of a closed client.
 func (s *story) collect(c *client) {
 	views := s.open(c)
 	c.mu.Lock()
@@ -270,7 +270,7 @@ func TestEveryWatcherSeesEveryStateAsItWasAndEndsWithTheLast(t *testing.T) {
 	}
 }
 
-// TestEveryWatcherOfAViewSeesItAsItWas is the same of heads and rows.
+// TestEveryWatcherOfAViewSeesItAsItWas is the same test for heads and rows.
 func TestEveryWatcherOfAViewSeesItAsItWas(t *testing.T) {
 	for seed := range stories() {
 		synctest.Test(t, func(t *testing.T) { newShelfStory(t, seed, nil).play(seed) })
@@ -284,7 +284,7 @@ func stories() uint64 {
 	return uint64(*seeds)
 }
 
-// play plays the story to its end, or until something is wrong.
+// play runs the story to its end, or until a failure.
 func (s *story) play(seed uint64) {
 	for range 400 {
 		if s.random.IntN(3) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// stepping is a machine to which something happens before each page is read.
+// stepping is a machine with an event before each page read.
 type stepping struct {
 	Machine
 	before  func(o shard.DescribeOptions)
@@ -33,7 +33,7 @@ func (s *stepping) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Descr
 	return s.Machine.Describe(r, o, d)
 }
 
-// record notes the state of a semaphore at every revision that can be read.
+// record is a semaphore's state at every readable revision.
 type record map[shard.Revision]state
 
 func (r record) note(m *machine.Machine, name string) {
@@ -115,7 +115,7 @@ func TestASnapshotThatCannotBeReadForChangesIsReadAfterThem(t *testing.T) {
 			storms--
 			if storms == 1 {
 				b.remove("sem")
-				b.do(shard.Command{Kind: shard.CmdContinue}) // it has more owners than one command removes
+				b.do(shard.Command{Kind: shard.CmdContinue}) // more owners than one command removes
 				b.create("sem", shard.Forever, "again")
 			}
 			for i := range shard.MaxPage + 100 {

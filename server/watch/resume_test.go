@@ -49,8 +49,8 @@ func TestAWatchSinceAnEarlierRevisionGetsTheChangesSince(t *testing.T) {
 	})
 }
 
-// TestAViewOfDataIsTakenUpThoughManyOwnersCameAndWent: a view keeps the revision of the last change that it got, and
-// nothing is missing when it is taken up from there, though the history of owners does not reach back so far.
+// TestAViewOfDataIsTakenUpThoughManyOwnersCameAndWent: a view keeps the revision of its last change, and can be resumed
+// from there without gaps, even if the owner history does not reach back that far.
 func TestAViewOfDataIsTakenUpThoughManyOwnersCameAndWent(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, c *client) {
 		b.create("sem", 9, "data")
@@ -135,8 +135,8 @@ func TestAWatchOfWhatIsNotThereYetWaitsForItAndNeverGoesBack(t *testing.T) {
 	})
 }
 
-// TestAWatchIsReachedByAChangeOfAnotherSemaphore: the revision of a view of nothing is the shard's, so any change may
-// be what the watch waits for.
+// TestAWatchIsReachedByAChangeOfAnotherSemaphore: the revision of a view on a missing object is the shard's, so any
+// change may reach the watch's revision.
 func TestAWatchIsReachedByAChangeOfAnotherSemaphore(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, c *client) {
 		b.create("sem", 9, "old")
@@ -152,7 +152,7 @@ func TestAWatchIsReachedByAChangeOfAnotherSemaphore(t *testing.T) {
 		if got := b.hub.Counters(); got.Ahead != 0 {
 			t.Errorf("%+v", got)
 		}
-		// At its very revision the view is taken for one of nothing; only a later one must be sent.
+		// At exactly its revision the view counts as missing; only a later state must be sent.
 		b.create("gone", 1, "")
 		rest()
 		c.expect(v, b.machine)

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestRevisionsThatDoNotGrowAreRefused plants a batch whose changes have a revision that was there before.
+// TestRevisionsThatDoNotGrowAreRefused plants a batch with a repeated or earlier revision.
 func TestRevisionsThatDoNotGrowAreRefused(t *testing.T) {
 	for name, step := range map[string]shard.Revision{"the same again": 0, "an earlier one": ^shard.Revision(0)} {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestRevisionsThatDoNotGrowAreRefused(t *testing.T) {
 	}
 }
 
-// circling is a machine whose changes lead to where they began.
+// circling is a machine whose changes lead back to their start.
 type circling struct {
 	Machine
 	planted bool
@@ -47,7 +47,7 @@ func (c *circling) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) sh
 	return kind
 }
 
-// TestADeltaThatLeadsNowhereHaltsTheHost plants changes that bring a view to the revision that it has.
+// TestADeltaThatLeadsNowhereHaltsTheHost plants changes that lead a view to its current revision.
 func TestADeltaThatLeadsNowhereHaltsTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var halted error

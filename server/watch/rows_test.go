@@ -55,7 +55,8 @@ func TestAViewComesWithAHeadAndRowsAndGoesOnWithDeltas(t *testing.T) {
 	})
 }
 
-// TestASemaphoreAndAnotherKindOfOneNameAreTopicsOfTheirOwn: names are shared, so that one of the two is missing.
+// TestASemaphoreAndAnotherKindOfOneNameAreTopicsOfTheirOwn: names are shared between kinds, so one of the two is
+// missing.
 func TestASemaphoreAndAnotherKindOfOneNameAreTopicsOfTheirOwn(t *testing.T) {
 	playLibrary(t, Options{}, func(t *testing.T, l *library, c *client) {
 		l.make("shelf", "a")
@@ -81,8 +82,8 @@ func TestASemaphoreAndAnotherKindOfOneNameAreTopicsOfTheirOwn(t *testing.T) {
 	})
 }
 
-// TestTenThousandWatchesOfOneViewAreSentOneSmallDeltaEach: the board that they watch changes once among a thousand
-// changes of others. The machine is asked once for each change that is none of theirs, and nothing is sent.
+// TestTenThousandWatchesOfOneViewAreSentOneSmallDeltaEach: their board changes once among a thousand changes to other
+// boards. The machine is asked once for each unrelated change, and nothing is sent.
 func TestTenThousandWatchesOfOneViewAreSentOneSmallDeltaEach(t *testing.T) {
 	const watches, rows, others = 10_000, 20, 1000
 	playLibrary(t, Options{}, func(t *testing.T, l *library, c *client) {
@@ -125,8 +126,8 @@ func TestTenThousandWatchesOfOneViewAreSentOneSmallDeltaEach(t *testing.T) {
 	})
 }
 
-// TestAViewThatChangedWhileItsObjectRestedIsSent: a watch that is opened meanwhile reads the change, and the others
-// must not be taken to have it.
+// TestAViewThatChangedWhileItsObjectRestedIsSent: a watch opened meanwhile reads the change, and the existing watches
+// must still get it.
 func TestAViewThatChangedWhileItsObjectRestedIsSent(t *testing.T) {
 	playLibrary(t, Options{Window: testWindow}, func(t *testing.T, l *library, c *client) {
 		l.make("shelf", "a", "b")
@@ -142,7 +143,7 @@ func TestAViewThatChangedWhileItsObjectRestedIsSent(t *testing.T) {
 	})
 }
 
-// TestALargeViewIsReadInPagesAndSentInPages, to a slow connection too, while it changes.
+// TestALargeViewIsReadInPagesAndSentInPages: also to a slow connection, during changes.
 func TestALargeViewIsReadInPagesAndSentInPages(t *testing.T) {
 	const rows = 3000
 	playLibrary(t, Options{PageBytes: 2 << 10, SlowBytes: 8 << 10}, func(t *testing.T, l *library, c *client) {
@@ -169,7 +170,7 @@ func TestALargeViewIsReadInPagesAndSentInPages(t *testing.T) {
 	})
 }
 
-// BenchmarkFanOutOfAView: a change of the view that all watch, and one of another, from the change to the flush of the
+// BenchmarkFanOutOfAView: a change of the view watched by all, and of another view, from the change to the flush of the
 // last connection.
 func BenchmarkFanOutOfAView(b *testing.B) {
 	const watchers, connections = 10_000, 100

@@ -13,28 +13,28 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// kindShelf is a kind of objects that these tests alone know: a shelf has a head, and rows on boards. It is watched as
-// a whole, by its head, or board by board; boards come and go.
+// kindShelf is an object kind used only in these tests: a shelf has a head, and rows on boards. It is watched as a
+// whole, by its head, or by board; boards are created and deleted.
 const kindShelf shard.ObjectKind = 200
 
-// headView is the view that has the head and no rows. Every other is a board of that name, and has no head.
+// headView is the view with the head and without rows. Every other view is a board with that name, without a head.
 const headView = "head"
 
-// model is a machine that has shelves and nothing else. All of it is guarded by mu.
+// model is a machine with shelves only. All fields are guarded by mu.
 type model struct {
 	mu      sync.RWMutex
 	last    shard.Revision
 	shelves map[string]*shelf
 	log     []shelfChange             // the newest last
-	reach   int                       // how many of them are kept
-	from    shard.Revision            // since which they are kept
-	lost    map[string]shard.Revision // of the latest that is kept no more, by shelf and view
-	pages   int                       // rows in a page; 0: the most there may be
+	reach   int                       // number of kept changes
+	from    shard.Revision            // start of the kept changes
+	lost    map[string]shard.Revision // latest dropped change, by shelf and view
+	pages   int                       // rows per page; 0: the maximum
 
 	reads, questions int
 }
 
-// shelf is exported to JSON, with all that it holds: that is the snapshot of the machine.
+// shelf is exported to JSON with all its content: the machine's snapshot.
 type shelf struct {
 	Base   shard.Revision
 	Head   string
@@ -45,10 +45,10 @@ type shelf struct {
 
 type shelfRow struct{ Board, Body string }
 
-// shelfView is since when a view is there, and when it changed last.
+// shelfView is a view's creation, and its last change.
 type shelfView struct{ Base, At shard.Revision }
 
-// shelfChange says that a row changed, in the views that had it before or have it now.
+// shelfChange is a row change, in the views that had the row before or have it now.
 type shelfChange struct {
 	revision shard.Revision
 	name     string
@@ -68,7 +68,7 @@ func newShelves(reach int) *model {
 	return &model{shelves: make(map[string]*shelf), lost: make(map[string]shard.Revision), reach: reach}
 }
 
-// apply carries out the commands of a batch, and returns what they brought about.
+// apply executes a batch's commands, and returns their effects.
 func (m *model) apply(ops []shelfOp) (effects []shard.Effect) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,7 +168,7 @@ func (m *model) note(c shelfChange) {
 	}
 }
 
-// view returns a shelf and what is known of the view, nil where there is none.
+// view returns a shelf and its view's data, nil if missing.
 func (m *model) view(r shard.Ref) (*shelf, *shelfView) {
 	s := m.shelves[r.Name]
 	if s == nil || r.Kind != kindShelf || s.Views[r.View] == nil {
@@ -177,7 +177,7 @@ func (m *model) view(r shard.Ref) (*shelf, *shelfView) {
 	return s, s.Views[r.View]
 }
 
-// Changes is that of the machine.
+// Changes implements Machine.
 func (m *model) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -217,7 +217,7 @@ func (m *model) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard
 	return shard.DeltaChanges
 }
 
-// reused empties a list whose memory is used again, that of the bodies too.
+// reused empties a list whose memory is reused, including the bodies.
 func reused(rows []shard.Row) []shard.Row {
 	for i := range rows {
 		clear(rows[i].Body)
@@ -225,7 +225,7 @@ func reused(rows []shard.Row) []shard.Row {
 	return rows[:0]
 }
 
-// Describe is that of the machine.
+// Describe implements Machine.
 func (m *model) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Description) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -259,7 +259,7 @@ func (m *model) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Descript
 	return true
 }
 
-// save and restore are a snapshot: what it does not hold is the log of changes.
+// save and restore are a snapshot, without the change log.
 func (m *model) save() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -286,7 +286,7 @@ func (m *model) restore(data []byte) {
 	m.last, m.shelves, m.log, m.from = saved.Last, saved.Shelves, nil, saved.Last
 }
 
-// state returns what a watch of a view must show.
+// state returns the expected content of a watch on a view.
 func (m *model) state(r shard.Ref) (state, shard.Revision) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -321,7 +321,7 @@ func newLibrary(t testing.TB, o Options) *library {
 	return &library{TB: t, model: m, hub: New(m, o)}
 }
 
-// do carries out commands as one batch.
+// do executes commands as one batch.
 func (l *library) do(ops ...shelfOp) {
 	if err := l.hub.Apply(l.apply(ops), time.Now()); err != nil {
 		panic(err)
@@ -342,7 +342,7 @@ func (l *library) put(name string, id uint64, board, body string) {
 
 func (l *library) head(name, body string) { l.do(shelfOp{Op: "head", Name: name, Body: body}) }
 
-// fill puts many rows onto a board, as one batch.
+// fill adds many rows to a board, as one batch.
 func (l *library) fill(name, board string, rows int, body string) {
 	var ops []shelfOp
 	for id := range rows {
@@ -351,7 +351,7 @@ func (l *library) fill(name, board string, rows int, body string) {
 	l.do(ops...)
 }
 
-// expect checks that a view shows what there is.
+// expect checks that a view equals the current state.
 func (l *library) expect(c *client, v *view) {
 	l.Helper()
 	want, _ := l.state(v.ref())

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// playSlow is play with one client that does not read, and one that does.
+// playSlow is play with one paused client, and one that reads.
 func playSlow(t *testing.T, sessions int, o Options, story func(t *testing.T, b *bed, slow, fast *client)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, sessions, 1, o)
@@ -88,7 +88,7 @@ func TestASlowWatcherIsTriedAgainWithTheNextChange(t *testing.T) {
 		rest()
 		b.update("sem", "missed")
 		rest()
-		slow.high = false // whatever its transport does, it does not say that it has drained
+		slow.high = false // its transport never signals that it has drained
 		slow.take(1 << 30)
 		b.update("sem", "seen")
 		rest()
@@ -155,8 +155,8 @@ func TestAWatcherOfASlowConnectionCanStop(t *testing.T) {
 	})
 }
 
-// TestAConnectionThatTakesItsFullPlanAtOnceGetsTheRestAtOnce: the transport speaks of draining only above its mark. A
-// connection that was never there has room again without a word.
+// TestAConnectionThatTakesItsFullPlanAtOnceGetsTheRestAtOnce: the transport signals draining only after exceeding its
+// mark. A connection that never did has capacity again without a signal.
 func TestAConnectionThatTakesItsFullPlanAtOnceGetsTheRestAtOnce(t *testing.T) {
 	playSlow(t, 1, Options{SlowBytes: 4 << 10}, func(t *testing.T, b *bed, slow, fast *client) {
 		var views []*view
@@ -201,7 +201,8 @@ func TestOnlySoManyBytesOfSnapshotsAreUnderWayAndStuckClientsHoldUpOthersForAMom
 		if sum := waiting(); sum > inflight+page+1<<10 {
 			t.Errorf("%d bytes wait", sum)
 		}
-		// Those that take nothing count no more after a while; those that take theirs make room at once.
+		// Watches of the paused client stop counting after a while; watches of the reading client free capacity at
+		// once.
 		fast := newClient(t, b.hub)
 		v := fast.watch("sem", all)
 		time.Sleep(clients * inflightTime)
@@ -234,7 +235,7 @@ func TestManyWhoOpenALargeListDoNotTakeTheLoopsForThemselves(t *testing.T) {
 		var crowd []*client
 		for range clients {
 			c := newClient(t, b.hub)
-			c.slow = true // so that what was handed over can be counted
+			c.slow = true // so that passed data can be counted
 			c.watch("sem", all)
 			crowd = append(crowd, c)
 		}
@@ -271,8 +272,9 @@ func TestManyWhoOpenALargeListDoNotTakeTheLoopsForThemselves(t *testing.T) {
 	})
 }
 
-// TestNoSnapshotIsAnnouncedThatIsDroppedBeforeItBegins: a watch waits for room to begin with a snapshot, two newer ones
-// are read for others, and then the semaphore goes. The watch is sent that, and no announcement before it.
+// TestNoSnapshotIsAnnouncedThatIsDroppedBeforeItBegins: a watch waits for capacity to begin a snapshot, two newer ones
+// are read for others, and then the semaphore is deleted. The watch is sent the deletion, without an earlier
+// announcement.
 func TestNoSnapshotIsAnnouncedThatIsDroppedBeforeItBegins(t *testing.T) {
 	const owners, data, history = 30, 1 << 10, 64
 	synctest.Test(t, func(t *testing.T) {
@@ -301,7 +303,7 @@ func TestNoSnapshotIsAnnouncedThatIsDroppedBeforeItBegins(t *testing.T) {
 		blocker.watch("other", all)
 		synctest.Wait()
 		churn()
-		left.hasten() // it has drained, and is to get a snapshot, which waits for the blocker
+		left.hasten() // it has drained, and is due a snapshot, which waits for the blocker
 		synctest.Wait()
 		for _, c := range []*client{second, third} {
 			churn()

@@ -82,8 +82,8 @@ func TestASemaphoreHasTwoSnapshotsAtTheMostHoweverSlowlyTheyAreRead(t *testing.T
 	})
 }
 
-// TestAWatchWhoseSnapshotIsDroppedHalfwayBeginsAnother: a client whose view is not complete cannot take a delta, though
-// one would lead on from its last view.
+// TestAWatchWhoseSnapshotIsDroppedHalfwayBeginsAnother: a client with an incomplete view cannot apply a delta, even if
+// one would follow its last view.
 func TestAWatchWhoseSnapshotIsDroppedHalfwayBeginsAnother(t *testing.T) {
 	const owners, data = 40, 1 << 10
 	synctest.Test(t, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestASnapshotIsKeptForAMomentAndUsedOnlyIfADeltaLeadsOn(t *testing.T) {
 		m := &stepping{Machine: b.machine, before: func(shard.DescribeOptions) {}}
 		b.hub.machine = m
 		c := newClient(t, b.hub)
-		c.watch("sem", wantsData) // there is a topic as long as there is a watch
+		c.watch("sem", wantsData) // keeps the topic alive
 		pages := 0
 		for _, step := range []struct {
 			changes, reads int
@@ -160,8 +160,8 @@ func TestASnapshotIsKeptForAMomentAndUsedOnlyIfADeltaLeadsOn(t *testing.T) {
 	})
 }
 
-// TestASnapshotIsNotSharedWithAWatchThatIsFurther: one watch gets a snapshot; in the same round, before anything has
-// shown that it is old, another one that is further needs a snapshot too.
+// TestASnapshotIsNotSharedWithAWatchThatIsFurther: one watch gets a snapshot; in the same round, before anything shows
+// that it is outdated, a watch with a later revision needs a snapshot too.
 func TestASnapshotIsNotSharedWithAWatchThatIsFurther(t *testing.T) {
 	const data = 1 << 10
 	synctest.Test(t, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestASnapshotIsNotSharedWithAWatchThatIsFurther(t *testing.T) {
 				}
 			}}
 		c := newClient(t, b.hub)
-		b.hub.running = true // so that both are opened before the worker begins
+		b.hub.running = true // so that both are opened before the worker starts
 		behind := c.watch("sem", all)
 		further := c.resume(&view{node: 1, name: "sem", wants: all, begun: true, revision: uint64(revision + 1)})
 		go b.hub.worker.run()

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// state is all that a watcher can see of a semaphore, or of a view of an object of another kind.
+// state is everything visible to a watcher of a semaphore, or of another kind's view.
 type state struct {
 	exists    bool
 	ephemeral bool
@@ -26,7 +26,7 @@ type owner struct {
 	data    string
 }
 
-// as is what of the state a watch with these wants shows.
+// as is the part of the state visible to a watch with these wants.
 func (s state) as(w wants) state {
 	if w&wantsData == 0 {
 		s.data = ""
@@ -62,7 +62,7 @@ func (s state) String() string {
 	return text
 }
 
-// stateOf reads the state of a semaphore as the machine has it.
+// stateOf reads a semaphore's state from the machine.
 func stateOf(m *machine.Machine, node shard.NodeID, name string) (state, shard.Revision) {
 	s := state{}
 	var d shard.Description
@@ -85,8 +85,7 @@ func stateOf(m *machine.Machine, node shard.NodeID, name string) (state, shard.R
 	}
 }
 
-// view is what a client makes of the pushes of one watch: exactly what the protocol says, and nothing that
-// is out of order is forgiven.
+// view is a client's view built from one watch's pushes: strictly by the protocol, without tolerance for wrong order.
 type view struct {
 	node  shard.NodeID
 	name  string
@@ -106,7 +105,7 @@ type view struct {
 	bytes                             int
 }
 
-// ref names what the view is of.
+// ref identifies the viewed object.
 func (v *view) ref() shard.Ref {
 	r := shard.Ref{Kind: v.kind, Node: v.node, Name: v.name, View: v.part}
 	if v.kind == 0 {
@@ -216,7 +215,7 @@ func (v *view) putRow(x protocol.Row) {
 	v.state.rows[x.ID] = string(x.Body)
 }
 
-// fits checks that nothing came that was not wanted.
+// fits checks that nothing unwanted arrived.
 func (v *view) fits() error {
 	switch {
 	case v.kind == 0 && len(v.state.rows) > 0:

@@ -10,7 +10,7 @@ import (
 
 const all = wantsData | wantsOwners
 
-// play runs a story in a bubble, with what most of them need.
+// play runs a story in a bubble, with common fixtures.
 func play(t *testing.T, sessions int, story func(t *testing.T, b *bed, c *client)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, sessions, 1, Options{Window: testWindow})
@@ -22,7 +22,7 @@ func play(t *testing.T, sessions int, story func(t *testing.T, b *bed, c *client
 	})
 }
 
-// testWindow is long enough to be distinguished from the time that anything takes in a bubble, which is none.
+// testWindow is distinguishable from all durations in a bubble, which are zero.
 const testWindow = 10 * time.Millisecond
 
 // rest lets the worker finish, and windows end.

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// times notes when something came for any watch of the client, in milliseconds from now on.
+// times records the arrival times for all of the client's watches, in milliseconds from now.
 func (c *client) times() func() []int {
 	began := time.Now()
 	var at []int
@@ -35,7 +35,7 @@ func TestTheFirstChangeGoesOutAtOnceAndABurstWhenItsWindowEnds(t *testing.T) {
 		rest()
 		times := c.times()
 		began := time.Now()
-		// At 0 the first; 3 and 7 are merged; 12 is in the window that begins at 10; 35 is after a rest.
+		// 0 is the first; 3 and 7 are merged; 12 is in the window starting at 10; 35 is after a rest.
 		for i, at := range []int{0, 3, 7, 12, 35, 36} {
 			time.Sleep(time.Until(began.Add(time.Duration(at) * time.Millisecond)))
 			b.acquire(i, "sem", "")

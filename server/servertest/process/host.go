@@ -14,22 +14,21 @@ import (
 	"github.com/signalbox/signalbox/server/admin"
 )
 
-// Process is a program that runs, and what it has written.
+// Process is a running program, with its output.
 type Process = subprocess.Process
 
-// Launch starts any program, with the same means to wait for what it writes and does as for a host.
+// Launch starts any program, with the same functions to wait for its output and actions as for a host.
 func Launch(name string, cmd *exec.Cmd, shown ...io.Reader) (*Process, error) {
 	return subprocess.Launch(name, cmd, shown...)
 }
 
-// Host is the process of a host.
+// Host is a host's process.
 type Host struct {
 	*Process
 	Place *Place
 }
 
-// Start starts a process in the place, with more arguments than those of the place where some are given. It does not
-// wait until it is ready.
+// Start starts a process in the place, with additional arguments if given. It does not wait until the process is ready.
 func (p *Place) Start(more ...string) (*Host, error) {
 	cmd := exec.Command(p.Program.Path, append(append([]string{"serve"}, p.settings()...), more...)...)
 	cmd.Env = append([]string{"SIGNALBOX_HTTP_LISTEN=" + cmp.Or(p.HTTP, "off")}, p.Program.Env...)
@@ -46,7 +45,7 @@ const askTimeout = 20 * time.Second
 // asker keeps no connections: their host may be killed next.
 var asker = http.Client{Timeout: askTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// Get requests a page of the host's admin server. The code is 0 where it does not answer.
+// Get requests a page of the host's admin server. code is 0 without an answer.
 func (h *Host) Get(path string) (code int, text string) {
 	answer, err := asker.Get("http://" + h.Place.Admin + path)
 	if err != nil {
@@ -66,7 +65,7 @@ func (h *Host) AwaitReady(within time.Duration) error {
 		func(code int, _ string) bool { return code == http.StatusOK })
 }
 
-// AwaitNodes waits until the host knows so many nodes. Hosts learn of created and dropped nodes one after the other.
+// AwaitNodes waits until the host knows n nodes. Hosts learn of created and dropped nodes one by one.
 func (h *Host) AwaitNodes(n int, within time.Duration) error {
 	line := fmt.Sprintf("\nsignalbox_nodes %d\n", n)
 	return h.awaitPage(fmt.Sprintf("it knows of %d nodes", n), "/metrics", within, func(_ int, text string) bool {
@@ -74,7 +73,7 @@ func (h *Host) AwaitNodes(n int, within time.Duration) error {
 	})
 }
 
-// awaitPage requests a page until it is as it has to be.
+// awaitPage requests a page until it satisfies a condition.
 func (h *Host) awaitPage(what, page string, within time.Duration, is func(code int, text string) bool) error {
 	var text string
 	err := h.Await(what, within, func() (ok bool) {
@@ -88,7 +87,7 @@ func (h *Host) awaitPage(what, page string, within time.Duration, is func(code i
 	return err
 }
 
-// Status is what the host says of itself.
+// Status is the host's status report.
 func (h *Host) Status() (status admin.Status, err error) {
 	code, text := h.Get("/status")
 	if code != http.StatusOK {
@@ -100,7 +99,7 @@ func (h *Host) Status() (status admin.Status, err error) {
 	return status, nil
 }
 
-// Led counts the shards that the host leads.
+// Led counts the shards led by the host.
 func (h *Host) Led() (n int, err error) {
 	status, err := h.Status()
 	for _, s := range status.Shards {

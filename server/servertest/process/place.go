@@ -10,17 +10,17 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// Program is a signalbox that can be run.
+// Program is a runnable signalbox binary.
 type Program struct {
 	Path string
-	// Env is the environment of its processes; empty rather than that of this one.
+	// Env is the environment of its processes; an empty one is not replaced by this process's environment.
 	Env []string
 }
 
 // Build builds the signalbox of this repository into a directory.
 func Build(dir string) (Program, error) { return build(filepath.Join(dir, "signalbox")) }
 
-// BuildAt builds a program whose newest feature level is the given one, as far as a cluster can see.
+// BuildAt builds a program with the given newest feature level, as visible to a cluster.
 func BuildAt(dir string, at level.Level) (Program, error) {
 	flag := fmt.Sprintf("-ldflags=-X github.com/signalbox/signalbox/protocol/level.newest=%d", at)
 	return build(filepath.Join(dir, fmt.Sprintf("signalbox-%d", at)), flag)
@@ -36,30 +36,29 @@ func build(path string, flags ...string) (Program, error) {
 	return p, nil
 }
 
-// Place is the directory and the addresses of a host, which all its processes use, one after the other. On Linux its
-// ports are reserved while no process runs.
+// Place is the directory and the addresses of a host, used by all its processes in turn. On Linux its ports are
+// reserved while no process runs.
 type Place struct {
 	Program             Program
 	Name, Dir           string
 	Client, Raft, Admin string   // addresses
-	Args                []string // of serve, besides the directory and the addresses
-	HTTP                string   // the address of the HTTP API; empty for none
+	Args                []string // serve arguments, besides directory and addresses
+	HTTP                string   // address of the HTTP API; empty for none
 
-	others bool              // it is one of several, and listens for them
-	ports  *subprocess.Ports // of all places of the cluster
+	others bool              // part of a cluster, with a peer listener
+	ports  *subprocess.Ports // shared by all places of the cluster
 }
 
-// lone is the name of a host that has none in its arguments.
+// lone is the name of a host without a name in its arguments.
 const lone = "signalbox"
 
-// NewPlace finds a place for a host by itself, which gets only its directory, its addresses and the arguments.
+// NewPlace allocates a place for a single host, which gets only its directory, its addresses and the arguments.
 func NewPlace(program Program, dir string, args ...string) (*Place, error) {
 	p := &Place{Program: program, Name: lone, Dir: dir, Args: args}
 	return p, reserve(p)
 }
 
-// Places finds places for the hosts of a cluster below a directory, with the list of them that they all get where they
-// are several.
+// Places allocates places for the hosts of a cluster below a directory, with a common host list if there are several.
 func Places(program Program, dir string, names []string, args ...string) ([]*Place, error) {
 	var places []*Place
 	for _, name := range names {
@@ -82,8 +81,8 @@ func Places(program Program, dir string, names []string, args ...string) ([]*Pla
 	return places, nil
 }
 
-// Growing finds places for the hosts of a cluster below a directory: the first makes it, by Init, and the others join
-// any host that is there.
+// Growing allocates places for the hosts of a cluster below a directory: the first host creates it, by Init, and the
+// others join any existing host.
 func Growing(program Program, dir string, names []string, args ...string) ([]*Place, error) {
 	places, err := Places(program, dir, names, args...)
 	if err != nil {
@@ -103,7 +102,7 @@ func Growing(program Program, dir string, names []string, args ...string) ([]*Pl
 	return places, nil
 }
 
-// Init makes a cluster of one host in the place.
+// Init creates a single-host cluster in the place.
 func (p *Place) Init() error {
 	cmd := exec.Command(p.Program.Path, append([]string{"init"}, p.settings()...)...)
 	cmd.Env = append([]string{}, p.Program.Env...)
@@ -122,7 +121,7 @@ func (p *Place) settings() []string {
 	return append(args, p.Args...)
 }
 
-// reserve finds the addresses of places, and reserves them.
+// reserve allocates and reserves the places' addresses.
 func reserve(places ...*Place) error {
 	ports, err := subprocess.ReservePorts(3 * len(places))
 	if err != nil {
@@ -135,7 +134,7 @@ func reserve(places ...*Place) error {
 	return nil
 }
 
-// Addresses lists where the clients of the places connect.
+// Addresses lists the places' client addresses.
 func Addresses(places []*Place) (list []string) {
 	for _, p := range places {
 		list = append(list, p.Client)

@@ -17,7 +17,7 @@ func TestAPlaceKeepsItsPortsForItsProcesses(t *testing.T) {
 				t.Errorf("%s is found twice", address)
 			}
 			seen[address] = true
-			for range 2 { // one process after the other
+			for range 2 { // sequential processes
 				l, err := net.Listen("tcp", address)
 				if err != nil {
 					t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package conntest makes connections in memory, with faults that a test sets: both ends of a connection, for a listener
-// such as transport.NewInside. The connections work inside the bubbles of testing/synctest.
+// Package conntest makes in-memory connections with faults set by a test: both ends of a connection, for a listener
+// such as transport.NewInside. The connections work inside testing/synctest bubbles.
 package conntest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Direction says in which direction bytes go on a connection.
+// Direction is a direction of a connection's bytes.
 type Direction uint8
 
 const (
@@ -22,14 +22,14 @@ const (
 	BothWays = ToServer | ToClient
 )
 
-// Buffer is how many bytes wait in each direction of a connection of Pair before a write blocks.
+// Buffer is the number of bytes in each direction of a connection of Pair before a write blocks.
 const Buffer = 256 << 10
 
 // Pair makes both ends of a connection; the client's end is a *Conn.
 func Pair(number int) (server, client net.Conn) { return Buffered(Buffer)(number) }
 
-// Buffered returns a Pair whose connections have a buffer of another size, in bytes; 0 means no limit. Without a limit
-// no write ever waits.
+// Buffered returns a Pair with a different buffer size, in bytes; 0 means no limit. Without a limit no write ever
+// waits.
 func Buffered(limit int) func(number int) (server, client net.Conn) {
 	return func(number int) (net.Conn, net.Conn) {
 		toServer, toClient := newPipe(limit), newPipe(limit)
@@ -56,14 +56,14 @@ func (e *end) Write(b []byte) (int, error) {
 	return n, e.explain("write", err)
 }
 
-// Close closes this end. The opposite end reads the bytes in flight, then EOF; writes of the opposite end fail.
+// Close closes this end. The opposite end reads the bytes in flight, then EOF; its writes fail.
 func (e *end) Close() error {
 	e.out.closeWrite()
 	e.in.closeRead()
 	return nil
 }
 
-// CloseWrite lets the opposite end read EOF after the bytes in flight; this end can still read.
+// CloseWrite makes the opposite end read EOF after the bytes in flight; this end can still read.
 func (e *end) CloseWrite() error {
 	e.out.closeWrite()
 	return nil
@@ -88,7 +88,7 @@ func (e *end) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// explain makes errors look as errors of the net package do, so both pass the tests of callers.
+// explain converts errors into the form of net package errors, so that callers' checks work.
 func (e *end) explain(operation string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
@@ -102,35 +102,34 @@ type address string
 func (address) Network() string  { return "memory" }
 func (a address) String() string { return string(a) }
 
-// Conn is the client's end of a connection, with faults for tests. All goroutines may set faults, at
-// all times.
+// Conn is the client's end of a connection, with faults for tests. Any goroutine may set faults at any time.
 type Conn struct {
 	end
 }
 
-// Cut breaks the connection: both ends get ErrCut at once, and what is in flight is lost.
+// Cut breaks the connection: both ends get ErrCut at once, and bytes in flight are lost.
 func (c *Conn) Cut() {
 	for _, p := range c.pipes(BothWays) {
 		p.set(func() { p.broken, p.chunks = ErrCut, nil })
 	}
 }
 
-// Lose makes what is in flight and what is written from now on vanish, for good, without notice: no
-// end of the stream arrives either, and writes wait only when the buffer would be full.
+// Lose silently and permanently drops bytes in flight and future bytes: the end of the stream does not arrive either,
+// and writes wait only when the buffer would be full.
 func (c *Conn) Lose(way Direction) {
 	for _, p := range c.pipes(way) {
 		p.set(func() { p.lost, p.chunks = true, nil })
 	}
 }
 
-// Delay sets how long what is written from now on is under way. Nothing overtakes.
+// Delay sets the delay of future bytes. Order is preserved.
 func (c *Conn) Delay(way Direction, d time.Duration) {
 	for _, p := range c.pipes(way) {
 		p.set(func() { p.delay = d })
 	}
 }
 
-// Pause holds back arriving bytes until Resume, as a reader does that does not read.
+// Pause holds back arriving bytes until Resume, like a stopped reader.
 func (c *Conn) Pause(way Direction) {
 	for _, p := range c.pipes(way) {
 		p.set(func() { p.paused = true })
@@ -144,7 +143,7 @@ func (c *Conn) Resume(way Direction) {
 	}
 }
 
-// Throttle lets so many bytes a second be read: a slow reader. 0 ends it.
+// Throttle limits reads to the given bytes per second: a slow reader. 0 removes the limit.
 func (c *Conn) Throttle(way Direction, bytesPerSecond int) {
 	for _, p := range c.pipes(way) {
 		p.set(func() { p.rate, p.next = bytesPerSecond, time.Time{} })

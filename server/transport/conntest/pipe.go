@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrCut is the error of both ends of an connection after Conn.Cut. ErrCut is a connection reset.
+// ErrCut is the error of both ends of a connection after Conn.Cut. ErrCut is a connection reset.
 var ErrCut error = cutError{}
 
 type cutError struct{}
@@ -17,8 +17,7 @@ type cutError struct{}
 func (cutError) Error() string { return "in-memory connection cut" }
 func (cutError) Unwrap() error { return syscall.ECONNRESET }
 
-// pipe is one direction of an connection: the bytes written by one end, in the order of reading at
-// the opposite end.
+// pipe is one direction of a connection: the bytes written by one end, in the order of reading at the opposite end.
 type pipe struct {
 	mu      sync.Mutex
 	changed *sync.Cond // whatever a read or a write may be waiting for
@@ -40,7 +39,7 @@ type pipe struct {
 	writeAlarm                  *time.Timer
 }
 
-// chunk is bytes that may be read from some time on, or the end of the stream.
+// chunk is bytes readable from some time on, or the end of the stream.
 type chunk struct {
 	data []byte
 	due  time.Time
