@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// TestEffectsGiveTheMemoryOfABurstBack: what a burst took is not kept.
+// TestEffectsGiveTheMemoryOfABurstBack: memory used by a burst is released.
 func TestEffectsGiveTheMemoryOfABurstBack(t *testing.T) {
 	var e Effects
 	e.List = append(e.List, make([]Effect, 100)...)

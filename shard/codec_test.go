@@ -62,7 +62,7 @@ func randomStamp(rng *rand.Rand) clock.Stamp {
 	return clock.Stamp{Term: 1 + rng.Uint64()>>(1+rng.IntN(63)), Elapsed: rng.Uint64() >> rng.IntN(64)}
 }
 
-// randomKind draws one of the kinds that this build knows.
+// randomKind draws a kind known to this build.
 func randomKind(rng *rand.Rand) shard.CommandKind {
 	for {
 		if k := shard.CommandKind(rng.IntN(len(shard.Commands))); shard.Commands[k].Name != "" && k != shard.CmdLevel {
@@ -71,7 +71,7 @@ func randomKind(rng *rand.Rand) shard.CommandKind {
 	}
 }
 
-// sameBatch compares what a batch says, not at which levels it was decoded.
+// sameBatch compares batch contents, ignoring the levels at decoding.
 func sameBatch(a, b *shard.Batch) bool {
 	if a.Proposer != b.Proposer || a.Sequence != b.Sequence || a.Stamp != b.Stamp ||
 		len(a.Commands) != len(b.Commands) {
@@ -79,7 +79,7 @@ func sameBatch(a, b *shard.Batch) bool {
 	}
 	for i := range a.Commands {
 		x, y := a.Commands[i], b.Commands[i]
-		for _, c := range []*shard.Command{&x, &y} { // an empty list is as good as none
+		for _, c := range []*shard.Command{&x, &y} { // an empty list equals nil
 			c.Level = 0
 			if len(c.Name) == 0 {
 				c.Name = nil
@@ -142,7 +142,7 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 		b[at] = to
 		return b
 	}
-	leveled := func(body string) []byte { // a batch of one command of the newest level
+	leveled := func(body string) []byte { // a batch with one command of the newest level
 		b, err := hex.DecodeString(body)
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +192,7 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestBatchesKeepTheirForm: logs hold these bytes.
+// TestBatchesKeepTheirForm: logs contain these bytes.
 func TestBatchesKeepTheirForm(t *testing.T) {
 	const head = "0500000000000000" + "07" + "01" // proposer 5, sequence 7, one command
 	update := shard.Command{Kind: shard.CmdSemaphoreUpdate, Node: 17, Session: 0x0102030405060708, Number: 3, Acked: 2,
@@ -257,7 +257,7 @@ func TestStampsKeepTheirForm(t *testing.T) {
 }
 
 func TestDecodeBatchAllocatesNoMoreThanItsBytesAskFor(t *testing.T) {
-	// A batch that claims 16 million sessions and brings none.
+	// A batch that claims 16 million sessions and contains none.
 	data := shard.AppendBatch(nil,
 		&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionsForget, Sessions: []shard.SessionID{1}}}})
 	huge := append(data[:len(data)-9], 0xff, 0xff, 0xff, 0x07)

@@ -16,7 +16,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/access"
 )
 
-// twin is a second book, of maps, written from DESIGN.md.
+// twin is a second book, made of maps, written from DESIGN.md.
 type twin struct {
 	roles    map[string][]Rule
 	grants   map[Principal][]Grant
@@ -44,7 +44,7 @@ func (tw *twin) rulesOf(role string) []Rule {
 	return tw.roles[role]
 }
 
-// rules are those of some principals, as the page says them.
+// rules are the rules of some principals, according to DESIGN.md.
 func (tw *twin) rules(who ...Principal) (list []Rule) {
 	for _, p := range who {
 		for _, g := range tw.grants[p] {
@@ -61,7 +61,7 @@ func (tw *twin) rules(who ...Principal) (list []Rule) {
 	return list
 }
 
-// fits reports whether all that a role gives has an effect where it is granted.
+// fits reports whether every rule of a role has an effect at the grant's path.
 func (tw *twin) fits(g Grant) bool {
 	for _, r := range tw.rulesOf(g.Role) {
 		long, short := max(r.Object, g.Object), min(r.Object, g.Object)
@@ -73,11 +73,11 @@ func (tw *twin) fits(g Grant) bool {
 	return true
 }
 
-// change is a change of both, and what comes of it.
+// change is a change to both books, with its expected result.
 type change struct {
 	what  string
 	book  func(*Book) (*Book, error)
-	twin  func(*twin) protocol.Status // of success also where there was nothing to change
+	twin  func(*twin) protocol.Status // expected status, success even without a change
 	moves func(*twin) bool            // whether it changes something
 }
 
@@ -238,7 +238,7 @@ func (tw *twin) importChange(role, name string, hash [32]byte, g Grant) change {
 	}, func(*twin) bool { return !same }}
 }
 
-// play makes changes of a book and its twin. The mistake, where there is one, is made in each book.
+// play makes changes to a book and its twin. If there is a mistake, it is applied to each book.
 func play(seed uint64, mistake func(before, after *Book) *Book, tally map[string]int) error {
 	d, b, w := drawer{rand.New(rand.NewPCG(seed, 9))}, Empty(), newTwin()
 	for n := range 300 {
@@ -412,8 +412,8 @@ func TestATokenIsFoundByItsSecretUntilItIsOver(t *testing.T) {
 	}
 }
 
-// TestAnExportImportedElsewhereGivesTheSameRules: and once more changes nothing. What is imported half, with an error,
-// is not imported.
+// TestAnExportImportedElsewhereGivesTheSameRules: a second import changes nothing. A partly failed import has no
+// effect.
 func TestAnExportImportedElsewhereGivesTheSameRules(t *testing.T) {
 	rules := kind.Rules{Roles: []Role{{Name: "deploy", Rules: []Rule{{Path: "/", Rights: protocol.RightRead}}}}}
 	for i, name := range []string{"token:ci", "cn:box", "san:box", "anonymous"} {
@@ -466,7 +466,7 @@ func TestAnExportImportedElsewhereGivesTheSameRules(t *testing.T) {
 	}
 }
 
-// TestAClosedBookAllowsNothing: its roles stay, and its size is that of what is in it.
+// TestAClosedBookAllowsNothing: its roles remain, and its size is that of its content.
 func TestAClosedBookAllowsNothing(t *testing.T) {
 	b := Empty()
 	for _, change := range []func(*Book) (*Book, error){

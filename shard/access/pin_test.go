@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
-// TestBytesOfABookAreWhatTheyWere: roles and principals as they are saved.
+// TestBytesOfABookAreWhatTheyWere: the saved form of roles and principals.
 func TestBytesOfABookAreWhatTheyWere(t *testing.T) {
 	var book, certificates Book
 	codectest.Check(t, "testdata/pins",

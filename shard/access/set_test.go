@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// naive decides as the page says it: some rule allows it.
+// naive decides according to DESIGN.md: some rule allows it.
 func naive(rules []Rule, path, object string, need protocol.Right) bool {
 	for _, r := range rules {
 		rights := r.Rights
@@ -34,7 +34,7 @@ func naive(rules []Rule, path, object string, need protocol.Right) bool {
 	return false
 }
 
-// drawer draws rules and questions that have to do with each other.
+// drawer draws related rules and questions.
 type drawer struct{ *rand.Rand }
 
 func (d drawer) of(list ...string) string { return list[d.IntN(len(list))] }
@@ -94,7 +94,7 @@ func TestASetAllowsWhatSomeRuleAllows(t *testing.T) {
 	}
 }
 
-// TestWhatASetCoversItAllows: where a set covers a rule, all that the rule allows is allowed by the set.
+// TestWhatASetCoversItAllows: if a set covers a rule, the set allows everything that the rule allows.
 func TestWhatASetCoversItAllows(t *testing.T) {
 	d := drawer{rand.New(rand.NewPCG(3, 4))}
 	covered := 0
@@ -148,11 +148,11 @@ func TestWhichPathsARuleCovers(t *testing.T) {
 	}
 }
 
-// TestARuleOfSomeObjectsIsAboutThose: it gives no right that is about the node or the cluster, and lets its holder find
-// the node and have a session.
+// TestARuleOfSomeObjectsIsAboutThose: it grants no right on the node or the cluster, except to find the node and to
+// have a session.
 func TestARuleOfSomeObjectsIsAboutThose(t *testing.T) {
 	s := NewSet(Rule{Path: "/prod", Object: "nightly-", Rights: protocol.RightAll})
-	for need, want := range map[protocol.Right][3]bool{ // the node, an object of it, another one
+	for need, want := range map[protocol.Right][3]bool{ // the node, a matching object, a different object
 		protocol.RightRead: {true, true, false}, protocol.RightAcquire: {true, true, false},
 		protocol.RightWrite: {true, true, false}, protocol.RightDelete: {false, true, false},
 		protocol.RightOperate: {false, true, false}, protocol.RightAdmin: {}, protocol.RightCluster: {},

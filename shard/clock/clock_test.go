@@ -24,7 +24,7 @@ func TestTimeGoesOnFromTermToTerm(t *testing.T) {
 		t.Fatal("a later term does not begin")
 	}
 	step(Stamp{5, 10}, 1010)
-	step(Stamp{3, 90_000}, 1010) // that leader is over
+	step(Stamp{3, 90_000}, 1010) // from an earlier leader
 	step(Stamp{}, 1010)
 	if c.Lead(4) || c.Term != 5 {
 		t.Fatal("a term of before begins")
@@ -32,7 +32,7 @@ func TestTimeGoesOnFromTermToTerm(t *testing.T) {
 	if !c.Lead(5) {
 		t.Fatal("a leader may begin its term twice")
 	}
-	step(Stamp{5, 20}, 1020) // it has been counting since the first time
+	step(Stamp{5, 20}, 1020) // counting since the start
 	if got := c.After(0); got != 1021 {
 		t.Fatalf("a delay of nothing is over at %d", got)
 	}
@@ -49,8 +49,7 @@ func TestTimesThatAreTooLargeStayAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestNoDelayIsShorterThanAsked draws leaders whose real times are fractions of a millisecond, and delays that begin in
-// one term and end in another.
+// TestNoDelayIsShorterThanAsked draws leaders with real times in fractions of a millisecond, and delays across terms.
 func TestNoDelayIsShorterThanAsked(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -63,7 +62,7 @@ func TestNoDelayIsShorterThanAsked(t *testing.T) {
 			if term == 0 || rng.IntN(4) == 0 {
 				term++
 				c.Lead(term)
-				pass() // the leader hears of its own command after it was committed
+				pass() // the leader learns of its own command after the commit
 				zero = real
 				continue
 			}
@@ -80,7 +79,7 @@ func TestNoDelayIsShorterThanAsked(t *testing.T) {
 	}
 }
 
-// TestADelayIsOverAtItsMomentAndTheDelay: a millisecond earlier it is not, whatever the clock cut off.
+// TestADelayIsOverAtItsMomentAndTheDelay: never a millisecond earlier, however the clock rounds.
 func TestADelayIsOverAtItsMomentAndTheDelay(t *testing.T) {
 	for _, c := range []struct {
 		delay, now uint64

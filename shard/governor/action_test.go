@@ -40,8 +40,7 @@ func FuzzReadAction(f *testing.F) {
 	})
 }
 
-// TestBeginPutsOnRecordWhatAStepTakesUp: the id of a replica, and that a leadership is handed over; nothing of either
-// where the plan does not take the step.
+// TestBeginPutsOnRecordWhatAStepTakesUp: a replica id, or a leadership transfer; neither if the plan rejects the step.
 func TestBeginPutsOnRecordWhatAStepTakesUp(t *testing.T) {
 	s := newScene(t, "a", "b")
 	s.join("d", "", "")
@@ -79,7 +78,7 @@ func TestBeginPutsOnRecordWhatAStepTakesUp(t *testing.T) {
 	}
 }
 
-// TestARuleProposesOnlyWhatIsAllowed: what the planner wants is what the judge lets an executor do.
+// TestARuleProposesOnlyWhatIsAllowed: every step proposed by the planner passes the executor's check.
 func TestARuleProposesOnlyWhatIsAllowed(t *testing.T) {
 	for _, c := range cases {
 		s := c.given(t)
@@ -98,7 +97,7 @@ func TestARuleProposesOnlyWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestWhatIsJudgedRightBeforeAnAct: a step whose ground is gone is dropped, and one that waits for a report is not.
+// TestWhatIsJudgedRightBeforeAnAct: a step without a reason is dropped, and a step that waits for a report is kept.
 func TestWhatIsJudgedRightBeforeAnAct(t *testing.T) {
 	for name, x := range map[string]struct {
 		change func(s *scene)

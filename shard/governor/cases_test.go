@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// cases are what happens in a cluster of one data shard, and all that the governor does about it: seconds from now,
-// rule and step. The numbers are those of the page of cases.
+// cases are events in a cluster with one data shard, and all resulting governor actions: seconds from now, rule and
+// step.
 var cases = []struct {
 	name  string
 	given func(t *testing.T) *scene
@@ -299,7 +299,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestVotes is the table of membership changes: case 16. The voters are those of shard 1 after it comes to rest.
+// TestVotes: membership changes after host changes. The result is the voters of shard 1 at rest.
 func TestVotes(t *testing.T) {
 	for _, x := range []struct {
 		name         string
@@ -382,7 +382,7 @@ func (s *scene) voters(n int) {
 	s.done(s.State.SetPolicy(s.at(), p, to))
 }
 
-// votersAtRest plays what the governor does for a minute, and returns who votes in shard 1 then.
+// votersAtRest runs the governor for a minute, and returns the voters of shard 1.
 func (s *scene) votersAtRest() string {
 	pl := Planner()
 	for range 100 {
@@ -402,7 +402,7 @@ func (s *scene) votersAtRest() string {
 	return strings.Join(names, "")
 }
 
-// TestWhy: what does not move says why, with names.
+// TestWhy: blocked changes have a reason, with names.
 func TestWhy(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -543,7 +543,7 @@ func TestWhy(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			s := newScene(t, "a", "b", "c")
 			x.change(s)
-			s.Now++ // shard time is cut: what was done now is on record with the next moment
+			s.Now++ // shard time is rounded: the change is recorded with the next timestamp
 			texts, step := s.reasons()
 			if step != nil || !strings.Contains(strings.Join(texts, "\n")+"\n", x.want+"\n") {
 				t.Errorf("the step is %+v, the reasons are\n%s\nand should have\n%s", step, strings.Join(texts, "\n"),
@@ -553,7 +553,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestDue: what only waits for time, or for the next round, is said with the time; nothing is where all is done.
+// TestDue: changes that only wait for time, or for the next round, have a due time; finished work has none.
 func TestDue(t *testing.T) {
 	for _, x := range []struct {
 		name  string
@@ -606,8 +606,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestAnIdleClusterLosesNoHost is case 17: an hour without traffic is no failure; what counts is what is not heard, and
-// what is not taken although it is there.
+// TestAnIdleClusterLosesNoHost: an hour without traffic is no failure; only missing contact and ignored entries count.
 func TestAnIdleClusterLosesNoHost(t *testing.T) {
 	for name, x := range map[string]struct {
 		change func(h *HostObservation)

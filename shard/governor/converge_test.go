@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// converge ends all faults and checks that the governor comes to rest, within a bound of steps, and where it should. It
-// returns false where a shard has lost its majority for good, which no governor can mend.
+// converge ends all faults and checks that the governor comes to rest in the intended state, within a limited number of
+// steps. It returns false if a shard has permanently lost its majority, which no governor can repair.
 func (s *simulation) converge() bool {
 	s.quiet()
 	for _, e := range s.engines {
@@ -34,7 +34,7 @@ func (s *simulation) converge() bool {
 	return true
 }
 
-// quiet ends all faults: machines run unless their directories are gone or they were stopped, nothing is lost or late.
+// quiet ends all faults: machines run unless wiped or stopped, and nothing is lost or late.
 func (s *simulation) quiet() {
 	s.calm = true
 	s.commands, s.changes, s.running = nil, nil, nil
@@ -53,7 +53,7 @@ func (s *simulation) quiet() {
 	}
 }
 
-// rest goes one round on, and reports whether nothing is left to be done, now and later.
+// rest runs one more round, and reports whether there is nothing to do, now or later.
 func (s *simulation) rest() bool {
 	x := s.leader()
 	s.must(x != nil, "the meta shard has lost its leader")
@@ -105,7 +105,7 @@ func (s *simulation) flush() {
 	}
 }
 
-// inOrder holds what it came to against what the page says, without the governor's code.
+// inOrder compares the result with DESIGN.md, without the governor's code.
 func (s *simulation) inOrder() {
 	online, living := map[shard.HostID]bool{}, 0
 	for _, h := range s.records.Hosts() {
@@ -204,7 +204,7 @@ func (s *simulation) wellPlaced(id hosts.ShardID, online map[shard.HostID]bool, 
 	}
 }
 
-// away reports whether a voter is down, or up and drained: others are to vote.
+// away reports whether a voter is down, or drained: other hosts must vote.
 func (s *simulation) away(voters, online map[shard.HostID]bool) bool {
 	for h := range voters {
 		if !online[h] && s.records.Policy().ReplaceAfter != 0 {
@@ -214,7 +214,7 @@ func (s *simulation) away(voters, online map[shard.HostID]bool) bool {
 	return false
 }
 
-// farApart checks that no other host in the place of one voter brings the voters farther apart.
+// farApart checks that replacing one voter by another host does not spread the voters over more domains.
 func (s *simulation) farApart(id hosts.ShardID, voters, online map[shard.HostID]bool, on map[shard.HostID]hosts.Role) {
 	sum := func(list map[shard.HostID]bool) int {
 		n := 0
@@ -227,7 +227,7 @@ func (s *simulation) farApart(id hosts.ShardID, voters, online map[shard.HostID]
 	}
 	for v := range voters {
 		if s.records.Host(v).Cordoned {
-			return // it goes first, whatever that does to the distance
+			return // it goes first, whatever the distance
 		}
 	}
 	for h := range online {
@@ -244,7 +244,7 @@ func (s *simulation) farApart(id hosts.ShardID, voters, online map[shard.HostID]
 	}
 }
 
-// wellSpread checks that no data shard could be led by a host that leads two fewer.
+// wellSpread checks that no data shard could be led by a host with at least two fewer leaderships.
 func (s *simulation) wellSpread(online map[shard.HostID]bool) {
 	counts := map[shard.HostID]int{}
 	for _, e := range s.engines {
@@ -262,7 +262,7 @@ func (s *simulation) wellSpread(online map[shard.HostID]bool) {
 	}
 }
 
-// run plays one seed, and returns what went wrong.
+// run runs one seed, and returns violations.
 func run(seed uint64, make func(seed uint64) *simulation, spoil func(s *simulation), tally map[string]int) (
 	broken string,
 ) {
@@ -293,9 +293,9 @@ func run(seed uint64, make func(seed uint64) *simulation, spoil func(s *simulati
 	return ""
 }
 
-// TestPlansEndAndKeepTheQuorum: machines die, stop, come back, are wiped, drained, expelled, replaced, and join; the
-// executor dies between any two of its acts; commands and changes are late, lost, and come twice. No change leaves
-// fewer live voters than a majority needs, and once the world is quiet the governor comes to rest where it should.
+// TestPlansEndAndKeepTheQuorum: machines die, stop, return, are wiped, drained, expelled, replaced, and join; the
+// executor dies between any two actions; commands and changes are late, lost, and duplicated. No change leaves fewer
+// live voters than a majority needs, and without faults the governor comes to rest in the intended state.
 func TestPlansEndAndKeepTheQuorum(t *testing.T) {
 	tally := map[string]int{}
 	count := *seeds

@@ -13,7 +13,7 @@ import (
 
 var largest = flag.Bool("governor.large", false, "let clusters of 256 shards come to rest too")
 
-// large is a quiet world of many hosts and shards, whose governor works without faults between operators' wishes.
+// large is a quiet world with many hosts and shards, whose governor works without faults between operators' requests.
 type large struct {
 	*simulation
 	*testing.T
@@ -52,7 +52,7 @@ func (l *large) another(d hosts.Domain) *machine {
 	return m
 }
 
-// round has the executor report memberships, act for all open steps, and begin steps as long as there are any. It
+// round makes the executor report memberships, act on all open steps, and begin new steps as long as there are any. It
 // reports whether there was anything to do, now or later.
 func (l *large) round() (busy bool) {
 	l.pass(500)
@@ -85,7 +85,7 @@ func (l *large) round() (busy bool) {
 	}
 }
 
-// alone checks that no host fills two learners, and no shard changes in two ways.
+// alone checks that no host fills two learners, and no shard has two changes.
 func (l *large) alone(v *View) {
 	subjects := map[plan.Subject]bool{}
 	for _, s := range v.Plan.Steps() {
@@ -96,7 +96,7 @@ func (l *large) alone(v *View) {
 	}
 }
 
-// places are the hosts of all replicas of data shards.
+// places are the hosts of all data shard replicas.
 func (l *large) places() map[string]bool {
 	list := map[string]bool{}
 	for _, id := range l.shards()[1:] {
@@ -107,8 +107,8 @@ func (l *large) places() map[string]bool {
 	return list
 }
 
-// rests lets the governor work until it has nothing to do, and checks what it has come to. The replicas that moved are
-// no more than a number, and so are the learners that were added for them.
+// rests runs the governor until it has nothing to do, and checks the result. least bounds the number of moved replicas
+// and added learners.
 func (l *large) rests(what string, least int) {
 	l.Helper()
 	defer func() {
@@ -150,7 +150,7 @@ func (l *large) rests(what string, least int) {
 	}
 }
 
-// added is how many replicas of data shards were ever added.
+// added is the total number of data shard replicas added so far.
 func (l *large) added() (n int) {
 	for id, e := range l.engines {
 		if id != hosts.Meta {
@@ -167,7 +167,7 @@ func (l *large) done(what string, a hosts.Answer) {
 	}
 }
 
-// story is what operators and machines do with a large cluster, and how many replicas each of it has to move.
+// story is operators' and machines' actions on a large cluster, with the necessary number of replica moves for each.
 func (l *large) story(shards int) {
 	l.rests("born", 0)
 	l.another(l.machines[0].domain)

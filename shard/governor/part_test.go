@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// newPart is a world whose data shards have replicas on a part of the hosts, from its beginning or from later on.
+// newPart is a world whose data shards have replicas on a subset of the hosts, from the start or later.
 func newPart(seed uint64) *simulation {
 	w := emptyWorld(seed, 1, 2, 3, 4, 5, 6)
 	spread := w.IntN(2) == 0
@@ -29,7 +29,7 @@ func newWeighed(seed uint64) *simulation {
 	return s
 }
 
-// weigh gives hosts weights, and the meta shard a tier where the hosts have labels.
+// weigh gives hosts weights, and the meta shard a tier if the hosts have labels.
 func (s *simulation) weigh() {
 	for _, m := range s.machines {
 		s.records.Weigh(s.at(), m.name, []uint64{0, 50, 100, 200, 300}[s.IntN(5)])
@@ -42,7 +42,7 @@ func (s *simulation) weigh() {
 	}
 }
 
-// enter starts so many machines that join.
+// enter starts joining machines.
 func (s *simulation) enter(count int) {
 	for range count {
 		m := s.machine(true)
@@ -50,7 +50,7 @@ func (s *simulation) enter(count int) {
 	}
 }
 
-// ask puts a policy in force by which a data shard has so many replicas.
+// ask sets a policy with the given number of replicas per data shard.
 func (s *simulation) ask(replicas int) {
 	from := s.records.Policy()
 	to := from
@@ -71,7 +71,7 @@ func (e *engine) on(host shard.HostID) bool {
 	return false
 }
 
-// takers are the hosts that could have a replica of a shard, and have none.
+// takers are the hosts that could take a replica of a shard, and have none.
 func (s *simulation) takers(e *engine) (list []*hosts.Host) {
 	for _, h := range s.records.Hosts() {
 		if h.Online() && s.up(h.ID) && !h.Cordoned && h.Weight() > 0 && !e.on(h.ID) {
@@ -81,7 +81,7 @@ func (s *simulation) takers(e *engine) (list []*hosts.Host) {
 	return list
 }
 
-// placed checks the members of a data shard that has replicas on a part of the hosts.
+// placed checks the members of a data shard on a subset of the hosts.
 func (s *simulation) placed(id hosts.ShardID, online map[shard.HostID]bool, living int) {
 	e, policy := s.engines[id], s.records.Policy()
 	wanted := hosts.WantedVoters(policy.Replicas, living)
@@ -114,8 +114,8 @@ func (s *simulation) placed(id hosts.ShardID, online map[shard.HostID]bool, livi
 	}
 }
 
-// even checks that no single move of a replica brings the voters of a data shard farther apart, or two hosts closer to
-// one another, by more than a tenth of what the fuller one has, each beside its weight.
+// even checks that no single replica move spreads a data shard's voters over more domains, or balances two hosts,
+// relative to their weights, by more than a tenth of the fuller host's load.
 func (s *simulation) even(online map[shard.HostID]bool) {
 	load := map[shard.HostID]int{}
 	for _, id := range s.shards()[1:] {
@@ -171,7 +171,7 @@ func (s *simulation) sum(list map[shard.HostID]bool) (n int) {
 	return n
 }
 
-// TestPlacesComeToRest is TestPlansEndAndKeepTheQuorum for data shards with replicas on a part of the hosts.
+// TestPlacesComeToRest is TestPlansEndAndKeepTheQuorum for data shards on a subset of the hosts.
 func TestPlacesComeToRest(t *testing.T) {
 	tally := map[string]int{}
 	count := *seeds / 5

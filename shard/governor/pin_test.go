@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
-// TestBytesOfAnActionAreWhatTheyWere: it stands in the plan, and in the commands that begin steps.
+// TestBytesOfAnActionAreWhatTheyWere: part of the plan, and of the commands that begin steps.
 func TestBytesOfAnActionAreWhatTheyWere(t *testing.T) {
 	var action Action
 	codectest.Check(t, "testdata/pins",

@@ -26,18 +26,18 @@ func without(rule string) func(*simulation) {
 	}
 }
 
-// seeing changes what the governor sees.
+// seeing changes the governor's view.
 func seeing(lie func(s *simulation, v *View)) func(*simulation) {
 	return func(s *simulation) { s.lie = lie }
 }
 
-// planted are mistakes that the simulation must notice, each with a seed that does.
+// planted are bugs to be detected by the simulation, each with a seed that does.
 var planted = []struct {
 	name  string
 	seed  uint64
 	spoil func(*simulation)
-	says  string // what must be in the words of the invariant, where more than one could notice it
-	part  bool   // the mistake is of shards with replicas on a part of the hosts
+	says  string // words in the expected violation, if several rules could detect the bug
+	part  bool   // the bug concerns shards on a subset of the hosts
 }{
 	{"no host is ever silent", 20, seeing(func(_ *simulation, v *View) {
 		for i := range v.Seen.Hosts {
@@ -146,7 +146,7 @@ var planted = []struct {
 	}, "", true},
 }
 
-// find puts another function in the place of a rule's.
+// find replaces a rule's function.
 func (s *simulation) find(rule string, find func(View) finding) {
 	for i := range s.planner.Rules {
 		if r := &s.planner.Rules[i]; r.Name == rule {
@@ -165,7 +165,7 @@ func everywhere(v View) View {
 	return v
 }
 
-// addAll adds the replicas that shards lack, whatever is being filled.
+// addAll adds all missing replicas of shards, even during transfers.
 func addAll(v View, f finding) finding {
 	all := groups(v)
 	able, near := takers(v), peersOf(all)
@@ -177,7 +177,7 @@ func addAll(v View, f finding) finding {
 	return f
 }
 
-// moveForever adds a replica of the first shard that a host has none of.
+// moveForever adds a replica of the first shard missing on a host.
 func moveForever(v View) (f finding) {
 	all := groups(v)
 	for _, h := range takers(v) {
@@ -209,7 +209,7 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 	}
 }
 
-// search names a seed that notices a bug, for when the simulation has changed.
+// search names a seed that detects a bug, for use after a change of the simulation.
 func search(make func(uint64) *simulation, spoil func(*simulation), says string) string {
 	for seed := range *look {
 		if broken := run(seed, make, spoil, map[string]int{}); broken != "" && strings.Contains(broken, says) {

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// newLost is a scene of five hosts with shard 1 on a, b and c. Hosts b and c have been silent for long, and shard 1 has
-// no leader; the host a says how far its replica is.
+// newLost is a scene of five hosts with shard 1 on a, b and c. Hosts b and c have been silent for a long time, and
+// shard 1 has no leader; host a reports its replica's position.
 func newLost(t *testing.T) *scene {
 	t.Helper()
 	s := newScene(t, "a", "b", "c", "d", "e")
@@ -37,7 +37,7 @@ func (s *scene) against(empty bool, words string) {
 	}
 }
 
-// TestTheSurvivorGoesOn alone, and the hosts that are lost are expelled with it.
+// TestTheSurvivorGoesOn: it continues alone, and the same request expels the lost hosts.
 func TestTheSurvivorGoesOn(t *testing.T) {
 	s := newLost(t)
 	n := Recover(s.View, 1, false)
@@ -48,8 +48,8 @@ func TestTheSurvivorGoesOn(t *testing.T) {
 	s.against(false, "1 of 1 voters of shard 1 are heard")
 }
 
-// TestAShardIsNotRecoveredWhileAHostMayComeBack: as long as too little is known of the silent hosts, or too much of
-// those that are heard.
+// TestAShardIsNotRecoveredWhileAHostMayComeBack: as long as too little is known of silent hosts, or reachable hosts
+// contradict the loss.
 func TestAShardIsNotRecoveredWhileAHostMayComeBack(t *testing.T) {
 	for words, change := range map[string]func(s *scene){
 		"host c may come back":     func(s *scene) { s.Seen.host(3).SilentFor = 4_900 },
@@ -70,7 +70,7 @@ func TestAShardIsNotRecoveredWhileAHostMayComeBack(t *testing.T) {
 	}
 }
 
-// TestOfSeveralSurvivorsTheLogThatReachesFarthestIsTaken, of a learner too: as in an election the term counts first.
+// TestOfSeveralSurvivorsTheLogThatReachesFarthestIsTaken: even a learner's; the term counts first, as in an election.
 func TestOfSeveralSurvivorsTheLogThatReachesFarthestIsTaken(t *testing.T) {
 	for _, test := range []struct {
 		d, e Unled
@@ -96,8 +96,8 @@ func TestOfSeveralSurvivorsTheLogThatReachesFarthestIsTaken(t *testing.T) {
 	}
 }
 
-// TestARemovedReplicaHasNothing that a group could be made from, and holds no recovery up: the removal of a voter was
-// the last change of a group before the majority died, and is not on record.
+// TestARemovedReplicaHasNothing: a removed replica is neither a source for a group nor a reason to delay a recovery.
+// The voter's removal was the group's last change before the majority died, and is not recorded.
 func TestARemovedReplicaHasNothing(t *testing.T) {
 	s := newLost(t)
 	removed := s.State.NextReplica()
@@ -115,7 +115,8 @@ func TestARemovedReplicaHasNothing(t *testing.T) {
 	s.against(false, "with --accept-data-loss it begins without content")
 }
 
-// TestALostLearnerMayHaveAVote that only the log knows of: a group of one voter waits for it, and is made anew.
+// TestALostLearnerMayHaveAVote: only the log may know of its promotion, so the group of one voter waits for the
+// learner, and is rebuilt.
 func TestALostLearnerMayHaveAVote(t *testing.T) {
 	s := newLost(t)
 	s.done(s.State.Recover(s.at(), Recover(s.View, 1, false), 10_000))
@@ -136,7 +137,7 @@ func TestALostLearnerMayHaveAVote(t *testing.T) {
 	}
 }
 
-// TestWithoutASurvivorAShardBeginsEmpty where the operator says so, at a host that takes replicas.
+// TestWithoutASurvivorAShardBeginsEmpty: only on the operator's explicit request, at a host that accepts replicas.
 func TestWithoutASurvivorAShardBeginsEmpty(t *testing.T) {
 	s := newLost(t)
 	s.dies("a", 60_000, 0)
@@ -150,7 +151,7 @@ func TestWithoutASurvivorAShardBeginsEmpty(t *testing.T) {
 	s.done(s.State.Recover(s.at(), n, 10_000))
 }
 
-// TestWhatIsLeftOfTheGroupBeforeIsKeptUntilTheNewGroupHasBegun: the survivor's replica is what the group is made from.
+// TestWhatIsLeftOfTheGroupBeforeIsKeptUntilTheNewGroupHasBegun: the survivor's replica is the source of the new group.
 func TestWhatIsLeftOfTheGroupBeforeIsKeptUntilTheNewGroupHasBegun(t *testing.T) {
 	s := newLost(t)
 	s.done(s.State.Recover(s.at(), Recover(s.View, 1, false), 10_000))
@@ -171,7 +172,7 @@ func TestWhatIsLeftOfTheGroupBeforeIsKeptUntilTheNewGroupHasBegun(t *testing.T) 
 	}
 }
 
-// TestWhySaysWhichHostsAShardHasLost, and what may be done once they count as lost.
+// TestWhySaysWhichHostsAShardHasLost: with the possible actions once the hosts count as lost.
 func TestWhySaysWhichHostsAShardHasLost(t *testing.T) {
 	s := newLost(t)
 	text := func() string {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// TestRedundancy: what is said of a shard is how many voters, and which domain, it can lose and go on.
+// TestRedundancy: the number of voters, and the domains, that a shard can lose and still continue.
 func TestRedundancy(t *testing.T) {
 	for name, x := range map[string]struct {
 		bootstrapped []string
@@ -54,8 +54,8 @@ func TestRedundancyIsSaidOfShardsOnAPartOfTheHosts(t *testing.T) {
 	}
 }
 
-// TestALiveVoterIsNotRemovedByItsOwnVote: of four voters, of which one is dead, the dead one goes first. The removal of
-// another one would need the vote of the removed voter, which is gone as soon as it has taken the removal in.
+// TestALiveVoterIsNotRemovedByItsOwnVote: of four voters, one is dead, and the dead one is removed first. Removing a
+// live voter would need its own vote, which is gone as soon as the voter has received the removal.
 func TestALiveVoterIsNotRemovedByItsOwnVote(t *testing.T) {
 	s := parts(t, 3, []string{"a", "b", "c", "d"})
 	s.dies("d", 3000, 1)
@@ -72,8 +72,8 @@ func TestALiveVoterIsNotRemovedByItsOwnVote(t *testing.T) {
 	}
 }
 
-// TestTheDeadGoBeforeTheLiveThatLeave: where the removal of an expelled host would need its own vote, the dead voter is
-// removed first.
+// TestTheDeadGoBeforeTheLiveThatLeave: if removing an expelled host would need its own vote, the dead voter is removed
+// first.
 func TestTheDeadGoBeforeTheLiveThatLeave(t *testing.T) {
 	s := parts(t, 3, []string{"a", "b", "c", "d"})
 	s.dies("d", 3000, 1)

@@ -14,14 +14,14 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// scene is a cluster at rest, in which a test changes something and asks what the governor would do.
+// scene is a cluster at rest. A test changes something and asks for the governor's actions.
 type scene struct {
 	*testing.T
 	View
 }
 
-// newScene has hosts of these names with a vote in the meta shard and in shard 1, all heard and up to date. The first
-// leads the meta shard, the second the other. A name may have a domain: "a dc=x".
+// newScene has hosts with these names that vote in the meta shard and in shard 1, all reachable and up to date. The
+// first leads the meta shard, the second shard 1. A name may have a domain: "a dc=x".
 func newScene(t *testing.T, names ...string) *scene {
 	t.Helper()
 	s := &scene{T: t, View: View{State: hosts.New("c", []hosts.ShardID{1}), Plan: plan.New(Config()), Now: 1_000_000,
@@ -62,7 +62,7 @@ func addressesOf(name string) hosts.Addresses {
 
 func (s *scene) at() hosts.At { return hosts.At{Now: s.Now, Level: level.Newest} }
 
-// done checks that a command was carried out.
+// done checks that a command succeeded.
 func (s *scene) done(a hosts.Answer) {
 	s.Helper()
 	if a.Status != protocol.StatusSuccess {
@@ -72,7 +72,7 @@ func (s *scene) done(a hosts.Answer) {
 
 func (s *scene) id(name string) shard.HostID { return s.State.Named(name).ID }
 
-// enter lets a host join that is not started.
+// enter makes a host join without starting it.
 func (s *scene) enter(name, domain, replace string) {
 	s.Helper()
 	d, _ := host.ParseDomain(domain)
@@ -90,7 +90,7 @@ func (s *scene) join(name, domain, replace string) {
 		Level: level.Newest}))
 }
 
-// learner lets a host join, with replicas that are up to date.
+// learner makes a host join, with up-to-date replicas.
 func (s *scene) learner(name, domain string) {
 	s.Helper()
 	s.join(name, domain, "")
@@ -103,7 +103,7 @@ func (s *scene) learner(name, domain string) {
 	*s.Seen.host(id) = upToDate(id)
 }
 
-// dies lets a host be silent for so long; where it led, the leadership goes to another one.
+// dies makes a host silent for the given time; its leaderships move to the given leader.
 func (s *scene) dies(name string, silent uint64, leader shard.HostID) {
 	s.Seen.host(s.id(name)).SilentFor, s.Seen.host(s.id(name)).FreshFor = silent, 0
 	for i := range s.Seen.Shards {
@@ -123,21 +123,21 @@ func (s *scene) offline(name string, ago uint64) {
 	s.done(s.State.Reach(at, 0, h.ID, protocol.HostOffline, h.Target.Epoch))
 }
 
-// reach brings a host to its target.
+// reach brings a host to its target state.
 func (s *scene) reach(name string) {
 	s.Helper()
 	h := s.State.Named(name)
 	s.done(s.State.Reach(s.at(), 0, h.ID, h.Target.Variant, h.Target.Epoch))
 }
 
-// stops lets a host say that its process stops.
+// stops makes a host report that its process stops.
 func (s *scene) stops(name string) {
 	s.Helper()
 	h := s.State.Named(name)
 	s.done(s.State.Shutdown(s.at(), h.ID, h.Incarnation, h.Start))
 }
 
-// play returns what a dry run does, a line for each step, and the codes of the reasons why it ends.
+// play returns the steps of a dry run, one per line, and the reason codes at its end.
 func (s *scene) play() []string {
 	s.Helper()
 	f := Planner().DryRun(s.View, 100)
@@ -161,7 +161,7 @@ func (s *scene) play() []string {
 	return lines
 }
 
-// reasons returns the reasons of the next decision with their times, and its step.
+// reasons returns the next decision's reasons with their times, and its step.
 func (s *scene) reasons() (texts []string, step *plan.Proposal[Action]) {
 	d := Planner().Next(s.View)
 	for _, r := range d.Reasons {

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// verbs of commands of executors.
+// commands of executors
 const (
 	doBegin = iota
 	doKnown
@@ -25,7 +25,7 @@ const (
 	doCleared
 )
 
-// command is one on its way through the log of the meta shard.
+// command is a command in the meta shard's log, not yet applied.
 type command struct {
 	do       int
 	term     uint64
@@ -37,24 +37,23 @@ type command struct {
 	members  []hosts.Member
 }
 
-// executor is what one leader of the meta shard runs, with the last view that it took. One whose term is over may go on
-// for a while.
+// executor is the executor at one meta leader, with its last view. After its term it may continue for a while.
 type executor struct {
 	term  uint64
 	self  shard.HostID
 	began uint64
 	view  *View
 	alive map[shard.HostID]bool
-	// voters are those of the engines when the view was taken.
+	// voters are the engines' voters at the time of the view.
 	voters map[hosts.ShardID]map[shard.HostID]bool
-	behind map[uint64]int // of the learners then
+	behind map[uint64]int // of the learners at that time
 }
 
-// simulation is a world in which everything goes wrong for a while, and then nothing more.
+// simulation is a world with many faults for a while, and then none.
 type simulation struct {
 	*world
 	planner  *planner
-	lie      func(s *simulation, v *View) // what is seen and recorded as a planted bug shows it to the rules
+	lie      func(s *simulation, v *View) // changes the view of the rules for a planted bug
 	noJudge  bool
 	running  []*executor
 	commands []command
@@ -62,7 +61,7 @@ type simulation struct {
 	begun    int
 	states   int
 	calm     bool
-	part     bool // data shards may have replicas on a part of the hosts
+	part     bool // data shards may be on a subset of the hosts
 }
 
 type planner = plan.Planner[*hosts.Records, *Seen, Action]
@@ -81,7 +80,7 @@ func newSimulation(seed uint64) *simulation {
 
 func (s *simulation) chance(percent int) bool { return !s.calm && s.IntN(100) < percent }
 
-// leader returns the executor of the meta shard's leader, nil where there is no leader.
+// leader returns the meta leader's executor, nil if there is no leader.
 func (s *simulation) leader() *executor {
 	e := s.engines[hosts.Meta]
 	if e.leader == 0 {
@@ -104,7 +103,7 @@ func (s *simulation) turn() {
 		s.fault()
 	case n < 8:
 		s.operate()
-	case n < 10 && len(s.running) > 0: // an executor dies, wherever it is
+	case n < 10 && len(s.running) > 0: // an executor dies, anywhere
 		i := s.IntN(len(s.running))
 		s.running = slices.Delete(s.running, i, i+1)
 	case n < 30:
@@ -122,7 +121,7 @@ func (s *simulation) turn() {
 	}
 }
 
-// fault lets a machine die, stop, come back, lose its directory, or hang behind; a newcomer takes its place.
+// fault makes a machine die, stop, return, lose its directory, or fall behind; a new host replaces it.
 func (s *simulation) fault() {
 	m := s.machines[s.IntN(len(s.machines))]
 	switch s.IntN(8) {
@@ -148,8 +147,8 @@ func (s *simulation) fault() {
 	}
 }
 
-// others reports whether each shard has a majority of voters on other machines whose directories are there. Faults
-// beyond that are no matter of a governor.
+// others reports whether each shard has a majority of voters on other machines with intact directories. The governor is
+// not responsible for worse faults.
 func (s *simulation) others(m *machine) bool {
 	for _, e := range s.engines {
 		n, voters := 0, e.voters()
@@ -165,7 +164,7 @@ func (s *simulation) others(m *machine) bool {
 	return true
 }
 
-// operate is what operators do.
+// operate is an operator's action.
 func (s *simulation) operate() {
 	m := s.machines[s.IntN(len(s.machines))]
 	at := s.at()
@@ -203,7 +202,7 @@ func (s *simulation) operate() {
 	}
 }
 
-// execute lets an executor do one thing: look, report a membership, plan, or go on with a step.
+// execute lets an executor do one thing: look, report a membership, plan, or continue a step.
 func (s *simulation) execute(x *executor) {
 	if x.view == nil || s.chance(30) {
 		s.see(x)
@@ -233,7 +232,7 @@ func (s *simulation) execute(x *executor) {
 	}
 }
 
-// wise holds a decision against what the page says of it, by what the executor has seen.
+// wise compares a decision with DESIGN.md, based on the executor's view.
 func (s *simulation) wise(v *View, pr *plan.Proposal[Action]) {
 	h := v.State.Host(pr.Payload.Host)
 	for _, on := range v.State.Shards() {
@@ -263,7 +262,7 @@ func (s *simulation) see(x *executor) {
 		}
 	}
 	v := &View{State: s.records.Clone(), Seen: seen, Plan: s.plan.Clone(), Now: s.now}
-	if s.chance(10) { // the report of a shard's leader is late
+	if s.chance(10) { // a shard leader's report is late
 		v.Seen.Shards[s.IntN(len(v.Seen.Shards))].Age = reportMillis
 	}
 	if s.lie != nil {
@@ -272,7 +271,7 @@ func (s *simulation) see(x *executor) {
 	x.view = v
 }
 
-// work goes on with one step, as the executor sees it.
+// work continues one step, as the executor sees it.
 func (s *simulation) work(x *executor, step *plan.Step[Action]) {
 	advice, _ := s.planner.Assess(*x.view, step.ID)
 	report := command{term: x.term, act: step.Act(x.term), a: step.Payload}
@@ -298,8 +297,7 @@ func (s *simulation) work(x *executor, step *plan.Step[Action]) {
 	s.send(report)
 }
 
-// perform acts for a step. What must hold then is judged by what is so in the world, as far as the executor can know
-// it.
+// perform acts for a step. It checks the rules against the real world, as far as the executor can know it.
 func (s *simulation) perform(x *executor, step *plan.Step[Action]) {
 	a := step.Payload
 	h := x.view.State.Host(a.Host)
@@ -326,7 +324,7 @@ func (s *simulation) perform(x *executor, step *plan.Step[Action]) {
 
 func (s *simulation) send(c command) { s.commands = append(s.commands, c) }
 
-// arrive lets a change arrive at its engine: in any order, lost, or twice.
+// arrive delivers a change to its engine: in any order, lost, or duplicated.
 func (s *simulation) arrive() {
 	i := s.IntN(len(s.changes))
 	c := s.changes[i]
@@ -340,7 +338,7 @@ func (s *simulation) arrive() {
 	s.must(broken == "", "%s by %+v", broken, c)
 }
 
-// deliver applies one command of the log: in any order, lost, or twice.
+// deliver applies one command of the log: in any order, lost, or duplicated.
 func (s *simulation) deliver() {
 	i := s.IntN(len(s.commands))
 	c := s.commands[i]

@@ -14,10 +14,10 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// The world of the tests: machines with data directories, engines with memberships, and the time. What is committed is
-// the records and the plan; commands and changes of memberships are on their way to them for a while.
+// The tests' world: machines with data directories, engines with memberships, and time. The committed state is the
+// records and the plan; commands and membership changes reach them with a delay.
 
-// machine is a host as it is, whatever is on record of it.
+// machine is the real state of a host, whatever is recorded about it.
 type machine struct {
 	id          shard.HostID // 0 until it has joined
 	name        string
@@ -25,29 +25,29 @@ type machine struct {
 	domain      hosts.Domain
 	replaces    string
 	up          bool
-	wiped       bool // its directory is gone for good
+	wiped       bool // its directory is permanently lost
 	boot        uint64
-	heard       uint64 // when Raft traffic or an answer to a call came from it last, 0 for never
-	fresh       uint64 // since when its barriers succeed, 0 where they do not
-	stopping    uint64 // until when it waits to be offline, 0 where it does not stop
+	heard       uint64 // time of the last Raft traffic or call answer from it, 0 for never
+	fresh       uint64 // since when its barriers succeed, 0 if they do not
+	stopping    uint64 // until when it waits to be offline, 0 if it does not stop
 }
 
-// start is the latest start of the machine.
+// start is the machine's latest start.
 func (m *machine) start() hosts.Start { return hosts.Start{Number: m.boot, Draw: 7 * m.boot} }
 
-// engine is a shard as Raft has it.
+// engine is a shard's state in Raft.
 type engine struct {
 	change  uint64
 	members map[uint64]*replica
 	leader  shard.HostID
-	led     uint64 // when it began to lead
+	led     uint64 // start of its leadership
 	added   int    // how many replicas were added, ever
 }
 
 type replica struct {
 	host   shard.HostID
 	role   hosts.Role
-	behind int // how many rounds of traffic it lags
+	behind int // lag in rounds of traffic
 }
 
 func (e *engine) voters() map[shard.HostID]bool {
@@ -60,7 +60,7 @@ func (e *engine) voters() map[shard.HostID]bool {
 	return list
 }
 
-// world is all of it.
+// world is the complete world.
 type world struct {
 	*rand.Rand
 	records  *hosts.Records
@@ -70,7 +70,7 @@ type world struct {
 	machines []*machine
 	engines  map[hosts.ShardID]*engine
 	tally    map[string]int
-	noCAS    bool // the engine takes changes for other memberships; a planted bug
+	noCAS    bool // planted bug: the engine accepts changes for other memberships
 	slow     map[shard.HostID]bool
 }
 
@@ -111,7 +111,7 @@ func (w *world) bootstrap(count int, spread bool) {
 	}
 }
 
-// machine makes a machine that is down and has not joined.
+// machine creates a stopped machine that has not joined.
 func (w *world) machine(spread bool) *machine {
 	n := len(w.machines)
 	m := &machine{name: string(rune('a' + n%26)), incarnation: hosts.Incarnation{byte(n + 1), byte(n >> 8), 1}}
@@ -149,7 +149,7 @@ func (w *world) up(id shard.HostID) bool {
 // shards are the ids in order.
 func (w *world) shards() []hosts.ShardID { return slices.Sorted(maps.Keys(w.engines)) }
 
-// pass lets time pass: Raft elects, replicas catch up, hosts are heard, and say what hosts say.
+// pass advances time: Raft elects, replicas catch up, hosts are heard, and hosts report.
 func (w *world) pass(millis uint64) {
 	w.now += millis
 	for _, id := range w.shards() {
@@ -191,7 +191,7 @@ func (w *world) raft(e *engine, id hosts.ShardID) {
 	}
 }
 
-// breathe is what a machine does by itself: its barriers, and what it says of its state.
+// breathe is a machine's own activity: barriers and state reports.
 func (w *world) breathe(m *machine) {
 	h := w.records.Host(m.id)
 	if m.up && m.id != 0 && w.engines[hosts.Meta].leader != 0 {
@@ -208,7 +208,7 @@ func (w *world) breathe(m *machine) {
 	case m.id == 0:
 		w.join(m)
 	case h == nil || !h.Living():
-		m.up = false // it hears that it is expelled
+		m.up = false // it learns of its expulsion
 	case m.stopping != 0:
 		if h.Target.Reason != hosts.ReasonShutdown {
 			w.records.Shutdown(w.at(), m.id, m.incarnation, m.start())
@@ -244,11 +244,11 @@ func (w *world) join(m *machine) {
 	a := w.records.Join(w.at(), j)
 	w.tally["join "+a.Status.String()]++
 	if m.id = a.Host; m.id == 0 {
-		m.up = false // it is started again by an operator who has read why
+		m.up = false // restarted by an operator who has read the reason
 	}
 }
 
-// start starts a machine that is down.
+// start starts a stopped machine.
 func (w *world) start(m *machine) {
 	if !m.wiped && !m.up {
 		m.up, m.stopping = true, 0
@@ -256,7 +256,7 @@ func (w *world) start(m *machine) {
 	}
 }
 
-// change is a change of a membership or a leadership on its way to the engine, with what its executor saw.
+// change is a membership or leadership change in flight to the engine, with its executor's view.
 type change struct {
 	kind  plan.Kind
 	a     Action
@@ -264,7 +264,7 @@ type change struct {
 	seen  map[shard.HostID]bool // the voters
 }
 
-// apply carries a change out where it is for the membership that the engine has. It returns the rule that it broke.
+// apply applies a change if it matches the engine's membership. It returns a violated rule.
 func (w *world) apply(c change) string {
 	e := w.engines[c.a.Shard]
 	switch {
@@ -312,8 +312,8 @@ func (w *world) apply(c change) string {
 	return quorumRule(before, e.voters(), c.alive, c.a.Shard)
 }
 
-// quorumRule is the rule that no change may break: by what the executor saw, a majority of the voters lives before and
-// after it. It is written from the page, without the governor's code.
+// quorumRule must hold for every change: according to the executor's view, a majority of the voters is alive before and
+// after it. It is written from DESIGN.md, without the governor's code.
 func quorumRule(before, after, alive map[shard.HostID]bool, id hosts.ShardID) string {
 	for what, voters := range map[string]map[shard.HostID]bool{"before": before, "after": after} {
 		n := 0
@@ -331,7 +331,7 @@ func quorumRule(before, after, alive map[shard.HostID]bool, id hosts.ShardID) st
 	return ""
 }
 
-// look is what the leader of the meta shard observes.
+// look is the meta leader's observation.
 func (w *world) look(self shard.HostID, began uint64) (*Seen, map[shard.HostID]bool) {
 	seen := &Seen{Self: self, Began: began}
 	alive := map[shard.HostID]bool{}
@@ -365,7 +365,7 @@ func (w *world) look(self shard.HostID, began uint64) (*Seen, map[shard.HostID]b
 	return seen, alive
 }
 
-// list is the membership as a leader reads it.
+// list is the membership as read by a leader.
 func (e *engine) list() []hosts.Member {
 	var list []hosts.Member
 	for _, key := range slices.Sorted(maps.Keys(e.members)) {
@@ -374,7 +374,7 @@ func (e *engine) list() []hosts.Member {
 	return list
 }
 
-// String is for people who look for what went wrong.
+// String is for debugging.
 func (w *world) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "now %d term %d policy %s\n", w.now, w.term, w.records.Policy().Text())

@@ -21,8 +21,8 @@ func addresses(name string) Addresses { return Addresses{Raft: name + ":7402", C
 
 func incarnation(n byte) Incarnation { return Incarnation{n} }
 
-// newFixture returns records with hosts of these names, ids from 1 on, incarnations of the ids, a vote in the meta
-// shard and in shard 1, at start 1.
+// newFixture returns records with hosts of these names, with ids from 1, matching incarnations, votes in the meta shard
+// and in shard 1, at start 1.
 func newFixture(t *testing.T, names ...string) *fixture {
 	t.Helper()
 	f := &fixture{T: t, Records: New("c", []ShardID{1}), now: 1000}
@@ -44,7 +44,7 @@ func bootOf(id shard.HostID, name string, number uint64) Boot {
 		Version: "1.4.0", Level: level.Newest}
 }
 
-// start is the start of a number whose draw is the usual one.
+// start is the start with a number and its default draw.
 func start(number uint64) Start { return Start{Number: number, Draw: 100 + number} }
 
 func joinOf(name string, n byte) Join {
@@ -56,7 +56,7 @@ func (f *fixture) at() At {
 	return At{Now: f.now, Term: 7, Wall: 1e12, Level: level.Newest, By: "op", Why: "a test"}
 }
 
-// done checks that a command was carried out and changed something.
+// done checks that a command succeeded and changed something.
 func (f *fixture) done(a Answer) {
 	f.Helper()
 	if a.Status != protocol.StatusSuccess || a.Existed {
@@ -64,7 +64,7 @@ func (f *fixture) done(a Answer) {
 	}
 }
 
-// existed checks that a command found everything as it asks.
+// existed checks that a command found its wanted state already.
 func (f *fixture) existed(a Answer) {
 	f.Helper()
 	if a.Status != protocol.StatusSuccess || !a.Existed {
@@ -72,7 +72,7 @@ func (f *fixture) existed(a Answer) {
 	}
 }
 
-// refused checks that a command is refused, with a text that has these words, and changes nothing.
+// refused checks that a command is refused, with these words in its text, and changes nothing.
 func (f *fixture) refused(status protocol.Status, words string, command func() Answer) {
 	f.Helper()
 	before := f.Save(nil)
@@ -85,7 +85,7 @@ func (f *fixture) refused(status protocol.Status, words string, command func() A
 	}
 }
 
-// reach brings a host to its target.
+// reach brings a host to its target state.
 func (f *fixture) reach(name string) {
 	f.Helper()
 	h, _ := f.find(name)

@@ -21,7 +21,7 @@ func (f *fixture) recover(n Recovery) func() Answer {
 	return func() Answer { return f.Recover(f.at(), n, 10_000) }
 }
 
-// TestAShardBeginsAnewWithOneReplica of a new id, and its lost hosts are expelled.
+// TestAShardBeginsAnewWithOneReplica: the replica has a new id, and the lost hosts are expelled.
 func TestAShardBeginsAnewWithOneReplica(t *testing.T) {
 	f, n := lostTwo(t)
 	next := f.NextReplica()
@@ -78,7 +78,7 @@ func TestARecoveryThatTheRecordsForbidIsRefused(t *testing.T) {
 	}
 }
 
-// TestAShardIsRecoveredAgain in a group of the next number.
+// TestAShardIsRecoveredAgain: in a group with the next number.
 func TestAShardIsRecoveredAgain(t *testing.T) {
 	f, n := lostTwo(t)
 	f.done(f.recover(n)())
@@ -120,8 +120,8 @@ func TestCountersOfShardsAreNoted(t *testing.T) {
 	}
 }
 
-// TestHostsThatAShardWasLostWithAreRefusedFromTheOrderOn: their expulsion is final later. A host that is expelled
-// without a loss is let in until then.
+// TestHostsThatAShardWasLostWithAreRefusedFromTheOrderOn: their expulsion becomes final later. A host expelled without
+// a loss is accepted until then.
 func TestHostsThatAShardWasLostWithAreRefusedFromTheOrderOn(t *testing.T) {
 	f, n := lostTwo(t)
 	f.done(f.Expel(f.at(), "e", true, 10_000))
@@ -165,14 +165,14 @@ func TestAShardWaitsUntilItsLeaderSaysThatItGrants(t *testing.T) {
 	f.refused(protocol.StatusPreconditionFailed, "shard 1 does not wait", overlap)
 }
 
-// bound is the setting of a bound of shard 1 by host a.
+// bound sets a bound of shard 1 by host a.
 func (f *fixture) bound(term, number, timeout uint64) func() Answer {
 	return func() Answer {
 		return f.SetBound(1, 1, TimeoutBound{term, number, shard.Longest{Timeout: timeout, Session: 9}})
 	}
 }
 
-// TestTheLongestTimeoutIsThatOfAllShards, by their bounds, and no shorter than what needs no bound.
+// TestTheLongestTimeoutIsThatOfAllShards: the maximum of their bounds, and no shorter than timeouts without a bound.
 func TestTheLongestTimeoutIsThatOfAllShards(t *testing.T) {
 	f := &fixture{T: t, Records: New("c", []ShardID{1, 2})}
 	f.put(&Host{ID: 1, Name: "a"})
@@ -191,7 +191,8 @@ func TestTheLongestTimeoutIsThatOfAllShards(t *testing.T) {
 	}
 }
 
-// TestABoundThatComesLateChangesNothing: neither one that the leader has raised since, nor one of a leader before.
+// TestABoundThatComesLateChangesNothing: neither a bound that the leader has raised since, nor a previous leader's
+// bound.
 func TestABoundThatComesLateChangesNothing(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	late := func(term, number, timeout uint64) {
@@ -217,7 +218,7 @@ func TestABoundThatComesLateChangesNothing(t *testing.T) {
 	f.refused(protocol.StatusNotFound, "no data shard 9", func() Answer { return f.SetBound(9, 1, TimeoutBound{}) })
 }
 
-// TestWhoIsGivenUpSetsNoBound from the order on: what the order finds covers all that they have granted.
+// TestWhoIsGivenUpSetsNoBound: from the request on, because its result covers all granted timeouts.
 func TestWhoIsGivenUpSetsNoBound(t *testing.T) {
 	f, n := lostTwo(t)
 	f.done(f.bound(7, 1, 60_000)())

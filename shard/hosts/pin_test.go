@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
-// TestBytesOfRecordsAreWhatTheyWere: hosts, shards, tokens, the policy and the audit history, as they are saved.
+// TestBytesOfRecordsAreWhatTheyWere: the saved form of hosts, shards, tokens, the policy and the audit log.
 func TestBytesOfRecordsAreWhatTheyWere(t *testing.T) {
 	var records, spread, groups, weights Records
 	ofWeights := []string{"policy.Tier", "hosts.Weighs"}

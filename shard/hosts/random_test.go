@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// bug is a rule that is broken on purpose, to see that the invariants notice it.
+// bug is a deliberately broken rule, to be detected by the invariants.
 type bug int
 
 const (
@@ -20,11 +20,11 @@ const (
 	bugReturns        // an expelled host comes back
 	bugEpoch          // the current state runs ahead of the target
 	bugNames          // two living hosts get one name
-	bugReplicaIDs     // an id of a replica is given again
-	bugBoot           // the number of a start falls
+	bugReplicaIDs     // a replica id is assigned again
+	bugBoot           // a start number decreases
 	bugHistory        // a change is not written down
 	bugAhead          // a host is expelled while it has replicas
-	bugRefused        // a command that is refused changes something
+	bugRefused        // a refused command changes something
 	bugs
 )
 
@@ -34,8 +34,8 @@ func (b bug) String() string {
 		"refusal with an effect"}[b]
 }
 
-// random drives records with commands that hosts, operators and a governor send in any order, late and twice, and
-// remembers what the invariants need.
+// random sends records commands of hosts, operators and a governor in any order, late and twice, and keeps data for the
+// invariants.
 type random struct {
 	*rand.Rand
 	*Records
@@ -43,7 +43,7 @@ type random struct {
 	now      uint64
 	expelled map[shard.HostID]bool
 	boots    map[shard.HostID]uint64
-	ids      map[uint64]shard.HostID // every replica that was allocated
+	ids      map[uint64]shard.HostID // every allocated replica
 	tally    map[protocol.Status]int
 }
 
@@ -69,7 +69,7 @@ func (r *random) ref() string { return string(rune('a' + r.IntN(8))) }
 
 func (r *random) host() *Host { return r.hosts[r.IntN(len(r.hosts))] }
 
-// command carries out one random command.
+// command runs one random command.
 func (r *random) command() Answer {
 	at, h, id := r.at(), r.host(), ShardID(r.IntN(3))
 	switch r.IntN(18) {
@@ -111,7 +111,7 @@ func (r *random) command() Answer {
 	return r.membership(at, id)
 }
 
-// membership changes one member of a shard, as an engine would, and reports it.
+// membership changes one member of a shard, like an engine, and reports the change.
 func (r *random) membership(at At, id ShardID) Answer {
 	s := r.Shard(id)
 	if len(s.Replicas) == 0 {
@@ -135,7 +135,7 @@ func (r *random) membership(at At, id ShardID) Answer {
 	return r.Known(at, r.term(), id, s.Change+1, list)
 }
 
-// spoil does what some planted bugs do once a command was carried out.
+// spoil applies some planted bugs after a command.
 func (r *random) spoil(before *Records, a Answer) {
 	h := *r.host()
 	if r.bug != bugRefused && (a.Status != protocol.StatusSuccess || a.Existed) {
@@ -172,7 +172,7 @@ func (r *random) spoil(before *Records, a Answer) {
 	}
 }
 
-// step carries out a command, and returns which invariant it broke.
+// step runs a command, and returns the violated invariant.
 func (r *random) step() error {
 	r.now += uint64(r.IntN(400))
 	before, saved := r.Clone(), r.Save(nil)
@@ -194,12 +194,12 @@ func (r *random) step() error {
 		return fmt.Errorf("they are not loaded as they were saved: %v", err)
 	}
 	if r.bug == noBug && r.IntN(8) == 0 {
-		r.Records = loaded // a replica that was restored goes on
+		r.Records = loaded // a restored replica continues
 	}
 	return r.check(before)
 }
 
-// check holds the records against those before a command.
+// check compares the records with their state before a command.
 func (r *random) check(before *Records) error {
 	names := map[string]bool{}
 	for _, h := range r.hosts {
@@ -251,8 +251,8 @@ func play(seed uint64, b bug, tally map[protocol.Status]int) error {
 	return nil
 }
 
-// TestInvariants: whatever is asked for in whatever order, what is refused changes nothing, what is saved is loaded,
-// and identities, names, epochs and ids of replicas are as they must be.
+// TestInvariants: for any requests in any order, refused commands change nothing, saved records can be loaded, and
+// identities, names, epochs and replica ids follow the rules.
 func TestInvariants(t *testing.T) {
 	tally := map[protocol.Status]int{}
 	for seed := range uint64(200) {
@@ -280,7 +280,7 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 	}
 }
 
-// FuzzLoad: bytes that are no records are refused, and all others are written again as they were read.
+// FuzzLoad: invalid records are refused, and valid ones are written back unchanged.
 func FuzzLoad(f *testing.F) {
 	f.Add(New("c", []ShardID{1}).Save(nil))
 	for seed := range uint64(4) {
@@ -298,7 +298,7 @@ func FuzzLoad(f *testing.F) {
 		if again := r.Save(nil); !bytes.Equal(again, src) {
 			t.Errorf("%x is written as %x", src, again)
 		}
-		for _, h := range r.Hosts() { // what is loaded can be worked with
+		for _, h := range r.Hosts() { // loaded records can be used
 			r.Drain(At{}, h.Name)
 			r.Expel(At{}, h.Name, true, 1)
 			r.Boot(At{}, Boot{Host: h.ID, Incarnation: h.Incarnation, Start: start(h.Start.Number + 1),

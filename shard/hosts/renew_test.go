@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// TestRenewedRecordsAreSound: records of random commands are renewed, saved and loaded, and go on with commands that
-// break no rule.
+// TestRenewedRecordsAreSound: records from random commands are migrated, saved and loaded, and continue with commands
+// without violations.
 func TestRenewedRecordsAreSound(t *testing.T) {
 	for seed := range uint64(40) {
 		r := newRandom(seed, noBug)

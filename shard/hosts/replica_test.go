@@ -148,7 +148,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTheAuditHistoryIsBounded: the newest entries are kept, under the numbers that they had.
+// TestTheAuditHistoryIsBounded: the newest entries are kept, with their numbers.
 func TestTheAuditHistoryIsBounded(t *testing.T) {
 	f := newFixture(t, "a", "b")
 	for i := range MaxAudit + 5 {
@@ -196,7 +196,7 @@ func TestDomains(t *testing.T) {
 	}
 }
 
-// TestOldExpelledHostsAreForgotten: those with the lowest ids.
+// TestOldExpelledHostsAreForgotten: hosts with the lowest ids.
 func TestOldExpelledHostsAreForgotten(t *testing.T) {
 	f := newFixture(t, "a")
 	for i := range MaxExpelled + 2 {
@@ -218,7 +218,7 @@ func TestOldExpelledHostsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestALearnerIsReadFromOnceItIsFilled: a learner is added unfilled, and no later report takes back that it was filled.
+// TestALearnerIsReadFromOnceItIsFilled: a learner is added unfilled, and later reports never revert it to unfilled.
 func TestALearnerIsReadFromOnceItIsFilled(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	f.done(f.Join(f.at(), joinOf("d", 4)))

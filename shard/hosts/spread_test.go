@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// spread puts a policy in force by which a data shard has so many replicas.
+// spread sets a policy with the given number of replicas per data shard.
 func (f *fixture) spread(replicas int) Answer {
 	to := f.Policy()
 	to.Replicas = replicas
@@ -31,7 +31,7 @@ func TestRecordsKeepThePolicyOfReplicas(t *testing.T) {
 	f.refused(protocol.StatusBadRequest, "2 replicas", func() Answer { return f.spread(2) })
 }
 
-// TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts: and while there are more, shards do not go back to all hosts.
+// TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts: while there are more, shards cannot return to all hosts.
 func TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	join := func(i int) Answer { return f.Join(f.at(), joinOf(fmt.Sprint("h", i), byte(i))) }
@@ -52,7 +52,8 @@ func TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts(t *testing.T) {
 	}
 }
 
-// TestADrainThatNoHostCanTakeIsRefused names the shard, and why each other host does not take its replica.
+// TestADrainThatNoHostCanTakeIsRefused: the refusal names the shard, and each other host's reason for not taking its
+// replica.
 func TestADrainThatNoHostCanTakeIsRefused(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	f.done(f.spread(3))
@@ -68,7 +69,8 @@ func TestADrainThatNoHostCanTakeIsRefused(t *testing.T) {
 	f.done(drain())
 }
 
-// TestTheLastReplicaIsNotExpelled with force either; its host is drained, as a replica more can be added first.
+// TestTheLastReplicaIsNotExpelled: not even with force; its host is drained, so that another replica can be added
+// first.
 func TestTheLastReplicaIsNotExpelled(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	f.done(f.spread(1))

@@ -22,7 +22,7 @@ func TestAnOlderDirectoryIsRefused(t *testing.T) {
 	twin := bootOf(2, "b", 5)
 	twin.Start.Draw++
 	f.refused(protocol.StatusPreconditionFailed, "older copy", func() Answer { return f.Boot(f.at(), twin) })
-	f.existed(f.Shutdown(f.at(), 2, incarnation(2), twin.Start)) // of a start that is not on record
+	f.existed(f.Shutdown(f.at(), 2, incarnation(2), twin.Start)) // for an unrecorded start
 	f.refused(protocol.StatusStale, "start 5", func() Answer {
 		return f.Rename(f.at(), 2, incarnation(2), twin.Start, addresses("x"))
 	})
@@ -64,12 +64,12 @@ func TestAHostThatIsToBeExpelledServesUntilItHasNoReplica(t *testing.T) {
 	taken.Addresses = addresses("a")
 	f.refused(protocol.StatusPreconditionFailed, "was expelled", func() Answer { return f.Boot(f.at(), taken) })
 	f.done(f.known(0, 1, []uint64{1, 3}, nil))
-	f.existed(f.Boot(f.at(), again)) // in shard 1 it votes
+	f.existed(f.Boot(f.at(), again)) // it votes in shard 1
 	f.done(f.known(1, 1, []uint64{1, 3}, nil))
 	f.refused(protocol.StatusPreconditionFailed, "was expelled", func() Answer { return f.Boot(f.at(), again) })
 }
 
-// TestARestartThatWasNotNoticedIsAStep: the target stays Online and has a new epoch, so that the current state follows.
+// TestARestartThatWasNotNoticedIsAStep: the target stays Online with a new epoch, so that the current state follows.
 func TestARestartThatWasNotNoticedIsAStep(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	moved := bootOf(2, "b", 2)
@@ -84,7 +84,7 @@ func TestARestartThatWasNotNoticedIsAStep(t *testing.T) {
 	f.existed(f.Reach(f.at(), 7, 2, protocol.HostOnline, 3))
 }
 
-// TestAHostOfBeforeGetsItsIncarnationOnce: where it was on record without one.
+// TestAHostOfBeforeGetsItsIncarnationOnce: if it was recorded without one.
 func TestAHostOfBeforeGetsItsIncarnationOnce(t *testing.T) {
 	f := &fixture{T: t, Records: New("c", []ShardID{1}), now: 5}
 	f.done(f.Bootstrap(f.at(), []InitialMember{{ID: 1, Name: "a", Addresses: addresses("a")}}))
@@ -94,7 +94,7 @@ func TestAHostOfBeforeGetsItsIncarnationOnce(t *testing.T) {
 	f.refused(protocol.StatusPreconditionFailed, "another data directory", func() Answer { return f.Boot(f.at(), b) })
 }
 
-// TestAShortIncarnationIsNotLoaded: what is read has exactly the form that is written.
+// TestAShortIncarnationIsNotLoaded: only the exact written form is accepted.
 func TestAShortIncarnationIsNotLoaded(t *testing.T) {
 	f := newFixture(t, "a")
 	saved, whole := f.Save(nil), incarnation(1)
@@ -108,7 +108,7 @@ func TestAShortIncarnationIsNotLoaded(t *testing.T) {
 	}
 }
 
-// TestNoTwoHostsHaveOneIncarnation: not at the bootstrap, and not where a record takes that of the first boot.
+// TestNoTwoHostsHaveOneIncarnation: neither at the bootstrap, nor if a record takes that of the first boot.
 func TestNoTwoHostsHaveOneIncarnation(t *testing.T) {
 	f := &fixture{T: t, Records: New("c", []ShardID{1}), now: 5}
 	initialMembers := []InitialMember{{ID: 1, Name: "a", Incarnation: incarnation(1), Addresses: addresses("a")},
@@ -167,7 +167,7 @@ func TestWhatStopsAndDrains(t *testing.T) {
 	f.refused(protocol.StatusPreconditionFailed, "on purpose: drained", func() Answer {
 		return f.Return(f.at(), 2, incarnation(2), 2)
 	})
-	f.done(f.Shutdown(f.at(), 3, incarnation(3), start(1))) // what stops is not held
+	f.done(f.Shutdown(f.at(), 3, incarnation(3), start(1))) // stopping hosts are not held offline
 	f.refused(protocol.StatusPreconditionFailed, "not drained", func() Answer { return f.Undrain(f.at(), "c") })
 	f.done(f.Undrain(f.at(), "b"))
 	f.existed(f.Undrain(f.at(), "b"))
@@ -176,7 +176,7 @@ func TestWhatStopsAndDrains(t *testing.T) {
 	}
 }
 
-// TestAFailedHostIsDrained: it does not return by itself then.
+// TestAFailedHostIsDrained: it does not return by itself.
 func TestAFailedHostIsDrained(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	f.done(f.Failed(f.at(), 7, 2, 2, ReasonSilent, ""))
@@ -213,7 +213,7 @@ func TestCordonAlterRename(t *testing.T) {
 	})
 }
 
-// TestWeightsAndTiers: a weight and a tier are refused where they could not be meant, and saved records keep both.
+// TestWeightsAndTiers: implausible weights and tiers are refused, and saved records keep both.
 func TestWeightsAndTiers(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	f.done(f.Weigh(f.at(), "a", 0))
@@ -247,7 +247,7 @@ func TestWeightsAndTiers(t *testing.T) {
 	}
 }
 
-// TestExpel is case 13: online needs force, the last one is refused with force too, again is a success.
+// TestExpel: an online host needs force, the last host is refused even with force, and a repetition succeeds.
 func TestExpel(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	f.refused(protocol.StatusPreconditionFailed, "--force", func() Answer { return f.Expel(f.at(), "c", false, 0) })
@@ -277,7 +277,7 @@ func TestExpel(t *testing.T) {
 	f.refused(protocol.StatusPreconditionFailed, "last one", func() Answer { return f.Expel(f.at(), "a", true, 0) })
 }
 
-// TestALateReplicaOfAnExpelledHost: one that was being added meanwhile is to go as well before the expulsion is final.
+// TestALateReplicaOfAnExpelledHost: a replica being added meanwhile must go as well before the expulsion is final.
 func TestALateReplicaOfAnExpelledHost(t *testing.T) {
 	f := newFixture(t, "a")
 	f.done(f.Join(f.at(), joinOf("d", 4)))

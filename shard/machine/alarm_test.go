@@ -16,8 +16,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// bells is a kind of objects that wait for a time: a command sets when one rings, and it counts how often it did. One
-// that is set to ring again sets its own alarm while it is due.
+// bells is an object kind with alarms: a command sets a bell's alarm, and the bell counts how often it rang. A
+// repeating bell sets its next alarm while it is due.
 type bells struct {
 	arena.Slab[bell]
 	PlainHoldings
@@ -106,7 +106,7 @@ func (b *bells) Load(src []byte) (arena.Handle, bool) {
 	return h, r.Sound() && len(r.Data) == 0
 }
 
-// Linked refuses a bell with links: no command gives it one, and releaseLink has none to release.
+// Linked refuses a bell with links: no command creates one, and releaseLink has nothing to release.
 func (b *bells) Linked(m *Core, object arena.Handle) error {
 	if o := m.Objects.At(object); o.Held != 0 {
 		return BadSnapshot("bell %q has links", o.name)
@@ -144,7 +144,7 @@ func newRingers(t *testing.T, bounds Bounds) *ringers {
 	return r
 }
 
-// at applies a command that was proposed so many milliseconds after the term began, and returns its result.
+// at applies a command proposed at the given milliseconds after the start of the term, and returns its result.
 func (r *ringers) at(elapsed uint64, c shard.Command) shard.Effect {
 	r.t.Helper()
 	r.elapsed = elapsed
@@ -165,7 +165,7 @@ func (r *ringers) set(elapsed uint64, name string, after, every uint64) {
 	}
 }
 
-// due applies the command that a leader proposes, and returns the bells that rang, in their order.
+// due applies the leader's command, and returns the bells that rang, in order.
 func (r *ringers) due(elapsed uint64) (rang []string, more bool) {
 	r.t.Helper()
 	e := r.at(elapsed, shard.Command{Kind: shard.CmdDue, Term: r.M.Term()})
@@ -197,10 +197,10 @@ func TestAlarmsAreDueByTheTimeOfTheShard(t *testing.T) {
 	if at, ok := r.M.NextAlarm(); at != 121 || !ok || r.M.Alarms() != 3 {
 		t.Fatal(at, ok, r.M.Alarms())
 	}
-	r.mustRing(120) // what elapsed was cut to milliseconds
+	r.mustRing(120) // elapsed time is rounded down to milliseconds
 	r.mustRing(121, "b")
 	r.mustRing(150)
-	r.mustRing(200, "a", "c") // those of one time by name
+	r.mustRing(200, "a", "c") // simultaneous bells by name
 	r.mustRing(100_000)
 	if _, ok := r.M.NextAlarm(); ok || r.M.Alarms() != 0 || r.M.Time() != 100_000 {
 		t.Fatal("something is due")
@@ -210,7 +210,7 @@ func TestAlarmsAreDueByTheTimeOfTheShard(t *testing.T) {
 	}
 }
 
-// TestADelayGoesOnUnderTheNextLeader: what passed under the leader of before counts, the time between the two does not.
+// TestADelayGoesOnUnderTheNextLeader: time under the previous leader counts, time between leaders does not.
 func TestADelayGoesOnUnderTheNextLeader(t *testing.T) {
 	r := newRingers(t, Bounds{})
 	r.set(1000, "a", 500, 0)
@@ -224,7 +224,7 @@ func TestADelayGoesOnUnderTheNextLeader(t *testing.T) {
 	r.mustRing(211, "b")
 }
 
-// TestWhatIsDueIsBoundedWork: a command does what it may, and says that there is more.
+// TestWhatIsDueIsBoundedWork: a command works up to its limit, and reports that there is more.
 func TestWhatIsDueIsBoundedWork(t *testing.T) {
 	r := newRingers(t, Bounds{Work: 3})
 	for i := range 8 {
@@ -243,7 +243,7 @@ func TestWhatIsDueIsBoundedWork(t *testing.T) {
 	}
 }
 
-// TestAnObjectThatIsBeingDeletedIsNotDue: its alarm goes without a word.
+// TestAnObjectThatIsBeingDeletedIsNotDue: its alarm is dropped silently.
 func TestAnObjectThatIsBeingDeletedIsNotDue(t *testing.T) {
 	r := newRingers(t, Bounds{})
 	r.set(0, "a", 10, 0)
@@ -255,7 +255,7 @@ func TestAnObjectThatIsBeingDeletedIsNotDue(t *testing.T) {
 	}
 }
 
-// TestAlarmsComeBackWithASnapshot: kinds set them again from what they keep, and time goes on from where it was.
+// TestAlarmsComeBackWithASnapshot: kinds restore alarms from their state, and time continues from its saved value.
 func TestAlarmsComeBackWithASnapshot(t *testing.T) {
 	r := newRingers(t, Bounds{})
 	r.set(1000, "x", 500, 0)
@@ -292,7 +292,7 @@ func TestAlarmsComeBackWithASnapshot(t *testing.T) {
 	}
 }
 
-// TestSnapshotWhoseTermBeginsAfterItsTimeIsRefused: a header whose term begins after its time is refused.
+// TestSnapshotWhoseTermBeginsAfterItsTimeIsRefused: the header is inconsistent.
 func TestSnapshotWhoseTermBeginsAfterItsTimeIsRefused(t *testing.T) {
 	r := newRingers(t, Bounds{})
 	r.at(70, shard.Command{Kind: shard.CmdDue, Term: 1})
@@ -313,7 +313,7 @@ func TestSnapshotWhoseTermBeginsAfterItsTimeIsRefused(t *testing.T) {
 	}
 }
 
-// TestObjectsWithoutAlarmsPayNothing: what an object takes in memory, and the stamp of a batch.
+// TestObjectsWithoutAlarmsPayNothing: neither memory per object, nor a stamp per batch.
 func TestObjectsWithoutAlarmsPayNothing(t *testing.T) {
 	r := newRingers(t, Bounds{})
 	b := &shard.Batch{Commands: []shard.Command{{Level: level.Newest, Kind: shard.CmdDigestTake}}}
@@ -375,7 +375,7 @@ func TestAWaiterThatGoesLeavesNoAlarm(t *testing.T) {
 	mustBe("its session ended", 0)
 }
 
-// TestDeadlinesThatComeAndGoAllocateNothing: of a waiter among others.
+// TestDeadlinesThatComeAndGoAllocateNothing: one waiter among others.
 func TestDeadlinesThatComeAndGoAllocateNothing(t *testing.T) {
 	b := newBed(100)
 	b.queue(100, 1)

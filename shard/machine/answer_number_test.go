@@ -9,15 +9,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// notAsked are the fields of a command that are no part of what it asks for, beside the timeout of an acquire. Those
-// of the second line no mutation has.
+// notAsked are command fields outside a request's identity, besides an acquire's timeout. Mutations never have the
+// fields of the second line.
 var notAsked = []string{
 	"Level", "Session", "Number", "Acked", "Time",
 	"Slot", "Key", "Sum", "Client", "Bytes", "Sessions", "Waiters",
 }
 
-// TestWhatIsAskedIsEachArgument: a request with another value in one field is another request, unless the field is none
-// of what is asked.
+// TestWhatIsAskedIsEachArgument: a different value in one field makes a different request, unless the field is
+// excluded.
 func TestWhatIsAskedIsEachArgument(t *testing.T) {
 	full := func() shard.Command {
 		return shard.Command{
@@ -54,7 +54,7 @@ func TestWhatIsAskedIsEachArgument(t *testing.T) {
 	}
 }
 
-// TestTheHashOfARequestStays: kept answers in snapshots have it.
+// TestTheHashOfARequestStays: cached answers in snapshots contain it.
 func TestTheHashOfARequestStays(t *testing.T) {
 	for want, c := range map[uint64]shard.Command{
 		0x5f9c4ecdde8e7b74: {Kind: shard.CmdAcquire, Node: 1, Name: []byte("lock"), Count: 1,
@@ -69,19 +69,19 @@ func TestTheHashOfARequestStays(t *testing.T) {
 	}
 }
 
-// TestNoKindOfObjectsAnswersAnotherRequest: of every kind each numbered command is refused under the number of another
-// one, and answered as before under its own, without a change.
+// TestNoKindOfObjectsAnswersAnotherRequest: for every kind, a numbered command is refused with another command's
+// number, and answered again with its own, without a change.
 func TestNoKindOfObjectsAnswersAnotherRequest(t *testing.T) {
 	tried := make(map[shard.ObjectKind]int)
 	for kind := range TestKinds.mutations {
 		if of := TestKinds.mutations[kind].of; of == 0 || of == kindBell || of == kindClub {
-			continue // none, or one that is for tests alone
+			continue // none, or for tests only
 		}
 		b := newestBed(1)
 		c := shard.Command{Kind: shard.CommandKind(kind), Name: []byte("first"), Count: 1, Order: 7}
 		b.ApplyAs(0, &c)
 		if b.M.core.Sessions.answer(b.M.core.Sessions.At(b.M.core.Sessions.Find(b.IDs[0])), c.Number) == nil {
-			continue // of a form that uses no number
+			continue // a form that uses no number
 		}
 		tried[TestKinds.mutations[kind].of]++
 		first, before := *b.Result(), b.M.Digest()

@@ -25,7 +25,7 @@ func answersOf(list []answer, bodies map[uint64]string) (*Machine, *session) {
 	return m, s
 }
 
-// TestAnswersComeBackAsTheyWereKept: whatever fields an answer has, flags of both bytes with them.
+// TestAnswersComeBackAsTheyWereKept: with any fields, including flags of both bytes.
 func TestAnswersComeBackAsTheyWereKept(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	maybe := func(v uint64) uint64 {
@@ -152,7 +152,7 @@ func TestKeptAnswersThatAreNotSoundAreRefused(t *testing.T) {
 	}
 }
 
-// TestBodiesGoWithTheirAnswers: what changes an answer, or forgets it, leaves no body behind, and nothing that counts.
+// TestBodiesGoWithTheirAnswers: changing or forgetting an answer releases its body, and the counted bytes.
 func TestBodiesGoWithTheirAnswers(t *testing.T) {
 	b := newestBed(2)
 	lock := []byte("lock")
@@ -170,7 +170,7 @@ func TestBodiesGoWithTheirAnswers(t *testing.T) {
 	keep(0)
 	unseen(1, shard.Command{Kind: shard.CmdAcquire, Count: 1, Timeout: shard.Forever})
 	keep(1)
-	unseen(0, shard.Command{Kind: shard.CmdRelease}) // ends what the first has, and grants to the second
+	unseen(0, shard.Command{Kind: shard.CmdRelease}) // ends the first session's ownership, and grants to the second
 	if got, want := b.M.Usage(1).Bytes, usage+3*shard.AnswerBytes+shard.LinkBytes; got != want {
 		t.Errorf("%d bytes count, not %d: a body outlived its answer", got, want)
 	}
@@ -208,7 +208,7 @@ func TestKeepingABodyAllocatesTheBodyAlone(t *testing.T) {
 	for range 10 {
 		exchange()
 	}
-	if n := testing.AllocsPerRun(100, exchange); n > 1 { // the semaphore's data, which the next answer has
+	if n := testing.AllocsPerRun(100, exchange); n > 1 { // semaphore data, included in the next answer
 		t.Errorf("%v allocations", n)
 	}
 }

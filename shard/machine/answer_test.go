@@ -7,8 +7,7 @@ import (
 	"github.com/signalbox/signalbox/test/twin"
 )
 
-// TestMistakesInAnswersAreNoticed: a mistake in what is kept of answers with a body, or in what they may come to, is
-// noticed.
+// TestMistakesInAnswersAreNoticed: bugs in cached answers with a body, or in their limit, are detected.
 func TestMistakesInAnswersAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{
 		{"a body is lost at a restore", twin.LosesBodies, 16, "body="},
@@ -18,13 +17,13 @@ func TestMistakesInAnswersAreNoticed(t *testing.T) {
 	})
 }
 
-// TestMistakesInSpacesOfNumbersAreNoticed: a space that is drawn a second time is noticed.
+// TestMistakesInSpacesOfNumbersAreNoticed: a number space drawn twice is detected.
 func TestMistakesInSpacesOfNumbersAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{{"a space is drawn twice", twin.DrawsTwice, 16, "number="}})
 }
 
-// TestMistakesAboutWhatANumberBelongsToAreNoticed: so is an answer that another request gets, one that the same request
-// does not get, and one that forgets what was asked.
+// TestMistakesAboutWhatANumberBelongsToAreNoticed: an answer given to a different request, an answer refused to the
+// same request, and a forgotten request are detected.
 func TestMistakesAboutWhatANumberBelongsToAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{
 		{"another request is answered", twin.AnswersOthers, 16, "SEQUENCE_REUSED"},
@@ -33,20 +32,20 @@ func TestMistakesAboutWhatANumberBelongsToAreNoticed(t *testing.T) {
 	})
 }
 
-// TestMistakesInLossesOfGuestsAreNoticed: a loss that is not counted is noticed.
+// TestMistakesInLossesOfGuestsAreNoticed: an uncounted loss is detected.
 func TestMistakesInLossesOfGuestsAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{{"a loss is not counted", twin.CountsNoLosses, 16, "limit="}})
 }
 
-// TestAnswersWithoutBodiesNeverComeToTheBound: the bound in bytes is for bodies. It leaves room for as many answers
-// without one as a session may have.
+// TestAnswersWithoutBodiesNeverComeToTheBound: the byte limit is for bodies. It leaves room for a session's maximum
+// number of answers without one.
 func TestAnswersWithoutBodiesNeverComeToTheBound(t *testing.T) {
 	if shard.MaxUnacknowledged*shard.AnswerBytes*2 > shard.MaxAnswerBytes {
 		t.Error("a session with many answers has no room for bodies")
 	}
 }
 
-// TestMistakesInSlotsOfAnswersAreNoticed: a restore that loses the slot of a kept answer is noticed.
+// TestMistakesInSlotsOfAnswersAreNoticed: a restore that loses a cached answer's slot is detected.
 func TestMistakesInSlotsOfAnswersAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{{"a slot is lost at a restore", twin.ForgetsSlots, 16, "slot="}})
 }

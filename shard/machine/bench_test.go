@@ -13,12 +13,12 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// bed is a machine of these tests with sessions.
+// bed is a test machine with sessions.
 type bed struct{ machinetest.Bed[*Machine] }
 
 func newBed(sessions int) *bed { return &bed{machinetest.New(New(TestKinds, Options{}), sessions)} }
 
-// newestBed is a bed of a shard that is at the newest level.
+// newestBed is a bed for a shard at the newest level.
 func newestBed(sessions int) *bed { return bedAt(level.Newest, sessions) }
 
 func bedAt(l level.Level, sessions int) *bed {
@@ -33,7 +33,8 @@ func names(format string, n int) [][]byte {
 	return out
 }
 
-// BenchmarkApplyAcquireRelease: an acquire or a release of one's own semaphore: half of what is reported per pair.
+// BenchmarkApplyAcquireRelease: a session acquires and releases its own semaphore; one operation is half of the result
+// per pair.
 func BenchmarkApplyAcquireRelease(b *testing.B) {
 	for _, n := range []int{512, 100_000} {
 		b.Run(fmt.Sprintf("locks=%d", n), func(b *testing.B) {
@@ -56,8 +57,8 @@ func BenchmarkApplyAcquireRelease(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyEphemeralCreateDelete: an ephemeral semaphore made by an acquire and ended by the release: one of each
-// per operation.
+// BenchmarkApplyEphemeralCreateDelete: an ephemeral semaphore created by an acquire and ended by the release: one of
+// each per operation.
 func BenchmarkApplyEphemeralCreateDelete(b *testing.B) {
 	for _, others := range []int{0, 10_000, 900_000} {
 		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
@@ -78,7 +79,7 @@ func BenchmarkApplyEphemeralCreateDelete(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyAmongManyWaiters: one session joins a long queue and leaves it from its middle.
+// BenchmarkApplyAmongManyWaiters: one session joins a long queue and leaves from its middle.
 func BenchmarkApplyAmongManyWaiters(b *testing.B) {
 	for _, n := range []int{100, 100_000} {
 		b.Run(fmt.Sprintf("waiters=%d", n), func(b *testing.B) { benchmarkAmong(b, n, 1, shard.Forever) })
@@ -111,7 +112,7 @@ func benchmarkAmong(b *testing.B, n int, limit, timeout uint64) {
 	}
 }
 
-// BenchmarkApplyHandOff: the hand-off of one contended lock: the owner releases, the next gets it, the first queues
+// BenchmarkApplyHandOff: the hand-off of a contended lock: the owner releases, the next gets it, the first queues
 // again.
 func BenchmarkApplyHandOff(b *testing.B) {
 	const n = 32
@@ -128,7 +129,7 @@ func BenchmarkApplyHandOff(b *testing.B) {
 	}
 }
 
-// BenchmarkApplySessionDeathAmongManyWaiters: a session that waits among 100,000 dies, and another takes its place.
+// BenchmarkApplySessionDeathAmongManyWaiters: one of 100,000 waiting sessions dies, and a new one replaces it.
 func BenchmarkApplySessionDeathAmongManyWaiters(b *testing.B) {
 	const n = 100_000
 	t := newestBed(n)
@@ -148,7 +149,7 @@ func BenchmarkApplySessionDeathAmongManyWaiters(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyDecodedBatch: what the apply path of a host does with a batch from the log: decode it and apply it.
+// BenchmarkApplyDecodedBatch: a host's apply path for a batch from the log: decode and apply.
 func BenchmarkApplyDecodedBatch(b *testing.B) {
 	const n = 100
 	t := newestBed(n)
@@ -185,8 +186,8 @@ func BenchmarkApplyDecodedBatch(b *testing.B) {
 
 const million = 1_000_000
 
-// fillMillion makes a million sessions, then a million semaphores, each owned by one of the sessions, in a
-// few nodes: the limit is a million in one.
+// fillMillion creates a million sessions, then a million semaphores, each owned by one session, in a few nodes: a
+// node's limit is a million.
 func fillMillion(tb testing.TB) (m *Machine, perSession, perSemaphore float64) {
 	m = New(TestKinds, Options{})
 	var out shard.Effects
@@ -250,7 +251,7 @@ func BenchmarkMillion(b *testing.B) {
 		}
 		b.SetBytes(int64(file.Len()))
 	})
-	// An acquire and a release while a snapshot is being saved: all that is touched is copied once.
+	// An acquire and a release during a snapshot save: everything touched is copied once.
 	b.Run("apply-during-save", func(b *testing.B) {
 		t := &bed{machinetest.New(m, 0)}
 		for i := range 1000 {
@@ -279,8 +280,7 @@ func BenchmarkMillion(b *testing.B) {
 		}
 		sn.Discard()
 	})
-	// One step of a digest: how long it holds the read lock; and how many steps there are, each followed by a pause of
-	// a host.
+	// One digest step: the time for which it holds the read lock; and the number of steps, each followed by a pause.
 	b.Run("digest-step", func(b *testing.B) {
 		d := m.BeginDigest()
 		steps := 0
@@ -295,7 +295,7 @@ func BenchmarkMillion(b *testing.B) {
 		}
 		d.Close()
 	})
-	// An acquire and a release while a digest is taken, in steps with pauses as a host has them.
+	// An acquire and a release during a digest, taken in steps with a host's pauses.
 	b.Run("apply-during-digest", func(b *testing.B) {
 		stop, stopped := make(chan struct{}), make(chan struct{})
 		go func() {
@@ -344,8 +344,8 @@ func cyclesOfOne(b *testing.B, m *Machine, lock string) {
 	}
 }
 
-// BenchmarkDescribePageOfManyOwners: one page of a semaphore with 100,000 owners: how long a read holds the lock at the
-// most.
+// BenchmarkDescribePageOfManyOwners: one page of a semaphore with 100,000 owners: the longest time for which a read
+// holds the lock.
 func BenchmarkDescribePageOfManyOwners(b *testing.B) {
 	const n = 100_000
 	t := newestBed(n)

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// follower keeps a view of a semaphore's owners and data by deltas, as a watcher does.
+// follower maintains a view of a semaphore's owners and data by deltas, like a watcher.
 type follower struct {
 	node      shard.NodeID
 	name      []byte

@@ -82,7 +82,7 @@ func TestWhatReadersGotStays(t *testing.T) {
 	}
 }
 
-// TestTheThingsThatAreManyHaveNoPointers: a collection of garbage passes over memory without pointers.
+// TestTheThingsThatAreManyHaveNoPointers: the garbage collector skips memory without pointers.
 func TestTheThingsThatAreManyHaveNoPointers(t *testing.T) {
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[Object](), reflect.TypeFor[session](), reflect.TypeFor[Holding](),
@@ -110,7 +110,7 @@ func hasPointers(of reflect.Type) bool {
 	}
 }
 
-// BenchmarkCollection is one collection of garbage: of a machine with nothing, and with a million things of one sort.
+// BenchmarkCollection is one garbage collection, with an empty machine, and with a million items of one type.
 func BenchmarkCollection(b *testing.B) {
 	const sessions = 1000
 	var name []byte

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestAcquireCountsFromOneToTheLimit: cases 58 and 59, and rule 1.6.
+// TestAcquireCountsFromOneToTheLimit: 0, and more than the limit, are refused.
 func TestAcquireCountsFromOneToTheLimit(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -29,7 +29,6 @@ func TestAcquireOfAMissingSemaphoreIsNotFoundWhateverItsCount(t *testing.T) {
 	})
 }
 
-// TestAcquireTimeoutIsAtMostADayOrForever: case 62.
 func TestAcquireTimeoutIsAtMostADayOrForever(t *testing.T) {
 	day := uint64(shard.MaxAcquireTimeout.Milliseconds())
 	play(t, func(m *scene) {
@@ -47,7 +46,6 @@ func TestAcquireTimeoutIsAtMostADayOrForever(t *testing.T) {
 	})
 }
 
-// TestAcquireOfWhatIsTakenWaits: case 61.
 func TestAcquireOfWhatIsTakenWaits(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -58,7 +56,7 @@ func TestAcquireOfWhatIsTakenWaits(t *testing.T) {
 	})
 }
 
-// TestOwnersDataIsNotTheSemaphoresData: case 53, as far as the state shows it.
+// TestOwnersDataIsNotTheSemaphoresData: both are stored separately.
 func TestOwnersDataIsNotTheSemaphoresData(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -72,7 +70,7 @@ func TestOwnersDataIsNotTheSemaphoresData(t *testing.T) {
 	})
 }
 
-// TestAcquireHeadOfQueueBlocksSmallerRequestsBehindIt: case 67, and rule 1: the queue is strictly first in, first out.
+// TestAcquireHeadOfQueueBlocksSmallerRequestsBehindIt: the queue is strictly first in, first out.
 func TestAcquireHeadOfQueueBlocksSmallerRequestsBehindIt(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -84,7 +82,6 @@ func TestAcquireHeadOfQueueBlocksSmallerRequestsBehindIt(t *testing.T) {
 	})
 }
 
-// TestEndOfTheBlockingHeadGrantsWhoStoodBehindIt: case 68.
 func TestEndOfTheBlockingHeadGrantsWhoStoodBehindIt(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -97,7 +94,6 @@ func TestEndOfTheBlockingHeadGrantsWhoStoodBehindIt(t *testing.T) {
 	})
 }
 
-// TestReleaseGrantsAllThatFitInOrder: case 70.
 func TestReleaseGrantsAllThatFitInOrder(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -116,7 +112,6 @@ func TestReleaseGrantsAllThatFitInOrder(t *testing.T) {
 	})
 }
 
-// TestOwnerThatLowersItsCountMakesRoomForTheQueue: case 71.
 func TestOwnerThatLowersItsCountMakesRoomForTheQueue(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -126,13 +121,12 @@ func TestOwnerThatLowersItsCountMakesRoomForTheQueue(t *testing.T) {
 		m.acquire("s3", "sem")
 		m.acquire("s1", "sem").want("SUCCESS acquired order=1", "granted s3 sem order=3", "changed sem owners")
 		m.wantLinks("sem", "s1*1 s2*1 s3*1 |")
-		// Case 125: so it stays under a new leader.
+		// A new leader changes nothing.
 		m.restart()
 		m.wantLinks("sem", "s1*1 s2*1 s3*1 |")
 	})
 }
 
-// TestOwnerThatAcquiresTheSameAgainKeepsAllAndChangesNothing: cases 73 and 34.
 func TestOwnerThatAcquiresTheSameAgainKeepsAllAndChangesNothing(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -144,7 +138,6 @@ func TestOwnerThatAcquiresTheSameAgainKeepsAllAndChangesNothing(t *testing.T) {
 	})
 }
 
-// TestOwnerThatAcquiresWithoutDataClearsIt: case 74.
 func TestOwnerThatAcquiresWithoutDataClearsIt(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -157,7 +150,7 @@ func TestOwnerThatAcquiresWithoutDataClearsIt(t *testing.T) {
 	})
 }
 
-// TestOwnerNeverGrows: rule 2, and case 100.
+// TestOwnerNeverGrows: an owner cannot raise its count.
 func TestOwnerNeverGrows(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -186,7 +179,6 @@ func TestOwnersTimeoutIsIgnored(t *testing.T) {
 	})
 }
 
-// TestAcquiringTwiceIsReleasedByOneRelease: case 86.
 func TestAcquiringTwiceIsReleasedByOneRelease(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -198,8 +190,8 @@ func TestAcquiringTwiceIsReleasedByOneRelease(t *testing.T) {
 	})
 }
 
-// TestOrderIDsGrowOverAllSemaphoresAndNodes: case 92, and DESIGN.md section 6: one counter for the shard, over all
-// semaphores and nodes.
+// TestOrderIDsGrowOverAllSemaphoresAndNodes: the shard has one counter for all semaphores and nodes (DESIGN.md section
+// 6).
 func TestOrderIDsGrowOverAllSemaphoresAndNodes(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -211,7 +203,7 @@ func TestOrderIDsGrowOverAllSemaphoresAndNodes(t *testing.T) {
 	})
 }
 
-// TestTryThatFailsLeavesNoTrace: case 65, and rule 1.11: a try that fails uses no order id.
+// TestTryThatFailsLeavesNoTrace: it uses no order id.
 func TestTryThatFailsLeavesNoTrace(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -258,7 +250,6 @@ func TestCountsUpToTheHighestNumberDoNotOverflow(t *testing.T) {
 	})
 }
 
-// TestWaiterWithoutTimeoutIsGrantedOnRelease: case 91.
 func TestWaiterWithoutTimeoutIsGrantedOnRelease(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

@@ -18,7 +18,7 @@ func playBodies(t *testing.T, story func(m *scene)) {
 	})
 }
 
-// exchange gives a semaphore other data. The session acknowledges nothing by itself.
+// exchange replaces a semaphore's data. The session acknowledges nothing automatically.
 func (sc *scene) exchange(session, name, body string) outcome {
 	sc.Helper()
 	c := shard.Command{Kind: twin.CmdExchange, Node: homeNode, Name: []byte(name), Body: []byte(body)}
@@ -26,7 +26,7 @@ func (sc *scene) exchange(session, name, body string) outcome {
 	return sc.do(c)
 }
 
-// wantBody compares the body of the result.
+// wantBody compares the result's body.
 func (o outcome) wantBody(want string) outcome {
 	o.m.Helper()
 	for _, e := range o.effects {
@@ -37,8 +37,8 @@ func (o outcome) wantBody(want string) outcome {
 	return o
 }
 
-// TestARepetitionHasTheBodyOfItsAnswer: section 4 of shard/DESIGN.md: what was answered once is answered again, though
-// the command would answer something else now.
+// TestARepetitionHasTheBodyOfItsAnswer: the original answer is repeated, even if the command would now have a different
+// one (section 4 of shard/DESIGN.md).
 func TestARepetitionHasTheBodyOfItsAnswer(t *testing.T) {
 	playBodies(t, func(m *scene) {
 		first := m.exchange("s1", "sem", "second").want("SUCCESS data limit", "changed sem data").wantBody("first")
@@ -53,7 +53,7 @@ func TestARepetitionHasTheBodyOfItsAnswer(t *testing.T) {
 	})
 }
 
-// fillWithBodies has the session exchange the longest data until it is refused, and returns the refused one.
+// fillWithBodies makes the session exchange data of maximum length until refused, and returns the refused exchange.
 func fillWithBodies(m *scene, session string) (refused outcome, kept int) {
 	m.Helper()
 	for i := 0; ; i++ {
@@ -68,8 +68,8 @@ func fillWithBodies(m *scene, session string) (refused outcome, kept int) {
 	}
 }
 
-// TestASessionWithManyBytesOfAnswersIsOverloaded: the bound in bytes refuses before anything happens, records nothing,
-// and lets go of who says what it saw.
+// TestASessionWithManyBytesOfAnswersIsOverloaded: the byte limit refuses a command before any effect, records nothing,
+// and shrinks with acknowledgements.
 func TestASessionWithManyBytesOfAnswersIsOverloaded(t *testing.T) {
 	playBodies(t, func(m *scene) {
 		refused, kept := fillWithBodies(m, "s1")
@@ -87,19 +87,19 @@ func TestASessionWithManyBytesOfAnswersIsOverloaded(t *testing.T) {
 			size+one <= shard.MaxAnswerBytes {
 			t.Errorf("%d answers of %d bytes are kept, and number %d is recorded", len(s.Answers), size, s.Applied)
 		}
-		m.exchange("s2", "sem", "other").want("SUCCESS data limit", "changed sem data") // it is the session's own bound
+		m.exchange("s2", "sem", "other").want("SUCCESS data limit", "changed sem data") // the limit is per session
 		again := refused.command
 		again.Number, again.Body = 1, bytes.Repeat([]byte("a"), 300)
 		m.do(again).wantBody("first") // a repetition needs no room
 		retry := refused.command
 		m.do(retry).want("OVERLOADED")
-		// What it acknowledges with the very command makes the room.
+		// The command's own acknowledgement makes room for it.
 		retry.Acked = 2
 		m.do(retry).want("SUCCESS data limit", "changed sem data").wantBody("other")
 	})
 }
 
-// TestMutationsWithoutABodyFitWhereOneWithABodyDoesNot: a command asks for as much room as its own answer may need.
+// TestMutationsWithoutABodyFitWhereOneWithABodyDoesNot: a command needs only as much room as its own answer may take.
 func TestMutationsWithoutABodyFitWhereOneWithABodyDoesNot(t *testing.T) {
 	playBodies(t, func(m *scene) {
 		_, kept := fillWithBodies(m, "s1")

@@ -15,7 +15,6 @@ func playReading(t *testing.T, story func(m *scene, machine *machine.Machine)) {
 	story(newScene(t, machine, shard.EverySlot()), machine)
 }
 
-// TestDescribeTellsTheCountWithoutListingAnybody: case 52.
 func TestDescribeTellsTheCountWithoutListingAnybody(t *testing.T) {
 	playReading(t, func(m *scene, machine *machine.Machine) {
 		m.start("s1", "s2")
@@ -32,8 +31,7 @@ func TestDescribeTellsTheCountWithoutListingAnybody(t *testing.T) {
 	})
 }
 
-// TestDescribeListsOwnersAndWaitersWithTheirData: case 53, and rule 1.5: the timeout of an owner is not shown, that of
-// a waiter is.
+// TestDescribeListsOwnersAndWaitersWithTheirData: waiters have their timeout, owners do not.
 func TestDescribeListsOwnersAndWaitersWithTheirData(t *testing.T) {
 	playReading(t, func(m *scene, machine *machine.Machine) {
 		m.start("s1", "s2")
@@ -52,7 +50,6 @@ func TestDescribeListsOwnersAndWaitersWithTheirData(t *testing.T) {
 	})
 }
 
-// TestDescribeOfAMissingNameFindsNothing: case 55.
 func TestDescribeOfAMissingNameFindsNothing(t *testing.T) {
 	playReading(t, func(_ *scene, machine *machine.Machine) {
 		if machine.Describe(semaphoreRef(homeNode, "sem"), shard.DescribeOptions{Owners: true}, &shard.Description{}) {

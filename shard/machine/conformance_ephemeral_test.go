@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestFirstAcquireMakesAnEphemeralSemaphore: case 94, and rule 1.9: even a try makes it.
+// TestFirstAcquireMakesAnEphemeralSemaphore: even a try does.
 func TestFirstAcquireMakesAnEphemeralSemaphore(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -20,7 +20,6 @@ func TestFirstAcquireMakesAnEphemeralSemaphore(t *testing.T) {
 	})
 }
 
-// TestSharedHoldersOfAnEphemeralSemaphoreOwnItTogether: case 95.
 func TestSharedHoldersOfAnEphemeralSemaphoreOwnItTogether(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -30,7 +29,6 @@ func TestSharedHoldersOfAnEphemeralSemaphoreOwnItTogether(t *testing.T) {
 	})
 }
 
-// TestEphemeralSemaphoreStaysWhileASessionWaits: case 97.
 func TestEphemeralSemaphoreStaysWhileASessionWaits(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -41,7 +39,6 @@ func TestEphemeralSemaphoreStaysWhileASessionWaits(t *testing.T) {
 	})
 }
 
-// TestExclusiveOwnerThatSharesLetsTheOthersIn: case 98.
 func TestExclusiveOwnerThatSharesLetsTheOthersIn(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -52,7 +49,7 @@ func TestExclusiveOwnerThatSharesLetsTheOthersIn(t *testing.T) {
 	})
 }
 
-// TestAcquireMustSayEphemeralAsTheSemaphoreIs: case 101, and rule 5.
+// TestAcquireMustSayEphemeralAsTheSemaphoreIs: a mismatch is refused.
 func TestAcquireMustSayEphemeralAsTheSemaphoreIs(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -68,7 +65,7 @@ func TestAcquireMustSayEphemeralAsTheSemaphoreIs(t *testing.T) {
 	})
 }
 
-// TestEphemeralSemaphoreGoesWithItsLastHolder: rule 1.9, case 103: it goes with its last link, by whatever way.
+// TestEphemeralSemaphoreGoesWithItsLastHolder: it is deleted with its last link, however that ends.
 func TestEphemeralSemaphoreGoesWithItsLastHolder(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -101,7 +98,7 @@ func TestOrderIDsAndRevisionsNeverGoBackThroughTheEndOfAnEphemeralSemaphore(t *t
 	})
 }
 
-// TestEphemeralSemaphoreSurvivesANewLeader: rule 1.9: it survives a change of leader with its owners.
+// TestEphemeralSemaphoreSurvivesANewLeader: with its owners.
 func TestEphemeralSemaphoreSurvivesANewLeader(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

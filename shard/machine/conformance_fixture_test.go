@@ -14,14 +14,14 @@ import (
 	"github.com/signalbox/signalbox/test/twin"
 )
 
-// The conformance cases are stories about sessions s1, s2, ... and semaphores in one coordination
-// node. Each is played twice: with the machine and with its naive twin.
+// The conformance tests are stories about sessions s1, s2, ... and semaphores in one coordination node. Each runs
+// twice: with the machine and with its naive twin.
 //
 //	m.acquire("s2", "sem", count(2), timeout(60)).want("SUCCESS queued order=2")
 //
-// Whatever the case, the scene holds every command to what must always be so; see scene.mustHold.
+// In every story, the scene checks each command against the invariants; see scene.mustHold.
 
-// homeNode is the coordination node that commands speak of where none is named.
+// homeNode is the default coordination node of commands.
 const homeNode shard.NodeID = 1
 
 type stateMachine interface {
@@ -29,25 +29,25 @@ type stateMachine interface {
 	State() shard.State
 }
 
-// scene is one machine with the sessions that the case has named.
+// scene is one machine with the story's named sessions.
 type scene struct {
 	*testing.T
 	machine  stateMachine
 	slots    shard.SlotSet
 	sessions map[string]shard.SessionID
-	numbers  map[shard.SessionID]uint64 // the last number that was used
+	numbers  map[shard.SessionID]uint64 // last used number
 	watches  *shard.WatchSet[uint64]
 	watchers []string // by token
 	passed   uint64   // milliseconds since the last command
 }
 
-// play plays a case in a shard that serves all slots.
+// play runs a story in a shard that serves all slots.
 func play(t *testing.T, story func(m *scene)) {
 	t.Helper()
 	playServing(t, shard.EverySlot(), story)
 }
 
-// playServing plays a case in a shard that serves the slots.
+// playServing runs a story in a shard that serves the given slots.
 func playServing(t *testing.T, slots shard.SlotSet, story func(m *scene)) {
 	t.Helper()
 	o := machine.Options{Shard: 1, Slots: slots, Bounds: machine.Bounds{
@@ -74,7 +74,7 @@ func newScene(t *testing.T, machine stateMachine, slots shard.SlotSet) *scene {
 	}
 }
 
-// outcome is what one command brought about.
+// outcome is the effects of one command.
 type outcome struct {
 	m       *scene
 	command shard.Command
@@ -88,7 +88,7 @@ func (sc *scene) do(c shard.Command) outcome {
 	var effects shard.Effects
 	before := sc.machine.State()
 	b := shard.Batch{Commands: []shard.Command{c}}
-	b.Stamp = clock.Stamp{Term: before.Term, Elapsed: before.Now - before.TimeBase + sc.passed} // as of the leader
+	b.Stamp = clock.Stamp{Term: before.Term, Elapsed: before.Now - before.TimeBase + sc.passed} // stamp of the leader
 	if c.Kind == shard.CmdLead {
 		b.Stamp = clock.Stamp{Term: c.Term}
 	}
@@ -110,9 +110,8 @@ func (sc *scene) do(c shard.Command) outcome {
 	return o
 }
 
-// mustHold checks what is so after every command, so that the cases need not say it: the state is
-// sound, revisions and Changed go together, a refused command changes nothing, and effects carry the
-// numbers and order ids of the links that they speak of.
+// mustHold checks the invariants after every command, so that stories need not: the state is sound, revisions and
+// Changed effects match, a refused command changes nothing, and effects carry their links' numbers and order ids.
 func (sc *scene) mustHold(o outcome, before, after *shard.State) {
 	sc.Helper()
 	if err := twin.Check(*after, sc.slots); err != nil {
@@ -136,7 +135,7 @@ func (sc *scene) mustHold(o outcome, before, after *shard.State) {
 			want.End = e.End
 		case shard.EffectSessionSeen, shard.EffectNodeSeen:
 		default:
-			// It speaks of a link that was there before: of its number and order id as they were.
+			// The effect is about an existing link: with its previous number and order id.
 			l := linkIn(before, e.Node, e.Name, e.Session)
 			if l == nil {
 				sc.Errorf("%s: there was no such link", twin.EffectText(e))
@@ -167,7 +166,7 @@ func (sc *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard
 			})].ID
 		case shard.CmdAcquire:
 			sem := semaphoreIn(after, o.command.Node, string(o.command.Name))
-			if sem != nil && !sem.Ephemeral && e.Limit != 0 { // a kept answer has none
+			if sem != nil && !sem.Ephemeral && e.Limit != 0 { // a cached answer has none
 				want.Limit = sem.Limit
 			}
 		case twin.CmdExchange:
@@ -175,7 +174,7 @@ func (sc *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard
 		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate:
 			want.Revision = e.Revision
 			if sem := semaphoreIn(after, o.command.Node, string(o.command.Name)); sem != nil && len(o.effects) > 1 {
-				want.Revision = sem.Revision // it was carried out, not repeated
+				want.Revision = sem.Revision // executed, not repeated
 			}
 		}
 	}
@@ -193,7 +192,7 @@ func (sc *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard
 	}
 }
 
-// withoutRecords leaves out what even a refused command may change: the numbers and answers.
+// withoutRecords omits state that even a refused command may change: numbers and answers.
 func withoutRecords(state *shard.State) shard.State {
 	s := *state
 	s.Sessions = slices.Clone(s.Sessions)
@@ -230,7 +229,7 @@ func semaphoreIn(state *shard.State, node shard.NodeID, name string) *shard.Sema
 	return nil
 }
 
-// want compares what the command brought about with the lines, in order. See outcome.lines.
+// want compares the command's effects with the lines, in order. See outcome.lines.
 func (o outcome) want(lines ...string) outcome {
 	o.m.Helper()
 	if got := o.lines(); !slices.Equal(got, lines) {
@@ -240,7 +239,7 @@ func (o outcome) want(lines ...string) outcome {
 	return o
 }
 
-// wantFired compares the watches that the command fired with the lines: "s1 data owners".
+// wantFired compares the fired watches with the lines: "s1 data owners".
 func (o outcome) wantFired(lines ...string) {
 	o.m.Helper()
 	if !slices.Equal(o.fired, lines) {
@@ -248,8 +247,8 @@ func (o outcome) wantFired(lines ...string) {
 	}
 }
 
-// restart goes on with a machine that was restored from a snapshot, under a new leader. The twin is
-// not saved anywhere; for it only the leader is new.
+// restart continues with a machine restored from a snapshot, under a new leader. The twin is not saved; it only gets
+// the new leader.
 func (sc *scene) restart() {
 	sc.Helper()
 	sc.lead(sc.machine.State().Term + 1).want("SUCCESS")
@@ -273,13 +272,13 @@ func (sc *scene) restart() {
 	sc.machine = restored
 }
 
-// semaphore returns the semaphore as it is now, nil if it is not there.
+// semaphore returns the current semaphore, nil if missing.
 func (sc *scene) semaphore(name string) *shard.SemaphoreState {
 	state := sc.machine.State()
 	return semaphoreIn(&state, homeNode, name)
 }
 
-// sessionState returns the session as it is now, nil if it is not there.
+// sessionState returns the current session, nil if missing.
 func (sc *scene) sessionState(session string) *shard.SessionState {
 	for _, s := range sc.machine.State().Sessions {
 		if s.ID == sc.id(session) {
@@ -289,7 +288,7 @@ func (sc *scene) sessionState(session string) *shard.SessionState {
 	return nil
 }
 
-// link returns the session's part in the semaphore; there must be one.
+// link returns the session's link to the semaphore, which must exist.
 func (sc *scene) link(session, name string) shard.LinkState {
 	sc.Helper()
 	state := sc.machine.State()
@@ -300,8 +299,8 @@ func (sc *scene) link(session, name string) shard.LinkState {
 	return *l
 }
 
-// wantLinks compares owners and waiters, each with its count: "s1*2 s2*1 | s3*all", or "none" where
-// the semaphore does not exist.
+// wantLinks compares owners and waiters, each with its count: "s1*2 s2*1 | s3*all", or "none" if the semaphore does not
+// exist.
 func (sc *scene) wantLinks(name, want string) {
 	sc.Helper()
 	got := "none"

@@ -14,9 +14,9 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// The limits of a node are a million, which the twin is too slow for: here the machine plays alone.
+// A node's limit is a million objects, too many for the twin: here the machine runs alone.
 
-// fill applies one command after the other, a thousand in a batch, all of which must succeed.
+// fill applies commands sequentially, a thousand per batch, all of which must succeed.
 func fill(t *testing.T, m *machine.Machine, times int, command func(i int) shard.Command) {
 	t.Helper()
 	var b shard.Batch
@@ -51,7 +51,7 @@ func resultOf(t *testing.T, m *machine.Machine, c shard.Command) shard.Effect {
 	return shard.Effect{}
 }
 
-// TestNodeHasALimitOfSemaphores: semantics 1.2: a million objects in a node, the ephemeral ones with them.
+// TestNodeHasALimitOfSemaphores: a million objects per node, including ephemeral ones.
 func TestNodeHasALimitOfSemaphores(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a million semaphores")
@@ -136,8 +136,7 @@ func TestNodeHasALimitOfSessions(t *testing.T) {
 	}
 }
 
-// TestNodeHasADefaultQuotaOfObjects: the quota of objects of a node that has none of its own is the limit that nodes
-// had before.
+// TestNodeHasADefaultQuotaOfObjects: a node without its own quota has the previous node limit.
 func TestNodeHasADefaultQuotaOfObjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a million semaphores")

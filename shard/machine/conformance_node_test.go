@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// lowerHalf is what a shard serves that shares the slots with another one.
+// lowerHalf is the slots of one of two shards.
 func lowerHalf() shard.SlotSet {
 	var slots shard.SlotSet
 	slots.Add(0, shard.Slots/2-1)
@@ -26,7 +26,7 @@ func TestNodeIsSeenWithItsFirstSessionOrSemaphoreAndAgainAfterItsLast(t *testing
 	})
 }
 
-// TestNodesDoNotShareNames: semantics 1.1: nodes are isolated from one another.
+// TestNodesDoNotShareNames: nodes are isolated from each other.
 func TestNodesDoNotShareNames(t *testing.T) {
 	play(t, func(m *scene) {
 		m.create("sem", 1, data("one"))
@@ -118,8 +118,7 @@ func TestExpiryPassesOverGuests(t *testing.T) {
 	})
 }
 
-// TestForgottenGuestStartsOver: a guest that the directory forgot too early starts over: nothing of its former numbers
-// is known.
+// TestForgottenGuestStartsOver: a remote session forgotten too early starts over: its earlier numbers are unknown.
 func TestForgottenGuestStartsOver(t *testing.T) {
 	playServing(t, lowerHalf(), func(m *scene) {
 		m.guest("g1")
@@ -131,7 +130,6 @@ func TestForgottenGuestStartsOver(t *testing.T) {
 	})
 }
 
-// TestDropOfANodeGoesInStepsSemaphoresByNameThenSessionsByID: case 140, as far as a data shard shows it.
 func TestDropOfANodeGoesInStepsSemaphoresByNameThenSessionsByID(t *testing.T) {
 	play(t, func(m *scene) {
 		m.startSession("s2", inSlot(20))
@@ -177,7 +175,7 @@ func TestNodeThatIsBeingDroppedTakesNothingNew(t *testing.T) {
 		m.acquire("s3", "new", ephemeral).want("NOT_FOUND")
 		m.release("s1", "b").want("NOT_FOUND")
 		m.startSession("s4").want("NOT_FOUND")
-		// What ends goes on ending.
+		// Ended sessions keep ending.
 		m.updateSession("s1").want("SUCCESS")
 		m.endSession("s1").want("ended s1 STOPPED", "granted s2 b order=2", "changed b owners", "SUCCESS")
 		m.expire([]string{"s2", "s3"}).want("ended s2 EXPIRED", "changed b owners", "ended s3 EXPIRED", "SUCCESS")

@@ -11,11 +11,11 @@ import (
 	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
-// pageOf is how long the pages are that lists are read in: short, so that there are many.
+// pageOf is the page length for lists: short, so that there are many pages.
 const pageOf = 2
 
-// checkReads wants all that the machine can be asked to agree with the state that it should be in, and
-// its Changes to lead there from an earlier one.
+// checkReads checks that all reads of the machine agree with the expected state, and that Changes lead there from an
+// earlier state.
 func checkReads(m *machine.Machine, earlier, now *shard.State) error {
 	for _, check := range []func(m *machine.Machine, state *shard.State) error{
 		checkCounts, checkSessionReads, checkSessionLists, checkSemaphoreReads, checkSemaphoreLists, checkWalks,
@@ -27,7 +27,7 @@ func checkReads(m *machine.Machine, earlier, now *shard.State) error {
 	return checkDeltas(m, earlier, now)
 }
 
-// ended reports whether a session has ended, though not all that it has is released.
+// ended reports whether a session has ended, with links still to be released.
 func ended(state *shard.State, id shard.SessionID) bool {
 	return slices.Contains(state.Pending, shard.PendingState{Session: id})
 }
@@ -77,7 +77,7 @@ func checkCounts(m *machine.Machine, state *shard.State) error {
 	return nil
 }
 
-// withoutTexts is a view as walks and Session give it.
+// withoutTexts is a view in the form of walks and Session.
 func withoutTexts(v shard.SessionView) shard.SessionView {
 	v.Details, v.Client = "", shard.ClientState{}
 	return v
@@ -188,7 +188,7 @@ func linkView(l shard.LinkState) shard.LinkView {
 	return view
 }
 
-// describe returns what Describe and ListSemaphores should say of the semaphore.
+// describe returns the expected Describe and ListSemaphores results for the semaphore.
 func describe(sem *shard.SemaphoreState) (shard.Description, shard.SemaphoreView) {
 	d := shard.Description{SemaphoreView: sem.SemaphoreView}
 	d.Count, d.Owners, d.Waiters = 0, 0, 0
@@ -289,8 +289,7 @@ func checkWalks(m *machine.Machine, state *shard.State) error {
 	return nil
 }
 
-// checkDeltas wants every semaphore of the earlier state, with the changes since then, to be as it is
-// now.
+// checkDeltas checks that every semaphore of the earlier state plus its changes equals its current state.
 func checkDeltas(m *machine.Machine, earlier, now *shard.State) error {
 	var d shard.Delta
 	for i := range earlier.Semaphores {

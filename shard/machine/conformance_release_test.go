@@ -2,7 +2,6 @@ package machine_test
 
 import "testing"
 
-// TestReleaseWhileWaitingAbortsTheAcquireFirst: case 82.
 func TestReleaseWhileWaitingAbortsTheAcquireFirst(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -14,7 +13,7 @@ func TestReleaseWhileWaitingAbortsTheAcquireFirst(t *testing.T) {
 	})
 }
 
-// TestWaiterThatReleasedAcquiresAnewAndIsGranted: case 83: the regression O2.
+// TestWaiterThatReleasedAcquiresAnewAndIsGranted: a regression test.
 func TestWaiterThatReleasedAcquiresAnewAndIsGranted(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s0", "s1", "s2")
@@ -27,8 +26,7 @@ func TestWaiterThatReleasedAcquiresAnewAndIsGranted(t *testing.T) {
 	})
 }
 
-// TestReleaseOfNothingSucceedsAndChangesNothing: case 85, rule 6: releasing what one does not have succeeds and
-// releases nothing.
+// TestReleaseOfNothingSucceedsAndChangesNothing: it reports that nothing was released.
 func TestReleaseOfNothingSucceedsAndChangesNothing(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -42,7 +40,6 @@ func TestReleaseOfNothingSucceedsAndChangesNothing(t *testing.T) {
 	})
 }
 
-// TestReleaseByTheHeadLetsThoseBehindItIn: rule 1.8: a head that leaves lets those behind it in.
 func TestReleaseByTheHeadLetsThoseBehindItIn(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -74,7 +71,7 @@ func TestReleaseByAWaiterBehindTheHeadGrantsNothing(t *testing.T) {
 	})
 }
 
-// TestReleaseIsFencedByTheOrderID: DESIGN.md section 6: a release may carry the order id and is refused if it is stale.
+// TestReleaseIsFencedByTheOrderID: a release with a stale order id is refused (DESIGN.md section 6).
 func TestReleaseIsFencedByTheOrderID(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -85,7 +82,7 @@ func TestReleaseIsFencedByTheOrderID(t *testing.T) {
 		m.release("s2", "sem", guard(1)).want("FENCED")
 		m.release("s2", "sem", guard(2)).want("aborted RELEASED s2 sem order=2", "SUCCESS released")
 		m.release("s1", "sem", guard(1)).want("SUCCESS released", "changed sem owners")
-		m.release("s1", "sem", guard(1)).want("FENCED") // it is gone: the holder of this token is late
+		m.release("s1", "sem", guard(1)).want("FENCED") // deleted: this token's holder is late
 		m.release("s1", "no such semaphore", guard(1)).want("FENCED")
 		m.acquire("s1", "sem").want("SUCCESS acquired order=3", "changed sem owners")
 		m.release("s1", "sem", guard(1)).want("FENCED")

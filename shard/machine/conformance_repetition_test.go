@@ -6,8 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestRepeatedMutationGetsItsAnswerAgainAndChangesNothing: section 4 of shard/DESIGN.md: a mutation that is sent again
-// gets the answer that it got.
+// TestRepeatedMutationGetsItsAnswerAgainAndChangesNothing: see section 4 of shard/DESIGN.md.
 func TestRepeatedMutationGetsItsAnswerAgainAndChangesNothing(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -46,8 +45,7 @@ func TestRefusalIsAnAnswerThatIsKeptToo(t *testing.T) {
 	})
 }
 
-// TestRefusalOfTheFormIsNotRecorded: what is refused before the number is looked at is not recorded: it may be sent
-// again.
+// TestRefusalOfTheFormIsNotRecorded: a refusal before the number check is not recorded: the command may be repeated.
 func TestRefusalOfTheFormIsNotRecorded(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -71,8 +69,7 @@ func TestMutationBelowTheHighestNumberThatWasNeverAppliedIsStale(t *testing.T) {
 	})
 }
 
-// TestRepeatedAcquireIsAnsweredFromTheState: a repeated acquire is answered from the state while it owns or waits,
-// whatever was acknowledged.
+// TestRepeatedAcquireIsAnsweredFromTheState: while it owns or waits, regardless of acknowledgements.
 func TestRepeatedAcquireIsAnsweredFromTheState(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -90,7 +87,7 @@ func TestRepeatedAcquireIsAnsweredFromTheState(t *testing.T) {
 	})
 }
 
-// TestAnswerOfAQueuedAcquireFollowsWhatBecameOfIt: a kept answer follows what became of a queued acquire.
+// TestAnswerOfAQueuedAcquireFollowsWhatBecameOfIt: the cached answer changes with a queued acquire's result.
 func TestAnswerOfAQueuedAcquireFollowsWhatBecameOfIt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -119,8 +116,8 @@ func TestAnswerOfAQueuedAcquireFollowsWhatBecameOfIt(t *testing.T) {
 	}
 }
 
-// TestAnswerOfAnOwnerFollowsTheLossOfItsSemaphore: no session is answered "acquired" that owns nothing: an owner that
-// lost a deleted semaphore is answered so if it repeats its latest acquire.
+// TestAnswerOfAnOwnerFollowsTheLossOfItsSemaphore: a session that owns nothing never gets the answer "acquired": an
+// owner that lost a deleted semaphore gets that result when it repeats its latest acquire.
 func TestAnswerOfAnOwnerFollowsTheLossOfItsSemaphore(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -139,8 +136,8 @@ func TestAnswerOfAnOwnerFollowsTheLossOfItsSemaphore(t *testing.T) {
 	})
 }
 
-// TestRepetitionAfterTheAnswerWasAcknowledged: once the client has seen the answer, a repeated acquire that neither
-// owns nor waits timed out or was overtaken while its client was away. Other mutations are not answered again.
+// TestRepetitionAfterTheAnswerWasAcknowledged: after an acknowledged answer, a repeated acquire that neither owns nor
+// waits timed out or was superseded while its client was away. Other mutations are not answered again.
 func TestRepetitionAfterTheAnswerWasAcknowledged(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -158,7 +155,7 @@ func TestRepetitionAfterTheAnswerWasAcknowledged(t *testing.T) {
 	})
 }
 
-// TestNumberUsedForAnotherRequestIsRefused: a number belongs to the kind and the object name of its first request
+// TestNumberUsedForAnotherRequestIsRefused: a number is bound to the kind and the object name of its first request
 // (section 2).
 func TestNumberUsedForAnotherRequestIsRefused(t *testing.T) {
 	play(t, func(m *scene) {
@@ -186,8 +183,8 @@ func TestAcknowledgedNumberNeverGoesBack(t *testing.T) {
 	})
 }
 
-// TestSessionThatAcknowledgesNothingIsOverloadedInTheEnd: a session that acknowledges nothing is refused when it has
-// MaxUnacknowledged answers, and goes on when it has acknowledged some.
+// TestSessionThatAcknowledgesNothingIsOverloadedInTheEnd: it is refused at MaxUnacknowledged answers, and continues
+// after acknowledgements.
 func TestSessionThatAcknowledgesNothingIsOverloadedInTheEnd(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")

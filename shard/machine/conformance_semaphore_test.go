@@ -7,7 +7,6 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestCreateOfWhatExistsKeepsTheFirstLimit: case 37.
 func TestCreateOfWhatExistsKeepsTheFirstLimit(t *testing.T) {
 	play(t, func(m *scene) {
 		m.create("sem", 42).want("node 1 seen", "SUCCESS", "changed sem created")
@@ -19,7 +18,6 @@ func TestCreateOfWhatExistsKeepsTheFirstLimit(t *testing.T) {
 	})
 }
 
-// TestCreateOfWhatExistsKeepsItsData: case 40.
 func TestCreateOfWhatExistsKeepsItsData(t *testing.T) {
 	play(t, func(m *scene) {
 		m.create("sem", 1, data("a"))
@@ -28,7 +26,6 @@ func TestCreateOfWhatExistsKeepsItsData(t *testing.T) {
 	})
 }
 
-// TestCreateOverAnEphemeralSemaphoreFails: case 38.
 func TestCreateOverAnEphemeralSemaphoreFails(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -47,7 +44,6 @@ func TestCreateNeedsALimit(t *testing.T) {
 	})
 }
 
-// TestDataIsBytesAndSurvivesANewLeader: case 41.
 func TestDataIsBytesAndSurvivesANewLeader(t *testing.T) {
 	const bytes = "\xff\x00\xc3\x28"
 	play(t, func(m *scene) {
@@ -62,7 +58,7 @@ func TestDataIsBytesAndSurvivesANewLeader(t *testing.T) {
 	})
 }
 
-// TestDataHasALimit: case 43: refused is refused, nothing is applied (oddity O1).
+// TestDataHasALimit: a refused command has no effect.
 func TestDataHasALimit(t *testing.T) {
 	longest, tooLong := strings.Repeat("x", shard.MaxData), strings.Repeat("x", shard.MaxData+1)
 	play(t, func(m *scene) {
@@ -95,7 +91,6 @@ func TestNameHasOneToOneThousandAndTwentyFourBytesEverywhere(t *testing.T) {
 	})
 }
 
-// TestNamesHaveNoPathMeaning: case 56.
 func TestNamesHaveNoPathMeaning(t *testing.T) {
 	play(t, func(m *scene) {
 		for _, name := range []string{"/foo/bar", "/foo", "foo/bar/", "..", " ", "\x00", "\xff"} {
@@ -107,7 +102,6 @@ func TestNamesHaveNoPathMeaning(t *testing.T) {
 	})
 }
 
-// TestUpdateOfAMissingNameCreatesNothing: case 44.
 func TestUpdateOfAMissingNameCreatesNothing(t *testing.T) {
 	play(t, func(m *scene) {
 		m.update("sem", "x").want("NOT_FOUND")
@@ -129,7 +123,6 @@ func TestUpdateWithTheSameBytesChangesNothing(t *testing.T) {
 	})
 }
 
-// TestAnybodyUpdatesTheDataOfAnEphemeralSemaphoreAndItGoesWithIt: case 46.
 func TestAnybodyUpdatesTheDataOfAnEphemeralSemaphoreAndItGoesWithIt(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -143,8 +136,7 @@ func TestAnybodyUpdatesTheDataOfAnEphemeralSemaphoreAndItGoesWithIt(t *testing.T
 	})
 }
 
-// TestUpdateIsFencedByTheOrderIDOfAnOwner: DESIGN.md section 6: an update may carry the order id and is refused if it
-// is stale.
+// TestUpdateIsFencedByTheOrderIDOfAnOwner: an update with a stale order id is refused (DESIGN.md section 6).
 func TestUpdateIsFencedByTheOrderIDOfAnOwner(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -155,19 +147,19 @@ func TestUpdateIsFencedByTheOrderIDOfAnOwner(t *testing.T) {
 		m.update("sem", "two", m.by("s1"), guard(2)).want("FENCED")
 		m.update("sem", "two", m.by("s2"), guard(1)).want("FENCED")
 		m.update("sem", "two", m.by("s2"), guard(2)).want("FENCED") // a waiter is no owner
-		m.update("sem", "two", guard(1)).want("FENCED")             // outside of any session
+		m.update("sem", "two", guard(1)).want("FENCED")             // without a session
 		m.release("s1", "sem")
 		m.update("sem", "two", m.by("s1"), guard(1)).want("FENCED")
 		m.update("sem", "three", m.by("s2"), guard(2)).want("SUCCESS", "changed sem data")
 		m.acquire("s1", "sem", try)
-		m.update("sem", "three", m.by("s1"), guard(1)).want("FENCED") // even where nothing would change
+		m.update("sem", "three", m.by("s1"), guard(1)).want("FENCED") // even without a change
 		m.update("none", "x", m.by("s1"), guard(1)).want("NOT_FOUND")
 		m.wantData("sem", "three")
 	})
 }
 
-// TestUpdateIsRefusedWhereTheRevisionIsNotTheExpectedOne: section 3, update: of several who have read the same revision
-// one gets through.
+// TestUpdateIsRefusedWhereTheRevisionIsNotTheExpectedOne: if several clients have read the same revision, one update
+// succeeds (section 3, update).
 func TestUpdateIsRefusedWhereTheRevisionIsNotTheExpectedOne(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -175,7 +167,7 @@ func TestUpdateIsRefusedWhereTheRevisionIsNotTheExpectedOne(t *testing.T) {
 		read := m.semaphore("sem").Revision
 		m.update("sem", "two", ifRevision(read)).want("SUCCESS", "changed sem data")
 		m.update("sem", "three", ifRevision(read)).want("PRECONDITION_FAILED")
-		m.update("sem", "two", ifRevision(read)).want("PRECONDITION_FAILED") // even where nothing would change
+		m.update("sem", "two", ifRevision(read)).want("PRECONDITION_FAILED") // even without a change
 		m.update("sem", "three", ifRevision(m.semaphore("sem").Revision+1)).want("PRECONDITION_FAILED")
 		m.update("sem", "two", ifRevision(m.semaphore("sem").Revision)).want("SUCCESS")
 		m.wantData("sem", "two")
@@ -192,8 +184,8 @@ func TestUpdateIsRefusedWhereTheRevisionIsNotTheExpectedOne(t *testing.T) {
 	})
 }
 
-// TestAnUpdateThatWasRefusedForItsRevisionStaysRefused: a refusal is kept under its number like any answer: the update
-// does not get through later.
+// TestAnUpdateThatWasRefusedForItsRevisionStaysRefused: a refusal is cached under its number like any answer, so the
+// update cannot succeed later.
 func TestAnUpdateThatWasRefusedForItsRevisionStaysRefused(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -206,7 +198,6 @@ func TestAnUpdateThatWasRefusedForItsRevisionStaysRefused(t *testing.T) {
 	})
 }
 
-// TestDeleteOfAnEmptySemaphoreSucceedsOnce: case 47.
 func TestDeleteOfAnEmptySemaphoreSucceedsOnce(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -217,7 +208,6 @@ func TestDeleteOfAnEmptySemaphoreSucceedsOnce(t *testing.T) {
 	})
 }
 
-// TestDeleteWithoutForceFailsWhileASessionOwnsOrWaits: case 49.
 func TestDeleteWithoutForceFailsWhileASessionOwnsOrWaits(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -230,7 +220,7 @@ func TestDeleteWithoutForceFailsWhileASessionOwnsOrWaits(t *testing.T) {
 	})
 }
 
-// TestForcedDeleteAbortsWaitersTellsOwnersAndAnswersLast: case 50, and DESIGN.md section 6: owners get Lost.
+// TestForcedDeleteAbortsWaitersTellsOwnersAndAnswersLast: owners get Lost (DESIGN.md section 6).
 func TestForcedDeleteAbortsWaitersTellsOwnersAndAnswersLast(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -251,8 +241,7 @@ func TestForcedDeleteAbortsWaitersTellsOwnersAndAnswersLast(t *testing.T) {
 	})
 }
 
-// TestSemaphoreMadeAgainIsANewOneWithHigherNumbers: rule 1.5: a new semaphore of the name is a new object; order ids
-// and revisions go on.
+// TestSemaphoreMadeAgainIsANewOneWithHigherNumbers: order ids and revisions continue.
 func TestSemaphoreMadeAgainIsANewOneWithHigherNumbers(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

@@ -7,7 +7,6 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestSessionIDsCountUpAndAreNeverUsedAgain: case 1.
 func TestSessionIDsCountUpAndAreNeverUsedAgain(t *testing.T) {
 	play(t, func(m *scene) {
 		m.startSession("s1").want("node 1 seen", "SUCCESS")
@@ -25,7 +24,6 @@ func TestSessionIDsCountUpAndAreNeverUsedAgain(t *testing.T) {
 	})
 }
 
-// TestUnknownOrEndedSessionIsExpiredForEverything: cases 2 and 25.
 func TestUnknownOrEndedSessionIsExpiredForEverything(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -44,7 +42,6 @@ func TestUnknownOrEndedSessionIsExpiredForEverything(t *testing.T) {
 	})
 }
 
-// TestOnlyASessionMadeWithAKeyIsProtectedByIt: cases 5, 7 and 8, and rule 17.
 func TestOnlyASessionMadeWithAKeyIsProtectedByIt(t *testing.T) {
 	play(t, func(m *scene) {
 		m.startSession("open")
@@ -71,7 +68,6 @@ func TestKeyIsNeitherAddedNorChangedByAnUpdate(t *testing.T) {
 	})
 }
 
-// TestUpdateReplacesTimeoutAndDetails: case 14, as far as a machine shows it.
 func TestUpdateReplacesTimeoutAndDetails(t *testing.T) {
 	play(t, func(m *scene) {
 		m.startSession("s1", timeout(30), data("first"))
@@ -86,7 +82,6 @@ func TestUpdateReplacesTimeoutAndDetails(t *testing.T) {
 	})
 }
 
-// TestSessionFieldsHaveLimits: cases 10 and 11.
 func TestSessionFieldsHaveLimits(t *testing.T) {
 	longest := uint64(shard.MaxSessionTimeout.Milliseconds())
 	for _, c := range []struct {
@@ -114,7 +109,6 @@ func TestSessionFieldsHaveLimits(t *testing.T) {
 	}
 }
 
-// TestEndOfASessionReleasesAllThatItOwns: case 25.
 func TestEndOfASessionReleasesAllThatItOwns(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -133,7 +127,6 @@ func TestEndOfASessionReleasesAllThatItOwns(t *testing.T) {
 	})
 }
 
-// TestEndOfASessionAbortsNoneOfItsOwnAcquires: case 26.
 func TestEndOfASessionAbortsNoneOfItsOwnAcquires(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -145,8 +138,8 @@ func TestEndOfASessionAbortsNoneOfItsOwnAcquires(t *testing.T) {
 	})
 }
 
-// TestEndOfASessionServesEachQueueInOrderOfOrderID: section 3 of DESIGN.md: the links go in order of order id, each
-// with its own queue run.
+// TestEndOfASessionServesEachQueueInOrderOfOrderID: links are removed by order id, each with its own queue run (section
+// 3 of DESIGN.md).
 func TestEndOfASessionServesEachQueueInOrderOfOrderID(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -178,7 +171,6 @@ func TestEndTellsWhyTheSessionEnded(t *testing.T) {
 	})
 }
 
-// TestExpiryOfTheOwnerGrantsTheWaiter: case 89.
 func TestExpiryOfTheOwnerGrantsTheWaiter(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -199,8 +191,8 @@ func TestExpiryPassesOverWhoIsGoneAndGoesInTheOrderGiven(t *testing.T) {
 	})
 }
 
-// TestExpiryEndsOneSessionAfterTheOther: each end is complete before the next: who stood behind the first to go owns
-// for a moment.
+// TestExpiryEndsOneSessionAfterTheOther: each end is complete before the next: the waiter behind the first session owns
+// briefly.
 func TestExpiryEndsOneSessionAfterTheOther(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -250,8 +242,7 @@ func TestListsHaveALimit(t *testing.T) {
 	})
 }
 
-// TestNewLeaderKeepsOwnersUntilTheirSessionsExpire: case 121: a new leader changes nothing; what expires goes, what
-// does not stays.
+// TestNewLeaderKeepsOwnersUntilTheirSessionsExpire: a new leader changes nothing; only expired sessions end.
 func TestNewLeaderKeepsOwnersUntilTheirSessionsExpire(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

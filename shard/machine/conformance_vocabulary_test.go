@@ -9,10 +9,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// option sets a field of a command.
+// option sets a command field.
 type option func(*shard.Command)
 
-// nthOrder is the nth order id that shard 1 gives. The lower bits are the shard.
+// nthOrder is shard 1's nth order id. The lower bits are the shard.
 func nthOrder(n uint64) shard.OrderID { return shard.OrderID((n-1)*(shard.MaxShard+1) + 1) }
 
 func count(n uint64) option              { return func(c *shard.Command) { c.Count = n } }
@@ -34,7 +34,7 @@ func ephemeral(c *shard.Command)  { c.Flags |= shard.FlagEphemeral }
 func force(c *shard.Command)      { c.Flags |= shard.FlagForce }
 func byOperator(c *shard.Command) { c.Flags |= shard.FlagOperator }
 
-// all is the count that takes a whole ephemeral semaphore.
+// all is the count of an exclusive acquire of an ephemeral semaphore.
 const all = shard.Exclusive
 
 func with(c shard.Command, options []option) shard.Command {
@@ -44,7 +44,7 @@ func with(c shard.Command, options []option) shard.Command {
 	return c
 }
 
-// by makes create, update and delete speak for a session, under its next number.
+// by makes create, update and delete act for a session, with its next number.
 func (sc *scene) by(session string) option {
 	return func(c *shard.Command) {
 		c.Session = sc.id(session)
@@ -53,7 +53,7 @@ func (sc *scene) by(session string) option {
 	}
 }
 
-// id returns the id of a session that the case has named.
+// id returns the id of a named session.
 func (sc *scene) id(session string) shard.SessionID {
 	sc.Helper()
 	id, ok := sc.sessions[session]
@@ -72,7 +72,7 @@ func (sc *scene) alias(id shard.SessionID) string {
 	return id.String()
 }
 
-// startSession asks for a session of 10 s without a key and names it if it was made.
+// startSession requests a session of 10 s without a key, and names it on success.
 func (sc *scene) startSession(session string, options ...option) outcome {
 	sc.Helper()
 	c := with(shard.Command{Kind: shard.CmdSessionCreate, Node: homeNode, Timeout: 10_000}, options)
@@ -94,7 +94,7 @@ func (sc *scene) start(sessions ...string) {
 	}
 }
 
-// guest names a session whose home is another shard: its slot is not served here.
+// guest names a session with its home in another shard: its slot is not served here.
 func (sc *scene) guest(session string) {
 	sc.Helper()
 	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
@@ -106,7 +106,7 @@ func (sc *scene) guest(session string) {
 	sc.Fatal("every slot is served: there can be no guest")
 }
 
-// name returns a semaphore name whose slot is served, or is not.
+// name returns a semaphore name with a served or unserved slot.
 func (sc *scene) name(served bool) string {
 	for i := 0; ; i++ {
 		name := "sem" + strconv.Itoa(i)
@@ -168,7 +168,7 @@ func (sc *scene) withdraw(w shard.WaiterRef) outcome {
 		Order: w.Order, Number: w.Number})
 }
 
-// after has the leader do what is due when so much more time has passed.
+// after advances time by d and lets the leader do everything due.
 func (sc *scene) after(d time.Duration) outcome {
 	sc.Helper()
 	sc.passed = uint64(d.Milliseconds())
@@ -193,7 +193,7 @@ func (sc *scene) delete(name string, options ...option) outcome {
 	return sc.do(with(shard.Command{Kind: shard.CmdSemaphoreDelete, Node: homeNode, Name: []byte(name)}, options))
 }
 
-// acquire asks for 1 and waits for a minute, where nothing else is said.
+// acquire acquires with count 1 and a timeout of one minute by default.
 func (sc *scene) acquire(session, name string, options ...option) outcome {
 	sc.Helper()
 	c := shard.Command{Kind: shard.CmdAcquire, Node: homeNode, Name: []byte(name), Count: 1, Timeout: 60_000}
@@ -208,15 +208,14 @@ func (sc *scene) release(session, name string, options ...option) outcome {
 	return sc.do(with(c, options))
 }
 
-// again sends the command of an earlier outcome once more.
+// again repeats an earlier outcome's command.
 func (sc *scene) again(o outcome) outcome {
 	sc.Helper()
 	return sc.do(o.command)
 }
 
-// lines writes the effects as the cases do. The result is a line that begins with its status; other
-// lines begin with the kind. Revisions, numbers and timeouts are left out: scene.mustHold sees to
-// them.
+// lines formats the effects as in the stories. The result is a line that begins with its status; other lines begin with
+// the kind. Revisions, numbers and timeouts are omitted: scene.mustHold checks them.
 //
 //	SUCCESS acquired order=1          granted s2 sem order=2          ended s1 EXPIRED
 //	aborted REPLACED s2 sem order=2   changed sem data owners deleted

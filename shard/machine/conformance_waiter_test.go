@@ -7,7 +7,6 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestWaiterThatAsksForLessAndFitsIsGrantedAtOnce: case 76.
 func TestWaiterThatAsksForLessAndFitsIsGrantedAtOnce(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -37,7 +36,6 @@ func TestWaiterThatAsksForLessAndFitsLetsThoseBehindItIn(t *testing.T) {
 	})
 }
 
-// TestWaiterThatAsksForLessKeepsPlaceAndOrderIDAndIsQueuedAnew: case 77.
 func TestWaiterThatAsksForLessKeepsPlaceAndOrderIDAndIsQueuedAnew(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -67,8 +65,7 @@ func TestWaiterNeverGrows(t *testing.T) {
 	})
 }
 
-// TestWaiterBehindTheHeadGainsNothingByAskingForLess: rule 1.6: a waiter that is not the head gains nothing by asking
-// for less until it is the head.
+// TestWaiterBehindTheHeadGainsNothingByAskingForLess: not before it is the head.
 func TestWaiterBehindTheHeadGainsNothingByAskingForLess(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -82,7 +79,6 @@ func TestWaiterBehindTheHeadGainsNothingByAskingForLess(t *testing.T) {
 	})
 }
 
-// TestWaiterThatTriesAndDoesNotFitLeaves: case 79.
 func TestWaiterThatTriesAndDoesNotFitLeaves(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -99,7 +95,6 @@ func TestWaiterThatTriesAndDoesNotFitLeaves(t *testing.T) {
 	})
 }
 
-// TestHeadThatTriesAndLeavesLetsThoseBehindItIn: rule 1.6: the head that leaves by a try lets those behind it in.
 func TestHeadThatTriesAndLeavesLetsThoseBehindItIn(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -114,7 +109,6 @@ func TestHeadThatTriesAndLeavesLetsThoseBehindItIn(t *testing.T) {
 	})
 }
 
-// TestHeadThatTriesAndFitsIsGranted: case 80.
 func TestHeadThatTriesAndFitsIsGranted(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -126,7 +120,6 @@ func TestHeadThatTriesAndFitsIsGranted(t *testing.T) {
 	})
 }
 
-// TestWaiterThatTimesOutLeavesAndLaterJoinsAtTheTail: cases 64 and 88.
 func TestWaiterThatTimesOutLeavesAndLaterJoinsAtTheTail(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -160,8 +153,8 @@ func TestHeadThatTimesOutLetsThoseBehindItIn(t *testing.T) {
 	})
 }
 
-// TestWaitersTimeOutInTheOrderOfTheirDeadlines: one command may end several waits, those of one millisecond by order
-// id; the wait of a waiter that was granted meanwhile does not end.
+// TestWaitersTimeOutInTheOrderOfTheirDeadlines: one command may end several waits, simultaneous ones by order id; the
+// wait of a granted waiter does not end.
 func TestWaitersTimeOutInTheOrderOfTheirDeadlines(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -179,7 +172,7 @@ func TestWaitersTimeOutInTheOrderOfTheirDeadlines(t *testing.T) {
 	})
 }
 
-// TestOnlyTheAcquireThatIsNamedIsWithdrawn: a withdrawal of an acquire that was replaced must not end the new one.
+// TestOnlyTheAcquireThatIsNamedIsWithdrawn: withdrawing a replaced acquire must not end the new one.
 func TestOnlyTheAcquireThatIsNamedIsWithdrawn(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -206,7 +199,7 @@ func TestOnlyTheAcquireThatIsNamedIsWithdrawn(t *testing.T) {
 	})
 }
 
-// TestAReplacedAcquireHasADeadlineOfItsOwn: the wait of the earlier acquire ends with the acquire.
+// TestAReplacedAcquireHasADeadlineOfItsOwn: the earlier acquire's deadline ends with it.
 func TestAReplacedAcquireHasADeadlineOfItsOwn(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -222,7 +215,7 @@ func TestAReplacedAcquireHasADeadlineOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestAWaiterThatWasGrantedDoesNotTimeOut: its deadline goes with the wait.
+// TestAWaiterThatWasGrantedDoesNotTimeOut: its deadline ends with the wait.
 func TestAWaiterThatWasGrantedDoesNotTimeOut(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -235,7 +228,7 @@ func TestAWaiterThatWasGrantedDoesNotTimeOut(t *testing.T) {
 	})
 }
 
-// TestWaiterTimesOutUnderANewLeaderAndItsSessionStays: case 124. The new leader goes on where the earlier one was.
+// TestWaiterTimesOutUnderANewLeaderAndItsSessionStays: the new leader continues the earlier leader's wait.
 func TestWaiterTimesOutUnderANewLeaderAndItsSessionStays(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// watch puts a one-shot watch in, and names the session whose watch it replaced: the one to notify
-// (false, false).
+// watch adds a one-shot watch, and returns the session whose watch was replaced, which gets the notification (false,
+// false).
 func (sc *scene) watch(session, name string, data, owners bool) (replaced string) {
 	sc.Helper()
 	sc.watchers = append(sc.watchers, session)
@@ -19,7 +19,6 @@ func (sc *scene) watch(session, name string, data, owners bool) (replaced string
 	return ""
 }
 
-// TestDataWatchFiresOnceAndForDataOnly: case 104.
 func TestDataWatchFiresOnceAndForDataOnly(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -31,7 +30,6 @@ func TestDataWatchFiresOnceAndForDataOnly(t *testing.T) {
 	})
 }
 
-// TestOwnersWatchFiresForOwnersOnly: case 106.
 func TestOwnersWatchFiresForOwnersOnly(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -43,7 +41,7 @@ func TestOwnersWatchFiresForOwnersOnly(t *testing.T) {
 	})
 }
 
-// TestWatchForBothFiresForWhicheverComesFirst: rule 10: one event removes both.
+// TestWatchForBothFiresForWhicheverComesFirst: one event removes both.
 func TestWatchForBothFiresForWhicheverComesFirst(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -57,7 +55,6 @@ func TestWatchForBothFiresForWhicheverComesFirst(t *testing.T) {
 	})
 }
 
-// TestWatchOfTheOneWhoActsFiresToo: case 107.
 func TestWatchOfTheOneWhoActsFiresToo(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -67,7 +64,6 @@ func TestWatchOfTheOneWhoActsFiresToo(t *testing.T) {
 	})
 }
 
-// TestOwnersWatchFiresForOtherDataOfAnOwnerAndNotForTheSame: cases 109 and 110.
 func TestOwnersWatchFiresForOtherDataOfAnOwnerAndNotForTheSame(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -89,8 +85,7 @@ func TestOwnersWatchFiresForALowerCount(t *testing.T) {
 	})
 }
 
-// TestEndOfAnOwnerFiresOnceForOthersAndNotForItself: case 112: one queue run is one notification; who goes hears
-// nothing.
+// TestEndOfAnOwnerFiresOnceForOthersAndNotForItself: one queue run is one notification; the ended session gets none.
 func TestEndOfAnOwnerFiresOnceForOthersAndNotForItself(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -114,7 +109,6 @@ func TestEndOfAnOwnerFiresOnceForOthersAndNotForItself(t *testing.T) {
 	})
 }
 
-// TestDeleteFiresEveryWatchWithBoth: cases 113 and 119, rule 13.
 func TestDeleteFiresEveryWatchWithBoth(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -129,7 +123,6 @@ func TestDeleteFiresEveryWatchWithBoth(t *testing.T) {
 	})
 }
 
-// TestEndOfAnEphemeralSemaphoreFiresEveryWatchWithBoth: case 103.
 func TestEndOfAnEphemeralSemaphoreFiresEveryWatchWithBoth(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -140,7 +133,6 @@ func TestEndOfAnEphemeralSemaphoreFiresEveryWatchWithBoth(t *testing.T) {
 	})
 }
 
-// TestReplacedWatchIsHandedBackAndIsOver: case 115, rule 11.
 func TestReplacedWatchIsHandedBackAndIsOver(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -163,7 +155,6 @@ func TestReplacedWatchIsHandedBackAndIsOver(t *testing.T) {
 	})
 }
 
-// TestOwnersWatchIsSilentAboutWaiters: case 118, rule 12.
 func TestOwnersWatchIsSilentAboutWaiters(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -182,7 +173,7 @@ func TestOwnersWatchIsSilentAboutWaiters(t *testing.T) {
 	})
 }
 
-// TestDroppedSessionsWatchesAreSilent: case 35: a session that attaches anew hears nothing of its watches of before.
+// TestDroppedSessionsWatchesAreSilent: a reattached session gets no notifications for its earlier watches.
 func TestDroppedSessionsWatchesAreSilent(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -207,7 +198,7 @@ func TestEndedSessionsWatchesAreSilent(t *testing.T) {
 	})
 }
 
-// TestWatchIsOfOneSemaphore: a watch sees one semaphore of one node.
+// TestWatchIsOfOneSemaphore: in one node.
 func TestWatchIsOfOneSemaphore(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -222,7 +213,7 @@ func TestWatchIsOfOneSemaphore(t *testing.T) {
 	})
 }
 
-// TestWatchFiresOnceForAllThatABatchDoes: rule 10: it is one-shot, however much happens in one batch.
+// TestWatchFiresOnceForAllThatABatchDoes: it is one-shot, however many changes a batch has.
 func TestWatchFiresOnceForAllThatABatchDoes(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

@@ -5,12 +5,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// cmdExchange stands in these tests for the operations whose answers have a body: it gives a semaphore the data of its
-// Body and answers with the data that it had before. Done twice, or answered from the state, it would answer something
-// else. The twin has it too.
+// cmdExchange represents, in these tests, operations whose answers have a body: it replaces a semaphore's data by its
+// Body and answers with the previous data. Executed twice, or answered from the state, its answer would differ. The
+// twin has it too.
 const cmdExchange shard.CommandKind = 251
 
-// maxExchanged is the most bytes that it gives or answers with.
+// maxExchanged is the maximum size of new or returned data.
 const maxExchanged = 300
 
 func init() { shard.Commands[cmdExchange] = shard.CommandRow{Name: "exchange"} }
@@ -20,13 +20,13 @@ var exchangeRow = CommandRow{Kind: cmdExchange, Mutation: Mutation{
 	Anonymous: true, MostBody: maxExchanged,
 }}
 
-// exchanged is what an exchange reads and does, kept so that a test can count the allocations of answers.
+// exchanged is reused memory of an exchange, so that a test can count the allocations of answers.
 var exchanged struct {
 	before shard.Description
 	update shard.Command
 }
 
-// exchange is an update whose answer has the data of before.
+// exchange is an update that answers with the previous data.
 func exchange(m *Core, c *shard.Command, t *Target) Outcome {
 	if t.Object == 0 {
 		return Outcome{Status: protocol.StatusNotFound}
@@ -44,7 +44,7 @@ func exchange(m *Core, c *shard.Command, t *Target) Outcome {
 	}
 	o.Body = d.Data
 	if !same {
-		o.Flags = shard.FlagData | shard.FlagLimit // the second stands in the upper byte of what is kept
+		o.Flags = shard.FlagData | shard.FlagLimit // the second is in the upper byte of the cached flags
 	}
 	return o
 }

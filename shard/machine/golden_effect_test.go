@@ -9,8 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// drawEffect draws an effect as a line. Whatever the effect carries that its kind should not is drawn
-// too, behind three question marks.
+// drawEffect draws an effect as a line. Unexpected fields for its kind are drawn too, after three question marks.
 func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
 	var line string
 	rest := e
@@ -54,7 +53,7 @@ func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
 	return line
 }
 
-// drawResult draws the answer to a command and clears what it drew.
+// drawResult draws the answer to a command and clears the drawn fields.
 func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
 	answer := shard.AnswerState{
 		Status: e.Status, Flags: e.Flags &^ shard.FlagMore, Abort: e.Abort, Order: e.Order, Revision: e.Revision,
@@ -86,7 +85,7 @@ func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
 	return line
 }
 
-// drawAnswer draws an answer: a status other than SUCCESS, or what the flags say.
+// drawAnswer draws an answer: a status other than SUCCESS, or the meaning of the flags.
 func drawAnswer(a *shard.AnswerState) string {
 	var words []string
 	odd := a.Flags
@@ -127,7 +126,7 @@ func drawAnswer(a *shard.AnswerState) string {
 	return strings.Join(words, " ")
 }
 
-// drawBody draws the body of an answer, of a long one its start and its length.
+// drawBody draws the body of an answer; a long one is shortened to its start and length.
 func drawBody(body string) string {
 	const shown = 16
 	if len(body) <= shown {
@@ -155,7 +154,7 @@ func drawChange(f shard.EffectFlags) string {
 	return line
 }
 
-// drawName draws a name, behind its node where that is not node 1.
+// drawName draws a name, with its node unless that is node 1.
 func drawName(n shard.NodeID, name string) string {
 	if n == 1 {
 		return name
@@ -163,7 +162,7 @@ func drawName(n shard.NodeID, name string) string {
 	return fmt.Sprintf("%d/%s", n, name)
 }
 
-// drawNode draws the node of a session where that is not node 1.
+// drawNode draws the node of a session unless that is node 1.
 func drawNode(n shard.NodeID) string {
 	if n == 1 {
 		return ""

@@ -8,8 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// goldenFollower is a client with a streaming watch: it keeps what it heard of a semaphore and the
-// revision that this is of.
+// goldenFollower is a client with a streaming watch: it keeps the received state of a semaphore and its revision.
 type goldenFollower struct {
 	node     shard.NodeID
 	name     string
@@ -19,7 +18,7 @@ type goldenFollower struct {
 	owners   map[shard.OrderID]shard.LinkView
 }
 
-// follow gives a follower what changed since its last read, and checks that it knows everything then.
+// follow sends a follower the changes since its last read, and checks that it is then up to date.
 func (st *goldenStage) follow(l *goldenLine) ([]string, error) {
 	node := shard.NodeID(l.number("node", 1))
 	who, name := l.word("client"), l.word("semaphore")
@@ -123,7 +122,7 @@ func (f *goldenFollower) look(m *machine.Machine) {
 	}
 }
 
-// check compares what the follower knows with what a description shows.
+// check compares the follower's state with a description.
 func (f *goldenFollower) check(m *machine.Machine) error {
 	now := goldenFollower{node: f.node, name: f.name}
 	now.look(m)

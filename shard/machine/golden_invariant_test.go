@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
-// goldenFaults collects what is wrong with a machine after a batch.
+// goldenFaults collects violations in a machine after a batch.
 type goldenFaults []string
 
 func (f *goldenFaults) must(ok bool, format string, args ...any) {
@@ -19,8 +19,7 @@ func (f *goldenFaults) must(ok bool, format string, args ...any) {
 	}
 }
 
-// checkGolden looks for whatever must never be: in the effects of a batch, in the state after it, and in
-// how the reads show that state.
+// checkGolden checks the invariants: in a batch's effects, in the state after it, and in the reads of that state.
 func checkGolden(g *goldenMachine, commands []shard.Command, effects []shard.Effect) error {
 	var f goldenFaults
 	s := g.State()
@@ -40,7 +39,7 @@ func checkGolden(g *goldenMachine, commands []shard.Command, effects []shard.Eff
 	return nil
 }
 
-// effects: one result for each command, in their order, and revisions that leave none out.
+// effects: one result per command, in order, and revisions without gaps.
 func (f *goldenFaults) effects(before, after *shard.State, commands []shard.Command, effects []shard.Effect) {
 	results, op, revision := 0, int32(0), before.LastRevision
 	for _, e := range effects {
@@ -127,7 +126,7 @@ func (f *goldenFaults) semaphores(s *shard.State, sessions map[shard.SessionID]*
 	}
 }
 
-// nodes: known are those that something is here of, and those being dropped.
+// nodes: known nodes are those with contents here, and those being dropped.
 func (f *goldenFaults) nodes(s *shard.State) {
 	inUse := make(map[shard.NodeID]bool)
 	for i := range s.Sessions {
@@ -174,7 +173,7 @@ func (f *goldenFaults) count(got shard.Counts, s *shard.State) {
 	f.must(got == want, "counted %+v, there are %+v", got, want)
 }
 
-// reads go through everything in pages of two and must find what State shows.
+// reads reads everything in pages of two and compares it with State.
 func (f *goldenFaults) reads(m *machine.Machine, s *shard.State) {
 	listed := make(map[shard.NodeID][]shard.SemaphoreView)
 	for _, n := range s.Nodes {

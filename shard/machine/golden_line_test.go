@@ -9,9 +9,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// goldenLine is a command line: a verb, then words in a fixed order, options (key=value) and flags in
-// any order. The function of the verb takes from it what it knows; what is left in the end is an error.
-// The first thing that is wrong is kept in err, and zeros are given from then on.
+// goldenLine is a command line: a verb, then words in a fixed order, options (key=value) and flags in any order. The
+// verb's function takes its known parts; leftovers are an error. The first error is kept in err, and zeros are returned
+// afterwards.
 type goldenLine struct {
 	verb  string
 	words []goldenWord
@@ -74,7 +74,7 @@ func (l *goldenLine) bare() (string, bool) {
 	return w.text, ok
 }
 
-// word takes the next bare word, which must be there.
+// word takes the next bare word, which must exist.
 func (l *goldenLine) word(what string) string {
 	text, ok := l.bare()
 	if !ok {
@@ -83,8 +83,7 @@ func (l *goldenLine) word(what string) string {
 	return text
 }
 
-// list takes all bare words that are left, at least one, and writes out what they abbreviate:
-// w1..w3 stands for w1 w2 w3.
+// list takes all remaining bare words, at least one, and expands ranges: w1..w3 stands for w1 w2 w3.
 func (l *goldenLine) list(what string) []string {
 	all := l.span(l.word(what))
 	for text, ok := l.bare(); ok; text, ok = l.bare() {
@@ -113,13 +112,13 @@ func (l *goldenLine) span(text string) []string {
 	return all
 }
 
-// flag takes a bare word that may be there.
+// flag takes an optional bare word.
 func (l *goldenLine) flag(name string) bool {
 	_, ok := l.take(func(w goldenWord) bool { return w.key == "" && !w.quoted && w.text == name })
 	return ok
 }
 
-// option reports whether an option is there, and leaves it.
+// option reports whether an option exists, without taking it.
 func (l *goldenLine) option(key string) (string, bool) {
 	for _, w := range l.words {
 		if w.key == key {
@@ -129,13 +128,13 @@ func (l *goldenLine) option(key string) (string, bool) {
 	return "", false
 }
 
-// text takes an option, and reports whether it is there.
+// text takes an option, and reports whether it exists.
 func (l *goldenLine) text(key string) (string, bool) {
 	w, ok := l.take(func(w goldenWord) bool { return w.key == key })
 	return w.text, ok
 }
 
-// number takes an option that is a number; max stands for the highest.
+// number takes a number option; max stands for the highest number.
 func (l *goldenLine) number(key string, otherwise uint64) uint64 {
 	text, ok := l.text(key)
 	switch {
@@ -151,7 +150,7 @@ func (l *goldenLine) number(key string, otherwise uint64) uint64 {
 	return n
 }
 
-// millis takes an option that is a time; forever stands for no end.
+// millis takes a time option; forever stands for no end.
 func (l *goldenLine) millis(key, otherwise string) uint64 {
 	text, ok := l.text(key)
 	if !ok {
@@ -168,7 +167,7 @@ func (l *goldenLine) millis(key, otherwise string) uint64 {
 	return uint64(d / time.Millisecond)
 }
 
-// end says what is wrong with the line, now that all that its verb knows was taken.
+// end returns the line's error, after its verb has taken all known parts.
 func (l *goldenLine) end() error {
 	if l.err == nil && len(l.words) > 0 {
 		w := l.words[0]
@@ -204,7 +203,7 @@ func drawCount(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// drawText draws an option that is left out where it is empty.
+// drawText draws an option, omitted if empty.
 func drawText(key, text string) string {
 	if text == "" {
 		return ""

@@ -10,10 +10,9 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// goldenMachine is a machine on the stage, with what a host has around it: the log that feeds it, its
-// snapshots and its watches. A second machine, its shadow, goes through everything with it, but is
-// replaced by one from a snapshot every few batches; a third comes from a snapshot for each batch. They
-// must never differ.
+// goldenMachine is a machine on the stage, with a host's surroundings: the log that feeds it, its snapshots and its
+// watches. A second machine, its shadow, goes through everything with it, but is replaced by one from a snapshot every
+// few batches; a third is restored from a snapshot for each batch. They must never differ.
 type goldenMachine struct {
 	name    string
 	options machine.Options
@@ -22,19 +21,19 @@ type goldenMachine struct {
 
 	shadow *machine.Machine
 
-	// kept is the snapshot that a restart begins with; file is what was saved of it, which is done as late
-	// as possible. The log up to keptUpTo is in it.
+	// kept is the snapshot for the next restart; file is its saved form, written as late as possible. It includes the
+	// log up to keptUpTo.
 	kept     shard.Snapshot
 	file     []byte
 	keptUpTo int
 
-	// A replica is fed from the log of another machine, when the script says so. It is there up to keptUpTo.
+	// A replica is fed from another machine's log, on the script's request. It is up to date up to keptUpTo.
 	follows *goldenMachine
 
 	watches  *shard.WatchSet[uint64]
 	watchers []goldenWatcher // by token
 
-	before shard.State // as the last batch left it
+	before shard.State // after the last batch
 }
 
 type goldenEntry struct {
@@ -59,8 +58,7 @@ func newGoldenMachine(name string, o machine.Options) *goldenMachine {
 	return g
 }
 
-// propose takes commands the whole way: encoded, decoded, applied by the machine and by its shadows, and
-// compared.
+// propose sends commands through the full path: encoded, decoded, applied by the machine and its shadows, and compared.
 func (g *goldenMachine) propose(commands []shard.Command, stamp clock.Stamp) ([]shard.Effect, error) {
 	if g.follows != nil {
 		return nil, fmt.Errorf("%s only follows %s", g.name, g.follows.name)
@@ -77,7 +75,7 @@ func (g *goldenMachine) propose(commands []shard.Command, stamp clock.Stamp) ([]
 	if !bytes.Equal(data, shard.AppendGathered(nil, b.Proposer, b.Sequence, b.Stamp, len(commands), gathered)) {
 		return nil, fmt.Errorf("a gathered batch is not as one that was encoded at once")
 	}
-	// The snapshot is fixed before the batch and saved behind it: what the batch changes must be preserved.
+	// The snapshot is fixed before the batch and saved after it: state changed by the batch must be preserved.
 	before, err := g.PrepareSnapshot()
 	if err != nil {
 		return nil, err
@@ -121,7 +119,7 @@ func (g *goldenMachine) propose(commands []shard.Command, stamp clock.Stamp) ([]
 	return effects, nil
 }
 
-// applyGolden applies an encoded batch. The bytes are spoilt afterwards, since a log would use them again.
+// applyGolden applies an encoded batch. The bytes are overwritten afterwards, because a log would reuse them.
 func applyGolden(m *machine.Machine, data []byte) ([]shard.Effect, error) {
 	lent := bytes.Clone(data)
 	var b shard.Batch
@@ -150,7 +148,7 @@ func sameGolden(a, b *machine.Machine) error {
 	return nil
 }
 
-// saveGolden writes a snapshot, and is done with it.
+// saveGolden writes and discards a snapshot.
 func saveGolden(sn shard.Snapshot) ([]byte, error) {
 	defer sn.Discard()
 	var file bytes.Buffer
@@ -163,7 +161,7 @@ func restoreGolden(file []byte, o machine.Options) (*machine.Machine, error) {
 	return m, m.Restore(bytes.NewReader(file))
 }
 
-// snapshot keeps the state as it is now for the next restart.
+// snapshot keeps the current state for the next restart.
 func (g *goldenMachine) snapshot() error {
 	if g.kept != nil {
 		g.kept.Discard()
@@ -173,8 +171,8 @@ func (g *goldenMachine) snapshot() error {
 	return err
 }
 
-// restart replaces the machine by one that has what a host finds on its disk: the last snapshot and the
-// log behind it. Only what is no part of the replicated state may be lost: watches and history.
+// restart replaces the machine by one restored from a host's disk content: the last snapshot and the log after it. Only
+// state outside the replicated state may be lost: watches and history.
 func (g *goldenMachine) restart() (replayed int, err error) {
 	if g.kept != nil {
 		if g.file, err = saveGolden(g.kept); err != nil {
@@ -197,7 +195,7 @@ func (g *goldenMachine) restart() (replayed int, err error) {
 	return replayed, sameGolden(old, g.Machine)
 }
 
-// replay feeds entries of a log, which must bring about what they did before.
+// replay feeds log entries, which must have their original effects.
 func (g *goldenMachine) replay(log []goldenEntry) error {
 	for i := range log {
 		effects, err := applyGolden(g.Machine, log[i].data)
@@ -211,7 +209,7 @@ func (g *goldenMachine) replay(log []goldenEntry) error {
 	return nil
 }
 
-// replica returns a copy that stands still until it catches up.
+// replica returns a replica that does not advance until it catches up.
 func (g *goldenMachine) replica(name string) (*goldenMachine, error) {
 	sn, err := g.PrepareSnapshot()
 	if err != nil {
@@ -228,7 +226,7 @@ func (g *goldenMachine) replica(name string) (*goldenMachine, error) {
 	}, err
 }
 
-// catchUp applies what the machine that a replica follows has applied meanwhile.
+// catchUp applies the entries applied meanwhile by the followed machine.
 func (g *goldenMachine) catchUp() (replayed int, err error) {
 	if g.follows == nil {
 		return 0, fmt.Errorf("%s follows no other machine", g.name)

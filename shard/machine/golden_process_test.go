@@ -10,17 +10,17 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// The commands of processes in golden scripts. Those of members say who it is with order=, in which epoch with epoch=,
-// and up to where it acknowledges with ack=.
+// Process commands in golden scripts. Member commands have order= for the member, epoch= for the epoch, and ack= for
+// the acknowledged position.
 
-// memberVerb is a command that says no more than that.
+// memberVerb is a command with these options only.
 func memberVerb(k shard.CommandKind) func(st *goldenStage, l *goldenLine, b *goldenBatch) {
 	return func(st *goldenStage, l *goldenLine, b *goldenBatch) {
 		st.mutateAll(l, b, memberCommand(l, shard.Command{Kind: k}))
 	}
 }
 
-// memberCommand adds what the commands of a member have in common.
+// memberCommand adds the common fields of member commands.
 func memberCommand(l *goldenLine, c shard.Command) shard.Command {
 	c.Order, c.Term, c.Count = shard.OrderID(l.number("order", 0)), l.number("epoch", 0), l.number("ack", 0)
 	return c
@@ -88,7 +88,7 @@ func (st *goldenStage) replyToRequest(l *goldenLine, b *goldenBatch) {
 	st.mutateAll(l, b, memberCommand(l, c))
 }
 
-// inbox shows what a member has to handle: inbox SESSION PROCESS order=ID.
+// inbox shows a member's inbox: inbox SESSION PROCESS order=ID.
 func (st *goldenStage) inbox(l *goldenLine) ([]string, error) {
 	s := st.session(l, l.word("session"))
 	name, order := l.word("process"), shard.OrderID(l.number("order", 0))
@@ -119,7 +119,7 @@ func (st *goldenStage) inbox(l *goldenLine) ([]string, error) {
 	return lines, nil
 }
 
-// process shows a process, and why its round does not move.
+// process shows a process, and why its round is blocked.
 func (st *goldenStage) process(l *goldenLine) ([]string, error) {
 	name := l.word("process")
 	if err := l.end(); err != nil {

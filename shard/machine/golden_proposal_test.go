@@ -12,18 +12,18 @@ import (
 	"github.com/signalbox/signalbox/test/twin"
 )
 
-// goldenBatch is a batch that a script puts together.
+// goldenBatch is a batch assembled by a script.
 type goldenBatch struct {
 	line     int
 	commands []shard.Command
-	names    map[int]string // by command: what the session that it makes will be called
+	names    map[int]string // by command: name of the new session
 	brief    bool
-	stamped  bool        // the script says by whom, and when it is proposed
-	stamp    clock.Stamp // what it says; the term is 0 where that is the machine's
+	stamped  bool        // the script sets proposer and time
+	stamp    clock.Stamp // script's stamp; term 0 means the machine's term
 }
 
-// readStamp takes the options of a line that say when its batch is proposed, and in which term: that of the shard, as a
-// rule. No elapsed= means that the time stands still.
+// readStamp takes a line's options for the time and term of its batch: by default the shard's term. Without elapsed=
+// the time does not advance.
 func (b *goldenBatch) readStamp(l *goldenLine) {
 	_, late := l.option("elapsed")
 	elapsed, term := l.millis("elapsed", "0s"), l.number("stamped", 0)
@@ -32,7 +32,7 @@ func (b *goldenBatch) readStamp(l *goldenLine) {
 	}
 }
 
-// stampOf returns the stamp of a batch, as the leader of the shard puts it on, or as the script says.
+// stampOf returns a batch's stamp, as set by the shard's leader, or by the script.
 func (b *goldenBatch) stampOf(m *machine.Machine) clock.Stamp {
 	now, s := m.Clock(), b.stamp
 	switch {
@@ -122,7 +122,7 @@ func (st *goldenStage) attach(l *goldenLine, b *goldenBatch) {
 	})
 }
 
-// drawNumbers draws a space of numbers for a session, no lower than that of the word from.
+// drawNumbers draws a number space for a session, not below from=.
 func (st *goldenStage) drawNumbers(l *goldenLine, b *goldenBatch) {
 	key, _ := l.text("key")
 	b.add(shard.Command{
@@ -131,7 +131,7 @@ func (st *goldenStage) drawNumbers(l *goldenLine, b *goldenBatch) {
 	})
 }
 
-// client takes the options that say who the client of a session is.
+// client takes the options for a session's client.
 func (l *goldenLine) client() shard.ClientRef {
 	from, _ := l.text("from")
 	name, _ := l.text("client")
@@ -152,22 +152,22 @@ func (st *goldenStage) lead(l *goldenLine, b *goldenBatch) {
 	b.add(shard.Command{Kind: shard.CmdLead, Term: l.number("term", st.machine().Count().Term+1)})
 }
 
-// due does what is due by the time of the shard.
+// due does everything due by shard time.
 func (st *goldenStage) due(l *goldenLine, b *goldenBatch) {
 	b.add(shard.Command{Kind: shard.CmdDue, Term: l.number("term", st.machine().Count().Term)})
 }
 
-// continueWork does what is pending, as the leader does.
+// continueWork does pending work, like the leader.
 func (st *goldenStage) continueWork(_ *goldenLine, b *goldenBatch) {
 	b.add(shard.Command{Kind: shard.CmdContinue})
 }
 
-// raise lets the level rise to that of the word, and stays for the commands behind it.
+// raise raises the level to to=, and applies to later commands.
 func (st *goldenStage) raise(l *goldenLine, b *goldenBatch) {
 	b.add(shard.Command{Kind: shard.CmdLevel, Count: l.number("to", uint64(level.Newest))})
 }
 
-// limits sets the quotas of a node, or, with the word shard, those of the shard.
+// limits sets the quotas of a node, or, with the word shard, of the shard.
 func (st *goldenStage) limits(l *goldenLine, b *goldenBatch) {
 	c := shard.Command{Kind: shard.CmdNodeLimits, Node: shard.NodeID(l.number("node", 1))}
 	if l.flag("shard") {
@@ -192,7 +192,7 @@ func (st *goldenStage) dropNode(l *goldenLine, b *goldenBatch) {
 	})
 }
 
-// withdraw names the acquires that wait now, unless the script says which one it means.
+// withdraw names the currently waiting acquires, unless the script names one.
 func (st *goldenStage) withdraw(l *goldenLine, b *goldenBatch) {
 	order, number := l.number("order", 0), l.number("number", 0)
 	name := l.word("semaphore")
@@ -251,7 +251,7 @@ func (st *goldenStage) resize(l *goldenLine, b *goldenBatch) {
 	})
 }
 
-// exchange gives a semaphore other data and answers with what it had. It is there for tests of answers with a body.
+// exchange replaces a semaphore's data and answers with the previous data, for tests of answers with a body.
 func (st *goldenStage) exchange(l *goldenLine, b *goldenBatch) {
 	body, _ := l.text("body")
 	st.mutateBy(l, b, shard.Command{
@@ -267,7 +267,7 @@ func (st *goldenStage) deleteSemaphore(l *goldenLine, b *goldenBatch) {
 	st.mutateBy(l, b, c)
 }
 
-// mutateAll adds a mutation by each of the sessions that the line begins with.
+// mutateAll adds a mutation for each session at the start of the line.
 func (st *goldenStage) mutateAll(l *goldenLine, b *goldenBatch, c shard.Command) {
 	who := l.span(l.word("session"))
 	for _, name := range who {
@@ -279,7 +279,7 @@ func (st *goldenStage) mutateAll(l *goldenLine, b *goldenBatch, c shard.Command)
 	st.mutate(l, b, c, name, who)
 }
 
-// mutateBy adds a mutation by a session where the line says by=, otherwise by no session.
+// mutateBy adds a mutation by a session if the line has by=, otherwise without a session.
 func (st *goldenStage) mutateBy(l *goldenLine, b *goldenBatch, c shard.Command) {
 	who := []string{""}
 	if by, ok := l.text("by"); ok {
@@ -323,7 +323,7 @@ func (st *goldenStage) mutate(l *goldenLine, b *goldenBatch, c shard.Command, na
 	}
 }
 
-// again sends the session's last mutation once more, as its client does after its connection broke.
+// again repeats the session's last mutation, like its client after a broken connection.
 func (st *goldenStage) again(l *goldenLine, b *goldenBatch) {
 	s := st.session(l, l.word("session"))
 	if s.last.Kind == 0 {
@@ -334,7 +334,7 @@ func (st *goldenStage) again(l *goldenLine, b *goldenBatch) {
 	b.add(c)
 }
 
-// starred puts the number at the end of a session's name, or a number by itself, in the place of a star.
+// starred replaces a star by the number at the end of a session's name, or by a plain number.
 func starred(text, number string) []byte {
 	stem := strings.TrimRight(number, "0123456789")
 	return []byte(strings.ReplaceAll(text, "*", number[len(stem):]))

@@ -106,7 +106,7 @@ func (st *goldenStage) drawSession(v shard.SessionView) string {
 	return line
 }
 
-// keyOf reports whether a client with that key may take the session over.
+// keyOf reports whether a client with the key may take over the session.
 func (st *goldenStage) keyOf(l *goldenLine) ([]string, error) {
 	key, _ := l.text("key")
 	id := st.sessionID(l, l.word("session"))
@@ -129,7 +129,7 @@ func (st *goldenStage) holdings(l *goldenLine) (lines []string, err error) {
 	return closeList(lines, more), nil
 }
 
-// waiters shows the waits that have an end.
+// waiters shows waits with an end.
 func (st *goldenStage) waiters(l *goldenLine) (lines []string, err error) {
 	state := st.machine().State()
 	for i := range state.Semaphores {
@@ -154,7 +154,7 @@ func (st *goldenStage) nodes(l *goldenLine) (lines []string, err error) {
 	return closeList(lines, false), l.end()
 }
 
-// slot shows what would move with a slot: `slot 5`, or the slot of a session or a semaphore.
+// slot shows the objects that would move with a slot: `slot 5`, or the slot of a session or a semaphore.
 func (st *goldenStage) slot(l *goldenLine) (lines []string, err error) {
 	var slot shard.Slot
 	if text := l.word("slot"); l.err == nil {
@@ -181,7 +181,7 @@ func (st *goldenStage) slotOf(l *goldenLine) ([]string, error) {
 	return []string{fmt.Sprintf("slot %d", shard.SlotOf(node, []byte(name)))}, l.end()
 }
 
-// usage draws what a node, or the shard, takes of its quotas.
+// usage draws the quota usage of a node, or of the shard.
 func (st *goldenStage) usage(l *goldenLine) ([]string, error) {
 	n := shard.NodeID(l.number("node", 1))
 	if l.flag("shard") {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// goldenScript is a file of testdata/golden: blocks that are run one after the other.
+// goldenScript is a file in testdata/golden: blocks run in order.
 type goldenScript struct {
 	path   string
 	blocks []goldenBlock
 	ending []string // comments and empty lines behind the last block
 }
 
-// goldenBlock is one step of a script: its comment, the command lines, and what they print.
+// goldenBlock is one step of a script: its comment, its command lines, and their output.
 type goldenBlock struct {
-	line   int // where the input begins, counted from 1
+	line   int // first input line, counted from 1
 	story  []string
 	input  []string
 	output []string
@@ -69,7 +69,7 @@ func readGolden(path string) (*goldenScript, error) {
 	return s, nil
 }
 
-// rewrite puts other output into the file, and leaves the file alone where nothing differs.
+// rewrite replaces the output in the file, and leaves an unchanged file alone.
 func (s *goldenScript) rewrite(outputs [][]string) error {
 	var text bytes.Buffer
 	for i, b := range s.blocks {
@@ -86,7 +86,7 @@ func (s *goldenScript) rewrite(outputs [][]string) error {
 	return os.WriteFile(s.path, text.Bytes(), 0o644)
 }
 
-// goldenDiff shows expected output against what came, line by line, with the common ends left out.
+// goldenDiff compares expected and actual output, line by line, without the common ends.
 func goldenDiff(want, got []string) string {
 	head := 0
 	for head < min(len(want), len(got)) && want[head] == got[head] {

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// goldenStage is what a script plays on: machines, and the sessions and clients that it names.
+// goldenStage is a script's environment: machines, and named sessions and clients.
 type goldenStage struct {
 	machines  map[string]*goldenMachine
 	at        *goldenMachine
@@ -36,7 +36,7 @@ func newGoldenStage() *goldenStage {
 	}
 }
 
-// run plays a block and returns what it prints.
+// run runs a block and returns its output.
 func (st *goldenStage) run(path string, b *goldenBlock) (output []string, err error) {
 	line := b.line
 	at := func(err error) error { return fmt.Errorf("%s:%d: %w", path, line, err) }
@@ -98,7 +98,7 @@ func (st *goldenStage) run(path string, b *goldenBlock) (output []string, err er
 	return output, nil
 }
 
-// machine returns the machine on stage; where a script names none there is one that serves all slots.
+// machine returns the current machine; by default there is one that serves all slots.
 func (st *goldenStage) machine() *goldenMachine {
 	if st.at == nil {
 		st.at = newGoldenMachine("shard", machine.Options{})
@@ -107,7 +107,7 @@ func (st *goldenStage) machine() *goldenMachine {
 	return st.at
 }
 
-// propose applies a batch on the machine on stage, fires its watches, and draws what came of it.
+// propose applies a batch on the current machine, fires its watches, and draws the result.
 func (st *goldenStage) propose(b *goldenBatch) ([]string, error) {
 	g := st.machine()
 	effects, err := g.propose(b.commands, b.stampOf(g.Machine))
@@ -153,7 +153,7 @@ func (st *goldenStage) drawFired(w goldenWatcher, data, owners bool) string {
 	return line
 }
 
-// name returns what the script calls a session, or its id where it never named it.
+// name returns the script's name of a session, or its id if unnamed.
 func (st *goldenStage) name(id shard.SessionID) string {
 	if name := st.names[id]; name != "" {
 		return name

@@ -7,14 +7,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// goldenDrawing is a State that draws itself: counters, sessions with the answers kept for them, and
-// semaphores with a line for each owner, behind a bar, and each waiter, behind a dot.
+// goldenDrawing is a State that draws itself: counters, sessions with their cached answers, and semaphores with a line
+// for each owner, after a bar, and each waiter, after a dot.
 type goldenDrawing struct {
 	shard.State
 	name func(shard.SessionID) string
 }
 
-// answersShown is how many kept answers of a session are drawn; of more only the number is.
+// answersShown is the maximum number of a session's cached answers to draw; if there are more, only their number is
+// drawn.
 const answersShown = 8
 
 func (d goldenDrawing) lines() []string {
@@ -125,7 +126,7 @@ func drawLink(who string, l shard.LinkView) string {
 		who, l.Order, drawCount(l.Count), drawMillis(l.Timeout), drawText("data", l.Data), drawTime("since", l.Since))
 }
 
-// drawTime draws a moment as how long after the beginning it is, and nothing where it is not known.
+// drawTime draws a time relative to the start, and nothing if unknown.
 func drawTime(key string, ms uint64) string {
 	if ms == 0 {
 		return ""

@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// TestWhatABurstLeftKeepsLittleMemory: of a piece with one thing that stays, the system gets the rest back.
+// TestWhatABurstLeftKeepsLittleMemory: if a single item stays in a piece, the rest of its memory is returned to the
+// system.
 func TestWhatABurstLeftKeepsLittleMemory(t *testing.T) {
 	const burst = 16 * pieceChunks * chunkSize
 	var s Slab[[64]byte]
@@ -18,7 +19,7 @@ func TestWhatABurstLeftKeepsLittleMemory(t *testing.T) {
 		handles = append(handles, h)
 	}
 	const stays = (8*pieceChunks + 5) * chunkSize
-	slices.Reverse(handles) // so that those before are the spare ones
+	slices.Reverse(handles) // so that the earlier ones are spare
 	for _, h := range handles {
 		if h != stays {
 			s.Release(h)

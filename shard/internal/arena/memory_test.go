@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestChunksStandTogether: memory for many things is in few pieces, which a collection of garbage looks at one by one.
+// TestChunksStandTogether: memory for many items is in few pieces, which the garbage collector visits one by one.
 func TestChunksStandTogether(t *testing.T) {
 	const chunks = 1024
 	var me memory[[64]byte]
@@ -17,13 +17,13 @@ func TestChunksStandTogether(t *testing.T) {
 			me.take(c)
 		}
 	})
-	// Sixteen in a piece; the first are pieces of their own, and then there is the chunk of zeros.
+	// Sixteen per piece; the first have their own pieces, plus the chunk of zeros.
 	if most := 16 + chunks/16 + 1; int(n) > most {
 		t.Errorf("%d chunks are in %.0f pieces; %d are enough", chunks, n, most)
 	}
 }
 
-// TestTakenMemoryStays: a collection of garbage sees the pieces that chunks stand in, though not the chunks.
+// TestTakenMemoryStays: the garbage collector sees pieces, though not their chunks.
 func TestTakenMemoryStays(t *testing.T) {
 	const chunks = 4 * pieceChunks
 	var me memory[uint64]
@@ -34,7 +34,7 @@ func TestTakenMemoryStays(t *testing.T) {
 		if c%pieceChunks == 0 || c >= 2*pieceChunks {
 			continue
 		}
-		me.give(c) // a piece with one chunk that is taken stays
+		me.give(c) // a piece with one used chunk stays
 	}
 	stays := func(visit func(h Handle)) {
 		for h := range Handle(chunks * chunkSize) {

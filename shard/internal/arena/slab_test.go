@@ -2,13 +2,13 @@ package arena
 
 import "testing"
 
-// thing is what the slabs of these tests hold.
+// thing is the slab item of these tests.
 type thing struct {
 	order uint64
 	_     [3]uint64
 }
 
-// TestASlabGivesBackWhatABurstTook: of a million things that have gone, their chunks do not stay.
+// TestASlabGivesBackWhatABurstTook: the chunks of a million deleted items are released.
 func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 	var s Slab[thing]
 	var tree Forest
@@ -23,7 +23,7 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 	kept := handles[:0]
 	for i, h := range handles {
 		if i%(100*chunkSize) == 0 {
-			kept = append(kept, h) // ten that stay, each in a chunk of its own
+			kept = append(kept, h) // ten remain, each in a separate chunk
 			continue
 		}
 		s.Release(h)
@@ -45,7 +45,7 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 			t.Fatalf("the thing at place %d is lost", h)
 		}
 	}
-	// What was given back is handed out again, and is empty.
+	// Released items are reused, and empty.
 	for range 500 * chunkSize {
 		h := s.Alloc()
 		if *s.At(h) != (thing{}) {
@@ -64,7 +64,7 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 	}
 }
 
-// held counts the chunks that a slab has memory for.
+// held counts the chunks with memory.
 func held[T any](s *Slab[T]) (n int) {
 	for _, taken := range s.taken {
 		if taken {
@@ -74,7 +74,7 @@ func held[T any](s *Slab[T]) (n int) {
 	return n
 }
 
-// TestASlabThatBreathesAllocatesNothing: neither one thing that comes and goes, nor a burst within what is kept.
+// TestASlabThatBreathesAllocatesNothing: neither for a single item, nor for a burst within the kept memory.
 func TestASlabThatBreathesAllocatesNothing(t *testing.T) {
 	var s Slab[thing]
 	for _, size := range []int{1, (spareChunks - 1) * chunkSize} {
@@ -95,4 +95,4 @@ func TestASlabThatBreathesAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestSlabsFindTheirTreesAfterARestore: they give chunks back together.
+// TestSlabsFindTheirTreesAfterARestore: they release chunks together.

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTextsKeepWhatTheyGot plays texts of all lengths against a list of strings. What a freed place held is overwritten
-// by what comes next, so that a text whose place was given out twice is another by the end.
+// TestTextsKeepWhatTheyGot compares texts of all lengths with a list of strings. Freed memory is overwritten by later
+// texts, so a text whose memory was assigned twice differs at the end.
 func TestTextsKeepWhatTheyGot(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ts := NewTexts()
@@ -68,7 +68,7 @@ func TestTextsKeepWhatTheyGot(t *testing.T) {
 	}
 }
 
-// TestTextsOfEveryLengthStandWhereTheyFit: one byte of a place says how long its text is.
+// TestTextsOfEveryLengthStandWhereTheyFit: one byte stores a text's length.
 func TestTextsOfEveryLengthStandWhereTheyFit(t *testing.T) {
 	ts := NewTexts()
 	for n := range 300 {
@@ -82,5 +82,5 @@ func TestTextsOfEveryLengthStandWhereTheyFit(t *testing.T) {
 	}
 }
 
-// TestWhatReadersGotStays: all that comes out of a machine is compared, when what it is about has gone and other texts
-// of the same lengths stand in the same places, with what it was.
+// TestWhatReadersGotStays: everything read from a machine is compared again after its object was deleted and other
+// texts of equal lengths use the same memory.

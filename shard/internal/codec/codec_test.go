@@ -83,7 +83,7 @@ func TestEveryValueHasOneForm(t *testing.T) {
 	}
 }
 
-// TestTheFirstReasonIsKept: mistakes that follow from the first one do not hide it.
+// TestTheFirstReasonIsKept: consequential errors do not hide the first error.
 func TestTheFirstReasonIsKept(t *testing.T) {
 	c := Reader([]byte{1})
 	c.Fail("first")
@@ -117,7 +117,7 @@ func TestTimesForPeople(t *testing.T) {
 	}
 }
 
-// TestWritingOnlyReads: a snapshot is written while others read what it is of. The race detector notices a write.
+// TestWritingOnlyReads: a snapshot is written while others read its state. The race detector reports a write.
 func TestWritingOnlyReads(t *testing.T) {
 	s := sample{Number: 1, Flag: true, Text: "text", Bytes: []byte{1}, Enum: 2, List: []uint64{1, 2}}
 	var both sync.WaitGroup

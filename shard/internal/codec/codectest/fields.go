@@ -13,24 +13,24 @@ import (
 	"unsafe"
 )
 
-// field is one value of a form that is coded as a whole: a number, a flag, a text, or bytes.
+// field is one value coded as a whole: a number, a flag, a text, or bytes.
 type field struct {
 	path  string // with the places in lists
 	value reflect.Value
 	saved bool
 }
 
-// fields are all that lie below a pointer, filled: every list has two entries, every pointer something behind it, and
-// no two fields are equal, but for flags, which are all set. What a field is filled with follows from its path, so that
-// it stays where later levels bring other fields.
+// fields are all fields below a pointer, filled: every list has two entries, every pointer is set, and no two fields
+// are equal, except flags, which are all set. A field's value depends on its path only, so it is unaffected by fields
+// of later levels.
 type fields struct {
 	t       testing.TB
 	list    []field
 	later   []string
-	unsaved map[string]bool // by path without places: whether a field of the path was met
-	types   map[string]bool // names of the types that were met
-	numbers map[uint32]bool // those that fields were filled with
-	octets  map[uint32]bool // the same of fields of a byte
+	unsaved map[string]bool // by path without list positions: whether a field of the path was found
+	types   map[string]bool // names of the types found
+	numbers map[uint32]bool // numbers used as field values
+	octets  map[uint32]bool // the same for byte fields
 	was     *strings.Replacer
 }
 
@@ -127,7 +127,7 @@ func (fi *fields) add(path string, v reflect.Value, saved bool) {
 	fi.list = append(fi.list, field{path, v, saved})
 }
 
-// set gives a field the n-th of the values of its type.
+// set gives a field the n-th value of its type.
 func set(v reflect.Value, n int) {
 	switch v.Kind() {
 	case reflect.Bool:
@@ -145,7 +145,7 @@ func set(v reflect.Value, n int) {
 		v.SetString(fmt.Sprint("t", n))
 	case reflect.Slice:
 		v.SetBytes(fmt.Append(nil, "b", n))
-	default: // an array of bytes
+	default: // byte array
 		text := make([]byte, v.Len())
 		binary.BigEndian.PutUint16(text, uint16(n))
 		reflect.Copy(v, reflect.ValueOf(text))
@@ -170,7 +170,7 @@ func (f *field) other() reflect.Value {
 	return v
 }
 
-// flags are the saved flags that do not stand in a later place of a list.
+// flags are the saved flags outside later list positions.
 func (fi *fields) flags() (list []field) {
 	for _, f := range fi.list {
 		if f.saved && f.value.Kind() == reflect.Bool && !strings.Contains(f.path, "[1]") {
@@ -180,14 +180,13 @@ func (fi *fields) flags() (list []field) {
 	return list
 }
 
-// written returns what is written, nil where the values make no sense, such as a place of memory that has nothing.
+// written returns the written bytes, nil if the values make no sense, such as an empty handle.
 func written(write func() []byte) (b []byte) {
 	defer func() { _ = recover() }()
 	return write()
 }
 
-// swaps calls a function for all pairs of saved fields of one kind, with their values swapped. Of two flags one is not
-// set.
+// swaps calls a function for all pairs of saved fields of one kind, with swapped values. For two flags, one is cleared.
 func (fi *fields) swaps(write func() []byte, call func(a, b *field, before, after []byte)) {
 	for i := range fi.list {
 		for k := range i {

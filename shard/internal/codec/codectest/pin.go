@@ -1,5 +1,5 @@
-// Package codectest pins the encoding of logs and snapshots in tests: a field that moves or is missing fails the test.
-// Start with Check.
+// Package codectest pins the encoding of logs and snapshots in tests: a moved or missing field fails the test. Start
+// with Check.
 package codectest
 
 import (
@@ -21,29 +21,29 @@ import (
 
 var writePins = flag.Bool("pin.write", false, "pin the forms that have no pin yet; a pin that is there stays")
 
-// Form is something that stands in logs or snapshots.
+// Form is an encoding used in logs or snapshots.
 type Form struct {
-	// Name is what its line in the file of pins begins with.
+	// Name is the prefix of its line in the pin file.
 	Name string
-	// Of points to what is written. Check gives all of its fields values.
+	// Of points to the written value. Check sets all of its fields.
 	Of any
 	// Write returns the bytes.
 	Write func() []byte
-	// Unsaved are the fields that are not in the bytes, each as its path from Of on, without places in lists.
+	// Unsaved are the fields that are not encoded, each as its path from Of, without list positions.
 	Unsaved []string
-	// Was has pairs of texts in the paths of fields: now, and when the form was pinned. A field that got another name
-	// keeps its value, and so its bytes.
+	// Was has pairs of texts in field paths: current, and when the form was pinned. A renamed field keeps its value,
+	// and so its bytes.
 	Was []string
-	// Later are fields that are zero at the level of the form, whatever is written of other values.
+	// Later are fields that are zero at the form's level, whatever value is written.
 	Later []string
-	// Adjust, if it is not nil, is called when the fields have values. It changes fields that say what else is written.
+	// Adjust, if not nil, is called after the fields are set. It changes fields that control the encoding of others.
 	Adjust func()
 }
 
-// Check compares the bytes of forms with those that a file has. All fields are set, no two of a type alike; each flag
-// is unset once. It fails where a form has no pin, where a field is not in the bytes though it should be, or is though
-// it should not, where bytes stay as they are when two fields change places, and where the package in the working
-// directory has a type that a form.Coder codes and no form has. A pin is made with -pin.write and never changes.
+// Check compares the bytes of forms with a pin file. All fields are set, to distinct values per type; each flag is
+// cleared once. Check fails if a form has no pin, a field is unexpectedly missing in the bytes or present, swapping two
+// fields does not change the bytes, or a type in the working directory's package is coded by a form.Coder and has no
+// form. Pins are created with -pin.write and never change.
 func Check(t testing.TB, file string, forms ...Form) {
 	t.Helper()
 	pins, err := readPins(file)
@@ -92,7 +92,7 @@ func Check(t testing.TB, file string, forms ...Form) {
 	}
 }
 
-// faults says which fields the bytes do not show, or show though they should not, and which can change places.
+// faults lists fields unexpectedly missing in the bytes or present, and fields that can be swapped.
 func (fi *fields) faults(write func() []byte) (list []string) {
 	whole := bytes.Clone(write())
 	for _, f := range fi.list {
@@ -149,7 +149,7 @@ func appendPins(file string, lines []string) error {
 	return errors.Join(err, out.Close())
 }
 
-// codedTypes returns the types of the package in the working directory of which a method codes the fields.
+// codedTypes returns the types in the working directory's package with a method that codes the fields.
 func codedTypes(t testing.TB) (names []string) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -172,7 +172,7 @@ func codedTypes(t testing.TB) (names []string) {
 	return names
 }
 
-// isCode reports whether a method is one that writes fields or reads them: it is named so, and has a form.Coder.
+// isCode reports whether a method writes or reads fields: by its name, and its form.Coder.
 func isCode(f *ast.FuncDecl) bool {
 	if !strings.HasPrefix(strings.ToLower(f.Name.Name), "code") || f.Type.Params.NumFields() == 0 {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// sample is a form that makes the mistake that it names.
+// sample is a form that makes its named mistake.
 type sample struct {
 	A, B     uint64
 	On, Off  bool
@@ -48,7 +48,7 @@ func (s *sample) code(c *codec.Coder) {
 	})
 }
 
-// recorder is a test that notes what would have failed it.
+// recorder is a test that records failures.
 type recorder struct {
 	testing.TB
 	failures []string
@@ -60,7 +60,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 
-// checked returns what Check finds wrong with a sample that makes a mistake.
+// checked returns Check's findings for a sample with a mistake.
 func checked(t *testing.T, pins, mistaken string) []string {
 	s := sample{mistaken: mistaken}
 	r := &recorder{TB: t}
@@ -97,7 +97,7 @@ func TestEveryMistakeOfAFormIsNoticed(t *testing.T) {
 			t.Errorf("%s: %q", mistaken, list)
 		}
 	}
-	*writePins = true // which leaves a pin as it is
+	*writePins = true // leaves existing pins unchanged
 	checked(t, pins, "numbers swapped")
 	*writePins = false
 	if list := checked(t, pins, ""); len(list) > 0 {
@@ -105,7 +105,7 @@ func TestEveryMistakeOfAFormIsNoticed(t *testing.T) {
 	}
 }
 
-// TestFieldsThatCanChangePlacesAreNoticed: of two fields that only count together no pin shows which is which.
+// TestFieldsThatCanChangePlacesAreNoticed: if only the sum of two fields is encoded, no pin distinguishes them.
 func TestFieldsThatCanChangePlacesAreNoticed(t *testing.T) {
 	var s struct{ A, B uint64 }
 	all := fill(t, Form{Name: "sum", Of: &s})
