@@ -10,17 +10,15 @@ import (
 
 var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts print into their files")
 
-// TestGolden: the scripts in testdata/golden show what happens to the users of a shard, as commands and what the
-// machine answers. `go test ./shard -run Golden -rewrite` writes the answers anew: read every line that
-// differs before believing it.
+// TestGolden: the scripts in testdata/golden show a shard from its users' perspective, as commands and machine answers.
+// `go test ./shard -run Golden -rewrite` rewrites the answers: review every changed line.
 //
-// A block is comments, one or more command lines, a line of four dashes, and the output up to the next
-// empty line. Sessions have names; the number of a session's next mutation, and that it has seen all
-// answers before, are added where a line does not say number= or acked=. w1..w9 stands for all nine, a *
-// in a name or in data for the number of each. The lines between `batch` and `end` are one batch;
-// their effects are shown behind the place of the command that caused them. What is not said is node=1,
-// slot=0, count=1, timeout=10s of a session and timeout=forever of an acquire. `brief` behind a command
-// counts its effects instead of showing each.
+// A block is comments, one or more command lines, a line of four dashes, and the output up to the next empty line.
+// Sessions have names; the number of a session's next mutation, and the acknowledgement of all earlier answers, are
+// added unless a line has number= or acked=. w1..w9 stands for all nine, a * in a name or in data for the number of
+// each. The lines between `batch` and `end` are one batch; its effects are shown after the command that caused them.
+// Defaults are node=1, slot=0, count=1, timeout=10s for a session and timeout=forever for an acquire. `brief` after a
+// command counts its effects instead of showing each.
 //
 // Commands:
 //
@@ -31,21 +29,21 @@ var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts p
 //	create NAME limit= data= by=W   update NAME data= order= by=W   delete NAME force by=W
 //	resize NAME limit= if-rev= by=W
 //	acquire W.. NAME count= timeout= data= ephemeral   release W.. NAME order=
-//	withdraw NAME W.. order= number=   again W acked=   (the session's last mutation once more)
+//	withdraw NAME W.. order= number=   again W acked=   (repeats the session's last mutation)
 //
-// A mutation takes times=N too. Each of these, and batch, takes elapsed= and stamped=: for how long its leader has led,
-// and in which term it was proposed where that is not the latest. Reads:
+// A mutation also takes times=N. Each of these, and batch, takes elapsed= and stamped=: how long its leader has led,
+// and the term of the proposal if it is not the latest. Reads:
 //
 //	describe NAME owners waiters after= limit=   changes NAME since=   list prefix= after= limit=
 //	sessions after= limit=   session-of W   key-of W key=   holdings W after= limit=   waiters   nodes
 //	usage node=   usage shard
 //	slot N   slot-of NAME   state   digest
 //
-// What hosts and clients do:
+// Actions of hosts and clients:
 //
-//	machine M slots=0-2047 history=   (from here on it is on stage)   on M   replica M of M   catch-up M
+//	machine M slots=0-2047 history=   (selects the machine from here on)   on M   replica M of M   catch-up M
 //	snapshot   restart   reconcile M with M   ask M W..   watch W NAME data owners
-//	follow CLIENT NAME   (a streaming watch: what changed since it last looked)
+//	follow CLIENT NAME   (a streaming watch: changes since its last look)
 func TestGolden(t *testing.T) {
 	paths, err := filepath.Glob("testdata/golden/*.txt")
 	if err != nil || len(paths) == 0 {
@@ -78,7 +76,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestGoldenNamesTheLineOfAMistake: a script with a mistake in it must not pass for one that tests something.
+// TestGoldenNamesTheLineOfAMistake: a script with an error must not pass.
 func TestGoldenNamesTheLineOfAMistake(t *testing.T) {
 	for _, c := range []struct {
 		input []string

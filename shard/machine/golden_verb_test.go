@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// goldenVerb is a command that proposes nothing by itself: it reads, or does what a host or a client does
-// around a machine. It returns what it prints.
+// goldenVerb is a command without a proposal: a read, or an action of a host or client around a machine. It returns its
+// output.
 type goldenVerb func(st *goldenStage, l *goldenLine) ([]string, error)
 
 var goldenVerbs map[string]goldenVerb
@@ -138,7 +138,7 @@ func (st *goldenStage) state(l *goldenLine) ([]string, error) {
 	return goldenDrawing{State: st.machine().State(), name: st.name}.lines(), l.end()
 }
 
-// reconcile lets a machine ask the directory of another which of its guests are dead, and forget them.
+// reconcile makes a machine ask another machine's directory for its dead remote sessions, and forget them.
 func (st *goldenStage) reconcile(l *goldenLine) ([]string, error) {
 	isWith := l.flag("with")
 	g := st.machineNamed(l, l.word("machine"))
@@ -188,7 +188,7 @@ func (st *goldenStage) ask(l *goldenLine) (lines []string, err error) {
 	return lines, nil
 }
 
-// watch is a describe with watch flags: there is nothing to watch where there is no semaphore.
+// watch is a describe with watch flags: without a semaphore there is nothing to watch.
 func (st *goldenStage) watch(l *goldenLine) (lines []string, err error) {
 	data, owners := l.flag("data"), l.flag("owners")
 	s := st.session(l, l.word("session"))

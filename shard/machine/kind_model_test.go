@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// clubModel says in the plainest way what clubs and locks of a shard should be after a command. A lock is an ephemeral
-// semaphore that one session alone uses.
+// clubModel is a naive model of a shard's clubs and locks after a command. A lock is an ephemeral semaphore used by a
+// single session.
 type clubModel struct {
 	*machinetest.ModelShard
 	clubs map[string]*modelClub
@@ -47,7 +47,7 @@ func (c *modelClub) at(id shard.SessionID) int {
 	return slices.IndexFunc(c.members, func(x modelMember) bool { return x.session == id })
 }
 
-// show raises the revision of the club and of a team, which goes with its last member.
+// show raises the revisions of the club and of a team, which ends with its last member.
 func (cm *clubModel) show(c *modelClub, team string) {
 	cm.Revision++
 	c.revision = cm.Revision
@@ -93,7 +93,7 @@ func (cm *clubModel) fits(more int) bool {
 	return more <= 0 || cm.Bytes()+cm.Size()+uint64(more) <= cm.Limit
 }
 
-// End releases what a session has, in order of order id.
+// End releases a session's holdings, by order id.
 func (cm *clubModel) End(id shard.SessionID) {
 	parts := map[shard.OrderID]func(){}
 	if order := cm.locks[id]; order != 0 {
@@ -125,7 +125,7 @@ func (cm *clubModel) unlock(id shard.SessionID) {
 	}
 }
 
-// Drop removes the node with all that it has: each object is reported as deleted.
+// Drop removes the node with all its objects: each is reported as deleted.
 func (cm *clubModel) Drop() {
 	cm.Revision += shard.Revision(len(cm.clubs) + len(cm.locks))
 	clear(cm.clubs)
@@ -134,11 +134,11 @@ func (cm *clubModel) Drop() {
 	cm.Limit = shard.DefaultNodeBytes
 }
 
-// Due and Alarms are for kinds that wait for a time.
+// Due and Alarms are for kinds with alarms.
 func (cm *clubModel) Due()             {}
 func (cm *clubModel) Alarms() []uint64 { return nil }
 
-// Objects are the clubs as a State has them.
+// Objects are the clubs in State form.
 func (cm *clubModel) Objects() (list []shard.ObjectState) {
 	for _, name := range slices.Sorted(maps.Keys(cm.clubs)) {
 		c := cm.clubs[name]
@@ -157,7 +157,7 @@ func (cm *clubModel) Objects() (list []shard.ObjectState) {
 	return list
 }
 
-// Size is what clubs and locks count for in quotas.
+// Size is the size of clubs and locks in quotas.
 func (cm *clubModel) Size() (n uint64) {
 	for id := range cm.locks {
 		n += uint64(lockBytes(id))
@@ -171,7 +171,7 @@ func (cm *clubModel) Size() (n uint64) {
 	return n
 }
 
-// View compares how many objects there are of each kind.
+// View compares the number of objects of each kind.
 func (cm *clubModel) View(m *Machine) error {
 	if n := m.Count().OfKind; n[kindClub] != len(cm.clubs) || n[shard.KindSemaphore] != len(cm.locks) {
 		return fmt.Errorf("counted %v, there are %d clubs and %d locks", n, len(cm.clubs), len(cm.locks))
@@ -183,13 +183,13 @@ func lockOf(id shard.SessionID) string { return fmt.Sprintf("lock/%v", id) }
 
 func lockBytes(id shard.SessionID) int { return shard.ObjectBytes + len(lockOf(id)) + shard.LinkBytes }
 
-// clubRun drives a machine and the model with the same random commands.
+// clubRun runs the same random commands on a machine and the model.
 type clubRun struct {
 	*machinetest.ObjectRun[*Machine]
 	model *clubModel
 }
 
-// mutateClub sends a command of a session about a club or its lock.
+// mutateClub sends a session's command on a club or its lock.
 func (r *clubRun) mutateClub(id shard.SessionID) error {
 	s, name := r.model.Sessions[id], fmt.Sprintf("club-%d", r.IntN(3))
 	s.Number++
@@ -237,7 +237,7 @@ func (r *clubRun) mutateClub(id shard.SessionID) error {
 	return nil
 }
 
-// runClubs drives a machine with clubs and says what first went wrong.
+// runClubs runs commands on a machine with clubs and returns the first failure.
 func runClubs(seed uint64, steps int) error {
 	r := &clubRun{model: &clubModel{
 		ModelShard: machinetest.NewModelShard(), clubs: map[string]*modelClub{},
@@ -263,7 +263,7 @@ func TestClubsAreAsTheirModelSays(t *testing.T) {
 	}
 }
 
-// The mistakes below are those that a kind may make, and that the model must notice.
+// Bugs that a kind may have, to be detected by the model.
 type (
 	losesBodies   struct{ *clubs }
 	countsNoLinks struct{ *clubs }

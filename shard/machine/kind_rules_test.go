@@ -22,7 +22,7 @@ func clubRef(name, view string) shard.Ref {
 	return shard.Ref{Kind: kindClub, Node: 1, Name: name, View: view}
 }
 
-// clubBed is a bed of a shard that may hold clubs.
+// clubBed is a bed for a shard that supports clubs.
 func clubBed(t testing.TB, sessions int) *bed {
 	t.Helper()
 	return newestBed(sessions)
@@ -78,7 +78,7 @@ func TestASessionHoldsThingsOfSeveralKinds(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 
-	// The end of the session takes both. What another session waits for is granted.
+	// The session's end releases both, and grants another session's wait.
 	b.Do(shard.Command{Kind: shard.CmdLead, Term: 1})
 	b.Do(shard.Command{Kind: shard.CmdSessionsExpire, Term: 1, Sessions: b.IDs[:1]})
 	if !slices.ContainsFunc(b.Out.List, func(e shard.Effect) bool { return e.Kind == shard.EffectGranted }) {
@@ -120,7 +120,7 @@ func TestACommandOfOneKindIsRefusedOnAnother(t *testing.T) {
 		if e := b.Result(); e.Status != protocol.StatusPreconditionFailed {
 			t.Errorf("%v: %v", c.Kind, e.Status)
 		}
-		// Sent again it is answered as it was.
+		// A repetition gets the same answer.
 		c.Node, c.Session, c.Number = 1, b.IDs[0], b.Numbers[0]
 		b.Do(c)
 		if e := b.Result(); e.Status != protocol.StatusPreconditionFailed {
@@ -143,8 +143,8 @@ func TestACommandOfOneKindIsRefusedOnAnother(t *testing.T) {
 	}
 }
 
-// TestASnapshotHasWhatAKindHolds: the state and the digest of a replica that was restored are those of the one that
-// saved, whatever changes while it saves; so are its quotas.
+// TestASnapshotHasWhatAKindHolds: a restored replica has the saving replica's state, digest and quotas, despite changes
+// during the save.
 func TestASnapshotHasWhatAKindHolds(t *testing.T) {
 	b := clubBed(t, 6)
 	for i := range b.IDs {
@@ -180,7 +180,7 @@ func TestASnapshotHasWhatAKindHolds(t *testing.T) {
 	}
 }
 
-// TestAKindThatIsNotKnownStopsARestore: the build that wrote the snapshot had a kind that this one lacks.
+// TestAKindThatIsNotKnownStopsARestore: the snapshot's writer supported a kind that this build lacks.
 func TestAKindThatIsNotKnownStopsARestore(t *testing.T) {
 	b := clubBed(t, 1)
 	b.join(0, "club", "red", "a")
@@ -221,7 +221,7 @@ func TestAViewReportsItsOwnChangesAlone(t *testing.T) {
 		delta.Data != `2 members, met 0 times, note "note"` {
 		t.Errorf("%d %+v", kind, delta)
 	}
-	// A view goes with its last row, and comes again with another history.
+	// A view ends with its last row, and returns with a new history.
 	b.As(0, shard.Command{Kind: cmdLeave, Name: []byte("club")})
 	if kind := b.M.Changes(red, since, &delta); kind != shard.DeltaAbsent {
 		t.Errorf("a view that is gone is reported as %d", kind)
@@ -230,7 +230,7 @@ func TestAViewReportsItsOwnChangesAlone(t *testing.T) {
 	if kind := b.M.Changes(red, since, &delta); kind != shard.DeltaSnapshot {
 		t.Errorf("a view that is there again is reported as %d %+v", kind, delta)
 	}
-	// A replica that was restored goes on from the revision of the view, not from that of the object.
+	// A restored replica continues from the view's revision, not from the object's.
 	b.M.Describe(blue, shard.DescribeOptions{}, &d)
 	m := machinetest.Copy(t, b.M, New(TestKinds, Options{}))
 	if kind := m.Changes(blue, d.Revision, &delta); kind != shard.DeltaNone {
@@ -238,7 +238,7 @@ func TestAViewReportsItsOwnChangesAlone(t *testing.T) {
 	}
 }
 
-// TestPagesOfRowsEndWithTheirBytes: a page ends where it has MaxPage rows, or MaxRowBytes.
+// TestPagesOfRowsEndWithTheirBytes: a page ends at MaxPage rows, or MaxRowBytes.
 func TestPagesOfRowsEndWithTheirBytes(t *testing.T) {
 	b := clubBed(t, 9)
 	for i := range b.IDs {
@@ -266,7 +266,7 @@ func TestPagesOfRowsEndWithTheirBytes(t *testing.T) {
 	}
 }
 
-// TestQuotasCountTheBodiesOfLinks: what a kind keeps for a link is refused where there is no room for it.
+// TestQuotasCountTheBodiesOfLinks: a link's body is refused if there is no capacity.
 func TestQuotasCountTheBodiesOfLinks(t *testing.T) {
 	b := clubBed(t, 1)
 	b.join(0, "club", "red", "a")
@@ -304,7 +304,7 @@ func TestAForcedEndOfAnyKindIsBounded(t *testing.T) {
 	}
 	steps := 1
 	for b.M.Pending() > 0 {
-		// What is pending stands in snapshots.
+		// Pending work is part of snapshots.
 		b.M = machinetest.Copy(t, b.M, New(TestKinds, Options{}))
 		b.M.core.bounds.Work = work
 		b.Do(shard.Command{Kind: shard.CmdContinue})
@@ -315,7 +315,7 @@ func TestAForcedEndOfAnyKindIsBounded(t *testing.T) {
 	}
 }
 
-// TestALinkIsNoLargerForItsBody: bodies of links took the room that timeouts had left.
+// TestALinkIsNoLargerForItsBody: link bodies use the space freed by timeouts.
 func TestALinkIsNoLargerForItsBody(t *testing.T) {
 	for _, c := range []struct {
 		millis uint64
@@ -334,7 +334,7 @@ func TestALinkIsNoLargerForItsBody(t *testing.T) {
 	}
 }
 
-// TestAnAlarmOfAKindIsKeptByItsObject: it is set again by a restore, and ends with the object.
+// TestAnAlarmOfAKindIsKeptByItsObject: a restore sets it again, and it ends with the object.
 func TestAnAlarmOfAKindIsKeptByItsObject(t *testing.T) {
 	b := clubBed(t, 1)
 	b.Do(shard.Command{Kind: shard.CmdLead, Term: 1})

@@ -12,9 +12,9 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// clubs are a second kind of objects, made only of what kind.go and view.go offer: a named list of members, each of a
-// team and with a mark. A club has a note. It is watched as a whole, with all members as rows, and team by team. A
-// team is there while it has a member.
+// clubs are a second object kind, built only on kind.go and view.go: a named list of members, each in a team and with a
+// mark. A club has a note. It is watched as a whole, with all members as rows, or by team. A team exists while it has a
+// member.
 type clubs struct {
 	arena.Slab[club]
 	SmallStates
@@ -23,16 +23,16 @@ type clubs struct {
 
 type club struct {
 	note  string
-	joins uint64 // how often it was joined
-	meets uint64 // when they meet next: time of the shard, 0 for never
-	met   uint64 // how often they did
+	joins uint64 // total number of joins
+	meets uint64 // next meeting in shard time, 0 for never
+	met   uint64 // number of meetings
 	whole ViewTrack
 	teams []*team // by name
 }
 
 type team struct {
 	name   string
-	number uint32 // never used again within its club
+	number uint32 // unique within its club
 	count  int
 	ViewTrack
 }
@@ -47,7 +47,7 @@ const (
 	cmdNote    shard.CommandKind = 243 // Data: another note
 	cmdLeave   shard.CommandKind = 242
 	cmdDisband shard.CommandKind = 241
-	cmdMeet    shard.CommandKind = 240 // Timeout: in how many milliseconds they meet
+	cmdMeet    shard.CommandKind = 240 // Timeout: milliseconds until the meeting
 )
 
 var clubRow = KindRow{Number: kindClub, New: func() Kind { return &clubs{} }, Commands: []CommandRow{
@@ -73,7 +73,7 @@ func ofClubs(run func(*clubs, *Core, *shard.Command, *Target) Outcome) func(*Cor
 	}
 }
 
-// store is the kind itself, also where a test has put a mistake before it.
+// store is the kind itself, even if a test has wrapped it with a bug.
 func (cl *clubs) store() *clubs { return cl }
 
 func (cl *clubs) join(m *Core, c *shard.Command, t *Target) Outcome {
@@ -123,7 +123,7 @@ func (cl *clubs) join(m *Core, c *shard.Command, t *Target) Outcome {
 	return m.Holdings.Acquired(h, 0)
 }
 
-// report notes that a member came, changed or goes. The heads say how many there are.
+// report reports a new, changed or leaving member. The heads contain the number of members.
 func (cl *clubs) report(m *Core, r *club, of *team, link arena.Handle) {
 	row := uint64(m.Holdings.At(link).Order)
 	m.History.RowChanged(&r.whole, row)
@@ -347,7 +347,7 @@ func (cl *clubs) Linked(m *Core, object arena.Handle) error {
 
 func (cl *clubs) Role(*Holding) string { return "member" }
 
-// View: its number is that of its team, 0 for all of the club.
+// View: its number is its team's number, 0 for the whole club.
 func (cl *clubs) View(m *Core, object arena.Handle, name string) (View, bool) {
 	r := cl.At(m.Objects.At(object).State)
 	if name == "" {
@@ -387,7 +387,7 @@ func (cl *clubs) AppendHead(dst []byte, m *Core, object arena.Handle, v View) []
 	return fmt.Appendf(dst, "%d members, met %d times, note %q", o.Held, cl.At(o.State).met, cl.At(o.State).note)
 }
 
-// shows reports whether the link is a row of the view.
+// shows reports whether the link is a row in the view.
 func (cl *clubs) shows(m *Core, object arena.Handle, v View, link arena.Handle) bool {
 	t := cl.teamOf(m, object, v)
 	return t == nil || cl.members.At(m.Holdings.At(link).State).team == t.name

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// TestCheckLeaksNoticesALeak: CheckLeaks notices one text or place too many in each store.
+// TestCheckLeaksNoticesALeak: CheckLeaks detects one extra text or slot in each store.
 func TestCheckLeaksNoticesALeak(t *testing.T) {
 	text := []byte("a text that nothing refers to")
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// above encodes a batch of one command of which no build knows anything but that it is above the level.
+// above encodes a batch with one command that is unknown to every build, except that it is above the level.
 func above(at level.Level) []byte {
 	garbage := []byte{0xff, 0xff, 0xff, 0xff, 0x80}
 	data := append([]byte{1}, make([]byte, 8)...)
@@ -47,8 +47,8 @@ func TestWhatIsAboveTheLevelIsRefusedWithoutBeingDecoded(t *testing.T) {
 	}
 }
 
-// TestALevelRisesWithTheNextBatch: the same batch raises the level and has a command above the old one: all replicas
-// refuse it, those too that decode it when the level has risen elsewhere.
+// TestALevelRisesWithTheNextBatch: one batch raises the level and has a command above the old level: all replicas
+// refuse the command, including those that decode it after the level has risen elsewhere.
 func TestALevelRisesWithTheNextBatch(t *testing.T) {
 	leveltest.Raise(t)
 	m := New(TestKinds, Options{})
@@ -68,7 +68,7 @@ func TestALevelRisesWithTheNextBatch(t *testing.T) {
 	}
 }
 
-// TestReplicaStopsAtALevelThatItsBuildCannotFollow: a newer host raised the level of the shard.
+// TestReplicaStopsAtALevelThatItsBuildCannotFollow: a newer host raised the shard's level.
 func TestReplicaStopsAtALevelThatItsBuildCannotFollow(t *testing.T) {
 	rise := shard.AppendBatch(nil,
 		&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(leveltest.Later)}}})
@@ -82,7 +82,7 @@ func TestReplicaStopsAtALevelThatItsBuildCannotFollow(t *testing.T) {
 	}
 }
 
-// changedHeader returns a snapshot whose header was changed, with its checksum put right.
+// changedHeader returns a snapshot with a changed header and a valid checksum.
 func changedHeader(file []byte, change func(payload []byte) []byte) []byte {
 	start := len(snapshotMagic) + 4
 	size := binary.LittleEndian.Uint32(file[start+1:])
@@ -125,7 +125,7 @@ func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
 	}
 }
 
-// TestADigestIsOfTheMomentAtWhichItWasBegun: a digest is taken beside Apply, of the state as it was when it was begun.
+// TestADigestIsOfTheMomentAtWhichItWasBegun: a digest is taken concurrently with Apply, of the state at its start.
 func TestADigestIsOfTheMomentAtWhichItWasBegun(t *testing.T) {
 	m := New(TestKinds, Options{})
 	busy := newBusy(m, 6)

@@ -9,15 +9,15 @@ import (
 	"github.com/signalbox/signalbox/test/twin"
 )
 
-// TestMistakesInClassesOfOrderIDsAreNoticed: an order id of another shard's class is noticed, also where an old command
-// gets one.
+// TestMistakesInClassesOfOrderIDsAreNoticed: an order id in a different shard's class is detected, even for an old
+// command.
 func TestMistakesInClassesOfOrderIDsAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{
 		{"order ids have no class", twin.NoClass, 16, "order="},
 	})
 }
 
-// TestOrderIDsOfTwoShardsAreNeverEqual: the shards are the first one, one between and the last one that there can be.
+// TestOrderIDsOfTwoShardsAreNeverEqual: for the first, a middle, and the last possible shard.
 func TestOrderIDsOfTwoShardsAreNeverEqual(t *testing.T) {
 	given := map[shard.OrderID]uint64{}
 	for _, id := range []uint64{1, 512, shard.MaxShard} {
@@ -38,7 +38,7 @@ func TestOrderIDsOfTwoShardsAreNeverEqual(t *testing.T) {
 	}
 }
 
-// TestAnIDAboveAllClassesIsRefused: such a shard would give the order ids of another one.
+// TestAnIDAboveAllClassesIsRefused: such a shard would assign another shard's order ids.
 func TestAnIDAboveAllClassesIsRefused(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -11,12 +11,11 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// burdens are the commands that have the most to do, each for a machine in which it would touch n links at once.
+// burdens are the most expensive commands, each for a machine in which it would touch n links at once.
 var burdens = []struct {
 	name string
 	make func(b *bed, n int)
-	// run is proposed again for as long as it says that there is more, as its leader does; of some commands the rest is
-	// pending only.
+	// run is proposed again as long as it reports more, as by its leader; for some commands the rest is only pending.
 	run  func(b *bed, n int) shard.Command
 	over func(c shard.Counts) bool
 }{
@@ -94,7 +93,7 @@ func (b *bed) everyone(sessions int) {
 	}
 }
 
-// queue makes a semaphore that n sessions own or wait for.
+// queue creates a semaphore with n owners and waiters.
 func (b *bed) queue(n int, limit uint64) {
 	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("hall"), Count: limit})
 	b.joinHall(0, n)
@@ -113,8 +112,8 @@ func burdened(i, n int) *bed {
 	return b
 }
 
-// runToEnd proposes the command and what it leaves until nothing is left, and returns the most links that one command
-// touched, and the longest that one took.
+// runToEnd proposes the command and its remaining work until nothing is left, and returns the maximum number of links
+// touched by one command, and the longest duration.
 func (b *bed) runToEnd(c shard.Command) (touched int, longest time.Duration) {
 	step := func(c shard.Command) {
 		began := time.Now()
@@ -149,8 +148,8 @@ func TestNoCommandTouchesMoreLinksThanItMay(t *testing.T) {
 	}
 }
 
-// BenchmarkWorstCommands: the worst of each kind: how long the machine's lock is held by the longest command of a run,
-// in the median and at the worst of all runs.
+// BenchmarkWorstCommands: for each worst command, how long the machine's lock is held by the longest command of a run:
+// median and maximum over all runs.
 func BenchmarkWorstCommands(b *testing.B) {
 	const n = 20_000
 	for i, burden := range burdens {
@@ -171,8 +170,8 @@ func BenchmarkWorstCommands(b *testing.B) {
 	}
 }
 
-// TestASessionThatEndedIsOverBeforeItsLinksAreReleased: from the command that ends it on a session is over, whatever it
-// still has.
+// TestASessionThatEndedIsOverBeforeItsLinksAreReleased: the session is over from its ending command on, whatever it
+// still holds.
 func TestASessionThatEndedIsOverBeforeItsLinksAreReleased(t *testing.T) {
 	b := burdened(0, 3*shard.MaxWork)
 	id, command := b.IDs[0],
@@ -216,7 +215,7 @@ func TestASessionHasALimitOfLinks(t *testing.T) {
 	one(0, "of another", protocol.StatusSuccess)
 }
 
-// TestALongBatchLetsReadersIn: readers get in between the commands of a batch that has much to do.
+// TestALongBatchLetsReadersIn: readers get access between the commands of an expensive batch.
 func TestALongBatchLetsReadersIn(t *testing.T) {
 	const n = 20 * shard.MaxWork
 	for range 50 {

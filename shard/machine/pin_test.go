@@ -7,24 +7,24 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
-// TestBytesOfAShardAreWhatTheyWere: a command, and the records and the head of snapshots.
+// TestBytesOfAShardAreWhatTheyWere: a command, and the records and the header of snapshots.
 func TestBytesOfAShardAreWhatTheyWere(t *testing.T) {
 	var command shard.Command
 	var kept answer
 	forms := []codectest.Form{
 		{Name: "command", Of: &command, Write: func() []byte { return shard.AppendCommand(nil, &command) },
-			Adjust: func() { command.Kind, command.Level = shard.CmdAcquire, 100 }}, // above what any field needs
+			Adjust: func() { command.Kind, command.Level = shard.CmdAcquire, 100 }}, // above the needs of any field
 		{Name: "answer", Of: &kept, Write: func() []byte { return appendAnswer(nil, &kept, "body") }},
 	}
 	codectest.Check(t, "testdata/pins", append(forms, recordForms()...)...)
 }
 
-// recordForms are what a snapshot is made of, except for what package codec encodes.
+// recordForms are the parts of a snapshot, except those encoded by package codec.
 func recordForms() []codectest.Form {
 	m := New(TestKinds, Options{})
 	who, part, place := m.core.Sessions.Alloc(), m.core.Holdings.Alloc(), m.core.Objects.Alloc()
 	m.core.Nodes.add(1)
-	// The texts of things stand beside them, as what they are filled with.
+	// Texts are next to their objects, as filled values.
 	var described struct {
 		session
 		details string

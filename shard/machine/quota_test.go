@@ -12,8 +12,8 @@ import (
 var mistakeSeek = flag.Int("mistake.seek", 0,
 	"for each planted mistake, how many seeds to look through for those that show it")
 
-// TestMistakesInQuotasAreNoticed: a mistake in what counts in quotas, or in what they refuse, is noticed. The mistake
-// is the twin's: the comparison is the same whichever of the two errs.
+// TestMistakesInQuotasAreNoticed: bugs in quota usage, or in quota refusals, are detected. The bug is in the twin: the
+// comparison is symmetric.
 func TestMistakesInQuotasAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{
 		{"a removal is not counted", twin.CountsTimedOutWaiters, 16, "takes"},
@@ -22,7 +22,7 @@ func TestMistakesInQuotasAreNoticed(t *testing.T) {
 	})
 }
 
-// plantedMistake is a mistake of the twin's that the run of a seed shows.
+// plantedMistake is a bug in the twin, exposed by a seed's run.
 type plantedMistake struct {
 	name    string
 	mistake twin.Mistake
@@ -52,11 +52,11 @@ func noticeMistakes(t *testing.T, mistakes []plantedMistake) {
 	}
 }
 
-// faultless is what became of runs without a mistake, by their seeds: many mistakes are shown by the same run, and a
-// long one takes half a minute under the race detector.
+// faultless are the results of runs without a bug, by seed: many bugs share a run, and a long run takes half a minute
+// under the race detector.
 var faultless = make(map[uint64]error)
 
-// playFaultless plays the run of a seed against a twin that does not err, once.
+// playFaultless runs a seed against a correct twin, once.
 func playFaultless(seed uint64) error {
 	err, played := faultless[seed]
 	if !played {
@@ -66,14 +66,14 @@ func playFaultless(seed uint64) error {
 	return err
 }
 
-// playMistake plays the run of a seed against a twin that errs.
+// playMistake runs a seed against a twin with a bug.
 func playMistake(seed uint64, m twin.Mistake) error {
 	r := newRun(seed, make(tally))
 	r.naive.Plant(m)
 	return r.play()
 }
 
-// TestQuotasHaveNames: the numbers of quotas stand in snapshots, their names in logs and metrics.
+// TestQuotasHaveNames: quota numbers are in snapshots, their names in logs and metrics.
 func TestQuotasHaveNames(t *testing.T) {
 	for q, want := range map[shard.Quota]string{
 		shard.QuotaNone: "none", shard.QuotaNodeObjects: "node-objects", shard.QuotaNodeBytes: "node-bytes",

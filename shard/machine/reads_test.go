@@ -305,7 +305,7 @@ func TestReadingInMemoryThatIsUsedAgainAllocatesNothing(t *testing.T) {
 	}
 }
 
-// ListSlot returns the sessions and the objects of one slot, in order of id, node and name.
+// ListSlot returns the sessions and the objects in one slot, by id, node and name.
 func (m *Machine) ListSlot(slot shard.Slot) (sessions []shard.SessionID, objects []shard.ObjectName) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

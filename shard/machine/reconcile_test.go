@@ -13,7 +13,7 @@ import (
 
 func bytesReader(b []byte) io.Reader { return bytes.NewReader(b) }
 
-// halves returns two machines that share the slots between them, and a name that lives in each.
+// halves returns two machines that share the slots, and a name in each.
 func halves() (a, b *Machine, nameA, nameB []byte) {
 	var lower, upper shard.SlotSet
 	lower.Add(0, shard.Slots/2-1)
@@ -30,7 +30,7 @@ func halves() (a, b *Machine, nameA, nameB []byte) {
 	return a, b, nameA, nameB
 }
 
-// laggard is a replica that a test holds back: it answers from the state that it stands at.
+// laggard is a replica delayed by a test: it answers from its old state.
 type laggard struct {
 	m       *Machine
 	pending []*shard.Batch
@@ -47,9 +47,9 @@ func (l *laggard) catchUp(n int) {
 	}
 }
 
-// TestDeathsReachTheOtherShardAndTheLivingLoseNothing: sessions live and die in one machine and lock things in another.
-// Directories lag, forgets are lost, come twice, late and in any order, and so do acquires of sessions that have died
-// meanwhile. No session that is alive may lose anything, and in the end nothing of the dead may be left.
+// TestDeathsReachTheOtherShardAndTheLivingLoseNothing: sessions live and die in one machine and hold locks in another.
+// Directories lag; forgets are lost, duplicated, delayed and reordered, and so are acquires of dead sessions. A live
+// session must never lose anything, and finally nothing held by dead sessions may remain.
 func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -71,7 +71,7 @@ func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 		alive := map[shard.SessionID]bool{}
 		numbers := map[shard.SessionID]uint64{}
 		var ids []shard.SessionID
-		var late []*shard.Batch // on their way to the other shard
+		var late []*shard.Batch // in flight to the other shard
 		deliver := func() {
 			if len(late) == 0 {
 				return
@@ -84,7 +84,7 @@ func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 					t.Fatalf("seed %d: session %v lives and was forgotten", seed, e.Session)
 				}
 			}
-			if rng.IntN(4) > 0 { // else it comes again
+			if rng.IntN(4) > 0 { // otherwise it is repeated
 				late = append(late[:i], late[i+1:]...)
 			}
 		}
@@ -127,7 +127,7 @@ func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 		for len(late) > 0 {
 			deliver()
 		}
-		// Level-triggered: one round with a directory that is up to date ends it.
+		// Level-triggered: one round with an up-to-date directory is enough.
 		directory.catchUp(1 << 30)
 		dead, _, over := away.DeadGuests(0, directory, nil)
 		if !over {

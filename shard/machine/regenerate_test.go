@@ -39,7 +39,7 @@ func regenerate(t *testing.T, age time.Duration, keep func(shard.NodeID) bool, s
 	return made
 }
 
-// driven is a machine that gets random commands.
+// driven is a machine with random commands.
 type driven struct {
 	*contestant
 	source *twin.Generator
@@ -53,7 +53,7 @@ func drive(t *testing.T, seed uint64, commands int) *driven {
 	return d
 }
 
-// on gives the machine more commands, checks that no rule is broken, and returns the highest numbers that it has given.
+// on runs more commands on the machine, checks the invariants, and returns the highest numbers assigned.
 func (d *driven) on(t *testing.T, commands int) (given marks) {
 	t.Helper()
 	before := d.State()
@@ -76,7 +76,7 @@ func (d *driven) on(t *testing.T, commands int) (given marks) {
 	return given
 }
 
-// marks are the highest and lowest numbers that commands have given.
+// marks are the highest and lowest numbers assigned by commands.
 type marks struct {
 	order, lowestOrder       shard.OrderID
 	revision, lowestRevision shard.Revision
@@ -105,7 +105,7 @@ func (m *marks) see(effects []shard.Effect) {
 	}
 }
 
-// above returns what was given twice, if the lowest of these numbers is not above the highest of others.
+// above returns a number assigned twice, if the lowest of these numbers is not above the highest of other.
 func (m *marks) above(other marks) error {
 	if m.lowestOrder != 0 && m.lowestOrder <= other.order || m.lowestRevision != 0 &&
 		m.lowestRevision <= other.revision || m.lowestSession != 0 && m.lowestSession <= other.session {
@@ -114,7 +114,7 @@ func (m *marks) above(other marks) error {
 	return nil
 }
 
-// reloaded returns a machine of what another one saves.
+// reloaded returns a machine restored from another's saved state.
 func reloaded(t *testing.T, m *machine.Machine) *machine.Machine {
 	t.Helper()
 	s, err := m.PrepareSnapshot()
@@ -133,7 +133,7 @@ func reloaded(t *testing.T, m *machine.Machine) *machine.Machine {
 	return again
 }
 
-// staying is what a plain state says of semaphores in a new cluster.
+// staying is the expected semaphores of a new cluster, derived from a plain state.
 func staying(s *shard.State, keep func(shard.NodeID) bool) (list []shard.SemaphoreState) {
 	dropped := func(id shard.NodeID) bool {
 		return slices.ContainsFunc(s.Nodes, func(n shard.NodeState) bool { return n.ID == id && n.Dropping })
@@ -150,8 +150,8 @@ func staying(s *shard.State, keep func(shard.NodeID) bool) (list []shard.Semapho
 	return list
 }
 
-// TestRegenerationKeepsPersistentSemaphores: of random states, semaphores stay and sessions do not, no rule is broken
-// by what comes after, it is saved and restored as it is, and no number comes twice.
+// TestRegenerationKeepsPersistentSemaphores: from random states, semaphores remain and sessions do not, later commands
+// break no invariant, the result is saved and restored unchanged, and no number is assigned twice.
 func TestRegenerationKeepsPersistentSemaphores(t *testing.T) {
 	first := rand.Uint64N(1 << 40)
 	t.Logf("first seed: %d", first)
@@ -191,8 +191,8 @@ func sameSemaphore(a, b shard.SemaphoreState) bool {
 		a.Ephemeral == b.Ephemeral && len(a.Links) == 0
 }
 
-// TestOneStateRegeneratedTwice: a second later, with as much done in between as there was time for, all numbers of the
-// second cluster are above those of the first one.
+// TestOneStateRegeneratedTwice: a second restore one second later, after as much activity as possible in between, has
+// numbers above all numbers of the first.
 func TestOneStateRegeneratedTwice(t *testing.T) {
 	for seed := range uint64(8) {
 		old := drive(t, seed, 400)
@@ -203,7 +203,7 @@ func TestOneStateRegeneratedTwice(t *testing.T) {
 		two := regenerate(t, 11*time.Second, everyNode, slots, old.Machine)[0]
 		second := &driven{&contestant{name: "second", Machine: two}, old.source, old.slots}
 		later := second.on(t, 400)
-		// Sessions of the two are distinguished by the generation.
+		// Sessions of the two are distinguished by generation.
 		given.session = 0
 		if err := later.above(given); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -211,7 +211,8 @@ func TestOneStateRegeneratedTwice(t *testing.T) {
 	}
 }
 
-// TestRegenerationIntoOtherShards: three shards become one and one becomes three; all begin above the highest of any.
+// TestRegenerationIntoOtherShards: three shards become one and one becomes three; all start above the highest old
+// number.
 func TestRegenerationIntoOtherShards(t *testing.T) {
 	for seed := range uint64(8) {
 		old := drive(t, seed, 600)
@@ -245,8 +246,8 @@ func TestRegenerationIntoOtherShards(t *testing.T) {
 	}
 }
 
-// TestAHomeThatIsOlderThanItsGuests: a session of which only another shard knows, because its home was saved before it
-// began, leaves nothing behind, and its id is not given again.
+// TestAHomeThatIsOlderThanItsGuests: a session known only to another shard, because its home was saved before the
+// session started, leaves nothing behind, and its id is not reused.
 func TestAHomeThatIsOlderThanItsGuests(t *testing.T) {
 	slots := thirds()
 	home, other := machine.New(machine.TestKinds, machine.Options{Slots: slots[0]}),
@@ -255,7 +256,7 @@ func TestAHomeThatIsOlderThanItsGuests(t *testing.T) {
 	for i := 0; !slots[1].Has(shard.SlotOf(1, name)); i++ {
 		name = fmt.Appendf(nil, "job-%d", i)
 	}
-	id := shard.NewSessionID(0, 1<<37) // of a home that was restored twice
+	id := shard.NewSessionID(0, 1<<37) // from a home restored twice
 	var out shard.Effects
 	other.Apply(&shard.Batch{Commands: []shard.Command{
 		{Kind: shard.CmdLevel, Count: uint64(level.Newest)},
@@ -275,7 +276,7 @@ func TestAHomeThatIsOlderThanItsGuests(t *testing.T) {
 	}
 }
 
-// TestNoRoomForAnotherJump: counters that have come to their end are refused, and not begun anew.
+// TestNoRoomForAnotherJump: exhausted counters are refused, not reset.
 func TestNoRoomForAnotherJump(t *testing.T) {
 	m := machine.New(machine.TestKinds, machine.Options{})
 	for range 4 {

@@ -8,9 +8,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestSessionsOfBeforeAreUnknownUntilTheWaitIsOver: their clients get SESSION_EXPIRED at once, and other shards hear
-// nothing, whether the survivor knows a session, knows its end, or has never heard of it. From the end of the wait on
-// all of them are dead.
+// TestSessionsOfBeforeAreUnknownUntilTheWaitIsOver: clients of old sessions get SESSION_EXPIRED at once, but other
+// shards get no answer, whether the survivor knows a session, knows its end, or does not know it. After the wait all of
+// them are dead.
 func TestSessionsOfBeforeAreUnknownUntilTheWaitIsOver(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	alive, ended := s.session(), s.session()
@@ -64,7 +64,7 @@ func TestSessionsOfBeforeAreUnknownUntilTheWaitIsOver(t *testing.T) {
 	}
 }
 
-// TestASecondRenewalDuringTheWait: what the first group has not called dead stays unknown.
+// TestASecondRenewalDuringTheWait: sessions not yet called dead by the first group stay unknown.
 func TestASecondRenewalDuringTheWait(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	id := s.session()

@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// longest is the longest timeout that the meta shard knows of, in milliseconds, and patience how long the leader waits.
+// longest is the longest timeout known to the meta shard, in milliseconds, and patience the leader's wait.
 const longest, patience = 20_000, 30_000
 
-// lowerSlots are the slots of the shard.
+// lowerSlots are the shard's slots.
 var lowerSlots = func() (s shard.SlotSet) {
 	s.Add(0, shard.Slots/2-1)
 	return s
@@ -38,7 +38,7 @@ type survivor struct {
 	lock    []byte
 }
 
-// newSurvivor returns a machine of a level with a lock of limit 1.
+// newSurvivor returns a machine at a level with a lock with limit 1.
 func newSurvivor(t *testing.T, at level.Level) *survivor {
 	t.Helper()
 	s := &survivor{
@@ -86,7 +86,7 @@ func (s *survivor) acquire(id shard.SessionID, number uint64) shard.Command {
 		Timeout: shard.Forever}
 }
 
-// write replaces the data of the lock.
+// write replaces the lock's data.
 func (s *survivor) write(id shard.SessionID, number, acked uint64, data string) shard.Command {
 	return shard.Command{Kind: shard.CmdSemaphoreUpdate, Node: 1, Name: s.lock, Session: id, Number: number,
 		Acked: acked, Data: []byte(data)}
@@ -100,7 +100,7 @@ func (s *survivor) session() shard.SessionID {
 	}).Session
 }
 
-// renewed makes the shard anew, under a leader of the new group.
+// renewed rebuilds the shard, under a leader of the new group.
 func (s *survivor) renewed(change ...func(*machine.Renewal)) *survivor {
 	s.t.Helper()
 	r := machine.Renewal{
@@ -128,8 +128,8 @@ func (s *survivor) beginWait(wait uint64) {
 	s.must(shard.Command{Kind: shard.CmdGroupWait, Term: s.term, Count: s.Group().Number, Timeout: wait})
 }
 
-// TestNoNumberIsCarriedOutTwiceAfterARenewal: what a guest sends again is answered as before, but for what the guest
-// owned and waited for.
+// TestNoNumberIsCarriedOutTwiceAfterARenewal: a remote session's repeated requests get their old answers, except for
+// lost ownership and waits.
 func TestNoNumberIsCarriedOutTwiceAfterARenewal(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	other := s.guest + 1
@@ -159,9 +159,9 @@ func TestNoNumberIsCarriedOutTwiceAfterARenewal(t *testing.T) {
 	}
 }
 
-// TestARenewedShardGrantsNothingUntilItsWaitIsOver: an acquire is refused under its number, with the time that is left
-// at the least. The wait begins only by a command of the leader. Data changes meanwhile. The next fence is
-// above all of the group before.
+// TestARenewedShardGrantsNothingUntilItsWaitIsOver: an acquire is refused under its number, with the minimum remaining
+// time. The wait begins only with a leader's command. Data can change meanwhile. The next fencing token is above all
+// old ones.
 func TestARenewedShardGrantsNothingUntilItsWaitIsOver(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	s.must(s.acquire(s.guest, 1))
@@ -192,8 +192,8 @@ func TestARenewedShardGrantsNothingUntilItsWaitIsOver(t *testing.T) {
 	}
 }
 
-// TestTheWaitLastsAsLongAsAClientMayBelieve: a client that reaches no host believes for the timeout of its session,
-// whether the survivor has the session or only the meta shard heard of it, and also in a second renewal.
+// TestTheWaitLastsAsLongAsAClientMayBelieve: an isolated client believes for its session's timeout, whether known to
+// the survivor or only to the meta shard, and even across a second rebuild.
 func TestTheWaitLastsAsLongAsAClientMayBelieve(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	want := func(of *survivor, l shard.Longest) {
@@ -216,7 +216,7 @@ func TestTheWaitLastsAsLongAsAClientMayBelieve(t *testing.T) {
 	want(next.renewed(), shard.Longest{Timeout: longest})
 }
 
-// TestAnOperatorEndsTheWait: at once, and of the present group only.
+// TestAnOperatorEndsTheWait: immediately, and only for the current group.
 func TestAnOperatorEndsTheWait(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	lost := s.session()
@@ -242,8 +242,8 @@ func TestAnOperatorEndsTheWait(t *testing.T) {
 	}
 }
 
-// TestWhatTheWaitAcknowledgesIsNotCarriedOut: a number that a lost replica has answered, and that the session has
-// acknowledged with a refused acquire, comes late.
+// TestWhatTheWaitAcknowledgesIsNotCarriedOut: a late command whose number a lost replica has answered, and the session
+// has acknowledged with a refused acquire.
 func TestWhatTheWaitAcknowledgesIsNotCarriedOut(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	s.must(s.write(s.guest, 1, 0, "first"))
@@ -257,7 +257,7 @@ func TestWhatTheWaitAcknowledgesIsNotCarriedOut(t *testing.T) {
 	next.must(c)
 }
 
-// TestAShardIsMadeAnewFromNothing: from the counters that others know.
+// TestAShardIsMadeAnewFromNothing: from counters known to others.
 func TestAShardIsMadeAnewFromNothing(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	empty := *s
@@ -280,7 +280,7 @@ func TestAShardIsMadeAnewFromNothing(t *testing.T) {
 	}
 }
 
-// TestGroupsOfAShardOnlyRise: a renewal into the group that is there is refused, and so is one without room for a jump.
+// TestGroupsOfAShardOnlyRise: a rebuild into the current group is refused, and so is one with exhausted counters.
 func TestGroupsOfAShardOnlyRise(t *testing.T) {
 	s := newSurvivor(t, level.Newest).renewed().renewed()
 	if _, err := s.Renew(machine.Renewal{Group: 2, Jump: machine.JumpOver(0)}); err == nil {
@@ -291,7 +291,7 @@ func TestGroupsOfAShardOnlyRise(t *testing.T) {
 	}
 }
 
-// TestADropGoesOnAfterARenewal: what guests have of the node ends with it, and nothing of it is used.
+// TestADropGoesOnAfterARenewal: the remote sessions' holdings in the node end with it, and cannot be used.
 func TestADropGoesOnAfterARenewal(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	s.must(s.write(s.guest, 1, 0, "x"))

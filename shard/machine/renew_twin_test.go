@@ -18,7 +18,7 @@ const (
 	renewedBatches = 150
 )
 
-// renewalOf is a renewal of what has a state, into the next group.
+// renewalOf is a rebuild from a state, into the next group.
 func renewalOf(s *shard.State) machine.Renewal {
 	return machine.Renewal{
 		Group: s.Group.Number + 1, Jump: machine.JumpOver(time.Second),
@@ -27,7 +27,7 @@ func renewalOf(s *shard.State) machine.Renewal {
 	}
 }
 
-// renew makes the shard of a run anew, machine and twin.
+// renew rebuilds the shard of a run, machine and twin.
 func (r *run) renew() error {
 	renewal := renewalOf(&r.state)
 	made, err := r.machines[0].Renew(renewal)
@@ -62,7 +62,7 @@ func (r *run) playRenewed() error {
 	return r.read()
 }
 
-// compareLiveness compares what the home says of sessions at the bounds of the group, and of some in between.
+// compareLiveness compares the home's answers on sessions at the group boundaries, and on some in between.
 func (r *run) compareLiveness() error {
 	g := r.state.Group
 	for _, counter := range []uint64{
@@ -123,7 +123,7 @@ func TestARenewedMachineAgreesWithItsTwin(t *testing.T) {
 	}
 }
 
-// TestMistakesInRenewalsAreNoticed: each mistake is shown by the run of a seed.
+// TestMistakesInRenewalsAreNoticed: a seed's run exposes each bug.
 func TestMistakesInRenewalsAreNoticed(t *testing.T) {
 	for _, c := range []plantedMistake{
 		{"numbers of guests are forgotten", twin.ForgetsNumbers, 1, "applied="},

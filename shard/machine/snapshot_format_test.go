@@ -17,15 +17,15 @@ import (
 var writeSnapshot = flag.Bool("snapshot.write", false,
 	"write the snapshot of a format that has none yet into testdata/snapshots")
 
-// TestSnapshotsOfAFormatAreWhatTheyWere reads a file that was written when the format got its number, and writes it
-// again. A change of the bytes gives snapshotFormat a new number, and its file is made with -snapshot.write.
+// TestSnapshotsOfAFormatAreWhatTheyWere reads a file written when the format got its number, and writes it again. After
+// a change of the bytes, increase snapshotFormat, and create its file with -snapshot.write.
 func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 	path := filepath.Join("testdata", "snapshots", fmt.Sprint("format", snapshotFormat))
 	want, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) && *writeSnapshot {
 		m := New(TestKinds, Options{})
 		newBusy(m, 1).steps(100)
-		m = machinetest.Copy(t, m, New(TestKinds, Options{})) // which leaves no gaps
+		m = machinetest.Copy(t, m, New(TestKinds, Options{})) // removes gaps
 		want = machinetest.File(t, m)
 		err = os.WriteFile(path, want, 0o644)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// busy drives one machine with random commands that mostly succeed.
+// busy runs random, mostly successful commands on one machine.
 type busy struct {
 	bed
 	rng      *rand.Rand
@@ -264,7 +264,7 @@ func TestDamagedSnapshotIsNamedAndChangesNothing(t *testing.T) {
 	}
 }
 
-// blocks frames payloads as a file of sound sums, so that the fuzzer gets behind them.
+// blocks frames payloads as a file with valid checksums, so that the fuzzer gets past them.
 func blocks(kinds, body []byte) []byte {
 	file := []byte(snapshotMagic)
 	file = binary.LittleEndian.AppendUint32(file, snapshotFormat)
@@ -285,7 +285,7 @@ func blocks(kinds, body []byte) []byte {
 	return file
 }
 
-// unframe is the other way round: the seeds of the fuzzer are real files.
+// unframe is the inverse: the fuzzer's seeds are real files.
 func unframe(file []byte) (kinds, body []byte) {
 	at := len(snapshotMagic) + 4
 	for at < len(file) {
@@ -325,7 +325,7 @@ func FuzzRestore(f *testing.F) {
 			}
 			return
 		}
-		// What was accepted must hold what the machine relies on: it works, and saves the same.
+		// Accepted state must satisfy the machine's invariants: it works, and saves equally.
 		want := m.State()
 		if got := machinetest.Copy(t, m, New(TestKinds, Options{})).State(); !reflect.DeepEqual(got, want) {
 			t.Fatalf("have %+v\nwant %+v", got, want)
@@ -340,7 +340,7 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// TestOwnersAboveALoweredLimitAreRestored: owners may have more than a limit that was lowered since.
+// TestOwnersAboveALoweredLimitAreRestored: owners may hold more than a lowered limit.
 func TestOwnersAboveALoweredLimitAreRestored(t *testing.T) {
 	b := newBed(2)
 	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("slots"), Count: shard.Forever})
@@ -354,7 +354,7 @@ func TestOwnersAboveALoweredLimitAreRestored(t *testing.T) {
 	}
 }
 
-// TestARecordThatIsMissingStopsASnapshot: a change that does not say so beforehand costs a snapshot what was there.
+// TestARecordThatIsMissingStopsASnapshot: a change without prior notice would lose the snapshot's old state.
 func TestARecordThatIsMissingStopsASnapshot(t *testing.T) {
 	m := New(TestKinds, Options{})
 	newBusy(m, 4).steps(40)
@@ -362,7 +362,7 @@ func TestARecordThatIsMissingStopsASnapshot(t *testing.T) {
 	session := m.core.Sessions.End() - 1
 	for ; m.core.Sessions.At(session).id == 0; session-- {
 	}
-	m.core.Sessions.At(session).stamp = m.core.Snapshots.epoch // as if it had been touched, and not preserved
+	m.core.Sessions.At(session).stamp = m.core.Snapshots.epoch // as if touched, and not preserved
 	defer func() {
 		if recover() == nil {
 			t.Error("a snapshot without one of its sessions was saved")
@@ -371,8 +371,8 @@ func TestARecordThatIsMissingStopsASnapshot(t *testing.T) {
 	_ = sn.Save(&bytes.Buffer{}, nil)
 }
 
-// TestARestoreInPlaceHoldsOneContentAtATime: the old content is gone before the new one is read, and a failure leaves
-// nothing.
+// TestARestoreInPlaceHoldsOneContentAtATime: the old content is released before the new one is read, and a failure
+// leaves an empty machine.
 func TestARestoreInPlaceHoldsOneContentAtATime(t *testing.T) {
 	from, to := New(TestKinds, Options{}), New(TestKinds, Options{})
 	newBusy(from, 1).steps(50)
@@ -407,7 +407,7 @@ func TestARestoreInPlaceHoldsOneContentAtATime(t *testing.T) {
 	}
 }
 
-// readerOf is a reader made of a function.
+// readerOf turns a function into a reader.
 type readerOf func(p []byte) (int, error)
 
 func (r readerOf) Read(p []byte) (int, error) { return r(p) }

@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/test/twin"
 )
 
-// TestMistakesAboutTimeAreNoticed: a mistake in how the time of a shard moves, or in which batches have effects, is
-// noticed. The mistake is the twin's: the comparison is the same whichever of the two errs.
+// TestMistakesAboutTimeAreNoticed: bugs in the advance of shard time, or in the effectiveness of batches, are detected.
+// The bug is in the twin: the comparison is symmetric.
 func TestMistakesAboutTimeAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{
 		{"the base is forgotten at a change of leader", twin.ForgetsBase, 13, "term"},

@@ -29,19 +29,19 @@ var (
 const (
 	shortRun = 1000
 	longRun  = 12_000 // long enough for a session to fill up with answers
-	// everyLong is how often a run is a long one.
+	// every everyLong-th run is a long one
 	everyLong = 16
 	// snapshotEvery is how many commands pass before the machine is saved and restored again.
 	snapshotEvery = 300
-	// readsEvery is how many batches pass between looks at what readers see.
+	// readsEvery is the number of batches between read comparisons.
 	readsEvery = 20
-	// shownAtMost is how many of the last commands a failure shows.
+	// shownAtMost is the number of last commands shown in a failure.
 	shownAtMost = 40
 	shrinkFor   = 20 * time.Second
 )
 
-// TestMachineAgreesWithItsTwin: the machine and its naive twin get the same random commands and must yield the same
-// effects and the same states. Every batch goes through the codec; now and then the machine is saved and restored.
+// TestMachineAgreesWithItsTwin: the machine and its naive twin get the same random commands and must have the same
+// effects and states. Every batch goes through the codec; sometimes the machine is saved and restored.
 func TestMachineAgreesWithItsTwin(t *testing.T) {
 	commands, seed := *twinCommands, *twinSeed
 	if testing.Short() {
@@ -68,7 +68,7 @@ func TestMachineAgreesWithItsTwin(t *testing.T) {
 	}
 }
 
-// duel is a twin and the machines that must do as it does.
+// duel is a twin and the machines to compare with it.
 type duel struct {
 	options  machine.Options
 	naive    *twin.Twin
@@ -97,7 +97,7 @@ func newDuel(o machine.Options) *duel {
 	return d
 }
 
-// apply applies the batch to all and returns where one of them went wrong.
+// apply applies the batch to all and returns the first failure.
 func (d *duel) apply(b *shard.Batch) error {
 	if err := d.applyQuickly(b); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (d *duel) compare(m *contestant, want shard.State) error {
 	return fmt.Errorf("%s: states differ (- twin, + machine)\n%s", m.name, diff)
 }
 
-// compareUsage compares what counts in quotas. The twin counts it anew.
+// compareUsage compares quota usage. The twin counts from scratch.
 func (d *duel) compareUsage(m *contestant) error {
 	if got, want := m.Usage(0), d.naive.ShardUsage(); got != want {
 		return fmt.Errorf("%s: the shard takes %+v, to the twin %+v", m.name, got, want)
@@ -178,7 +178,7 @@ func (d *duel) compareUsage(m *contestant) error {
 	return nil
 }
 
-// read compares what readers see.
+// read compares the readers' views.
 func (d *duel) read() error {
 	for _, m := range d.machines {
 		if err := checkReads(m.Machine, &d.earlier, &d.state); err != nil {
@@ -186,7 +186,7 @@ func (d *duel) read() error {
 		}
 	}
 	d.earlier = d.state
-	// The one that was restored has another layout of its memory.
+	// The restored machine has a different memory layout.
 	for _, m := range d.machines[1:] {
 		if got, want := m.Digest(), d.machines[0].Digest(); got != want {
 			return fmt.Errorf("digests of equal states: %x and %x", got, want)
@@ -214,8 +214,8 @@ func effectsDiff(got, want []shard.Effect) string {
 	return b.String()
 }
 
-// apply sends the batch through the codec and applies it. The bytes are overwritten before anybody
-// looks at what came of them, as a log would.
+// apply sends the batch through the codec and applies it. The bytes are overwritten before the result is read, like by
+// a log.
 func (co *contestant) apply(b *shard.Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -258,7 +258,7 @@ func sameBatch(got, want *shard.Batch, at level.Level) error {
 	return nil
 }
 
-// plain makes empty lists nil: to the codec they are the same.
+// plain turns empty lists into nil: the codec does not distinguish them.
 func plain(c shard.Command) shard.Command {
 	c.Name = append([]byte(nil), c.Name...)
 	c.Data = append([]byte(nil), c.Data...)
@@ -283,11 +283,11 @@ type run struct {
 	saved    *savepoint
 }
 
-// savepoint is a snapshot that was prepared and is to be saved some batches later.
+// savepoint is a prepared snapshot, to be saved some batches later.
 type savepoint struct {
 	snapshot shard.Snapshot
 	state    shard.State
-	after    int // batches that were applied before it
+	after    int // batches applied before it
 	wait     int // batches until it is saved
 }
 
@@ -332,7 +332,7 @@ func (r *run) play() error {
 	return nil
 }
 
-// prepare fixes the state of the machine that was restored last.
+// prepare fixes the state of the most recently restored machine.
 func (r *run) prepare() error {
 	snapshot, err := r.machines[0].PrepareSnapshot()
 	if err != nil {
@@ -342,8 +342,8 @@ func (r *run) prepare() error {
 	return nil
 }
 
-// restore saves what was prepared, although the machine has moved on since, and restores it over a
-// machine that has seen other things. The restored one catches up and takes part from then on.
+// restore saves the prepared snapshot, after further changes, and restores it over a machine with other content. The
+// restored machine catches up and takes part from then on.
 func (r *run) restore() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -383,7 +383,7 @@ func (r *run) restore() (err error) {
 	return nil
 }
 
-// report shows a failure: how to see it again, and the fewest commands that show it.
+// report shows a failure: how to reproduce it, and a minimal list of commands.
 func (r *run) report(t *testing.T, err error) {
 	t.Helper()
 	batches, note := r.batches, "the last commands; without saving and restoring they do not fail"
@@ -410,8 +410,8 @@ func (r *run) report(t *testing.T, err error) {
 		err, note, len(batches), b.String(), r.seed)
 }
 
-// replay applies the batches to a new machine and a new twin and returns at which they differ, or a
-// negative number. Effects are compared at every batch, for speed all else only at the last one.
+// replay applies the batches to a new machine and a new twin and returns the batch at which they differ, or a negative
+// number. Effects are compared for every batch, everything else only at the last one, for speed.
 func replay(o machine.Options, batches []*shard.Batch) (int, error) {
 	d := newDuel(o)
 	for i, b := range batches {
@@ -435,7 +435,7 @@ func replay(o machine.Options, batches []*shard.Batch) (int, error) {
 	return -1, nil
 }
 
-// tally counts what the commands came to.
+// tally counts the results of commands.
 type tally map[string]int
 
 func (ta tally) count(b *shard.Batch, effects []shard.Effect) {
@@ -453,9 +453,9 @@ func (ta tally) count(b *shard.Batch, effects []shard.Effect) {
 		if e.Body != "" {
 			ta["answers with a body"]++
 		}
-		// Which runs have a narrow quota is chance, and these refuse most of what comes: they say nothing of the aim.
+		// Narrow quotas are random and refuse most commands: they do not measure the aim.
 		if kind == shard.CmdAcquire && e.Quota == shard.QuotaNone &&
-			e.Status != protocol.StatusUnavailable { // of a leader that is over
+			e.Status != protocol.StatusUnavailable { // from a former leader
 			ta["acquires"]++
 			if e.Status == protocol.StatusSuccess {
 				ta["acquires that mean something"]++
@@ -464,7 +464,7 @@ func (ta tally) count(b *shard.Batch, effects []shard.Effect) {
 	}
 }
 
-// check fails the test where the generator does not aim well enough for it to mean much.
+// check fails the test if the generator's aim is too poor for a meaningful result.
 func (ta tally) check(t *testing.T) {
 	if ta["acquires that mean something"]*10 < ta["acquires"]*6 {
 		t.Errorf("of %d acquires only %d mean something", ta["acquires"], ta["acquires that mean something"])
@@ -504,7 +504,7 @@ func (ta tally) check(t *testing.T) {
 	}
 }
 
-// String lists the counts, one on each line.
+// String lists the counts, one per line.
 func (ta tally) String() string {
 	var lines []string
 	for what, n := range ta {

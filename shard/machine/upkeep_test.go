@@ -20,7 +20,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// sessionCommands are the commands of clients that are not on a named object.
+// sessionCommands are client commands without a named object.
 var sessionCommands = map[shard.CommandKind]bool{
 	shard.CmdSessionCreate: true, shard.CmdSessionUpdate: true, shard.CmdSessionEnd: true,
 	shard.CmdSessionNumbers: true,
@@ -35,10 +35,10 @@ func eachUpkeep(f func(k shard.CommandKind, u *Upkeep)) {
 	}
 }
 
-// shownUpkeep is a row of the table of upkeep in DESIGN.md.
+// shownUpkeep is a row in DESIGN.md's upkeep table.
 type shownUpkeep struct{ proposed, term, work, late, lost string }
 
-// tableOfUpkeep returns the rows of the table of upkeep in DESIGN.md by command.
+// tableOfUpkeep returns the rows of DESIGN.md's upkeep table, by command.
 func tableOfUpkeep(t *testing.T) map[string]shownUpkeep {
 	t.Helper()
 	page, err := os.ReadFile("../DESIGN.md")

@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// TestQuotasCountWhatTheHeapHolds: for each kind of numerous things, the sum in a quota of bytes is near the heap in
-// use. The sum may be larger: the sizes in the sum never change, and a session takes less heap than before.
+// TestQuotasCountWhatTheHeapHolds: for each numerous type, the byte quota usage is close to the heap in use. It may be
+// larger: the counted sizes never change, while a session takes less heap than before.
 func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 	const many = 200_000
 	const least, most = 0.6, 1.25
@@ -81,8 +81,7 @@ func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 	}
 }
 
-// TestUsageThatDriftedStopsASnapshotAndADigest: a machine that counted wrong notices it when it goes through all that
-// it has.
+// TestUsageThatDriftedStopsASnapshotAndADigest: a machine with a wrong count detects it when it visits all its state.
 func TestUsageThatDriftedStopsASnapshotAndADigest(t *testing.T) {
 	for what, save := range map[string]func(m *Machine){
 		"a snapshot": func(m *Machine) { _ = machinetest.Prepare(t, m).Save(&bytes.Buffer{}, nil) },
@@ -103,7 +102,7 @@ func TestUsageThatDriftedStopsASnapshotAndADigest(t *testing.T) {
 	}
 }
 
-// TestASnapshotOfAnotherUsageIsRefused: who restores a snapshot must count what its maker counted.
+// TestASnapshotOfAnotherUsageIsRefused: restoring must yield the writer's count.
 func TestASnapshotOfAnotherUsageIsRefused(t *testing.T) {
 	m := New(TestKinds, Options{})
 	newBusy(m, 4).steps(40)
@@ -173,8 +172,8 @@ func TestReadsOfQuotas(t *testing.T) {
 	}
 }
 
-// BenchmarkFullestNodes: how long the read lock is held for what metrics show of 100,000 nodes; and the write lock,
-// where each of them has a quota of its own and a snapshot is fixed.
+// BenchmarkFullestNodes: how long the read lock is held for the metrics of 100,000 nodes; and the write lock, if each
+// has its own quota, when a snapshot is fixed.
 func BenchmarkFullestNodes(b *testing.B) {
 	const many = 100_000
 	t := newBed(0)

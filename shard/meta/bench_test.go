@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// full is a machine with so many nodes, in no order of their paths.
+// full is a machine with the given number of nodes, in random path order.
 func full(b *testing.B, nodes int) (*Machine, []string) {
 	b.Helper()
 	m := bootstrapped(1)
@@ -127,7 +127,7 @@ func BenchmarkDigestAt100000(b *testing.B) {
 	}
 }
 
-// large is a cluster with as many data shards as there may be and a full audit history.
+// large is a cluster with the maximum number of data shards and a full audit log.
 func large(b *testing.B) *cluster {
 	b.Helper()
 	names := []string{"a", "b", "c", "d", "e"}

@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// everyCommand has one command of each kind, with every field that the kind uses set to something else.
+// everyCommand has one command of each kind, with distinct values in every used field.
 func everyCommand() []Command {
 	full := Config{
 		SelfCheckPeriodMillis: 1<<64 - 1, SessionGracePeriodMillis: 300,
@@ -67,7 +67,7 @@ func TestABatchComesBackAsItWas(t *testing.T) {
 		if err := DecodeBatch(src, &got, level.Newest); err != nil {
 			t.Fatal(err)
 		}
-		clear(src) // nothing may be a view of it
+		clear(src) // nothing may alias it
 		for i := range got.Commands {
 			got.Commands[i].Level = 0
 		}
@@ -77,7 +77,7 @@ func TestABatchComesBackAsItWas(t *testing.T) {
 	}
 }
 
-// TestTheEncodedFormIsFixed: the bytes stand in logs on disk: they must not change.
+// TestTheEncodedFormIsFixed: the bytes are in logs on disk and must not change.
 func TestTheEncodedFormIsFixed(t *testing.T) {
 	got := encoded(t, &Batch{Proposer: 1, Sequence: 2, Commands: []Command{
 		{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0)},
@@ -93,7 +93,7 @@ func TestTheEncodedFormIsFixed(t *testing.T) {
 	}
 }
 
-// TestConfigsKeepTheirForm: logs hold these bytes.
+// TestConfigsKeepTheirForm: logs contain these bytes.
 func TestConfigsKeepTheirForm(t *testing.T) {
 	c := Command{Kind: CmdNodeCreate, Path: "/a", Config: Config{
 		SelfCheckPeriodMillis: 1000, QuotaObjects: 5, QuotaBytes: 300, LongestWaitMillis: 7,
@@ -201,12 +201,12 @@ func FuzzDecodeBatch(f *testing.F) {
 			return
 		}
 		if slices.ContainsFunc(b.Commands, func(c Command) bool { return c.Level > level.Newest }) {
-			return // what was passed over cannot be written again
+			return // skipped fields cannot be written again
 		}
 		if err := DecodeBatch(encoded(t, &b), &again, level.Newest); err != nil || !reflect.DeepEqual(b, again) {
 			t.Fatalf("%v: %+v became %+v", err, b, again)
 		}
-		// Whatever can be decoded can be applied, on every replica with the same outcome.
+		// Every decodable command can be applied, with the same outcome on every replica.
 		m, twin := withHosts(t, "a", "b", "c").Machine, withHosts(t, "a", "b", "c").Machine
 		var out, same Effects
 		m.Apply(&b, &out)

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// cfg is a config of a self-check period and a grace period in milliseconds.
+// cfg is a config with a self-check period and a grace period in milliseconds.
 func cfg(check, grace uint64) Config {
 	return Config{SelfCheckPeriodMillis: check, SessionGracePeriodMillis: grace}
 }
@@ -75,7 +75,7 @@ func TestConfigRules(t *testing.T) {
 	}
 }
 
-// TestWhatWasAskedForGoesWithWhatIsSet: a field that is set without an asked one is as it was asked for.
+// TestWhatWasAskedForGoesWithWhatIsSet: a field set without a requested value counts as requested.
 func TestWhatWasAskedForGoesWithWhatIsSet(t *testing.T) {
 	asked := func(check, grace, read uint64) protocol.AskedConfig {
 		return protocol.AskedConfig{

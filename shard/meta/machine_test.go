@@ -22,7 +22,7 @@ func run(m *Machine, commands ...Command) []Effect {
 // do applies one command and returns its result.
 func do(m *Machine, c Command) Effect { return run(m, c)[0] }
 
-// want applies one command and fails if its status is another. It returns the result.
+// want applies one command and fails if its status differs. It returns the result.
 func want(t *testing.T, m *Machine, status protocol.Status, c Command) Effect {
 	t.Helper()
 	before := m.Digest()
@@ -221,7 +221,7 @@ func saved(t testing.TB, m *Machine) []byte {
 	return b.Bytes()
 }
 
-// mustEqual compares two machines in all that they hold.
+// mustEqual compares the complete state of two machines.
 func mustEqual(t testing.TB, got, want *Machine) {
 	t.Helper()
 	if g, w := got.State(), want.State(); !reflect.DeepEqual(g, w) {

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// grown is a machine of the level that has numbers.
+// grown is a machine at the level that has numbers.
 func grown(t testing.TB) *Machine {
 	t.Helper()
 	m := bootstrapped(2)
@@ -37,7 +37,7 @@ func by(client byte, number, since uint64, c Command) Command {
 	return c
 }
 
-// TestNumberOfANodeChangeBelongsToOneRequest: another change under the number is refused and has no effect.
+// TestNumberOfANodeChangeBelongsToOneRequest: a different change with the number is refused and has no effect.
 func TestNumberOfANodeChangeBelongsToOneRequest(t *testing.T) {
 	changes := []Command{
 		create("/a", cfg(2000, 0)), create("/b", cfg(2000, 0)), create("/a", cfg(3000, 0)), alter("/a", cfg(2000, 0)),
@@ -155,8 +155,8 @@ func TestAFrozenStateKeepsItsAnswers(t *testing.T) {
 var numberSeek = flag.Int("numbers.seek", 0,
 	"for each planted mistake, how many seeds to look through for those that show it")
 
-// TestMistakesInNumbersAreNoticed: copies of numbered commands come late, twice and out of order, between restores and
-// behind floods of others; with a mistake, one of the rules of playNumbers is broken.
+// TestMistakesInNumbersAreNoticed: copies of numbered commands are delayed, duplicated and reordered, between restores
+// and behind floods of other commands; with a bug, one of the rules of playNumbers is broken.
 func TestMistakesInNumbersAreNoticed(t *testing.T) {
 	_ = grown(t)
 	for _, c := range []struct {
@@ -199,20 +199,20 @@ func TestMistakesInNumbersAreNoticed(t *testing.T) {
 	}
 }
 
-// mistake is one that is made on purpose, in commands before they are applied, or in machines after a restore.
+// mistake is a deliberate bug, in commands before they are applied, or in machines after a restore.
 type mistake struct {
 	command  func(*Command)
 	restored func(*Machine)
 }
 
-// attempt is a numbered command of a client that goes by the rules, and what became of its copies.
+// attempt is a numbered command of a correct client, with the results of its copies.
 type attempt struct {
 	command Command
 	result  *Effect
 }
 
-// playNumbers plays a run and returns the rule that is broken: no number changes anything twice, each copy is answered
-// like the first, and only one that was first sent MaxAnswers answers ago is STALE.
+// playNumbers runs a test and returns the broken rule: no number changes anything twice, each copy is answered like the
+// first, and only a copy first sent MaxAnswers answers ago is STALE.
 func playNumbers(t *testing.T, seed uint64, err mistake) error {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 23))
@@ -228,7 +228,7 @@ func playNumbers(t *testing.T, seed uint64, err mistake) error {
 	}
 	for range 400 {
 		switch n := r.IntN(100); {
-		case n < 1: // a flood of another client
+		case n < 1: // a flood from another client
 			for range MaxAnswers - 20 + r.IntN(30) {
 				numbers[9]++
 				apply(by(9, numbers[9], m.NextAnswer(), drop("/none")))

@@ -10,7 +10,7 @@ type twinAnswer struct {
 	answer
 }
 
-// numbered is what numbers and levels do before a command is carried out.
+// numbered checks numbers and levels before a command is executed.
 func (t *twin) numbered(c *Command) answer {
 	n := c.Numbered
 	switch {
@@ -46,12 +46,12 @@ func (t *twin) numbered(c *Command) answer {
 	return a
 }
 
-// asksFor reports whether two changes of nodes ask for the same.
+// asksFor reports whether two node changes are equal requests.
 func asksFor(a, b *Command) bool {
 	return a.Path == b.Path && a.Node == b.Node && a.Expected == b.Expected && a.Config == b.Config
 }
 
-// remember notes the message of the latest result: what a message says is not foretold, but that it comes again.
+// remember records the latest result's message: its text is not predicted, only its repetition.
 func (t *twin) remember(message string) {
 	if t.fresh {
 		t.answered[len(t.answered)-1].message = message
@@ -59,7 +59,7 @@ func (t *twin) remember(message string) {
 	}
 }
 
-// kept is what the machine should hold of the answers.
+// kept is the expected answer cache of the machine.
 func (t *twin) kept() (list []Answer) {
 	for _, a := range t.answered[max(len(t.answered)-10_000, 0):] {
 		list = append(list, Answer{
@@ -71,7 +71,8 @@ func (t *twin) kept() (list []Answer) {
 	return list
 }
 
-// number makes a command a numbered one, or one that is sent again. What clients know lags, by little and by a lot.
+// number turns a command into a numbered one, or repeats an earlier one. Clients' acknowledgements lag, by little or by
+// much.
 func (co *commands) number(c Command, m *Machine) Command {
 	if len(co.sent) > 0 && co.r.IntN(3) == 0 {
 		again := co.sent[len(co.sent)-1-co.r.IntN(min(len(co.sent), 50))]
@@ -98,7 +99,7 @@ func (co *commands) number(c Command, m *Machine) Command {
 	case 1:
 		c.Numbered.Number = 0
 	case 2:
-		return drop("/a") // of a client of before
+		return drop("/a") // from an older client
 	}
 	co.sent = append(co.sent, c)
 	return c

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
-// plainFields are the fields of the commands that are no requests.
+// plainFields are the fields of non-request commands.
 var plainFields = map[CommandKind][]string{
 	CmdNodeCreate:     {"Path", "Config"},
 	CmdNodeAlter:      {"Path", "Node", "Config", "Expected"},
@@ -29,13 +29,13 @@ var plainFields = map[CommandKind][]string{
 	CmdSlotsAssign:     {"First", "Last", "From", "To", "Expected"},
 }
 
-// unsavedFields are those of requests that the machine fills in.
+// unsavedFields are request fields filled in by the machine.
 var unsavedFields = map[CommandKind][]string{CmdHostJoin: {"Join.Grace"}}
 
-// laterFields are those of requests that stand in a log only where one of them is set.
+// laterFields are request fields written to a log only if one of them is set.
 var laterFields = map[CommandKind][]string{CmdPolicySet: {"From.Replicas", "To.Replicas", "From.Tier", "To.Tier"}}
 
-// TestBytesOfTheMetaShardAreWhatTheyWere: each command at each level from its own on, and the records of snapshots.
+// TestBytesOfTheMetaShardAreWhatTheyWere: each command at each level from its own on, and the snapshot records.
 func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
 	var forms []codectest.Form
 	for kind, name := range commandNames {
@@ -66,7 +66,7 @@ func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
 	codectest.Check(t, "testdata/pins", forms...)
 }
 
-// fieldsBut are the fields of a command but for those that are named, or of which some are.
+// fieldsBut are a command's fields except the named ones and those below them.
 func fieldsBut(named ...string) (list []string) {
 	for of, structure := range map[string]reflect.Type{
 		"": reflect.TypeFor[Command](), "Host.": reflect.TypeFor[Host](),
@@ -107,7 +107,7 @@ func writing(fields func(*codec.Coder)) func() []byte {
 	return func() []byte { return codec.Save(nil, fields) }
 }
 
-// recordForms are what a snapshot is made of, but for what other packages save.
+// recordForms are the parts of a snapshot, except those saved by other packages.
 func recordForms() []codectest.Form {
 	var (
 		node    Node

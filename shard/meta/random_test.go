@@ -13,10 +13,10 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// commands makes random commands that hit what is there often enough to matter.
+// commands makes random commands that concern existing objects often enough to matter.
 type commands struct {
 	r    *rand.Rand
-	sent []Command // the numbered ones, for they may come again
+	sent []Command // numbered commands, which may be repeated
 }
 
 func newCommands(seed uint64) *commands {
@@ -58,7 +58,7 @@ func (co *commands) config() Config {
 	return c
 }
 
-// id is of a node that is there, that was, or that never was.
+// id is the id of an existing, former or nonexistent node.
 func (co *commands) id(m *Machine) shard.NodeID {
 	if nodes := m.byPath.entries; len(nodes) > 0 && co.r.IntN(2) == 0 {
 		return nodes[co.r.IntN(len(nodes))].ID
@@ -69,7 +69,7 @@ func (co *commands) id(m *Machine) shard.NodeID {
 	return shard.NodeID(co.r.Uint64N(uint64(m.lastNode) + 3))
 }
 
-// stamp is of the leader, and mostly moves no time. Now and then it is of another leader.
+// stamp is the leader's stamp, mostly without advancing time. Sometimes it is another leader's.
 func (co *commands) stamp(m *Machine) clock.Stamp {
 	if m.clock.Term == 0 || co.r.IntN(20) > 0 {
 		return clock.Stamp{Term: m.clock.Term}
@@ -84,7 +84,7 @@ func (co *commands) stamp(m *Machine) clock.Stamp {
 	return s
 }
 
-// near is the version, or one that is near to it.
+// near is the version, or one close to it.
 func (co *commands) near(version uint64) uint64 {
 	return max(version+pick[uint64](co, 0, 0, 0, 1, 2, 3), 2) - 2 + pick[uint64](co, 2, 2, 2, 1, 0)
 }
@@ -136,7 +136,7 @@ func (co *commands) one(m *Machine) Command {
 	default:
 		switch co.r.IntN(4) {
 		case 0:
-			c = Command{Level: level.Newest + 1} // which no build may decode yet
+			c = Command{Level: level.Newest + 1} // no build may decode it yet
 		case 3:
 			c = Command{Kind: CmdLead, Term: co.near(m.clock.Term)}
 		case 1:
@@ -160,7 +160,7 @@ func (co *commands) some(n int, m *Machine) []Command {
 	return list
 }
 
-// compare checks the effects of one command against what the twin foretold.
+// compare compares one command's effects with the twin's prediction.
 func compare(got []Effect, a answer, version uint64) error {
 	want := []Effect{{
 		Kind: EffectResult, Status: a.status, Flags: a.flags, Node: a.node, Routing: a.routing, Version: version,
@@ -193,7 +193,7 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 	g := newCommands(7)
 	m, replica, w := New(), New(), newTwin()
 	seen := map[string]int{}
-	var pending []Command // what the replica has not applied yet: it gets other batches
+	var pending []Command // unapplied by the replica, which gets different batches
 	catchUp := func() {
 		b := Batch{Stamp: clock.Stamp{Term: replica.clock.Term}, Commands: pending}
 		src := encoded(t, &b)
@@ -208,7 +208,7 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 		stamp, plain := g.stamp(m), clock.Stamp{Term: m.clock.Term}
 		c := g.one(m)
 		if stamp != plain {
-			// A host writes at the level that there is, or was a moment ago.
+			// A host writes at the current level, or a slightly older one.
 			c.Level = max(c.Level, m.level-level.Level(g.r.IntN(2)), LevelOf(&c))
 			if catchUp(); c.Kind != 0 {
 				b := Batch{Stamp: stamp, Commands: []Command{c}}
@@ -236,7 +236,7 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 		if c.Kind != 0 && stamp == plain {
 			pending = append(pending, c)
 		}
-		// The level of a batch is that before it, and its term is one.
+		// A batch's level is the level before it, and it has a single term.
 		if c.Kind == CmdClusterLevel || c.Kind == CmdLead || g.r.IntN(30) == 0 {
 			catchUp()
 		}

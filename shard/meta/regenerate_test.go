@@ -30,8 +30,8 @@ func regenerated(t *testing.T, m *Machine, r Regeneration) *cluster {
 	return &cluster{TB: t, Machine: next}
 }
 
-// TestANewClusterHasTheNodesAndOneHost: nodes stay as they are, hosts of before are expelled, and every number that is
-// given from now on is above those of before.
+// TestANewClusterHasTheNodesAndOneHost: nodes are unchanged, old hosts are expelled, and all new numbers are above the
+// old ones.
 func TestANewClusterHasTheNodesAndOneHost(t *testing.T) {
 	const jump = 1 << 40
 	old := furnishedTopology(t)
@@ -97,8 +97,8 @@ func checkOneHost(t *testing.T, before, after *hosts.Records) {
 	}
 }
 
-// TestRegenerationOverAndOver: each generation has its number, another number of shards has another slot table, and the
-// audit history keeps all of them.
+// TestRegenerationOverAndOver: each generation has its number, a different number of shards has a new slot table, and
+// the audit log keeps all of them.
 func TestRegenerationOverAndOver(t *testing.T) {
 	next := withHosts(t, "a", "b", "c")
 	for i := range uint64(4) {
@@ -119,7 +119,7 @@ func TestRegenerationOverAndOver(t *testing.T) {
 	}
 }
 
-// TestRestoreBeforeHostsAreBootstrapped: hosts that have only registered stay behind too.
+// TestRestoreBeforeHostsAreBootstrapped: merely registered hosts are dropped too.
 func TestRestoreBeforeHostsAreBootstrapped(t *testing.T) {
 	s := regenerated(t, registered(t, "a", "b").Machine, regeneration(1)).State()
 	if len(s.Hosts) > 0 || len(s.Records.Hosts()) != 3 || s.Records.Host(1).Living() || s.Records.Host(2).Living() ||
@@ -128,7 +128,7 @@ func TestRestoreBeforeHostsAreBootstrapped(t *testing.T) {
 	}
 }
 
-// TestACommandOfBeforeIsNotCarriedOutAgain: what became of a command after the state is not known, so it is refused.
+// TestACommandOfBeforeIsNotCarriedOutAgain: a command's outcome after the saved state is unknown, so it is refused.
 func TestACommandOfBeforeIsNotCarriedOutAgain(t *testing.T) {
 	old := withHosts(t, "a")
 	c := create("/n", Config{})

@@ -21,7 +21,7 @@ func tokenOf(name string, grants ...access.Grant) *AccessTokenCreate {
 	return &AccessTokenCreate{Name: name, Hash: [32]byte{1, byte(len(name)), name[0]}, Grants: grants}
 }
 
-// everyAccess has one request about rights of each kind, with every field set to something else.
+// everyAccess has one access request of each kind, with distinct values in every field.
 func everyAccess() []Request {
 	grant := kind.Grant{Role: "write", Path: "/prod", Object: "nightly-"}
 	return []Request{
@@ -89,8 +89,8 @@ func TestRightsAreKeptAndWrittenDown(t *testing.T) {
 	}
 }
 
-// TestAChangeOfRightsIsOfTheRightsThatWereLookedAt: whether it is allowed was decided by those, and may not be any
-// more.
+// TestAChangeOfRightsIsOfTheRightsThatWereLookedAt: the permission was decided by the rules at that time, and may be
+// outdated.
 func TestAChangeOfRightsIsOfTheRightsThatWereLookedAt(t *testing.T) {
 	c := withHosts(t, "a")
 	c.done(tokenOf("ci"))
@@ -141,7 +141,7 @@ func TestRightsThatWereNeverSavedAreNotRestored(t *testing.T) {
 	}
 }
 
-// access carries out a request about rights by the rules of their package.
+// access executes an access request by the rules of package access.
 func (tt *topologyTwin) access(at hosts.At, r Request) hosts.Answer {
 	checked, what := Checked(0), ""
 	next, err := tt.rights, error(nil)

@@ -16,14 +16,14 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// cluster is a machine of the level that has the records of hosts, with a leader, in a test.
+// cluster is a test machine at the level with host records, with a leader.
 type cluster struct {
 	testing.TB
 	*Machine
-	record func(batch []byte) // if it is not nil, sees each batch before it is applied
+	record func(batch []byte) // if not nil, sees each batch before it is applied
 }
 
-// registered has data shards 1 and 2 and hosts of these names, ids from 1 on, that have registered.
+// registered has data shards 1 and 2 and registered hosts with these names and ids from 1.
 func registered(t testing.TB, names ...string) *cluster {
 	t.Helper()
 	c := &cluster{TB: t, Machine: bootstrapped(2)}
@@ -40,7 +40,7 @@ func registered(t testing.TB, names ...string) *cluster {
 	return c
 }
 
-// withHosts is registered with its hosts withHosts, started and online.
+// withHosts is registered with bootstrapped hosts, started and online.
 func withHosts(t testing.TB, names ...string) *cluster {
 	t.Helper()
 	c := registered(t, names...)
@@ -52,7 +52,7 @@ func withHosts(t testing.TB, names ...string) *cluster {
 	return c
 }
 
-// founding names all that have registered, with incarnations that are those of their ids.
+// founding names all registered hosts, with incarnations matching their ids.
 func (c *cluster) founding() *HostsBootstrap {
 	r := &HostsBootstrap{}
 	for _, h := range c.Hosts() {
@@ -83,16 +83,16 @@ func joinOf(name string, id shard.HostID) *HostJoin {
 
 var origin = Origin{Wall: 1e12, By: "op", Why: "a test"}
 
-// stamp is that of the leader, so many milliseconds after what the clock says.
+// stamp is the leader's stamp, the given milliseconds after the clock.
 func (c *cluster) stamp(later uint64) clock.Stamp {
 	now := c.Clock()
 	return clock.Stamp{Term: now.Term, Elapsed: now.Now - now.Base + later}
 }
 
-// ask carries out a request in a batch that the leader has proposed, and returns what it brought about.
+// ask executes a request in a batch proposed by the leader, and returns its effects.
 func (c *cluster) ask(r Request) []Effect { return c.apply(c.stamp(1), NewCommand(r, origin)) }
 
-// apply carries a command out as it comes from the log.
+// apply applies a command from the log.
 func (c *cluster) apply(s clock.Stamp, command Command) []Effect {
 	c.Helper()
 	command.Level = max(command.Level, c.Level())
@@ -109,7 +109,7 @@ func (c *cluster) apply(s clock.Stamp, command Command) []Effect {
 	return out.List
 }
 
-// done carries out a request that changes something, and returns its result.
+// done executes a request that changes something, and returns its result.
 func (c *cluster) done(r Request) Effect {
 	c.Helper()
 	e := c.ask(r)[0]
@@ -119,7 +119,7 @@ func (c *cluster) done(r Request) Effect {
 	return e
 }
 
-// existed carries out a request that finds everything as it asks.
+// existed executes a request that finds its wanted state already.
 func (c *cluster) existed(r Request) {
 	c.Helper()
 	if e := c.ask(r)[0]; e.Status != protocol.StatusSuccess || e.Flags != FlagExisted {
@@ -127,7 +127,7 @@ func (c *cluster) existed(r Request) {
 	}
 }
 
-// refused carries out a request that is refused with these words, and changes nothing but the time.
+// refused executes a request that is refused with these words, and changes nothing but the time.
 func (c *cluster) refused(status protocol.Status, words string, r Request) {
 	c.Helper()
 	before := c.Digest()
@@ -140,7 +140,7 @@ func (c *cluster) refused(status protocol.Status, words string, r Request) {
 	}
 }
 
-// reach brings a host to its target.
+// reach brings a host to its target state.
 func (c *cluster) reach(id shard.HostID) {
 	c.Helper()
 	h := c.records().Host(id)
@@ -157,7 +157,7 @@ func (c *cluster) plan() *plan.Plan[governor.Action] {
 	return t.Plan
 }
 
-// everyRequest has one request of each kind, with every field set to something else.
+// everyRequest has one request of each kind, with distinct values in every field.
 func everyRequest() []Request {
 	domain := hosts.Domain{{Key: "dc", Value: "a"}, {Key: "rack", Value: "1"}}
 	a := addressesOf("x")
@@ -214,7 +214,7 @@ func everyRequest() []Request {
 		anImport())...)
 }
 
-// furnishedTopology has something of everything that the records of hosts and the plan have.
+// furnishedTopology has something of everything in the host records and the plan.
 func furnishedTopology(t testing.TB) *cluster {
 	t.Helper()
 	c := withHosts(t, "a", "b", "c")

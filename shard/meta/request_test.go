@@ -51,7 +51,7 @@ func TestARequestThatCannotBeReadIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestWhatTheRulesRefuseIsReadAllTheSame: a mistake of who asks is answered, and stops no replica.
+// TestWhatTheRulesRefuseIsReadAllTheSame: an invalid request is answered, and stops no replica.
 func TestWhatTheRulesRefuseIsReadAllTheSame(t *testing.T) {
 	c := withHosts(t, "a", "b")
 	long := strings.Repeat("x", 70_000)
@@ -72,8 +72,8 @@ func TestWhatTheRulesRefuseIsReadAllTheSame(t *testing.T) {
 	}
 }
 
-// TestOnlyTheLeaderAsks: in a batch that says nothing of the time, or is of another term, nothing is done, and no
-// number is used up.
+// TestOnlyTheLeaderAsks: requests in a batch without a time, or from another term, have no effect, and use up no
+// number.
 func TestOnlyTheLeaderAsks(t *testing.T) {
 	c := withHosts(t, "a", "b", "c")
 	before := c.Digest()
@@ -94,7 +94,7 @@ func TestOnlyTheLeaderAsks(t *testing.T) {
 	}
 }
 
-// TestTheGovernorSaysItsTerm: a batch of the present leader does not carry out what was decided under one before it.
+// TestTheGovernorSaysItsTerm: a batch from the current leader does not execute decisions made under an earlier leader.
 func TestTheGovernorSaysItsTerm(t *testing.T) {
 	c := withHosts(t, "a", "b", "c")
 	h := c.records().Named("b")
@@ -160,14 +160,14 @@ func TestAStepIsBegunAndReported(t *testing.T) {
 	}
 }
 
-// TestChangesAreDelivered: what readers of effects go by, for one request of each sort.
+// TestChangesAreDelivered: effects used by readers, for one request of each sort.
 func TestChangesAreDelivered(t *testing.T) {
 	c := withHosts(t, "a", "b", "c")
 	const hostChanged, unseen = "result topology-changed hosts-changed audited ", "result topology-changed audited "
 	for _, x := range []struct {
 		r    Request
 		want string
-		text string // of the entry of the audit history
+		text string // of the audit entry
 	}{
 		{joinOf("d", 9), hostChanged, "join host d: joined, by op: a test"},
 		{&HostCordon{Host: "a", On: true}, unseen, "alter host a: cordoned, by op: a test"},
@@ -192,7 +192,7 @@ func TestChangesAreDelivered(t *testing.T) {
 	}
 }
 
-// TestARepeatedRequestIsAnsweredAsBefore: a join that comes again under its number has its host in the answer.
+// TestARepeatedRequestIsAnsweredAsBefore: a join repeated with its number has its host in the answer.
 func TestARepeatedRequestIsAnsweredAsBefore(t *testing.T) {
 	c := withHosts(t, "a")
 	join := NewCommand(joinOf("b", 9), origin)
@@ -209,8 +209,8 @@ func TestARepeatedRequestIsAnsweredAsBefore(t *testing.T) {
 	}
 }
 
-// TestNoRequestHoldsTheLockForLong: the work of one follows from the hosts, the shards and the steps, none of which are
-// many. It is counted in what is allocated, which no other work of the machine hides.
+// TestNoRequestHoldsTheLockForLong: a request's work depends on the numbers of hosts, shards and steps, all small. It
+// is measured in allocations, which no other work of the machine hides.
 func TestNoRequestHoldsTheLockForLong(t *testing.T) {
 	c := withHosts(t, "a", "b", "c")
 	for i := range 3 * hosts.MaxAudit {
@@ -237,7 +237,7 @@ func ExampleNewCommand() {
 	// host-drain 1 53 <nil>
 }
 
-// TestWhatWasDoneForAReasonIsWrittenDown: with its reason, and only through hosts on record.
+// TestWhatWasDoneForAReasonIsWrittenDown: with its reason, and only through recorded hosts.
 func TestWhatWasDoneForAReasonIsWrittenDown(t *testing.T) {
 	c := withHosts(t, "a")
 	a := c.records().Named("a")
@@ -259,7 +259,7 @@ func TestWhatWasDoneForAReasonIsWrittenDown(t *testing.T) {
 	}
 }
 
-// TestWhoSavesABackupIsWrittenDown: each word is one entry, also where it comes twice, and only of hosts on record.
+// TestWhoSavesABackupIsWrittenDown: each report is one entry, even if repeated, and only for recorded hosts.
 func TestWhoSavesABackupIsWrittenDown(t *testing.T) {
 	c := withHosts(t, "a")
 	a := c.records().Named("a")

@@ -13,8 +13,8 @@ import (
 var writeSnapshot = flag.Bool("snapshot.write", false,
 	"write the snapshot of a format that has none yet into testdata/snapshots")
 
-// TestSnapshotsOfAFormatAreWhatTheyWere reads a file that was written when the format got its number, and writes it
-// again. A change of the bytes gives snapshotFormat a new number, and needs a run of this test with -snapshot.write.
+// TestSnapshotsOfAFormatAreWhatTheyWere reads a file written when the format got its number, and writes it again. After
+// a change of the bytes, increase snapshotFormat, and run this test with -snapshot.write.
 func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 	path := filepath.Join("testdata", "snapshots", fmt.Sprint("format", snapshotFormat))
 	want, err := os.ReadFile(path)

@@ -76,8 +76,8 @@ func TestRestoreReadsNoFurtherThanTheEnd(t *testing.T) {
 	}
 }
 
-// refused tries to restore bytes that must be refused, with an error that has the text, and without a
-// trace in the machine.
+// refused tries to restore bytes that must be refused, with an error containing the text, and without an effect on the
+// machine.
 func refused(t *testing.T, src []byte, text string) error {
 	t.Helper()
 	m := furnished()
@@ -133,7 +133,7 @@ func TestAForeignOrNewerSnapshotIsRefusedByName(t *testing.T) {
 	refused(t, src, "checksum of its head")
 }
 
-// written is a snapshot of what a machine cannot hold: its checksums are right, its content is not.
+// written is a snapshot of an impossible state, with valid checksums.
 func written(change func(*frozen)) []byte {
 	f := furnished().freeze()
 	g := *f
@@ -303,8 +303,8 @@ func TestADiscardedSnapshotIsNotSaved(t *testing.T) {
 	}
 }
 
-// TestASnapshotIsTheStateAtPrepareWhileApplyGoesOn: one goroutine applies, others read and save what was prepared
-// between two batches. The race detector watches; what comes back must be the state of the moment of PrepareSnapshot.
+// TestASnapshotIsTheStateAtPrepareWhileApplyGoesOn: one goroutine applies, others read and save the prepared snapshot
+// between two batches, under the race detector. The restored state must be the state at PrepareSnapshot.
 func TestASnapshotIsTheStateAtPrepareWhileApplyGoesOn(t *testing.T) {
 	m := bootstrapped(3)
 	g := newCommands(7)
@@ -394,7 +394,7 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// sealed puts right checksums over whatever stands there, so that fuzzing gets behind them.
+// sealed fixes the checksums of any content, so that fuzzing gets past them.
 func sealed(src []byte) []byte {
 	b := bytes.Clone(src)
 	if len(b) < headBytes {

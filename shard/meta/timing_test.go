@@ -36,7 +36,7 @@ func TestTimingThroughSeveralChangesAndConfirmations(t *testing.T) {
 			Timing{7, 30_000, 5_000, 500}},
 		{confirmed(id, 7), protocol.StatusSuccess, Timing{7, 30_000, 30_000, 4_000}}, // version 8 changed no timing
 		{alter("/a", cfg(0, 20_000)), protocol.StatusSuccess, Timing{9, 30_000, 20_000, 4_000}},
-		// as it was, and yet not confirmed
+		// as before, but not confirmed
 		{alter("/a", cfg(0, 30_000)), protocol.StatusSuccess, Timing{10, 30_000, 20_000, 4_000}},
 		{confirmed(id, 10), protocol.StatusSuccess, Timing{10, 30_000, 30_000, 4_000}},
 	} {
@@ -66,13 +66,13 @@ func TestGraceConfirmedRules(t *testing.T) {
 	}
 }
 
-// lagging is a node as hosts see it that lag by any distance, but never behind what they reported to the leader.
+// lagging is a node as seen by hosts that lag arbitrarily, but never behind their reports to the leader.
 type lagging struct {
 	random *rand.Rand
 	m      *Machine
 	node   Node
-	log    []Node // the node after each command
-	views  []int  // per host, a place in log
+	log    []Node // node after each command
+	views  []int  // number of skipped alters per executed one
 	bag    []Command
 	calm   int // how many alters are thought of for one that is made
 }
@@ -92,8 +92,8 @@ func (l *lagging) commit(c Command) {
 
 func (l *lagging) view(host int) Timing { return l.log[l.views[host]].Timing }
 
-// step does one random thing: an alter; a host that catches up, by little or to the end; a confirmation that is
-// true when it is proposed, and that is committed later, perhaps never, perhaps twice.
+// step does one random thing: an alter; a host catches up, partly or completely; or a confirmation, true when proposed,
+// and committed later, possibly never, possibly twice.
 func (l *lagging) step() {
 	switch l.random.IntN(8) {
 	case 0:
@@ -156,8 +156,8 @@ func TestNoHostReliesOnMoreThanAnyOtherWaitsFor(t *testing.T) {
 	}
 }
 
-// TestNoSessionEndsBeforeItsLease plays what DESIGN.md asks of hosts, tick by tick (a tick is 1 s):
-// host 0 leads and began its last barrier that succeeded at tick 100; host 1 leads from some later tick on.
+// TestNoSessionEndsBeforeItsLease simulates DESIGN.md's rules for hosts, tick by tick (a tick is 1 s): host 0 leads and
+// began its last successful barrier at tick 100; host 1 leads from some later tick on.
 func TestNoSessionEndsBeforeItsLease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays many runs of a machine, which one goroutine carries out")

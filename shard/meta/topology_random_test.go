@@ -23,8 +23,8 @@ import (
 var topologySeek = flag.Int("topology.seek", 0,
 	"for each planted mistake, how many seeds to look through for one that notices it")
 
-// fleet sends commands on hosts, replicas and steps as hosts, operators and governors of several terms would: in any
-// order, late, twice and numbered.
+// fleet sends commands on hosts, replicas and steps like hosts, operators and governors of several terms: in any order,
+// late, duplicated and numbered.
 type fleet struct {
 	*rand.Rand
 	*cluster
@@ -34,8 +34,8 @@ type fleet struct {
 	tally   map[string]int
 }
 
-// topologyMistake is one that is made on purpose: in a command before the machine gets it, in the machine or its
-// effects after that, or in what comes back from a snapshot.
+// topologyMistake is a deliberate bug: in a command before the machine gets it, in the machine or its effects
+// afterwards, or in a restored snapshot.
 type topologyMistake struct {
 	before   func(f *fleet, s *clock.Stamp, c *Command)
 	after    func(f *fleet, c *Command, out *Effects)
@@ -55,7 +55,7 @@ func (f *fleet) host() *hosts.Host {
 
 func (f *fleet) ref() string { return string(rune('a' + f.IntN(8))) }
 
-// named is the name of a host that is there or was, its id, or a name that no host has.
+// named is an existing or former host's name, its id, or an unknown name.
 func (f *fleet) named() string {
 	switch h := f.host(); f.IntN(6) {
 	case 0:
@@ -67,10 +67,10 @@ func (f *fleet) named() string {
 	}
 }
 
-// term is the present one, or one before it.
+// term is the current term, or the one before it.
 func (f *fleet) term() uint64 { return f.Clock().Term - uint64(f.IntN(8))/7 }
 
-// request makes a request that hits what is there often enough to matter.
+// request makes a request that concerns existing objects often enough to matter.
 func (f *fleet) request() Request {
 	if f.topology == nil {
 		return f.founding()
@@ -121,7 +121,7 @@ func (f *fleet) request() Request {
 	}
 }
 
-// operate makes a request of an operator.
+// operate makes an operator's request.
 func (f *fleet) operate(id ShardID) Request {
 	policy := f.topology.records.Policy()
 	switch f.IntN(18) {
@@ -162,7 +162,7 @@ func (f *fleet) operate(id ShardID) Request {
 	return &StepForget{Subject: plan.Subject(fmt.Sprintf("shard/%d", f.IntN(3)))}
 }
 
-// membership changes one member of a shard as its engine would, or says that a removed one is deleted.
+// membership changes one member of a shard like its engine, or reports the deletion of a removed one.
 func (f *fleet) membership(id ShardID) Request {
 	s := f.topology.records.Shard(id)
 	r := &ReplicasKnown{Term: f.term(), Shard: id}
@@ -171,7 +171,7 @@ func (f *fleet) membership(id ShardID) Request {
 	}
 	r.Change = s.Change + 1
 	chosen := &s.Replicas[f.IntN(len(s.Replicas))]
-	if f.IntN(4) == 0 { // the same membership, with learners that have been filled
+	if f.IntN(4) == 0 { // the same membership, with filled learners
 		r.Change, chosen = s.Change, &hosts.Replica{}
 	}
 	if h := f.topology.records.Host(chosen.Host); chosen.Role == hosts.RoleRemoved && h != nil {
@@ -192,7 +192,7 @@ func (f *fleet) membership(id ShardID) Request {
 	return r
 }
 
-// begin makes a step that a governor could want, by its revision or by the one before it.
+// begin makes a step that a governor could want, for its revision or the one before it.
 func (f *fleet) begin(h *hosts.Host, id ShardID) Request {
 	r := &StepBegin{Term: f.term(), Revision: f.topology.plan.Revision() - uint64(f.IntN(6))/5}
 	pr := &r.Proposal
@@ -210,7 +210,7 @@ func (f *fleet) begin(h *hosts.Host, id ShardID) Request {
 	return r
 }
 
-// report says something of an open step, or of one that is over.
+// report reports on an open step, or on a finished one.
 func (f *fleet) report() Request {
 	r := &StepReport{Report: Report(1 + f.IntN(5)), Phase: plan.Phase(f.IntN(4)), Text: "no answer"}
 	if steps := f.topology.plan.Steps(); len(steps) > 0 && f.IntN(8) > 0 {
@@ -221,7 +221,7 @@ func (f *fleet) report() Request {
 	return r
 }
 
-// next is the next command, with the stamp of its batch.
+// next is the next command, with its batch's stamp.
 func (f *fleet) next() (clock.Stamp, Command) {
 	s := f.stamp(f.Uint64N(400))
 	switch n := f.IntN(100); {
@@ -249,7 +249,7 @@ func (f *fleet) next() (clock.Stamp, Command) {
 	return s, c
 }
 
-// step sends one command to both, and returns what differs.
+// step sends one command to both, and returns a difference.
 func (f *fleet) step() error {
 	s, c := f.next()
 	want := f.twin.apply(s, &c)
@@ -303,7 +303,7 @@ func playTopology(t *testing.T, seed uint64, mistake topologyMistake, tally map[
 	return f.twin.differs(f.Machine)
 }
 
-// TestRequestsDoWhatTheTwinForetells: hosts, operators and governors of several terms at once.
+// TestRequestsDoWhatTheTwinForetells: hosts, operators and governors of several terms concurrently.
 func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays many runs of a machine, which one goroutine carries out")
@@ -333,7 +333,7 @@ func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
 	}
 }
 
-// ifDone makes a mistake after a kind of command that changed something.
+// ifDone applies a bug after an effective command of a kind.
 func ifDone(kind CommandKind, do func(f *fleet, c *Command, e *Effect)) topologyMistake {
 	return topologyMistake{after: func(f *fleet, c *Command, out *Effects) {
 		if e := &out.List[0]; c.Kind == kind && e.Flags&FlagChanged != 0 {
@@ -342,7 +342,7 @@ func ifDone(kind CommandKind, do func(f *fleet, c *Command, e *Effect)) topology
 	}}
 }
 
-// topologyMistakes are those that the twin must notice, each with a seed that does.
+// topologyMistakes are bugs to be detected by the twin, each with a seed that does.
 var topologyMistakes = []struct {
 	name    string
 	seed    uint64

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// TestFoundingChangesNothingThatReadersSee: the records are made of what has registered, and go on from there.
+// TestFoundingChangesNothingThatReadersSee: the records are created from the registrations, and continue from there.
 func TestFoundingChangesNothingThatReadersSee(t *testing.T) {
 	c := registered(t, "a", "b", "c")
 	ok(t, c.Machine, seen(2, 3))
@@ -101,7 +101,7 @@ func TestFoundingNamesAllThatHaveRegistered(t *testing.T) {
 	}
 }
 
-// TestBeforeTheFoundingAndAfterIt: which of the two sorts of commands a cluster takes.
+// TestBeforeTheFoundingAndAfterIt: the sort of commands accepted by a cluster before and after its bootstrap.
 func TestBeforeTheFoundingAndAfterIt(t *testing.T) {
 	c := registered(t, "a", "b")
 	for _, r := range everyRequest()[1:] {
@@ -118,7 +118,7 @@ func TestBeforeTheFoundingAndAfterIt(t *testing.T) {
 	}
 }
 
-// TestWhoCountsForTheLevelAndForPeriods: everybody until its expulsion is final, from its join on.
+// TestWhoCountsForTheLevelAndForPeriods: every host from its join until its expulsion is final.
 func TestWhoCountsForTheLevelAndForPeriods(t *testing.T) {
 	c := withHosts(t, "a", "b", "c")
 	ok(t, c.Machine, seen(3, 2))
@@ -171,13 +171,14 @@ func votersOf(ids ...uint64) (list []hosts.Member) {
 	return list
 }
 
-// TestTheLevelWaitsForEveryHostThatCounts: a record whose host can follow less holds the level, be it offline.
+// TestTheLevelWaitsForEveryHostThatCounts: a recorded host with a lower supported level holds the level back, even if
+// offline.
 func TestTheLevelWaitsForEveryHostThatCounts(t *testing.T) {
 	c := withHosts(t, "a", "b")
 	held := *c.topology.records
 	for _, h := range c.topology.records.Hosts() {
 		if h.ID == 2 {
-			h.Level = level.Newest - 1 // no command can bring it about that a host is below the level
+			h.Level = level.Newest - 1 // no command can put a host below the level
 		}
 	}
 	c.topology.records = &held
@@ -188,7 +189,7 @@ func TestTheLevelWaitsForEveryHostThatCounts(t *testing.T) {
 	want(t, c.Machine, protocol.StatusPreconditionFailed, Command{Kind: CmdClusterLevel, Raise: level.Newest})
 }
 
-// TestAViewStaysAsItIs: while commands go on, and while it is read by others. The race detector watches.
+// TestAViewStaysAsItIs: during further commands, and concurrent reads, under the race detector.
 func TestAViewStaysAsItIs(t *testing.T) {
 	c := withHosts(t, "a", "b", "c")
 	var readers sync.WaitGroup
@@ -214,7 +215,7 @@ func TestAViewStaysAsItIs(t *testing.T) {
 }
 
 // TestASnapshotOfTheHostsIsWhatItWas reads a snapshot with hosts and writes it again. Until the release its file may be
-// written anew, with -snapshot.write.
+// rewritten with -snapshot.write.
 func TestASnapshotOfTheHostsIsWhatItWas(t *testing.T) {
 	c := furnishedTopology(t)
 	path := filepath.Join("testdata", "snapshots", "hosts")

@@ -17,8 +17,8 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// topologyTwin is a second machine for the commands on hosts, replicas and steps, written from DESIGN.md. The rules of
-// records and plan are tested in their packages, so it has those, and works out everything around them anew.
+// topologyTwin is a second machine for commands on hosts, replicas and steps, written from DESIGN.md. The rules of
+// records and plan are tested in their packages, so it uses them, and computes everything else from scratch.
 type topologyTwin struct {
 	registered []Host // until the founding
 	routing    Routing
@@ -31,7 +31,7 @@ type topologyTwin struct {
 	answered   map[Numbered]foretold
 }
 
-// foretold is what the twin says of a command: its result without the message, and what comes behind it.
+// foretold is the twin's prediction for a command: its result without the message, and further effects.
 type foretold struct {
 	result  Effect
 	kinds   string
@@ -44,7 +44,7 @@ func newTopologyTwin(c *cluster) *topologyTwin {
 		answered: map[Numbered]foretold{}}
 }
 
-// apply carries a command out that came in a batch with a stamp.
+// apply executes a command from a batch with a stamp.
 func (tt *topologyTwin) apply(s clock.Stamp, c *Command) foretold {
 	if s.Term != 0 && s.Term == tt.clock.Term {
 		tt.clock.Now = max(tt.clock.Now, tt.clock.Base+s.Elapsed)
@@ -105,7 +105,7 @@ func (tt *topologyTwin) hostSeen(c *Command) foretold {
 	return a
 }
 
-// request carries out what is asked of records and plan, and works out from both what has changed.
+// request executes a request on records and plan, and derives the changes from both.
 func (tt *topologyTwin) request(c *Command) foretold {
 	at := hosts.At{Now: tt.clock.Now, Term: tt.clock.Term, Wall: c.Origin.Wall, Level: level.Newest, By: c.Origin.By,
 		Why: c.Origin.Why}
@@ -137,7 +137,7 @@ func (tt *topologyTwin) request(c *Command) foretold {
 	return got
 }
 
-// clientsSee is what clients know of hosts, and of the hosts with a replica of a shard, and whether it is read from.
+// clientsSee is the client-visible state: hosts, the hosts with a replica of each shard, and whether it is read from.
 func (tt *topologyTwin) clientsSee() string {
 	if tt.records == nil {
 		return ""
@@ -159,7 +159,7 @@ func (tt *topologyTwin) clientsSee() string {
 	return b.String()
 }
 
-// form is what records and plan are saved as.
+// form is the saved form of records and plan.
 func (tt *topologyTwin) form() []byte {
 	if tt.records == nil {
 		return nil
@@ -167,7 +167,7 @@ func (tt *topologyTwin) form() []byte {
 	return tt.rights.Save(tt.plan.Append(tt.records.Save(nil)))
 }
 
-// call is the table of the page: which request is which command of records or plan.
+// call is DESIGN.md's table from requests to commands on records or plan.
 func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 	const grace = 30_000
 	if tt.records == nil {
@@ -237,7 +237,7 @@ func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 	return tt.step(at, r)
 }
 
-// noteBackup is one entry about a host that is on record, whatever has become of the state.
+// noteBackup is one audit entry about a recorded host, whatever happened to the saved state.
 func (tt *topologyTwin) noteBackup(at hosts.At, r *BackupNote) hosts.Answer {
 	text := map[SavePhase]string{
 		1: fmt.Sprintf("the state of shard %d is being saved", r.Shard),
@@ -274,7 +274,7 @@ func (tt *topologyTwin) bootstrap(at hosts.At, r *HostsBootstrap) hosts.Answer {
 	return a
 }
 
-// step is what the plan makes of a request, by the table of outcomes.
+// step is the plan's result for a request, by the table of outcomes.
 func (tt *topologyTwin) step(at hosts.At, r Request) hosts.Answer {
 	now, out := plan.Moment{Now: at.Now, Term: at.Term}, plan.Unfit
 	switch r := r.(type) {
@@ -309,7 +309,7 @@ func (tt *topologyTwin) step(at hosts.At, r Request) hosts.Answer {
 		plan.Unfit: protocol.StatusBadRequest}[out]}
 }
 
-// differs holds what a machine has against what it should have.
+// differs compares a machine's state with its expected state.
 func (tt *topologyTwin) differs(m *Machine) error {
 	s := m.State()
 	if s.Version != tt.version || m.Clock() != tt.clock {

@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// twin is a second meta machine, written from DESIGN.md: slow, obvious, of maps, keeping every config that
-// a node ever had and computing everything else anew each time.
+// twin is a second meta machine, written from DESIGN.md: slow, obvious, made of maps, keeping every config that a node
+// ever had and computing everything else from scratch.
 type twin struct {
 	version  uint64
 	lastNode shard.NodeID
@@ -29,14 +29,14 @@ type twin struct {
 	term     uint64
 	now      uint64
 	base     uint64
-	answered []twinAnswer // all that ever were, those that are forgotten too
-	fresh    bool         // the latest of them is that of the latest command
+	answered []twinAnswer // all answers ever, including forgotten ones
+	fresh    bool         // the latest answer belongs to the latest command
 }
 
 type twinNode struct {
 	id        shard.NodeID
 	configs   []Config // configs[i] has version i+1
-	made      []uint64 // made[i] is the machine's version with which configs[i] came
+	made      []uint64 // made[i] is the machine's version at which configs[i] was set
 	confirmed int      // the confirmed version, as a place in configs
 }
 
@@ -52,7 +52,7 @@ func newTwin() *twin {
 	}
 }
 
-// node is what the machine should hold.
+// node is the machine's expected node.
 func (n *twinNode) node(path string) Node {
 	last := len(n.configs) - 1
 	e := n.configs[last].Effective()
@@ -77,7 +77,7 @@ func (n *twinNode) node(path string) Node {
 	}
 }
 
-// state is what the machine should hold.
+// state is the machine's expected state.
 func (t *twin) state() State {
 	s := State{
 		Version: t.version, LastNode: t.lastNode, Level: t.level, Term: t.term, Now: t.now, TimeBase: t.base,
@@ -142,14 +142,14 @@ func (t *twin) byID(id shard.NodeID) (string, *twinNode) {
 	return "", nil
 }
 
-// answer is what the twin foretells of a command: the result without its message, and the kind of the event behind it.
+// answer is the twin's prediction for a command: the result without its message, and the kind of the following event.
 type answer struct {
 	status  protocol.Status
 	flags   EffectFlags
 	node    Node
 	routing uint64
 	event   EffectKind
-	message string // of a result that is kept
+	message string // of a cached result
 }
 
 func failed(s protocol.Status) answer { return answer{status: s} }
@@ -188,7 +188,7 @@ func (t *twin) execute(c *Command) answer {
 	return answer{} // digests
 }
 
-// begin is what a batch with a stamp does before its commands.
+// begin applies a batch's stamp before its commands.
 func (t *twin) begin(s clock.Stamp) {
 	t.stamp = s
 	if s.Term != 0 && s.Term == t.term {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// sample is a plan in which every field of every record is set.
+// sample is a plan with every field of every record set.
 func sample(t testing.TB) *Plan[move] {
 	p := New(newConfig())
 	for group := 1; group <= 3; group++ {
@@ -147,7 +147,7 @@ func TestEveryThingHasItsOwnFields(t *testing.T) {
 		}
 	}
 	var all record
-	for i, f := range all.fields() { // a field that no thing has would never be read
+	for i, f := range all.fields() { // a field absent in all items would never be read
 		if (planFields|stepFields)&(1<<i) == 0 || f.most == 0 {
 			t.Errorf("field %d is of no thing", i)
 		}
@@ -209,7 +209,7 @@ func TestAnUnreadablePayloadIsRefused(t *testing.T) {
 	}
 }
 
-// ReadAct reads the form of Act.Append, and returns the bytes behind.
+// ReadAct reads the form of Act.Append, and returns the remaining bytes.
 func ReadAct(src []byte) (Act, []byte, error) {
 	in := newInput(src)
 	r := in.record(actFields)

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestAStepThatIsDroppedIsNoFailure: it is over, in the term of the leader alone, and its subject keeps the failures
-// that it had and no more.
+// TestAStepThatIsDroppedIsNoFailure: it ends, only in the leader's term, and its subject's failure count is unchanged.
 func TestAStepThatIsDroppedIsNoFailure(t *testing.T) {
 	p, s := begun(t, 1)
 	expect(t, "by another term", p.Drop(at(1001, 6), s.Act(5)), OtherTerm)
@@ -24,7 +23,7 @@ func TestAStepThatIsDroppedIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestAJudgeIsAskedBeforeAnAct: what is dropped does not wait for its time; what is done is finished all the same.
+// TestAJudgeIsAskedBeforeAnAct: a dropped step does not wait for its time; a completed step is still finished.
 func TestAJudgeIsAskedBeforeAnAct(t *testing.T) {
 	pl := newPlanner()
 	advice := Perform
@@ -52,7 +51,7 @@ func TestAJudgeIsAskedBeforeAnAct(t *testing.T) {
 	}
 }
 
-// TestObservationsChangeWhileADryRunWaits: time that passes in a dry run is known to who observes.
+// TestObservationsChangeWhileADryRunWaits: the observer knows the time that passes in a dry run.
 func TestObservationsChangeWhileADryRunWaits(t *testing.T) {
 	pl := newPlanner()
 	passed := []uint64{}
@@ -72,7 +71,7 @@ func TestObservationsChangeWhileADryRunWaits(t *testing.T) {
 	}
 }
 
-// TestAStepSaysWhatItDoes: reasons have the words of the kind where it has some.
+// TestAStepSaysWhatItDoes: reasons use the kind's own words, if any.
 func TestAStepSaysWhatItDoes(t *testing.T) {
 	pl := newPlanner()
 	pl.Types[0].Describe = func(_ view, pr *Proposal[move]) string { return "moving " + string(pr.Subject) }

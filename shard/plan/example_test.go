@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Lamps are to be lit, one after another. The state says which; what is seen says which are lit.
+// Lamps are to be lit, one after another. The state lists the wanted lamps; observations list the lit ones.
 type (
 	wish map[string]bool
 	seen map[string]bool
@@ -41,14 +41,14 @@ var planner = plan.Planner[wish, seen, struct{}]{
 	}},
 }
 
-// Example: the executor of one leader dies after its act. The executor of the next leader sees what was done.
+// Example: the executor of one leader dies after its action. The executor of the next leader observes the result.
 func Example() {
 	v := view{State: wish{"a": true, "b": true}, Seen: seen{}, Plan: plan.New(config), Now: 500}
 	for _, step := range planner.DryRun(v, 10).Steps {
 		fmt.Println("would begin", step.Kind, step.Subject)
 	}
 
-	d := planner.Next(v) // at the leader of term 1, which proposes what was decided
+	d := planner.Next(v) // at the leader of term 1, which proposes the decision
 	id, out := v.Plan.Begin(plan.Moment{Now: 500, Term: 1}, 1, d.Revision, *d.Step)
 	fmt.Println("step", id, out)
 	old := v.Plan.Step(id).Act(1)

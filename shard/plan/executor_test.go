@@ -11,7 +11,7 @@ var (
 		"for each planted bug, how many seeds to look through for the first that notices it")
 )
 
-// run simulates one seed and returns the invariant that was broken, if one was, and how often what happened.
+// run simulates one seed and returns the violated invariant, if any, and event counts.
 func run(seed uint64, b bug) (broken string, counts map[string]int) {
 	s := newSimulation(seed, b)
 	defer func() {
@@ -55,7 +55,7 @@ func TestExecutorsMayDieBetweenAnyTwoActs(t *testing.T) {
 	}
 }
 
-// planted are the mistakes that the invariants must notice, each with a seed that does.
+// planted are bugs to be detected by the invariants, each with a seed that does.
 var planted = map[bug]uint64{bugTermIgnored: 0, bugIDGivenTwice: 0, bugFailuresForgot: 0, bugNoBackoff: 0,
 	bugDoneUnseen: 0, bugSubjectShared: 0, bugTakenTwice: 0}
 

@@ -10,7 +10,7 @@ import (
 
 func at(now, term uint64) Moment { return Moment{Now: now, Term: term} }
 
-// begun returns a plan in which a move of a group was begun at 1,000 in term 5.
+// begun returns a plan with a move of a group begun at 1,000 in term 5.
 func begun(t *testing.T, group int) (*Plan[move], *Step[move]) {
 	t.Helper()
 	p := New(newConfig())

@@ -43,7 +43,7 @@ func TestTheFirstRuleThatHasAStepDecides(t *testing.T) {
 
 func TestASubjectThatWaitsDoesNotHoldUpTheOthers(t *testing.T) {
 	v, pl := newView(), newPlanner()
-	v.State.drained[2] = true // a voter of all three groups
+	v.State.drained[2] = true // voter in all three groups
 	d := pl.Next(v)
 	v.Plan.Begin(at(1000, 5), 5, d.Revision, *d.Step)
 	v.Plan.Fail(at(1000, 5), v.Plan.Step(1).Act(5), "host 5 does not answer")
@@ -78,7 +78,7 @@ func TestWhyNothingMovesIsSaidWithNamesAndTimes(t *testing.T) {
 	less := newConfig()
 	less.Open = 1
 	v.Plan.cfg = less
-	v.State.drained[1] = true // a voter of the groups 0 and 1
+	v.State.drained[1] = true // voter in groups 0 and 1
 	d := pl.Next(v)
 	v.Plan.Begin(at(1000, 5), 5, d.Revision, *d.Step)
 	v.Seen.down[5] = true // so that the second would move elsewhere

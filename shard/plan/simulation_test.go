@@ -9,18 +9,18 @@ import (
 	"slices"
 )
 
-// bug is a mistake that is planted to see whether the invariants notice it.
+// bug is a planted bug, to be detected by the invariants.
 type bug int
 
 const (
 	noBug             bug = iota
-	bugTermIgnored        // what an executor of an old term reports is taken
-	bugIDGivenTwice       // the id of a step that is over is given again
-	bugFailuresForgot     // a step begins to count its failures anew
-	bugNoBackoff          // a step that failed is tried again at once
-	bugDoneUnseen         // an executor reports what it has done, not what it sees
-	bugSubjectShared      // a second step of a subject is begun
-	bugTakenTwice         // a report that comes twice is taken twice
+	bugTermIgnored        // reports of an old term's executor are accepted
+	bugIDGivenTwice       // a finished step's id is reused
+	bugFailuresForgot     // a new step resets its failure count
+	bugNoBackoff          // a failed step is retried at once
+	bugDoneUnseen         // an executor reports its actions instead of its observations
+	bugSubjectShared      // a second step for a subject is begun
+	bugTakenTwice         // a duplicate report is accepted twice
 	bugs
 )
 
@@ -40,25 +40,25 @@ const (
 	doCancel
 )
 
-// command is one entry on its way through the log.
+// command is one log entry in flight.
 type command struct {
 	do       int
 	term     uint64
 	revision uint64
 	step     []byte // of doBegin
-	act      []byte // of all others but doCancel
+	act      []byte // for all except doCancel
 	to       Phase
 	id       ID
 }
 
-// executor is what one leader runs, with the last view that it took. One whose term is over may go on for a while.
+// executor is one leader's executor, with its last view. After its term it may continue for a while.
 type executor struct {
 	term  uint64
 	view  *view
-	until map[Subject]uint64 // of the invariants, when the view was taken
+	until map[Subject]uint64 // of the invariants, at the time of the view
 }
 
-// simulation is the world, the log, the leaders of several terms, and what the invariants remember.
+// simulation is the world, the log, the leaders of several terms, and the invariants' memory.
 type simulation struct {
 	rng     *rand.Rand
 	bug     bug
@@ -78,7 +78,7 @@ type simulation struct {
 	until    map[Subject]uint64
 	highest  ID
 	phases   map[ID]Phase
-	reached  map[ID]bool // steps that were seen to have reached what they are for
+	reached  map[ID]bool // steps observed to have reached their goal
 	taken    map[Act]bool
 	counts   map[string]int
 }
@@ -104,7 +104,7 @@ type violation string
 
 func (s *simulation) chance(percent int) bool { return s.rng.IntN(100) < percent }
 
-// elect begins a term. The executor of the one before does not know.
+// elect begins a term. The previous term's executor is unaware.
 func (s *simulation) elect() {
 	s.at.Term++
 	s.led = true
@@ -126,7 +126,7 @@ func (s *simulation) turn() {
 		s.led = false // time stands still from here on
 	case n < 15:
 		s.elect()
-	case n < 35 && len(s.running) > 0: // an executor dies, wherever it is
+	case n < 35 && len(s.running) > 0: // an executor dies, anywhere
 		i := s.rng.IntN(len(s.running))
 		s.running = slices.Delete(s.running, i, i+1)
 	case n < 60:
@@ -146,7 +146,7 @@ func (s *simulation) turn() {
 	}
 }
 
-// operate is what operators and hosts do.
+// operate is an action of operators and hosts.
 func (s *simulation) operate() {
 	h := host(s.rng.IntN(hosts))
 	switch n := s.rng.IntN(10); {
@@ -163,7 +163,7 @@ func (s *simulation) operate() {
 	}
 }
 
-// execute lets an executor do one thing: look, plan, or go on with a step.
+// execute lets an executor do one thing: look, plan, or continue a step.
 func (s *simulation) execute(e *executor) {
 	if e.view == nil || s.chance(40) {
 		e.view = &view{State: wishes{maps.Clone(s.state.drained)}, Seen: s.real.clone(), Plan: s.plan.Clone(),
@@ -182,7 +182,7 @@ func (s *simulation) execute(e *executor) {
 	}
 }
 
-// work goes on with one step, as the executor sees it.
+// work continues one step, as the executor sees it.
 func (s *simulation) work(e *executor, step *Step[move]) {
 	report := command{term: e.term, act: step.Act(e.term).Append(nil)}
 	advice, to := s.planner.Assess(*e.view, step.ID)
@@ -212,7 +212,7 @@ func (s *simulation) work(e *executor, step *Step[move]) {
 
 func (s *simulation) send(c command) { s.commands = append(s.commands, c) }
 
-// change lets a change arrive at its engine: in any order, lost, or twice.
+// change delivers a change to its engine: in any order, lost, or duplicated.
 func (s *simulation) change() {
 	i := s.rng.IntN(len(s.changes))
 	c := s.changes[i]
@@ -228,7 +228,7 @@ func (s *simulation) change() {
 	s.look()
 }
 
-// look notes which steps have reached what they are for.
+// look records the steps that have reached their goal.
 func (s *simulation) look() {
 	v := view{State: s.state, Seen: s.real, Plan: s.plan, Now: s.at.Now}
 	for i := range s.plan.steps {
@@ -239,7 +239,7 @@ func (s *simulation) look() {
 	}
 }
 
-// deliver applies one command of the log: in any order, lost, or twice.
+// deliver applies one command of the log: in any order, lost, or duplicated.
 func (s *simulation) deliver() {
 	i := s.rng.IntN(len(s.commands))
 	c := s.commands[i]
@@ -277,7 +277,7 @@ func (s *simulation) apply(c command) {
 	s.must(bytes.Equal(copied.Append(nil), after) && s.plan.Size() == len(after), "the plan is written otherwise")
 	s.check()
 	if s.chance(10) {
-		s.plan = copied // a replica that was restored goes on
+		s.plan = copied // a restored replica continues
 	}
 }
 
@@ -362,7 +362,7 @@ func (s *simulation) cancel(id ID) Outcome {
 	return out
 }
 
-// spoil does what some planted bugs do once an act has taken effect.
+// spoil applies some planted bugs after an action.
 func (s *simulation) spoil(subject Subject) {
 	if s.bug == bugIDGivenTwice {
 		s.plan.last = 0
@@ -386,7 +386,7 @@ func (s *simulation) spoil(subject Subject) {
 	}
 }
 
-// check holds the plan against what the simulation remembers.
+// check compares the plan with the simulation's memory.
 func (s *simulation) check() {
 	s.must(len(s.plan.steps) <= s.cfg.Open, "%d steps are open", len(s.plan.steps))
 	occupied := map[Subject]ID{}
@@ -407,7 +407,7 @@ func (s *simulation) check() {
 	}
 }
 
-// converge ends all faults, and checks that the planner gets where the operators want it, and then rests.
+// converge ends all faults, and checks that the planner reaches the operators' wishes, and then rests.
 func (s *simulation) converge() {
 	s.elect()
 	s.running = s.running[len(s.running)-1:]

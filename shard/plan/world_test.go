@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// The world of the tests: a few groups of three voters on six hosts. Operators drain hosts, and a planner moves the
-// voters away, each by adding a learner, promoting it and removing the old voter: never fewer than three voters.
+// The tests' world: a few groups of three voters on six hosts. Operators drain hosts, and a planner moves the voters
+// away, each by adding a learner, promoting it and removing the old voter: never fewer than three voters.
 
 const (
 	wanted = 3
@@ -18,7 +18,7 @@ const (
 
 type host int
 
-// membership is one group, as its engine has it. A change names the version that it was made for.
+// membership is one group, as known to its engine. A change names the version that it expects.
 type membership struct {
 	version  uint64
 	voters   map[host]bool
@@ -29,7 +29,7 @@ func (m membership) clone() membership {
 	return membership{m.version, maps.Clone(m.voters), maps.Clone(m.learners)}
 }
 
-// change is what an executor asks an engine for.
+// change is an executor's request to an engine.
 type change struct {
 	group   int
 	version uint64
@@ -45,7 +45,7 @@ const (
 	removeHost
 )
 
-// apply makes a change, where the membership is still the one that it was made for.
+// apply makes a change, if the membership has the expected version.
 func (m *membership) apply(c change) bool {
 	if c.version != m.version {
 		return false
@@ -64,10 +64,10 @@ func (m *membership) apply(c change) bool {
 	return true
 }
 
-// wishes are the replicated state of the tests, beside the plan: what the operators want.
+// wishes are the tests' replicated state, besides the plan: the operators' requests.
 type wishes struct{ drained map[host]bool }
 
-// facts are what a leader observes.
+// facts are a leader's observations.
 type facts struct {
 	groups [groups]membership
 	down   map[host]bool
@@ -81,7 +81,7 @@ func (f facts) clone() facts {
 	return c
 }
 
-// move is the payload of a step: a group's voter from one host to another, or one that goes.
+// move is a step's payload: a group's voter to move to another host, or to remove.
 type move struct {
 	group    int
 	from, to host
@@ -101,8 +101,7 @@ func subjectOf(group int) Subject { return Subject(fmt.Sprintf("group/%d", group
 
 func sorted(set map[host]bool) []host { return slices.Sorted(maps.Keys(set)) }
 
-// excess: a group with more voters than wanted, or with a learner, has one that goes. A move that was ended in the
-// middle leaves such.
+// excess: a group with more voters than wanted, or with a learner, removes one. Interrupted moves leave such groups.
 func excess(v view) (f finding) {
 	for g, m := range v.Seen.groups {
 		if moving(v, g) {
@@ -133,7 +132,7 @@ func removal(g int, h host) Proposal[move] {
 	return Proposal[move]{Kind: kindRemove, Subject: subjectOf(g), Payload: move{group: g, from: h, to: -1}}
 }
 
-// drain: a voter on a drained host moves to the host with the fewest replicas that is free.
+// drain: a voter on a drained host moves to the free host with the fewest replicas.
 func drain(v view) (f finding) {
 	for g, m := range v.Seen.groups {
 		for _, from := range sorted(m.voters) {
@@ -211,7 +210,7 @@ func moveReached(v view, s *Step[move]) (Phase, bool) {
 	return 0, false
 }
 
-// perform returns the change that a step asks for, and whether it is safe in what the executor sees.
+// perform returns a step's requested change, and whether it is safe according to the executor's view.
 func perform(s *Step[move], f facts) (change, bool) {
 	m := f.groups[s.Payload.group]
 	c := change{group: s.Payload.group, version: m.version, host: s.Payload.to}
@@ -250,7 +249,7 @@ func newConfig() *Config[move] {
 		}}
 }
 
-// newFacts puts the voters of every group on the first hosts.
+// newFacts puts every group's voters on the first hosts.
 func newFacts() facts {
 	f := facts{down: map[host]bool{}}
 	for g := range f.groups {

@@ -9,8 +9,8 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// bed is a process in the place of a machine: it owns the members, gives numbers, and holds every command against what
-// DESIGN.md promises the caller.
+// bed is a process with a test in place of the machine: it owns the members, assigns numbers, and checks every command
+// against DESIGN.md's guarantees to the caller.
 type bed struct {
 	*Process
 	now      uint64
@@ -19,7 +19,7 @@ type bed struct {
 	full     bool // no quota has room
 	asked    int  // for how many bytes the command under way asked
 	out      Effects
-	sessions map[string]*Member // by the name of a session, while it is a member
+	sessions map[string]*Member // by session name, while it is a member
 	touched  map[*Member]bool
 	events   []Event
 }
@@ -32,22 +32,22 @@ func newBed(spec kind.Spec) (*bed, Answer) {
 	return b, a
 }
 
-// NextOrder is of Caller.
+// NextOrder implements Caller.
 func (b *bed) NextOrder() uint64 {
 	b.order++
 	return b.order
 }
 
-// touch is of Caller.
+// touch implements Caller.
 func (b *bed) touch(m *Member) { b.touched[m] = true }
 
-// MayGrow is of Caller.
+// MayGrow implements Caller.
 func (b *bed) MayGrow(bytes int) bool {
 	b.asked += bytes
 	return !b.full
 }
 
-// kept is what the caller has on record of a process before a command.
+// kept is the caller's record of a process before a command.
 type kept struct {
 	process []byte
 	members map[*Member][]byte
@@ -67,7 +67,7 @@ func (b *bed) keep() kept {
 	return k
 }
 
-// show returns what watches of all views see.
+// show returns the content of watches on all views.
 func (b *bed) show() map[string]string {
 	shown := map[string]string{"head": fmt.Sprintf("%+v", b.Head())}
 	for _, results := range []bool{false, true} {
@@ -86,7 +86,7 @@ func (b *bed) showRow(row uint64) string {
 	return fmt.Sprint(m.Name, m.Attributes, m.Candidate, m.Joined, m.Prepared, m.Completed)
 }
 
-// do carries a command out and returns what it broke of what the caller relies on.
+// do executes a command and returns a violated guarantee to the caller.
 func (b *bed) do(command func(at At) Answer) (Answer, error) {
 	b.out.Reset()
 	clear(b.touched)
@@ -143,7 +143,7 @@ func (b *bed) check(before kept, a Answer) error {
 	return b.checkShown(before.shown)
 }
 
-// checkShown holds what watches are given against what changed.
+// checkShown compares the changes sent to watches with the actual changes.
 func (b *bed) checkShown(before map[string]string) error {
 	after := b.show()
 	for key := range before {
@@ -175,7 +175,7 @@ func (b *bed) checkShown(before map[string]string) error {
 	return nil
 }
 
-// play lets time pass up to a moment, and carries out what is due on the way.
+// play advances time up to a given value, and executes everything due on the way.
 func (b *bed) play(until uint64) error {
 	for {
 		due, ok := b.NextDue()
@@ -209,7 +209,7 @@ func (b *bed) forgetRemoved() {
 	}
 }
 
-// join lets a session join under its own name.
+// join makes a session join under its own name.
 func (b *bed) join(name string, j kind.Joining) (Answer, error) {
 	m := b.sessions[name]
 	if m == nil {
@@ -232,7 +232,7 @@ func (b *bed) leave(name string) (Answer, error) {
 	return b.do(func(at At) Answer { return b.Process.Leave(at, m) })
 }
 
-// reload saves everything, and makes it again from the bytes.
+// reload saves everything, and restores it from the bytes.
 func (b *bed) reload() error {
 	saved := b.Save(nil)
 	p, err := Load(saved)

@@ -63,8 +63,8 @@ func BenchmarkReply(b *testing.B) {
 	}
 }
 
-// BenchmarkEpoch is the change from one epoch of 1,000 members to the next, in the middle of a round: the end of the
-// old one, the opening, and all of them prepared.
+// BenchmarkEpoch is the change between epochs with 1,000 members, in the middle of a round: the end of the old one, the
+// opening, and all prepares.
 func BenchmarkEpoch(b *testing.B) {
 	c := newCrowd(b, 1000)
 	b.ReportAllocs()
@@ -75,7 +75,7 @@ func BenchmarkEpoch(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen is the one command of it that touches all.
+// BenchmarkOpen is the one command in an epoch change that touches all members.
 func BenchmarkOpen(b *testing.B) {
 	c := newCrowd(b, kind.MaxMembers)
 	b.ReportAllocs()

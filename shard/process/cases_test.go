@@ -2,7 +2,7 @@ package process
 
 import "testing"
 
-// three is a round of three members that runs; a coordinates.
+// three is a running round of three members, coordinated by a.
 const three = `
 	join a
 	join b
@@ -12,8 +12,7 @@ const three = `
 	state running
 `
 
-// cases are those of the page that the rules come from, by its numbers, as far as they are about one process and its
-// members.
+// cases are the rules for one process and its members, as scripts.
 var cases = []struct{ name, text string }{
 	{"1 one member prepares, coordinates and completes", `
 		join a

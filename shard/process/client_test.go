@@ -10,17 +10,17 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// client is the other side of a member: it reads its inbox, runs one handler at a time, acknowledges now and then, and
-// loses its connection now and then. It runs the document's example: all lock, all execute, all unlock.
+// client is a member's client: it reads its inbox, runs one handler at a time, and sometimes acknowledges or loses its
+// connection. It runs the documented example: all lock, all execute, all unlock.
 type client struct {
 	name    string
 	member  *Member
 	handled uint64 // seq
 	read    []Delivery
-	epoch   uint64 // of the round that was prepared and is neither completed nor cancelled, 0 for none
-	locked  uint64 // the epoch for which it holds its lock
+	epoch   uint64 // epoch of the prepared, unfinished round, 0 for none
+	locked  uint64 // epoch for which it holds its lock
 	working *Delivery
-	asked   uint64 // of the coordinator: the exchange that it waits for
+	asked   uint64 // coordinator: awaited exchange
 	stage   int
 	calls   map[string]int // of each hook
 }
@@ -38,8 +38,8 @@ type town struct {
 
 var stages = []string{"lock", "execute", "unlock"}
 
-// TestLockExecuteUnlock is case 25: while members are killed, join, and lose their connections, none executes unless
-// all members of its epoch hold their locks, and none does while one of another epoch still does.
+// TestLockExecuteUnlock: while members are killed, join, and lose connections, no member executes unless all members of
+// its epoch hold their locks, and never while a member of another epoch still executes.
 func TestLockExecuteUnlock(t *testing.T) {
 	b, _ := newBed(parseSpec([]string{"open=20", "most=100"}))
 	to := &town{
@@ -87,7 +87,7 @@ func (to *town) start(name string) {
 	to.clients[name] = &client{name: name, member: to.sessions[name], calls: make(map[string]int)}
 }
 
-// kill ends a client at once; its session ends with it.
+// kill ends a client at once, with its session.
 func (to *town) kill() int {
 	c := to.any()
 	if c == nil {
@@ -101,7 +101,7 @@ func (to *town) kill() int {
 	return 1
 }
 
-// restart saves and loads the process, as a host that comes back does.
+// restart saves and loads the process, like a restarted host.
 func (to *town) restart() {
 	if err := to.reload(); err != nil {
 		to.t.Fatal(err)
@@ -131,7 +131,7 @@ func (to *town) step() {
 	}
 	switch to.IntN(6) {
 	case 0:
-		c.read = nil // it lost its connection, and is pushed again what it has not acknowledged
+		c.read = nil // after a lost connection, unacknowledged items are pushed again
 		return
 	case 1:
 		to.command(func(at At) Answer { return to.Ack(at, c.member, c.handled) })
@@ -158,7 +158,7 @@ func (to *town) step() {
 func (to *town) handle(c *client, d Delivery) {
 	switch d.Kind {
 	case kind.ItemPrepare:
-		c.cancel() // it may not have seen that the round before is over
+		c.cancel() // it may not know that the previous round is over
 		c.epoch = d.Epoch
 		c.calls["prepare"]++
 		to.command(func(at At) Answer { return to.Prepared(at, c.member, d.Epoch) })
@@ -187,7 +187,7 @@ func (to *town) handle(c *client, d Delivery) {
 	}
 }
 
-// cancel is the hook for a round that is over, where it had begun.
+// cancel is the hook for the end of a started round.
 func (c *client) cancel() {
 	if c.epoch != 0 {
 		c.calls["cancel"]++
@@ -195,7 +195,7 @@ func (c *client) cancel() {
 	c.epoch, c.locked, c.asked = 0, 0, 0
 }
 
-// terminate is the hook for the end of the client. Each round that was prepared was completed or cancelled.
+// terminate is the hook for the client's end. Each prepared round was completed or cancelled.
 func (c *client) terminate(t *testing.T) {
 	c.cancel()
 	if c.calls["prepare"] != c.calls["complete"]+c.calls["cancel"] {
@@ -226,7 +226,7 @@ func (to *town) begin(c *client, d *Delivery) {
 	}
 }
 
-// finish is the second half: the handler returns, and its reply goes out. It may be late: then it is refused.
+// finish is the second half: the handler returns, and its reply is sent. A late reply is refused.
 func (to *town) finish(c *client) {
 	d := c.working
 	c.working = nil
@@ -248,7 +248,7 @@ func (to *town) send(c *client, epoch uint64) {
 	}
 }
 
-// end is what the coordinator does with the replies to a stage.
+// end handles the replies to a stage, at the coordinator.
 func (to *town) end(c *client, d *Delivery) {
 	if d.Outcome != kind.OutcomeAll || d.Exchange != c.asked {
 		return

@@ -242,7 +242,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestDecision6EpochsAreNeverGivenTwice: a process that is made again in the same shard begins above the one before.
+// TestDecision6EpochsAreNeverGivenTwice: a process recreated in the same shard starts above its predecessor.
 func TestDecision6EpochsAreNeverGivenTwice(t *testing.T) {
 	s := play(t, three)
 	order, last := s.order, s.Epoch()
@@ -269,8 +269,8 @@ func TestDecision6EpochsAreNeverGivenTwice(t *testing.T) {
 	}
 }
 
-// TestDecision15EndsHaveParts: replies that are long go in parts, an ack may stand between them, and a page of the
-// inbox has as much as was asked for.
+// TestDecision15EndsHaveParts: long replies are split into parts, an ack may come between them, and a page of the inbox
+// has the requested size.
 func TestDecision15EndsHaveParts(t *testing.T) {
 	s := play(t, three+`
 		send a all x`)

@@ -14,12 +14,12 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// formCase is a command in its form.
+// formCase is an encoded command.
 type formCase struct {
 	name string
 	want any
 	form []byte
-	// read returns what the bytes say, and the form of that.
+	// read returns the decoded bytes, and their encoding.
 	read func(src []byte) (got any, form []byte, err error)
 }
 
@@ -30,7 +30,7 @@ func formOf[T any](name string, want T, write func([]byte, T) []byte, parse func
 	}}
 }
 
-// said is a case of a type of package protocol/process.
+// said is a case for a type in package protocol/process.
 func said[T any, P interface {
 	*T
 	field.Value
@@ -51,7 +51,7 @@ func formCases() []formCase {
 	}
 }
 
-// TestFormsOfCommands: what is written is read; anything else is refused.
+// TestFormsOfCommands: written commands can be read; everything else is refused.
 func TestFormsOfCommands(t *testing.T) {
 	for _, c := range formCases() {
 		got, form, err := c.read(c.form)
@@ -69,7 +69,7 @@ func TestFormsOfCommands(t *testing.T) {
 	}
 }
 
-// FuzzForms: whatever bytes are read, they are the one form of what they say.
+// FuzzForms: readable bytes are the only encoding of their content.
 func FuzzForms(f *testing.F) {
 	cases := formCases()
 	for k, c := range cases {
@@ -87,7 +87,7 @@ func FuzzForms(f *testing.F) {
 	})
 }
 
-// TestWhatIsNotSoundIsRefused: commands whose form alone is wrong.
+// TestWhatIsNotSoundIsRefused: commands with an invalid form.
 func TestWhatIsNotSoundIsRefused(t *testing.T) {
 	s := play(t, three)
 	a, long := s.member("a"), strings.Repeat("x", kind.MaxAttributes+1)
@@ -151,7 +151,7 @@ func TestWhatIsNotSoundIsRefused(t *testing.T) {
 	}
 }
 
-// TestViews: the head says what there is, and rows have a number each.
+// TestViews: the head describes the state, and rows have a number each.
 func TestViews(t *testing.T) {
 	s := play(t, three+`
 		complete a one

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// running is a round of so many members that are all prepared, and have acknowledged what they had to handle.
+// running is a round with prepared members and empty inboxes.
 func running(t testing.TB, members int, spec processkind.Spec) *round {
 	r := newRound(t, members, spec)
 	r.prepareAll()
@@ -21,14 +21,14 @@ func running(t testing.TB, members int, spec processkind.Spec) *round {
 	return r
 }
 
-// ackAll acknowledges all that is in any inbox.
+// ackAll acknowledges everything in all inboxes.
 func (r *round) ackAll() {
 	for i := range r.members {
 		r.ack(i)
 	}
 }
 
-// ack acknowledges all that the member has to handle.
+// ack acknowledges everything in the member's inbox.
 func (r *round) ack(i int) {
 	_, at, _ := Inboxes{r.M}.Inbox(1, []byte("p"), r.IDs[i], r.members[i], 0, 1, nil)
 	if at.Acked < at.LastSeq {
@@ -62,7 +62,7 @@ func BenchmarkProcessSend(b *testing.B) {
 	}
 }
 
-// BenchmarkProcessReply: a reply of 100 bytes, which brings the acknowledgement of its request along; among many.
+// BenchmarkProcessReply: a reply of 100 bytes, with the acknowledgement of its request, among many.
 func BenchmarkProcessReply(b *testing.B) {
 	for _, n := range []int{3, 1000} {
 		b.Run(fmt.Sprintf("members=%d", n), func(b *testing.B) {
@@ -89,7 +89,7 @@ func BenchmarkProcessReply(b *testing.B) {
 	}
 }
 
-// BenchmarkProcessAck: an acknowledgement of a request that stands by itself.
+// BenchmarkProcessAck: a separate acknowledgement of a request.
 func BenchmarkProcessAck(b *testing.B) {
 	r := running(b, 1000, processSpec)
 	b.ReportAllocs()
@@ -110,7 +110,7 @@ func BenchmarkProcessAck(b *testing.B) {
 	}
 }
 
-// BenchmarkProcessEpoch: the command that ends an epoch in which a request is open, and opens the next one.
+// BenchmarkProcessEpoch: the command that ends an epoch with an open request, and opens the next one.
 func BenchmarkProcessEpoch(b *testing.B) {
 	for _, n := range []int{1000, 2000} {
 		b.Run(fmt.Sprintf("members=%d", n), func(b *testing.B) {
@@ -136,8 +136,8 @@ func (r *round) restart() {
 	r.Do(shard.Command{Kind: shard.CmdProcessAct, Node: 1, Name: []byte("p"), Body: Append(nil, &act)})
 }
 
-// BenchmarkProcessSnapshot saves a shard with 10,000 processes of three members, and says what a process with them
-// takes.
+// BenchmarkProcessSnapshot saves a shard with 10,000 processes of three members, and reports the size of a process with
+// its members.
 func BenchmarkProcessSnapshot(b *testing.B) {
 	const processes = 10_000
 	t := machinetest.NewAt(empty(), level.Newest, 3)
@@ -170,7 +170,7 @@ func BenchmarkProcessSnapshot(b *testing.B) {
 	b.ReportMetric(float64(taken)/processes, "quota-B/process")
 }
 
-// BenchmarkWorstReads: how long what is read of the largest process holds the machine's lock.
+// BenchmarkWorstReads: how long reads of the largest process hold the machine's lock.
 func BenchmarkWorstReads(b *testing.B) {
 	r := running(b, processkind.MaxMembers, processSpec)
 	r.fillInboxes()

@@ -15,10 +15,9 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// The cases below are those of the rules that rest on sessions, links and objects. Their numbers are those of the page
-// that shard/process has the others of.
+// Tests of the rules that depend on sessions, links and objects. The remaining rules are tested in cases_test.go.
 
-// refused fails the test where the last command was not refused so, with a text that has these words.
+// refused fails the test unless the last command was refused with the status, and with these words in the text.
 func (r *round) refused(status protocol.Status, words string) {
 	r.t.Helper()
 	if e := r.Result(); e.Status != status || !strings.Contains(e.Body, words) {
@@ -34,8 +33,8 @@ func (r *round) opensNext() {
 	}
 }
 
-// TestCase10And11ACoordinatorThatIsGone: it leaves, or its session expires, in the middle of a round. The others cancel
-// the round before they prepare for the next one, which the next oldest coordinates.
+// TestCase10And11ACoordinatorThatIsGone: the coordinator leaves, or its session expires, during a round. The other
+// members cancel the round before they prepare for the next one, coordinated by the next oldest.
 func TestCase10And11ACoordinatorThatIsGone(t *testing.T) {
 	for name, ends := range map[string]func(r *round){
 		"leaves":  func(r *round) { r.in(0, shard.CmdProcessLeave, shard.Command{}) },
@@ -62,7 +61,7 @@ func TestCase10And11ACoordinatorThatIsGone(t *testing.T) {
 	}
 }
 
-// TestCase19OnlyTheEndOfASessionOpensAnEpoch: not that nothing is heard of it, and not that another replica leads.
+// TestCase19OnlyTheEndOfASessionOpensAnEpoch: silence, or a new leader, does not.
 func TestCase19OnlyTheEndOfASessionOpensAnEpoch(t *testing.T) {
 	r := running(t, 3, processSpec)
 	epoch := r.epoch()
@@ -80,7 +79,7 @@ func TestCase19OnlyTheEndOfASessionOpensAnEpoch(t *testing.T) {
 	}
 }
 
-// TestCase20RequestsOfOneMemberStandInOrder: 1,000 of them, which the receiver acknowledges as it goes on.
+// TestCase20RequestsOfOneMemberStandInOrder: 1,000 requests, acknowledged progressively by the receiver.
 func TestCase20RequestsOfOneMemberStandInOrder(t *testing.T) {
 	r := running(t, 3, processSpec)
 	to := AppendReceivers(nil, Request{To: []uint64{uint64(r.members[2])}})
@@ -104,7 +103,7 @@ func TestCase20RequestsOfOneMemberStandInOrder(t *testing.T) {
 	}
 }
 
-// TestCase22AMemberThatDoesNotReply: it is named, put out, or its exchange ends without it.
+// TestCase22AMemberThatDoesNotReply: it is named, removed, or its exchange ends without it.
 func TestCase22AMemberThatDoesNotReply(t *testing.T) {
 	for on, check := range map[processkind.OnTimeout]func(r *round){
 		processkind.TimeoutWait: func(r *round) {
@@ -138,8 +137,8 @@ func TestCase22AMemberThatDoesNotReply(t *testing.T) {
 	}
 }
 
-// TestCase26WhatIsTooMuchIsRefused: a payload that is too long; and the 257th request that a member has not
-// acknowledged, which hurts its sender alone.
+// TestCase26WhatIsTooMuchIsRefused: a payload that is too long; and a member's 257th unacknowledged request, which only
+// affects its sender.
 func TestCase26WhatIsTooMuchIsRefused(t *testing.T) {
 	r := running(t, 3, processSpec)
 	toAll := AppendReceivers(nil, Request{Audience: processkind.ToAll})
@@ -170,7 +169,7 @@ func (r *round) broadcastTo(i, to int) {
 	}
 }
 
-// TestCase28WithoutACandidateNoEpochOpens: until one of them becomes a candidate.
+// TestCase28WithoutACandidateNoEpochOpens: until a member becomes a candidate.
 func TestCase28WithoutACandidateNoEpochOpens(t *testing.T) {
 	r := newRound(t, 1, processSpec)
 	observer := processkind.Arrival{Joining: processkind.Joining{Name: "m0"}}
@@ -196,7 +195,7 @@ func TestCase28WithoutACandidateNoEpochOpens(t *testing.T) {
 	}
 }
 
-// TestCase31ProcessesOfOneSessionAreIndependent: the round of one goes on while another has the next epoch.
+// TestCase31ProcessesOfOneSessionAreIndependent: the round of one continues while the other has its next epoch.
 func TestCase31ProcessesOfOneSessionAreIndependent(t *testing.T) {
 	r := running(t, 2, processSpec)
 	epoch := r.epoch()
@@ -217,8 +216,8 @@ func TestCase31ProcessesOfOneSessionAreIndependent(t *testing.T) {
 	r.expect(1, "request ")
 }
 
-// TestCase34APayloadIsInTheLogOnce: a request to 1,000 members is hardly longer than its payload there; and a reply is
-// short.
+// TestCase34APayloadIsInTheLogOnce: a request to 1,000 members is hardly longer than its payload in the log; and a
+// reply is short.
 func TestCase34APayloadIsInTheLogOnce(t *testing.T) {
 	r := running(t, 1000, processSpec)
 	r.Do(r.requestToAll(1024))
@@ -233,7 +232,7 @@ func TestCase34APayloadIsInTheLogOnce(t *testing.T) {
 	}
 }
 
-// TestCase35AMemberIsKicked: it hears why, also where it asks for something, and may join again.
+// TestCase35AMemberIsKicked: it gets the reason, even in answers to requests, and may join again.
 func TestCase35AMemberIsKicked(t *testing.T) {
 	r := running(t, 2, processSpec)
 	by := processkind.ChangeInfo{Author: "op", Reason: "misbehaves"}
@@ -266,7 +265,7 @@ func TestCase35AMemberIsKicked(t *testing.T) {
 	}
 }
 
-// TestAProcessIsDeleted: with members only by force. Who watches and who asks hears of it.
+// TestAProcessIsDeleted: with members only by force. Watchers and requesters are notified.
 func TestAProcessIsDeleted(t *testing.T) {
 	r := running(t, 2, processSpec)
 	remove := shard.Command{Kind: shard.CmdProcessDelete, Node: 1, Name: []byte("p")}
@@ -291,7 +290,7 @@ func TestAProcessIsDeleted(t *testing.T) {
 	}
 }
 
-// TestAnInboxIsSentAsFarAsItIsAcknowledged: what is on its way counts, and one item goes however long it is.
+// TestAnInboxIsSentAsFarAsItIsAcknowledged: items in flight count, and a single item is sent regardless of its size.
 func TestAnInboxIsSentAsFarAsItIsAcknowledged(t *testing.T) {
 	r := running(t, 2, processSpec)
 	for range 4 {
@@ -323,8 +322,8 @@ func TestAnInboxIsSentAsFarAsItIsAcknowledged(t *testing.T) {
 	}
 }
 
-// TestAnEpochOpensWithTheLastMemberThatItNeeds: where the delay is the shortest.
-// Members beyond it, and all members of a process with a longer delay, wait for it.
+// TestAnEpochOpensWithTheLastMemberThatItNeeds: with the shortest delay. Further members, and all members of a process
+// with a longer delay, wait for the delay.
 func TestAnEpochOpensWithTheLastMemberThatItNeeds(t *testing.T) {
 	gathers := processSpec
 	gathers.MinMembers = 3

@@ -15,13 +15,12 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// heavyProcess makes a process with as many members as there may be, and returns a command that has to do with all of
-// them.
+// heavyProcess creates a process with the maximum number of members, and returns a command that affects all of them.
 type heavyProcess struct {
 	name  string
 	spec  func(*processkind.Spec)
 	make  func(r *round) shard.Command
-	lost  int // how many members are notified that they are none any more
+	lost  int // number of members notified that their membership has ended
 	inbox int // how many have something new to handle
 }
 
@@ -96,14 +95,14 @@ func (r *round) requestToAll(bytes int) shard.Command {
 	})
 }
 
-// fillInboxes sends so many requests to all that nearly as many wait as may, and takes nearly as many bytes.
+// fillInboxes sends almost the maximum number and bytes of requests to all.
 func (r *round) fillInboxes() {
 	for range maxRequests / processkind.MaxMembers {
 		r.Do(r.requestToAll(processkind.MaxPayload))
 	}
 }
 
-// dueIn lets time pass, and returns the command that carries out what is due.
+// dueIn advances time, and returns the command that executes everything due.
 func (r *round) dueIn(millis uint64) shard.Command {
 	r.now += millis
 	r.One.Stamp.Elapsed = r.now
@@ -121,8 +120,8 @@ func (h *heavyProcess) prepare(t testing.TB) (*round, shard.Command) {
 	return r, c
 }
 
-// TestNoCommandOnAProcessTouchesMoreLinksThanItMay: with as many members as there may be, also in a shard in which
-// other processes are due in the same command.
+// TestNoCommandOnAProcessTouchesMoreLinksThanItMay: with the maximum number of members, even if other processes are due
+// in the same command.
 func TestNoCommandOnAProcessTouchesMoreLinksThanItMay(t *testing.T) {
 	for _, h := range heavyProcesses {
 		t.Run(h.name, func(t *testing.T) {
@@ -147,7 +146,7 @@ func TestNoCommandOnAProcessTouchesMoreLinksThanItMay(t *testing.T) {
 	}
 }
 
-// TestProcessesThatAreDueAreSharedOut: what one command would touch too much for is left to the next one.
+// TestProcessesThatAreDueAreSharedOut: work beyond one command's limit is left to the next.
 func TestProcessesThatAreDueAreSharedOut(t *testing.T) {
 	const processes, members = 5, 900
 	r := &round{Bed: machinetest.NewAt(empty(), level.Newest, members), t: t}
@@ -178,10 +177,10 @@ func TestProcessesThatAreDueAreSharedOut(t *testing.T) {
 	}
 }
 
-// TestASnapshotEncodesWhatWaitsOutsideOfTheLock: while a snapshot is saved a command encodes little of each thing that
-// it changes, however much waits in inboxes, and the snapshot is of the moment before.
+// TestASnapshotEncodesWhatWaitsOutsideOfTheLock: during a snapshot save a command encodes little of each changed item,
+// however full the inboxes are, and the snapshot has the earlier state.
 func TestASnapshotEncodesWhatWaitsOutsideOfTheLock(t *testing.T) {
-	const mostOfOne = 200 // bytes of a session, or of a member without what it has to handle
+	const mostOfOne = 200 // bytes of a session, or of a member without its inbox
 	for _, h := range heavyProcesses {
 		t.Run(h.name, func(t *testing.T) {
 			r, c := h.prepare(t)
@@ -200,8 +199,8 @@ func TestASnapshotEncodesWhatWaitsOutsideOfTheLock(t *testing.T) {
 	}
 }
 
-// BenchmarkWorstProcessCommands: how long the machine stands still, also while a snapshot is saved, for which all of it
-// is written aside.
+// BenchmarkWorstProcessCommands: how long the machine is blocked, also during a snapshot save, which must preserve all
+// of the process.
 func BenchmarkWorstProcessCommands(b *testing.B) {
 	for _, h := range heavyProcesses {
 		for _, saved := range []bool{false, true} {

@@ -14,16 +14,15 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// processModel says in the plainest way what processes of a shard should be after a command: who is a member of which,
-// what that counts for, what waits for a time, who is notified, and what readers of a view see. The rules of one
-// process are those of package process, which has a model of its own.
+// processModel is a naive model of a shard's processes after a command: members, quota usage, alarms, notifications,
+// and the readers' views. The rules of one process are those of package process, which has its own model.
 type processModel struct {
 	*machinetest.ModelShard
 	processes map[string]*modelProcess
 
 	effects Effects
-	fresh   int      // bytes that come with what is made
-	sent    []string // who was notified of what, since the step began
+	fresh   int      // bytes of newly created objects
+	sent    []string // notifications since the step began
 }
 
 type modelProcess struct {
@@ -76,7 +75,7 @@ func (mo *processModel) at() At {
 	return At{Now: mo.Now, Wall: mo.Wall, Revision: uint64(mo.Revision) + 1, Caller: mo, Out: &mo.effects}
 }
 
-// finish gives the process the next revision where a view shows a change, and notes who is notified.
+// finish gives the process the next revision if a view shows a change, and records notifications.
 func (mo *processModel) finish(mp *modelProcess) {
 	if mp.rules.WholeRevision() == uint64(mo.Revision)+1 {
 		mo.Revision++
@@ -95,7 +94,7 @@ func (mo *processModel) send(what, name string, to shard.OrderID) {
 	mo.sent = append(mo.sent, fmt.Sprintf("%s of %s for %d", what, name, to))
 }
 
-// create makes a process, with a first member where j is not nil.
+// create creates a process, with a first member if j is not nil.
 func (mo *processModel) create(name string, put processkind.Put, id shard.SessionID,
 	j *processkind.Joining) Answer {
 	at := mo.at()
@@ -146,7 +145,7 @@ func (mo *processModel) do(mp *modelProcess, does func(At) Answer) Answer {
 	return a
 }
 
-// in carries a command of a member out, and its acknowledgement after it.
+// in executes a member's command, and its acknowledgement afterwards.
 func (mo *processModel) in(mp *modelProcess, id shard.SessionID, order shard.OrderID, ack uint64,
 	does func(At, *Member) Answer) Answer {
 	m := mp.member(id)
@@ -162,7 +161,7 @@ func (mo *processModel) in(mp *modelProcess, id shard.SessionID, order shard.Ord
 	})
 }
 
-// join lets a session join. The number of the answer is the member's id.
+// join makes a session join. The answer's number is the member's id.
 func (mo *processModel) join(name string, id shard.SessionID, arrival processkind.Arrival) Answer {
 	mp := mo.processes[name]
 	if mp == nil && !arrival.Create {
@@ -219,7 +218,7 @@ func (mo *processModel) delete(mp *modelProcess, force bool) Answer {
 	return a
 }
 
-// End releases what a session has, in order of order id.
+// End releases a session's holdings, by order id.
 func (mo *processModel) End(id shard.SessionID) {
 	var list []*modelProcess
 	for _, mp := range mo.processes {
@@ -234,7 +233,7 @@ func (mo *processModel) End(id shard.SessionID) {
 	delete(mo.Sessions, id)
 }
 
-// Drop removes the node with all that it has.
+// Drop removes the node with all its objects.
 func (mo *processModel) Drop() {
 	for _, name := range slices.Sorted(maps.Keys(mo.processes)) {
 		mo.delete(mo.processes[name], true)
@@ -243,7 +242,7 @@ func (mo *processModel) Drop() {
 	mo.Limit = shard.DefaultNodeBytes
 }
 
-// Due does what time alone brings about, in the order of times and names.
+// Due applies effects of time, by time and name.
 func (mo *processModel) Due() {
 	for {
 		first, when := (*modelProcess)(nil), mo.Now
@@ -272,7 +271,7 @@ func (mo *processModel) Alarms() (list []uint64) {
 	return list
 }
 
-// Size is what they count for in quotas.
+// Size is the processes' size in quotas.
 func (mo *processModel) Size() (n uint64) {
 	for name, mp := range mo.processes {
 		n += uint64(shard.ObjectBytes + len(name) + mp.rules.Size())
@@ -283,7 +282,7 @@ func (mo *processModel) Size() (n uint64) {
 	return n
 }
 
-// Objects are the processes as a State has them.
+// Objects are the processes in State form.
 func (mo *processModel) Objects() (list []shard.ObjectState) {
 	for _, name := range slices.Sorted(maps.Keys(mo.processes)) {
 		mp := mo.processes[name]
@@ -301,7 +300,7 @@ func (mo *processModel) Objects() (list []shard.ObjectState) {
 	return list
 }
 
-// View reads all processes, and their parts, as the model has them.
+// View compares all processes, and their parts, with the model.
 func (mo *processModel) View(m *machine.Machine) error {
 	for name, mp := range mo.processes {
 		shown := map[string]field.Value{}
@@ -328,8 +327,7 @@ func (mo *processModel) View(m *machine.Machine) error {
 	return nil
 }
 
-// showsAll reports where the machine shows anything else of a process than these heads and rows, which are named by
-// their part and their number.
+// showsAll reports whether the machine shows exactly these heads and rows of a process, named by part and number.
 func showsAll(m *machine.Machine, name string, want map[string]field.Value) error {
 	rows := 0
 	for _, part := range []string{"", "results", "actions"} {

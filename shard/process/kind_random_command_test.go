@@ -14,7 +14,7 @@ import (
 // doesInProcess carries a command out in the model.
 type doesInProcess func() Answer
 
-// someone draws a member: mostly one that the process waits for.
+// someone draws a member, mostly one that the process waits for.
 func (r *processRun) someone(mp *modelProcess) *modelParty {
 	var waited []*modelParty
 	for _, m := range mp.members {
@@ -35,7 +35,7 @@ func (r *processRun) someone(mp *modelProcess) *modelParty {
 	return pick(r, mp.members...)
 }
 
-// command draws a command on a process, and what it does in the model. Mostly it suits what is there.
+// command draws a command on a process, and its effect in the model, mostly suitable for the current state.
 func (r *processRun) command(name string, id shard.SessionID) (shard.Command, doesInProcess) {
 	mp := r.model.processes[name]
 	switch {
@@ -123,7 +123,7 @@ func (r *processRun) acts(mp *modelProcess) (shard.Command, doesInProcess) {
 	}
 }
 
-// ofMember draws a command of a member: mostly of one that is there, what its round needs.
+// ofMember draws a member's command: mostly an existing member's next required one.
 func (r *processRun) ofMember(mp *modelProcess, id shard.SessionID) (shard.Command, doesInProcess) {
 	c := shard.Command{Order: shard.OrderID(r.IntN(int(r.model.Order) + 1)), Term: mp.rules.Epoch()}
 	m := mp.member(id)
@@ -162,11 +162,11 @@ func (r *processRun) ofMember(mp *modelProcess, id shard.SessionID) (shard.Comma
 	return c, func() Answer { return r.model.in(mp, id, c.Order, c.Count, does) }
 }
 
-// drawNumbers draws what else a command of a member says.
+// drawNumbers draws the remaining fields of a member's command.
 func (r *processRun) drawNumbers(mp *modelProcess, m *modelParty, c *shard.Command) (
 	does func(At, *Member) Answer) {
 	rules := mp.rules
-	if m != nil { // it acknowledges what it has read
+	if m != nil { // acknowledges its read items
 		for rest := 1; rest > 0; rest = len(rules.Inbox(m.member, r.reader(m).after, 1, nil)) {
 			if err := r.readInbox(mp, m, 1<<30); err != nil {
 				panic(err)
@@ -198,7 +198,7 @@ func (r *processRun) drawNumbers(mp *modelProcess, m *modelParty, c *shard.Comma
 	default:
 		c.Data = nil
 		if r.IntN(20) == 0 {
-			c.Count += 5 // which there never was
+			c.Count += 5 // nonexistent
 		}
 		return func(at At, m *Member) Answer { return rules.Ack(at, m, c.Count) }
 	}

@@ -22,15 +22,15 @@ var (
 
 const processSteps = 700
 
-// processRun drives a machine and the model with the same random commands. Its members read their inboxes as clients
-// do, over whichever replica there is.
+// processRun runs the same random commands on a machine and the model. Its members read their inboxes like clients,
+// from any replica.
 type processRun struct {
 	*machinetest.ObjectRun[*machine.Machine]
 	model   *processModel
 	readers map[shard.OrderID]*inboxReader
-	sent    []string // of whom the machine says that they are notified
+	sent    []string // members to notify, according to the machine
 	read    int      // items
-	// exchange is the last one that a request was known by.
+	// exchange is the last exchange of a request.
 	exchange uint64
 }
 
@@ -52,7 +52,7 @@ func newProcessRun(seed uint64, tally map[string]int) *processRun {
 
 func processName(i int) string { return fmt.Sprintf("process-%d", i) }
 
-// notified notes who is to be sent something.
+// notified records the members to notify.
 func (r *processRun) notified(list []shard.Effect) {
 	for _, e := range list {
 		if e.Kind == shard.EffectInbox || e.Kind == shard.EffectLost {
@@ -64,7 +64,7 @@ func (r *processRun) notified(list []shard.Effect) {
 	}
 }
 
-// mutateProcess carries a mutation of a session out, now and then twice.
+// mutateProcess executes a session's mutation, sometimes twice.
 func (r *processRun) mutateProcess(id shard.SessionID) error {
 	name := processName(r.IntN(2))
 	mp := r.model.processes[name]
@@ -74,7 +74,7 @@ func (r *processRun) mutateProcess(id shard.SessionID) error {
 	s := r.model.Sessions[id]
 	r.model.Wall = 0
 	s.Number++
-	s.Body = 0 // the answer of before is acknowledged
+	s.Body = 0 // the previous answer is acknowledged
 	c, does := r.command(name, id)
 	c.Node, c.Name, c.Session, c.Number, c.Acked = 1, []byte(name), id, s.Number, s.Number-1
 	if c.Kind.TakesTime() {
@@ -108,7 +108,7 @@ func (r *processRun) mutateProcess(id shard.SessionID) error {
 	return nil
 }
 
-// readInboxes compares who is notified, and lets some members read what they have to handle.
+// readInboxes compares notifications, and lets some members read their inboxes.
 func (r *processRun) readInboxes() error {
 	want := r.model.sent
 	got := r.sent
@@ -116,7 +116,7 @@ func (r *processRun) readInboxes() error {
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("notified are %q, not %q", got, want)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.model.processes)) { // a seed is always the same run
+	for _, name := range slices.Sorted(maps.Keys(r.model.processes)) { // a seed always gives the same run
 		mp := r.model.processes[name]
 		for _, m := range mp.members {
 			if r.IntN(6) == 0 {
@@ -129,7 +129,7 @@ func (r *processRun) readInboxes() error {
 	return nil
 }
 
-// readInbox reads a page of what a member has to handle, as it would be sent to it.
+// readInbox reads a page of a member's inbox, in the form sent to it.
 func (r *processRun) readInbox(mp *modelProcess, m *modelParty, most int) error {
 	reader := r.reader(m)
 	list, at, a := Inboxes{r.M}.Inbox(1, []byte(mp.name), m.session, m.order, reader.after, most, nil)
@@ -160,12 +160,12 @@ func (r *processRun) reader(m *modelParty) *inboxReader {
 	return r.readers[m.order]
 }
 
-// inboxReader holds what a member is sent against what it may rely on.
+// inboxReader checks a member's items against the guarantees.
 type inboxReader struct {
-	after           uint64   // the last seq that it has
-	epoch           uint64   // the last that it was to prepare for
-	over, completed bool     // that is over, because its round was complete
-	requests        []uint64 // exchanges that it has to reply to
+	after           uint64   // last received seq
+	epoch           uint64   // last epoch to prepare for
+	over, completed bool     // that epoch is over, because its round was complete
+	requests        []uint64 // exchanges awaiting its reply
 	from            map[uint64]uint64
 	ended           map[uint64]bool
 }
@@ -178,7 +178,7 @@ func (ir *inboxReader) take(d *Delivery) error {
 	}
 	ir.after = d.Seq
 	switch d.Kind {
-	case processkind.ItemPrepare: // E1, E3: epochs grow, and the one before has ended
+	case processkind.ItemPrepare: // E1, E3: epochs grow, and the previous one has ended
 		if d.Epoch <= ir.epoch || ir.epoch != 0 && !ir.over {
 			return wrong
 		}
@@ -187,7 +187,7 @@ func (ir *inboxReader) take(d *Delivery) error {
 		if d.Epoch != ir.epoch || ir.over {
 			return wrong
 		}
-	case processkind.ItemRequest: // E6: in the order of sending
+	case processkind.ItemRequest: // E6: in send order
 		if d.Epoch != ir.epoch || ir.over || d.Exchange <= ir.from[d.From] {
 			return wrong
 		}
@@ -203,7 +203,7 @@ func (ir *inboxReader) take(d *Delivery) error {
 			return wrong
 		}
 		ir.over, ir.completed = true, true
-	case processkind.ItemCancel: // of a round that was not complete, or of one that it has not prepared for
+	case processkind.ItemCancel: // for an incomplete round, or one that it has not prepared for
 		if d.Epoch < ir.epoch || d.Epoch == ir.epoch && ir.completed {
 			return wrong
 		}
@@ -214,8 +214,8 @@ func (ir *inboxReader) take(d *Delivery) error {
 	return nil
 }
 
-// TestProcessesAreAsTheirModelSays: with ends of sessions, drops of the node, quotas, repetitions, little work for each
-// command, and replicas that are restored in the middle of rounds.
+// TestProcessesAreAsTheirModelSays: with session ends, node drops, quotas, repetitions, a small work limit, and
+// replicas restored during rounds.
 func TestProcessesAreAsTheirModelSays(t *testing.T) {
 	newRound(t, 1, processSpec)
 	tally := make(map[string]int)

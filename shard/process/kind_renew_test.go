@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// TestARenewedProcessGetsItsMembersAfterTheWait: the process is there, and no process is made by joining before.
+// TestARenewedProcessGetsItsMembersAfterTheWait: the process exists, and joins before that create no process.
 func TestARenewedProcessGetsItsMembersAfterTheWait(t *testing.T) {
 	r := running(t, 3, processSpec)
 	epoch := r.epoch()

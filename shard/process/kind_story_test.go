@@ -17,13 +17,13 @@ import (
 
 func empty() *machine.Machine { return machine.New(machine.NewKinds(Kind()), machine.Options{}) }
 
-// core is the content of a machine, which no other goroutine uses.
+// core is the content of a machine without concurrent users.
 func core(m *machine.Machine) *machine.Core {
 	defer m.RUnlock()
 	return m.RLock()
 }
 
-// round is a bed of a shard with the process "p", of which every session has a member.
+// round is a bed for a shard with the process "p", with a member for every session.
 type round struct {
 	machinetest.Bed[*machine.Machine]
 	t       testing.TB
@@ -31,7 +31,7 @@ type round struct {
 	now     uint64
 }
 
-// newRound lets so many sessions join, the first of which makes the process, and the first epoch open.
+// newRound makes sessions join, the first of which creates the process, and opens the first epoch.
 func newRound(t testing.TB, sessions int, spec processkind.Spec) *round {
 	t.Helper()
 	r := &round{Bed: machinetest.NewAt(empty(), level.Newest, sessions), t: t, members: make([]shard.OrderID, sessions)}
@@ -53,9 +53,9 @@ func (r *round) specOf(i int, s processkind.Spec) processkind.Spec {
 	return s
 }
 
-// The commands below are of the session i.
+// The following commands are by session i.
 
-// join lets a session join as a candidate, under a name that says its number.
+// join makes a session join as a candidate, named after its number.
 func (r *round) join(i int, a processkind.Arrival) *shard.Effect {
 	a.Name, a.Candidate = fmt.Sprintf("m%d", i), true
 	r.As(i, shard.Command{Kind: shard.CmdProcessJoin, Name: []byte("p"), Body: Append(nil, &a)})
@@ -66,7 +66,7 @@ func (r *round) join(i int, a processkind.Arrival) *shard.Effect {
 	return e
 }
 
-// in carries out a command of the member in the last epoch.
+// in executes a member's command in the last epoch.
 func (r *round) in(i int, k shard.CommandKind, c shard.Command) *shard.Effect {
 	c.Kind, c.Name, c.Order = k, []byte("p"), r.members[i]
 	if c.Term == 0 {
@@ -76,7 +76,7 @@ func (r *round) in(i int, k shard.CommandKind, c shard.Command) *shard.Effect {
 	return r.Result()
 }
 
-// pass lets some time pass, and carries out what is due.
+// pass advances time, and executes everything due.
 func (r *round) pass(millis uint64) {
 	r.now += millis
 	r.PassTo(r.now)
@@ -92,7 +92,7 @@ func (r *round) prepareAll() {
 	}
 }
 
-// broadcast sends a request to all, or to all others, and returns its exchange.
+// broadcast sends a request to all members, or to all others, and returns its exchange.
 func (r *round) broadcast(i int, to processkind.Audience, payload string) uint64 {
 	r.t.Helper()
 	body := AppendReceivers(nil, Request{Audience: to})
@@ -115,7 +115,7 @@ func (r *round) hosted() *hostedProcess {
 
 func (r *round) epoch() uint64 { return r.hosted().Epoch() }
 
-// inbox returns what the member has to handle behind what it has acknowledged, in words.
+// inbox returns the member's unacknowledged items, in words.
 func (r *round) inbox(i int) (words []string) {
 	r.t.Helper()
 	list, at, a := Inboxes{r.M}.Inbox(1, []byte("p"), r.IDs[i], r.members[i], 0, 1<<20, nil)
@@ -147,7 +147,7 @@ func describeDelivery(d *Delivery) string {
 	return s
 }
 
-// effects returns to which members an effect of the last command goes.
+// effects returns the members that get an effect of the last command.
 func (r *round) effects(k shard.EffectKind) (to []int) {
 	for _, e := range r.Out.List {
 		if e.Kind == k {
@@ -164,7 +164,7 @@ func (r *round) expect(i int, want ...string) {
 	}
 }
 
-// TestCase32ARoundOfThree goes through a round, with a replica that was restored in the middle of it.
+// TestCase32ARoundOfThree runs a round, with a replica restored in the middle.
 func TestCase32ARoundOfThree(t *testing.T) {
 	r := newRound(t, 3, processkind.Spec{}.WithDefaults())
 	if to := r.effects(shard.EffectInbox); !slices.Equal(to, []int{0, 1, 2}) {

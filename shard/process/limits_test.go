@@ -10,8 +10,8 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// crowd is a round of n members that runs. Its commands are not held against the caller's contract, so that it costs
-// what they cost.
+// crowd is a running round of n members. Its commands are not checked against the caller's contract, so that their cost
+// is unaffected.
 type crowd struct {
 	*Process
 	tb      testing.TB
@@ -69,8 +69,8 @@ func (c *crowd) ackAll() {
 	}
 }
 
-// TestNoCommandTouchesMoreThanAllMembers: with as many members as there may be, no command touches more links than one
-// command may, and those that are not for all touch few.
+// TestNoCommandTouchesMoreThanAllMembers: with the maximum number of members, no command touches more links than
+// permitted, and commands not for all members touch few.
 func TestNoCommandTouchesMoreThanAllMembers(t *testing.T) {
 	const mostTouched = 2048 // shard.MaxTouched
 	c := newCrowd(t, kind.MaxMembers)
@@ -111,8 +111,8 @@ func TestNoCommandTouchesMoreThanAllMembers(t *testing.T) {
 	}
 }
 
-// TestQuotasAreAskedBeforeAnythingChanges: without room no session joins, sends or completes; what a round has begun
-// goes on. With room the caller is asked for at least what the command brings.
+// TestQuotasAreAskedBeforeAnythingChanges: without capacity no session joins, sends or completes; started exchanges
+// continue. With capacity the caller is asked for at least the command's growth.
 func TestQuotasAreAskedBeforeAnythingChanges(t *testing.T) {
 	s := play(t, three+`
 		send a b first`)
@@ -169,7 +169,7 @@ func TestAnAckMayComeWithAnotherCommand(t *testing.T) {
 	s.run([]string{"inbox", "a", "end:1#1=all[b=done]"})
 }
 
-// TestABroadcastHasItsPayloadOnce: inboxes, records of members and quotas have no more of a payload that is longer.
+// TestABroadcastHasItsPayloadOnce: a longer payload does not enlarge inboxes, member records and quotas more than once.
 func TestABroadcastHasItsPayloadOnce(t *testing.T) {
 	c := newCrowd(t, 100)
 	c.ackAll()
@@ -191,7 +191,7 @@ func TestABroadcastHasItsPayloadOnce(t *testing.T) {
 	}
 }
 
-// TestAReplyThatHasNoRoomIsAFailure: the round goes on, and its sender knows.
+// TestAReplyThatHasNoRoomIsAFailure: the round continues, and its sender knows.
 func TestAReplyThatHasNoRoomIsAFailure(t *testing.T) {
 	c := newCrowd(t, 200)
 	c.ackAll()
@@ -240,7 +240,7 @@ func TestAReplyThatHasNoRoomIsAFailure(t *testing.T) {
 	}
 }
 
-// TestRequestsAreBounded: those that wait in all inboxes together.
+// TestRequestsAreBounded: the total waiting in all inboxes.
 func TestRequestsAreBounded(t *testing.T) {
 	c := newCrowd(t, kind.MaxMembers)
 	c.ackAll()
@@ -264,7 +264,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	}
 }
 
-// TestExchangesAreBounded: those of one member, and those of all.
+// TestExchangesAreBounded: per member, and in total.
 func TestExchangesAreBounded(t *testing.T) {
 	c := newCrowd(t, 20)
 	c.ackAll()

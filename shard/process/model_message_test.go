@@ -24,7 +24,7 @@ func (m *model) ack(id, seq uint64) protocol.Status {
 	return protocol.StatusSuccess
 }
 
-// of reports whether a member is of an epoch, and that epoch the last.
+// of reports whether a member belongs to an epoch, and that epoch is the last.
 func (m *model) of(id, epoch uint64) bool {
 	if m.planted == bugFence && epoch != 0 {
 		epoch = m.epoch
@@ -35,7 +35,7 @@ func (m *model) of(id, epoch uint64) bool {
 	return epoch == m.epoch && slices.Contains(m.view, id)
 }
 
-// takesPart says what becomes of a message to others.
+// takesPart is the status of a message to others.
 func (m *model) takesPart(id, epoch uint64) protocol.Status {
 	switch {
 	case !m.of(id, epoch) || m.state == kind.Forming || m.state == kind.Complete:
@@ -124,8 +124,8 @@ func (m *model) request(y *modelMember, e *modelExchange) {
 	}
 }
 
-// hasRoom reports whether there is room for an exchange. The random commands come to no bound but that of requests in
-// an inbox, and of exchanges of a member.
+// hasRoom reports whether an exchange fits. Random commands reach only two limits: requests in an inbox, and a member's
+// exchanges.
 func (m *model) hasRoom(x *modelMember, e *modelExchange) bool {
 	open := 0
 	for _, other := range m.exchanges {

@@ -9,11 +9,11 @@ import (
 type Bed[M Machine] struct {
 	M       M
 	IDs     []shard.SessionID
-	Numbers []uint64 // the last number of each session
+	Numbers []uint64 // last number of each session
 	Out     shard.Effects
 	One     shard.Batch
 	At      level.Level        // of the commands
-	Record  func(*shard.Batch) // if it is not nil, sees each batch before it is applied
+	Record  func(*shard.Batch) // if not nil, sees each batch before it is applied
 }
 
 // New returns a bed with sessions at the first feature level.
@@ -27,7 +27,7 @@ func New[M Machine](m M, sessions int) Bed[M] {
 	return b
 }
 
-// NewAt returns a bed with sessions whose shard is at a feature level.
+// NewAt returns a bed with sessions for a shard at a feature level.
 func NewAt[M Machine](m M, l level.Level, sessions int) Bed[M] {
 	b := New(m, sessions)
 	b.Apply(&shard.Command{Kind: shard.CmdLevel, Count: uint64(l)})
@@ -38,7 +38,7 @@ func NewAt[M Machine](m M, l level.Level, sessions int) Bed[M] {
 // Do applies a command.
 func (b *Bed[M]) Do(c shard.Command) { b.Apply(&c) }
 
-// Apply is Do without a second copy of the command.
+// Apply is Do without copying the command.
 func (b *Bed[M]) Apply(c *shard.Command) {
 	c.Level = max(c.Level, b.At)
 	b.One.Commands[0] = *c
@@ -62,10 +62,10 @@ func (b *Bed[M]) Result() *shard.Effect {
 	panic("no result")
 }
 
-// As applies a mutation of session i under its next number.
+// As applies a mutation of session i with its next number.
 func (b *Bed[M]) As(i int, c shard.Command) { b.ApplyAs(i, &c) }
 
-// ApplyAs is As without a second copy of the command.
+// ApplyAs is As without copying the command.
 func (b *Bed[M]) ApplyAs(i int, c *shard.Command) {
 	b.Numbers[i]++
 	c.Node, c.Session, c.Number, c.Acked = 1, b.IDs[i], b.Numbers[i], b.Numbers[i]-1
@@ -84,7 +84,7 @@ func (b *Bed[M]) Expire(ids ...shard.SessionID) {
 	b.Do(shard.Command{Kind: shard.CmdSessionsExpire, Term: 1, Sessions: ids})
 }
 
-// PassTo sets the time of the shard, and handles what is due.
+// PassTo sets the shard time, and handles everything due.
 func (b *Bed[M]) PassTo(at uint64) {
 	b.One.Stamp.Elapsed = at
 	b.Do(shard.Command{Kind: shard.CmdDue, Term: 1})
@@ -93,7 +93,7 @@ func (b *Bed[M]) PassTo(at uint64) {
 // RenewalWait is how long a renewed shard waits, in milliseconds.
 const RenewalWait = 12_000
 
-// RenewAs continues with the renewed machine of the shard, under a leader of the new group, with other sessions.
+// RenewAs continues with the shard's rebuilt machine, under a leader of the new group, with new sessions.
 func (b *Bed[M]) RenewAs(m M) {
 	b.M = m
 	b.One.Stamp.Elapsed = 0

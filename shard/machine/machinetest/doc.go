@@ -1,6 +1,6 @@
-// Package machinetest drives machines in the tests of package machine and of the kinds of objects: Bed with single
-// commands, ObjectRun with random commands beside a model of one kind. The tests of package machine use it too, so it
-// knows machines by the interface Machine alone.
+// Package machinetest drives machines in the tests of package machine and of object kinds: Bed with single commands,
+// ObjectRun with random commands compared to a model of one kind. The tests of package machine use it too, so it
+// accesses machines only through the interface Machine.
 package machinetest
 
 import (
@@ -40,7 +40,7 @@ func Prepare(t testing.TB, m Machine) shard.Snapshot {
 	return sn
 }
 
-// Save returns the file of a snapshot, and discards the snapshot.
+// Save returns a snapshot's file, and discards the snapshot.
 func Save(t testing.TB, sn shard.Snapshot) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -51,13 +51,13 @@ func Save(t testing.TB, sn shard.Snapshot) []byte {
 	return file.Bytes()
 }
 
-// File returns the file of a snapshot of the machine.
+// File returns the file of a machine snapshot.
 func File(t testing.TB, m Machine) []byte {
 	t.Helper()
 	return Save(t, Prepare(t, m))
 }
 
-// Copy restores a snapshot of a machine in another machine, and returns the other machine.
+// Copy restores a machine's snapshot into another machine, and returns the latter.
 func Copy[M Machine](t testing.TB, from Machine, into M) M {
 	t.Helper()
 	if err := into.Restore(bytes.NewReader(File(t, from))); err != nil {
@@ -66,7 +66,7 @@ func Copy[M Machine](t testing.TB, from Machine, into M) M {
 	return into
 }
 
-// Expect fails the test if a command was answered differently. A refusal during the wait of a renewed shard has a text.
+// Expect fails the test if a command had a different answer. A refusal during a rebuilt shard's wait has a text.
 func Expect(t testing.TB, what string, e *shard.Effect, status protocol.Status) {
 	t.Helper()
 	if e.Status != status || status == protocol.StatusOverloaded && e.Body != shard.QuietReason {
@@ -74,7 +74,7 @@ func Expect(t testing.TB, what string, e *shard.Effect, status protocol.Status) 
 	}
 }
 
-// Heap returns the bytes that are in use after a garbage collection.
+// Heap returns the heap bytes in use after a garbage collection.
 func Heap() uint64 {
 	var ms runtime.MemStats
 	runtime.GC()

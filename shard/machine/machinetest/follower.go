@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// RowFollower keeps a view of an object by deltas, as a watcher does.
+// RowFollower maintains a view of an object by deltas, like a watcher.
 type RowFollower struct {
 	Ref      shard.Ref
 	exists   bool
@@ -34,7 +34,7 @@ func (f *RowFollower) pages(m Machine) (exists bool) {
 	return true
 }
 
-// CatchUp follows the changes, and compares the view with the view that a new reader gets.
+// CatchUp applies the changes, and compares the view with a new reader's view.
 func (f *RowFollower) CatchUp(m Machine) error {
 	var d shard.Delta
 	switch kind := m.Changes(f.Ref, f.revision, &d); kind {

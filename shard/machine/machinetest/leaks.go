@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// CheckLeaks returns an error if a store of the machine keeps a text or another place that nothing refers to. So an
-// empty machine has no texts. It reads the memory of the machine by reflection.
+// CheckLeaks returns an error if a machine store keeps an unreferenced text or slot. So an empty machine has no texts.
+// It reads the machine's memory by reflection.
 func CheckLeaks(m Machine) error {
 	core := within(reflect.ValueOf(m), "core")
 	objects, holdings, sessions := within(core, "Objects"), within(core, "Holdings"), within(core, "Sessions")
@@ -76,7 +76,7 @@ func CheckLeaks(m Machine) error {
 	return nil
 }
 
-// storeOf returns the store of a kind, which a planted mistake may wrap.
+// storeOf returns a kind's store, possibly wrapped with a planted bug.
 func storeOf(kind reflect.Value) reflect.Value {
 	store := kind.Elem()
 	if store.Kind() == reflect.Struct {
@@ -103,7 +103,7 @@ func at(slab, h reflect.Value) reflect.Value {
 	return slab.MethodByName("At").Call([]reflect.Value{h})[0]
 }
 
-// each calls fn for each place of a slab.
+// each calls fn for each item of a slab.
 func each(slab reflect.Value, fn func(reflect.Value)) {
 	slab = slab.Addr()
 	end := arena.Handle(slab.MethodByName("End").Call(nil)[0].Uint())
@@ -112,10 +112,10 @@ func each(slab reflect.Value, fn func(reflect.Value)) {
 	}
 }
 
-// size returns how many places of a store are in use.
+// size returns the number of used slots in a store.
 func size(store reflect.Value) int { return int(store.Addr().MethodByName("Size").Call(nil)[0].Int()) }
 
-// textsIn counts the texts that take a place.
+// textsIn counts texts that use memory.
 func textsIn(list ...reflect.Value) (n int) {
 	for _, t := range list {
 		if t.Uint() != 0 {
@@ -125,7 +125,7 @@ func textsIn(list ...reflect.Value) (n int) {
 	return n
 }
 
-// TextsOf returns the texts in the store of a kind, or nil for a kind that has none.
+// TextsOf returns the texts in a kind's store, or nil if it has none.
 func TextsOf(store reflect.Value) *arena.Texts {
 	if !store.Elem().FieldByName("texts").IsValid() {
 		return nil
@@ -133,7 +133,7 @@ func TextsOf(store reflect.Value) *arena.Texts {
 	return within(store, "texts").Addr().Interface().(*arena.Texts)
 }
 
-// places returns how many places are in use in the slab of a kind's objects, and in its slabs for holding states.
+// places returns the number of used slots in the slab of a kind's objects, and in its slabs for holding states.
 func places(store reflect.Value) (objects, states int) {
 	kind := store.Elem()
 	for i := range kind.NumField() {
@@ -150,14 +150,14 @@ func places(store reflect.Value) (objects, states int) {
 	return objects, states
 }
 
-// ForgetRows makes a machine.ViewTrack forget which rows changed, which is a mistake.
+// ForgetRows makes a machine.ViewTrack forget changed rows, which is a bug.
 func ForgetRows(track any) {
 	for _, name := range []string{"newest", "newestAt"} {
 		within(reflect.ValueOf(track), "track", name).SetUint(0)
 	}
 }
 
-// Encoded returns how many bytes the machine has encoded for a snapshot that is not saved yet, and of how many things.
+// Encoded returns the bytes encoded for an unsaved snapshot, and the number of encoded items.
 func Encoded(sn shard.Snapshot) (bytes, things int) {
 	v := reflect.ValueOf(sn)
 	aside, frozen, records := within(v, "aside"), within(v, "frozen"), within(v, "records")

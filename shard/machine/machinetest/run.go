@@ -15,22 +15,21 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// ObjectModel says in the plainest way what the objects of one kind in a shard should be after a command.
+// ObjectModel is a naive model of one kind's objects in a shard after a command.
 type ObjectModel[M Machine] interface {
-	// End releases what a session has, Drop removes all objects, Due does what time alone brings about.
+	// End releases a session's holdings, Drop removes all objects, Due applies effects of time.
 	End(id shard.SessionID)
 	Drop()
 	Due()
-	// Objects are all objects, as a State has them. Size is their size in quotas. Alarms are the times for which they
-	// wait.
+	// Objects are all objects in State form. Size is their size in quotas. Alarms are their alarm times.
 	Objects() []shard.ObjectState
 	Size() uint64
 	Alarms() []uint64
-	// View compares what the machine shows with what it should show.
+	// View compares the machine's reads with the model.
 	View(m M) error
 }
 
-// ModelShard is what the models of all kinds have in common.
+// ModelShard is the common part of all kinds' models.
 type ModelShard struct {
 	Now      uint64
 	Wall     uint64
@@ -40,7 +39,7 @@ type ModelShard struct {
 	Sessions map[shard.SessionID]*ModelSession
 }
 
-// ModelSession is a session, with the length of the body of its last answer.
+// ModelSession is a session, with the body length of its last answer.
 type ModelSession struct {
 	Number uint64
 	Body   int
@@ -51,7 +50,7 @@ func NewModelShard() *ModelShard {
 	return &ModelShard{Limit: shard.DefaultNodeBytes, Sessions: map[shard.SessionID]*ModelSession{}}
 }
 
-// NextOrder returns the order id that shard 1 gives next.
+// NextOrder returns shard 1's next order id.
 func NextOrder(last shard.OrderID) shard.OrderID {
 	for last++; last%1024 != 1; {
 		last++
@@ -73,15 +72,15 @@ func (ms *ModelShard) Bytes() (n uint64) {
 	return n
 }
 
-// ObjectRun drives a machine and a model of the objects of one kind with the same random commands.
+// ObjectRun runs the same random commands on a machine and on a model of one kind's objects.
 type ObjectRun[M Machine] struct {
 	Bed[M]
 	*rand.Rand
 	Followers []*RowFollower
 	Tally     map[string]int
-	Mutate    func(id shard.SessionID) error // sends a command of a session
+	Mutate    func(id shard.SessionID) error // sends a session's command
 	Applied   func(list []shard.Effect)      // sees the effects of commands
-	After     func() error                   // looks at the machine after each step
+	After     func() error                   // checks the machine after each step
 	Tamper    func(moment string)            // a mistake
 
 	base    *ModelShard
@@ -90,14 +89,14 @@ type ObjectRun[M Machine] struct {
 	saved   *objectSave
 }
 
-// objectSave is a snapshot that is saved some steps later, when the machine has moved on.
+// objectSave is a snapshot saved some steps later, after further changes.
 type objectSave struct {
 	snapshot shard.Snapshot
 	state    shard.State
 	wait     int
 }
 
-// NewObjectRun returns a run on machines that empty makes.
+// NewObjectRun returns a run on machines created by empty.
 func NewObjectRun[M Machine](empty func() M, seed, stream uint64, base *ModelShard, model ObjectModel[M],
 	tally map[string]int) *ObjectRun[M] {
 	return &ObjectRun[M]{
@@ -106,7 +105,7 @@ func NewObjectRun[M Machine](empty func() M, seed, stream uint64, base *ModelSha
 	}
 }
 
-// Play plays a run, and returns what went wrong first. early is a command of the run.
+// Play runs a run, and returns the first failure. early is a command of the run.
 func (r *ObjectRun[M]) Play(early shard.CommandKind, steps int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -144,7 +143,7 @@ func (r *ObjectRun[M]) Play(early shard.CommandKind, steps int) (err error) {
 	return nil
 }
 
-// step carries one command out, and compares its answer.
+// step runs one command, and compares its answer.
 func (r *ObjectRun[M]) step() error {
 	r.base.Now += uint64(r.IntN(40) * r.IntN(40))
 	r.One.Stamp.Elapsed = r.base.Now
@@ -182,7 +181,7 @@ func (r *ObjectRun[M]) step() error {
 	return nil
 }
 
-// All applies a command and what it leaves pending.
+// All applies a command and its pending work.
 func (r *ObjectRun[M]) All(c shard.Command) *shard.Effect {
 	for {
 		r.Do(c)
@@ -198,7 +197,7 @@ func (r *ObjectRun[M]) All(c shard.Command) *shard.Effect {
 	}
 }
 
-// Explained reports whether an answer has a text for people: a refusal that says nothing itself.
+// Explained reports whether an answer has a text for people: a refusal without details.
 func Explained(e *shard.Effect) bool {
 	return e.Status != protocol.StatusSuccess && e.Status != protocol.StatusQuotaExceeded
 }
@@ -236,10 +235,10 @@ func (r *ObjectRun[M]) check(m M) error {
 	return r.objects.View(m)
 }
 
-// bytes is what all of it counts for in quotas.
+// bytes is the total size in quotas.
 func (r *ObjectRun[M]) bytes() uint64 { return r.base.Bytes() + r.objects.Size() }
 
-// objectsDiff shows the lines in which objects differ.
+// objectsDiff shows the lines that differ.
 func objectsDiff(got, want []shard.ObjectState) string {
 	lines := func(list []shard.ObjectState) (lines []string) {
 		for _, o := range list {
@@ -267,7 +266,7 @@ func objectsDiff(got, want []shard.ObjectState) string {
 	return b.String()
 }
 
-// snapshot saves the machine as it was some steps ago, and goes on with a replica that was restored, now and then.
+// snapshot saves the machine's state of some steps ago, and sometimes continues with a restored replica.
 func (r *ObjectRun[M]) snapshot() error {
 	if r.saved == nil {
 		if r.IntN(15) == 0 {
@@ -300,7 +299,7 @@ func (r *ObjectRun[M]) snapshot() error {
 	return r.restart()
 }
 
-// restart goes on with a replica that was restored, which has the digest of the other one.
+// restart continues with a restored replica, which must have the same digest.
 func (r *ObjectRun[M]) restart() error {
 	sn, err := r.M.PrepareSnapshot()
 	if err != nil {
@@ -323,7 +322,7 @@ func (r *ObjectRun[M]) restart() error {
 	return r.check(m)
 }
 
-// Shortened is how many of so many seeds are played: the race detector plays one of four.
+// Shortened is the number of seeds to run: the race detector runs one in four.
 func Shortened(seeds uint64) uint64 {
 	if testing.Short() {
 		return (seeds + 3) / 4
