@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// kindWords are the words for the kinds of objects.
+// kindWords are the words for the object kinds.
 var kindWords = []string{"semaphore", "rollout", "process"}
 
-// coreMayName are what users know of one kind and the core has a place for.
+// coreMayName are kind-specific names known to users, with a place in the core.
 var coreMayName = []string{
 	"MaxSemaphoresPerNode",         // bounds the objects of a node
 	"Semaphores", "SemaphoreState", // a field of State
@@ -23,7 +23,7 @@ var coreMayName = []string{
 // kindFiles have the numbers of all kinds and of their commands.
 var kindFiles = []string{"kinds.go", "command_rows.go"}
 
-// TestTheCoreNamesNoKindOfObjects: the contract has one place for the numbers of kinds, and the machine knows none.
+// TestTheCoreNamesNoKindOfObjects: the contract has one place for kind numbers, and the machine knows none.
 func TestTheCoreNamesNoKindOfObjects(t *testing.T) {
 	for _, pattern := range []string{"*.go", "machine/*.go", "machine/machinetest/*.go"} {
 		paths, err := filepath.Glob(pattern)

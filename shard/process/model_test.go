@@ -9,9 +9,9 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// model is a second process, slow and plain: it forgets nothing, keeps no counts and no due moment, and goes through
-// all members, items and exchanges for every question. It is written from the page of rules, and shares types of
-// arguments with the first, but no code that decides.
+// model is a second process, slow and plain: it forgets nothing, keeps no counts and no due time, and scans all
+// members, items and exchanges for every question. It is written from DESIGN.md, and shares argument types with the
+// real one, but no code that decides.
 type model struct {
 	spec           kind.Spec
 	members        []*modelMember
@@ -36,7 +36,7 @@ type modelMember struct {
 	candidate           bool
 	prepared, completed uint64
 	acked               uint64
-	items               []*modelItem // all that there ever were
+	items               []*modelItem // everything that ever existed
 }
 
 type modelItem struct {
@@ -80,7 +80,7 @@ func (m *model) member(id uint64) *modelMember {
 	return nil
 }
 
-// unread returns the items that the member has to handle.
+// unread returns the member's unacknowledged items.
 func (mm *modelMember) unread() (list []*modelItem) {
 	for _, i := range mm.items {
 		if i.seq > mm.acked && !i.dropped {
@@ -103,7 +103,7 @@ func (mm *modelMember) put(i modelItem) {
 	mm.items = append(mm.items, &i)
 }
 
-// ackItem acknowledges up to the item of a kind and an epoch, where it is there.
+// ackItem acknowledges up to the item with a kind and an epoch, if it exists.
 func (mm *modelMember) ackItem(k kind.ItemKind, epoch uint64) (there bool) {
 	for _, i := range mm.unread() {
 		if i.kind == k && i.epoch == epoch {
@@ -188,7 +188,7 @@ func (m *model) isCompleted() bool {
 	return len(m.results) > 0 && m.results[len(m.results)-1].epoch == m.epoch
 }
 
-// due does what time has brought.
+// due applies effects of time.
 func (m *model) due() {
 	m.timeouts()
 	if m.opens == 0 || m.now < m.opens {
@@ -197,7 +197,7 @@ func (m *model) due() {
 	m.turn()
 }
 
-// gathered opens the next epoch with the joining of the last member that is needed, where the delay is a millisecond.
+// gathered opens the next epoch when the last required member has joined, if the delay is one millisecond.
 func (m *model) gathered() {
 	need := m.spec.MinMembers
 	if m.planted == bugGathered {
@@ -304,7 +304,7 @@ func (m *model) timeouts() {
 	}
 }
 
-// waiting returns the members that an exchange waits for.
+// waiting returns the members awaited by an exchange.
 func (m *model) waiting(e *modelExchange) (list []uint64) {
 	for _, id := range e.to {
 		if !slices.ContainsFunc(e.replies, func(r pictureReply) bool { return r.From == id }) {
@@ -327,7 +327,7 @@ func (m *model) end(e *modelExchange, o kind.Outcome) {
 	x.put(modelItem{kind: kind.ItemEnd, epoch: e.epoch, exchange: e, parts: e.parts()})
 }
 
-// parts is how many parts of at most partBytes the replies have.
+// parts is the number of reply parts of at most partBytes.
 func (e *modelExchange) parts() uint64 {
 	parts, bytes := uint64(1), 0
 	for _, r := range e.replies {

@@ -7,7 +7,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// picture is what can be seen of a process, or of its model, between two commands.
+// picture is the visible state of a process, or of its model, between two commands.
 type picture struct {
 	Epoch, Coordinator uint64
 	State              kind.Phase
@@ -29,7 +29,7 @@ type pictureMember struct {
 	Items               []pictureItem
 }
 
-// pictureItem is an item that is not acknowledged.
+// pictureItem is an unacknowledged item.
 type pictureItem struct {
 	Seq, Parts uint64
 	Kind       kind.ItemKind
@@ -109,20 +109,20 @@ func (pic *picture) exchange(id uint64) *pictureExchange {
 	return nil
 }
 
-// step is a command as the judge of the invariants sees it.
+// step is a command as seen by the invariant judge.
 type step struct {
 	verb     string // "time" for what is due
 	member   uint64
-	epoch    uint64 // that the command names, 0 where it names none
+	epoch    uint64 // the command's epoch, 0 if it names none
 	accepted bool
 }
 
-// judge holds what is seen after each command against the invariants.
+// judge checks the invariants after each command.
 type judge struct {
 	highest uint64 // of all IDs and epochs
-	changes int    // changes that no epoch has yet
+	changes int    // changes not yet covered by an epoch
 	ended   map[uint64]kind.Outcome
-	ends    map[uint64]int // of an exchange: how many items said that it ended
+	ends    map[uint64]int // by exchange: number of end items
 	seen    map[string]int // what came about
 }
 
@@ -214,7 +214,7 @@ func (j *judge) inboxes(before, after *picture, _ step) error {
 	return nil
 }
 
-// checkCancelled: a member of an epoch that was not completed gets cancel when it closes, before what comes then.
+// checkCancelled: a member of an uncompleted epoch gets cancel when it closes, before any later item.
 func checkCancelled(before, after *picture, m *pictureMember) error {
 	closed := len(before.View) > 0 && (len(after.View) == 0 || after.Epoch != before.Epoch)
 	if !closed || !slices.Contains(before.View, m.ID) || slices.Contains(before.Results, before.Epoch) {
@@ -262,7 +262,7 @@ func (j *judge) exchanges(before, after *picture, _ step) error {
 	return j.endItems(before, after)
 }
 
-// endItems: the sender of an exchange that ended gets one item that says so.
+// endItems: the sender of an ended exchange gets exactly one end item.
 func (j *judge) endItems(before, after *picture) error {
 	for k := range after.Members {
 		m := &after.Members[k]
@@ -309,7 +309,7 @@ func (j *judge) results(before, after *picture, s step) error {
 	return nil
 }
 
-// order is E6: requests of one sender stand in the order in which they were sent.
+// order is E6: requests from one sender are in send order.
 func (j *judge) order(_, after *picture, _ step) error {
 	for k := range after.Members {
 		m := &after.Members[k]
@@ -328,7 +328,7 @@ func (j *judge) order(_, after *picture, _ step) error {
 	return nil
 }
 
-// bounds is E7. That a refused command changes nothing is seen for every command.
+// bounds is E7. Every command is also checked for a refusal without changes.
 func (j *judge) bounds(before, after *picture, s step) error {
 	for k := range after.Members {
 		m := &after.Members[k]
@@ -356,7 +356,7 @@ func (j *judge) bounds(before, after *picture, s step) error {
 	return nil
 }
 
-// ofEpoch are the commands that name an epoch, and must be of a member of it.
+// ofEpoch are the commands that name an epoch, and must come from its members.
 var ofEpoch = []string{"send", "reply", "complete", "fail", "prepared"}
 
 // accepted is E9.

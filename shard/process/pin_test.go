@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
-// TestBytesOfProcessesAreWhatTheyWere: forms of commands, and what is saved.
+// TestBytesOfProcessesAreWhatTheyWere: the encoding of commands, and the saved form.
 func TestBytesOfProcessesAreWhatTheyWere(t *testing.T) {
 	var (
 		put     kind.Put

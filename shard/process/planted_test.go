@@ -6,40 +6,40 @@ import (
 	"testing"
 )
 
-// bug is a rule of the model that is broken on purpose, to see that the random commands would notice it.
+// bug is a deliberately broken model rule, to be detected by random commands.
 type bug int
 
 const (
 	bugNone          bug = iota
-	bugMillisecond       // moments are those of the clock, so that delays are up to a millisecond short
-	bugEpoch             // an epoch has a number that was there before
-	bugBrokenView        // a round goes on without one of its members
+	bugMillisecond       // times are clock readings, so that delays are up to a millisecond short
+	bugEpoch             // an epoch number is reused
+	bugBrokenView        // a round continues without one of its members
 	bugEarly             // a round runs before all are prepared
-	bugOldRequests       // requests of an epoch that is over are delivered
-	bugNoCancel          // members are not notified that a round is over
-	bugOpenExchange      // an exchange goes on when its epoch is over
-	bugAll               // an exchange that is cancelled says that all have replied
-	bugLostEnd           // the sender of an exchange that is cancelled does not hear of it
-	bugTwice             // a second reply of a member counts
-	bugStale             // an exchange that has ended takes replies
+	bugOldRequests       // requests from an ended epoch are delivered
+	bugNoCancel          // members are not notified of a round's end
+	bugOpenExchange      // an exchange outlives its epoch
+	bugAll               // a cancelled exchange reports replies from all
+	bugLostEnd           // the sender is not notified of a cancelled exchange
+	bugTwice             // a member's second reply counts
+	bugStale             // an ended exchange accepts replies
 	bugAnyCompletes      // any member completes the round
 	bugCompleteEarly     // a round is completed before it runs
-	bugOrder             // requests of one sender change places
-	bugCancels           // cancellations pile up in the inbox of a member that is away
+	bugOrder             // requests from one sender are reordered
+	bugCancels           // cancellations accumulate in the inbox of an absent member
 	bugFull              // a full inbox takes more
-	bugHalf              // a request that is refused reaches some
-	bugReconnect         // a member that repeats an acknowledgement causes an epoch
-	bugFence             // messages of an epoch that is over are accepted
-	bugNewcomer          // a member that is not of the epoch may send
-	bugYoungest          // the candidate that joined last coordinates
-	bugAck               // a member that is prepared gets prepare again
+	bugHalf              // a refused request reaches some members
+	bugReconnect         // a repeated acknowledgement causes an epoch
+	bugFence             // messages of an ended epoch are accepted
+	bugNewcomer          // a member outside the epoch may send
+	bugYoungest          // the youngest candidate coordinates
+	bugAck               // a prepared member gets prepare again
 	bugResults           // one result too few is kept
-	bugGathered          // a process with the shortest delay waits for one member more than it needs
+	bugGathered          // a process with the shortest delay waits for one extra member
 	bugs
 )
 
-// planted says for each bug which run notices it by comparing with the process, and for those that break an invariant,
-// which run breaks it, where the model is judged by the invariants alone.
+// planted lists for each bug the run that detects it by comparison with the process, and, for invariant violations, the
+// run that violates the invariant if the model is judged by the invariants alone.
 var planted = [bugs]struct {
 	seed      uint64
 	invariant string
@@ -97,7 +97,7 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestInvariantsHoldWithoutABug: what judges the planted bugs finds nothing where there is none.
+// TestInvariantsHoldWithoutABug: the judge finds nothing in a model without bugs.
 func TestInvariantsHoldWithoutABug(t *testing.T) {
 	for seed := range uint64(20) {
 		if err := playRandomly(seed, bugNone, true, make(map[string]int)); err != nil {
@@ -106,7 +106,7 @@ func TestInvariantsHoldWithoutABug(t *testing.T) {
 	}
 }
 
-// search names a seed that notices a bug, for when the commands have changed.
+// search names a seed that detects a bug, for use after a change of the commands.
 func search(b bug, invariant string) string {
 	for seed := uint64(1); seed < 300; seed++ {
 		err := playRandomly(seed, b, invariant != "", make(map[string]int))

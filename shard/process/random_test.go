@@ -23,8 +23,8 @@ var (
 const commandsOfARun = 400
 
 // TestProcessAgreesWithItsModel: a process and its plain model get the same random commands at the same times. They
-// must answer alike and be in the same state after each, the invariants hold, the caller gets what it is promised, and
-// nothing is lost when everything is saved and loaded.
+// must have equal answers and states after each, the invariants hold, the caller's guarantees hold, and a save and load
+// loses nothing.
 func TestProcessAgreesWithItsModel(t *testing.T) {
 	commands := *soak
 	if testing.Short() {
@@ -65,7 +65,7 @@ type random struct {
 	last       string
 	epochs     []uint64
 	frozen     frozenBed
-	gathers    bool // the delay is the shortest, and an epoch opens with the last member that it needs
+	gathers    bool // shortest delay, so an epoch opens with the last required member
 }
 
 // playRandomly plays a run. With alone set the model is judged by the invariants, and not compared with the process.
@@ -93,7 +93,7 @@ func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) er
 	return nil
 }
 
-// pick returns one of a list.
+// pick returns one element of a list.
 func pick[T any](r interface{ IntN(int) int }, list ...T) T { return list[r.IntN(len(list))] }
 
 func (ra *random) spec() kind.Spec {
@@ -137,13 +137,13 @@ func (ra *random) step(n int) error {
 	return nil
 }
 
-// pass lets time pass. Mostly what is due is carried out at its moment; now and then it is late, as where the command
-// for it is not yet in the log.
+// pass advances time. Mostly everything due is executed on time; sometimes late, as if its command were not in the log
+// yet.
 func (ra *random) pass(until uint64) error {
 	for ra.IntN(4) > 0 {
 		due, ok := ra.NextDue()
 		if !ok || due > until {
-			// Nothing is due, so that the model must not move by itself.
+			// Nothing is due, so the model must not move by itself.
 			if err := ra.both(until, ok && due <= ra.now); err != nil {
 				return err
 			}
@@ -171,7 +171,7 @@ func (ra *random) both(now uint64, due bool) error {
 	return ra.compare(&before, step{verb: "time"})
 }
 
-// dropKicked lets the bed forget sessions that the model alone has put out, where a bug is planted.
+// dropKicked drops sessions from the bed that only the model has removed, with a planted bug.
 func (ra *random) dropKicked() {
 	if *ra.model.order > ra.order {
 		ra.order = *ra.model.order
@@ -224,7 +224,7 @@ func (ra *random) give(s step, real func(at At) Answer, plain func() protocol.St
 
 var sessionNames = strings.Fields("a b c d e f")
 
-// anyone returns a member, or now and then one that is none.
+// anyone returns a member, or sometimes a non-member.
 func (ra *random) anyone() *Member {
 	if len(ra.sessions) == 0 || ra.IntN(40) == 0 {
 		return &Member{ID: ra.order + 1}
@@ -325,7 +325,7 @@ func (ra *random) operate() error {
 		func() protocol.Status { return ra.model.alter(s) })
 }
 
-// flood is requests of one member to another one until they are refused, and more.
+// flood sends requests from one member to another until refused, and beyond.
 func (ra *random) flood(times int) error {
 	m, to := ra.anyone(), ra.anyone()
 	for range times {
@@ -345,7 +345,7 @@ func (ra *random) send(m *Member, r Request) error {
 		func(at At) Answer { return ra.Send(at, m, r) }, func() protocol.Status { return ra.model.send(m.ID, r) })
 }
 
-// behave is what a good member does with the first thing in its inbox.
+// behave handles the first item in a correct member's inbox.
 func (ra *random) behave(m *Member) error {
 	x := ra.model.member(m.ID)
 	if x == nil || len(x.unread()) == 0 {
@@ -353,7 +353,7 @@ func (ra *random) behave(m *Member) error {
 	}
 	i := x.unread()[0]
 	if n := len(x.unread()); i.kind == kind.ItemCoordinate && n > 1 && ra.IntN(3) > 0 {
-		i = x.unread()[1+ra.IntN(n-1)] // the coordinator's handler runs, while others come
+		i = x.unread()[1+ra.IntN(n-1)] // the coordinator's handler runs, while other items arrive
 	}
 	switch i.kind {
 	case kind.ItemPrepare:
@@ -373,7 +373,7 @@ func (ra *random) behave(m *Member) error {
 	return ra.ack(m, i.seq)
 }
 
-// message is a message of any kind, sound or not.
+// message is a message of any kind, valid or not.
 func (ra *random) message(m *Member) error {
 	epoch := ra.anyEpoch()
 	switch ra.IntN(12) {

@@ -7,8 +7,8 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// TestANewClusterHasNoMembers: at every step of a random process, what it is renewed as is sound, has no member and no
-// round, and keeps results and acts; the next epoch opens when members have joined.
+// TestANewClusterHasNoMembers: at every step of a random process, its migrated form is valid, has no members and no
+// round, and keeps results and actions; the next epoch opens when members have joined.
 func TestANewClusterHasNoMembers(t *testing.T) {
 	c := newCrowd(t, 3)
 	if a := c.broadcast([]byte("ask")); a.Status != protocol.StatusSuccess {

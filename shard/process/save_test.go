@@ -10,8 +10,8 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// full is a round in which there is something of everything: a result, exchanges that are open and that have ended,
-// one of them with a member that has left, items of all kinds, and a change that waits.
+// full is a round with something of everything: a result, open and ended exchanges, one with a member that has left,
+// items of all kinds, and a waiting change.
 const full = `
 	spec timeout=5000 kick` + three + `
 	send a all before
@@ -75,8 +75,8 @@ func clone(t *testing.T, p *Process) *Process {
 	return c
 }
 
-// TestLoadIsStrict: bytes that are cut off, longer or of another form are refused, and so is every process that the
-// package would not have saved.
+// TestLoadIsStrict: truncated, extended or malformed bytes are refused, and so is every process that the package would
+// not have saved.
 func TestLoadIsStrict(t *testing.T) {
 	s := play(t, full)
 	saved := s.Save(nil)
@@ -191,7 +191,7 @@ func (m *Member) findItem(k kind.ItemKind) *item {
 	panic("there is no such item")
 }
 
-// TestAttachIsStrict: members that do not fit the process that was loaded are refused.
+// TestAttachIsStrict: members that do not match the loaded process are refused.
 func TestAttachIsStrict(t *testing.T) {
 	s := play(t, full)
 	for name, spoil := range map[string]func(m *Member){
@@ -241,7 +241,7 @@ func TestAttachIsStrict(t *testing.T) {
 	}
 }
 
-// FuzzLoad: whatever bytes are loaded, they are the one form of what they say, and the process works.
+// FuzzLoad: loadable bytes are the only encoding of their content, and the process works.
 func FuzzLoad(f *testing.F) {
 	b, _ := newBed(defaultSpec())
 	f.Add(b.Save(nil), []byte{})
@@ -279,7 +279,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// exercise gives every command to a process that was loaded.
+// exercise runs every command on a loaded process.
 func exercise(t *testing.T, b *bed) {
 	do := func(command func(at At) Answer) {
 		if _, err := b.do(command); err != nil {

@@ -16,18 +16,18 @@ import (
 // the second. Sessions have letters.
 //
 //	spec open=100 most=2000 min=1 timeout=0 wait|kick|fail payload=65536 keep=16     like WithDefaults
-//	at 100                          plays what is due until 100 ms after the beginning, and then it is that time
+//	at 100                          executes everything due until 100 ms after the start, and sets that time
 //	join a [observer] [NAME], leave a, kick a REASON, restart REASON, alter ...
 //	prepared a [1], completed a [1], ack a [SEQ]
 //	send a all|others|none|b,c TEXT [timeout=100] [epoch=1], fill a N all|b    sends N requests
 //	reply b 1 TEXT [epoch=1], failed b 1 TEXT
 //	complete a RESULT [epoch=1], fail a TEXT
-//	round                           prepares all, acknowledges that, and lets the coordinator have its item
+//	round                           prepares all, acknowledges that, and gives the coordinator its item
 //	reload                          saves and loads
 //	epoch 2, state running, coordinator a
-//	inbox a ...                     expects the items that are not acknowledged, as drawItem has them; - is none
-//	refused STATUS [TEXT]           expects that the command before was, with a text that has this one
-//	why CODE TEXT                   expects a reason whose text has this one; why nothing
+//	inbox a ...                     expects the unacknowledged items, as drawn by drawItem; - is none
+//	refused STATUS [TEXT]           expects that the previous command was refused, with this substring
+//	why CODE TEXT                   expects a reason with this substring; why nothing
 //	result 1 TEXT, results N, removed b, event KIND
 type script struct {
 	t *testing.T
@@ -59,7 +59,7 @@ func (s *script) fatalf(format string, args ...any) {
 	s.t.Fatalf("%s: %s", s.line, fmt.Sprintf(format, args...))
 }
 
-// accepted fails where the last command was refused, and no line expected it.
+// accepted fails if the last command was refused, and no line expected it.
 func (s *script) accepted() {
 	s.t.Helper()
 	if !s.checked && s.answer.Status != protocol.StatusSuccess {
@@ -142,7 +142,7 @@ func option(words []string, key string) ([]string, uint64, bool) {
 	return words, 0, false
 }
 
-// takeEpoch takes the epoch that a command is about out of its words: the last one where none is named.
+// takeEpoch takes the epoch from a command's words: the last one by default.
 func (s *script) takeEpoch(args []string) ([]string, uint64) {
 	args, n, ok := option(args, "epoch")
 	if !ok {
@@ -211,7 +211,7 @@ func (s *script) command(verb string, args []string) {
 	}
 }
 
-// round prepares everyone that is not.
+// round prepares everyone not yet prepared.
 func (s *script) round() {
 	s.t.Helper()
 	for _, m := range slices.Clone(s.Members()) {
@@ -284,7 +284,7 @@ func (s *script) expectRefusal(args []string) {
 	s.checked = true
 }
 
-// expectation carries a line out that expects something; false where it is none.
+// expectation checks an expectation line; false for other lines.
 func (s *script) expectation(verb string, args []string) bool {
 	s.t.Helper()
 	var got, want string

@@ -9,7 +9,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// whys are what keeps a round from moving, and how that is said.
+// whys are the reasons for blocked rounds, with their texts.
 var whys = []struct{ name, text string }{
 	{"no session has joined", `
 		why no-members no session has joined, for 0s
@@ -84,7 +84,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestWhyNamesAFew: of many that are waited for the first are named, and of many exchanges the first.
+// TestWhyNamesAFew: only the first of many awaited members and exchanges are named.
 func TestWhyNamesAFew(t *testing.T) {
 	c := newCrowd(t, 100)
 	c.ackAll()
@@ -102,7 +102,7 @@ func TestWhyNamesAFew(t *testing.T) {
 	}
 }
 
-// TestGoneSaysWhy: a member that was kicked is answered by whom and why, whatever it asks for; one that left is not.
+// TestGoneSaysWhy: a kicked member gets author and reason in every answer; a member that left does not.
 func TestGoneSaysWhy(t *testing.T) {
 	s := play(t, three+`
 		kick b misbehaves`)

@@ -22,9 +22,9 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// actor is a process that does what it reads from its standard input, one act a line, and says when it is done. It is
-// killed between acts. Its arguments are a directory, the id of its host, and the addresses of all hosts, of which the
-// first is the only initial member.
+// actor is a process that executes actions from its standard input, one per line, and reports completion. It is killed
+// between actions. Its arguments are a directory, its host id, and the addresses of all hosts, the first being the only
+// initial member.
 type actor struct {
 	config   Config
 	network  transport.Config
@@ -66,7 +66,7 @@ func actUntilKilled() {
 	}
 }
 
-// do does an act: its name, and mostly a shard and what else it needs.
+// do executes an action: its name, and mostly a shard and further arguments.
 func (a *actor) do(act []string) (err error) {
 	number := func(i int) uint64 {
 		n, failed := strconv.ParseUint(act[i], 10, 64)
@@ -112,8 +112,8 @@ func (a *actor) do(act []string) (err error) {
 	return err
 }
 
-// propose proposes a batch until it is applied. Processes that were killed may have had another host elected: that one
-// is asked to hand over. A batch whose outcome stays unknown meanwhile may be applied too, so twice in all.
+// propose proposes a batch until it is applied. Killed processes may have caused the election of another host, which is
+// then asked to hand over. A batch with an unknown outcome meanwhile may be applied too, so twice in total.
 func (a *actor) propose(ctx context.Context, l shard.Log, batch string) error {
 	for proposeTo(l, batch) != shard.OutcomeApplied {
 		if ctx.Err() != nil {
@@ -124,7 +124,7 @@ func (a *actor) propose(ctx context.Context, l shard.Log, batch string) error {
 	return nil
 }
 
-// lead asks another host that leads to hand over.
+// lead asks another leading host to hand over.
 func (a *actor) lead(l shard.Log) {
 	if leader := l.Leadership().Leader; leader != 0 && leader != a.config.Host {
 		_ = l.Transfer(a.config.Host)
@@ -149,7 +149,7 @@ func (a *actor) has(ctx context.Context, shardID, batches uint64) error {
 	return nil
 }
 
-// distinct returns the batches without those that were there before (see propose).
+// distinct returns the batches without duplicates (see propose).
 func distinct(batches []string) (first []string) {
 	for _, batch := range batches {
 		if !slices.Contains(first, batch) {
@@ -170,7 +170,7 @@ func (a *actor) open() (err error) {
 	return err
 }
 
-// change makes a replica of host 2 a learner or a voter of a shard, or removes it, until it is so.
+// change makes host 2's replica a learner or a voter of a shard, or removes it, with retries.
 func (a *actor) change(ctx context.Context, what string, l *Log, replica uint64) error {
 	for {
 		m, err := l.Membership(ctx)
@@ -194,8 +194,7 @@ func (a *actor) change(ctx context.Context, what string, l *Log, replica uint64)
 	}
 }
 
-// export saves a snapshot in a directory. The engine refuses while it saves one for itself, and while
-// no host leads.
+// export saves a snapshot in a directory. The engine refuses during its own snapshots, and without a leader.
 func (a *actor) export(ctx context.Context, shardID uint64, dir string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
@@ -213,7 +212,7 @@ func (a *actor) export(ctx context.Context, shardID uint64, dir string) error {
 	}
 }
 
-// apply waits until the replica has applied what is committed.
+// apply waits until the replica has applied all committed entries.
 func (a *actor) apply(ctx context.Context, shardID uint64) error {
 	for {
 		applied := make(chan error, 1)
@@ -228,7 +227,7 @@ func (a *actor) apply(ctx context.Context, shardID uint64) error {
 	}
 }
 
-// importFrom replaces what the closed host has of a shard by a snapshot that was exported.
+// importFrom replaces a closed host's shard data by an exported snapshot.
 func (a *actor) importFrom(dir string) error {
 	found, err := filepath.Glob(filepath.Join(dir, "snapshot-*"))
 	if err != nil || len(found) != 1 {
@@ -239,14 +238,14 @@ func (a *actor) importFrom(dir string) error {
 	return tools.ImportSnapshot(c, found[0], map[uint64]string{1: a.config.target().String()}, uint64(a.config.Host))
 }
 
-// act is something that one of the processes is asked to do.
+// act is an action for one of the processes.
 type act struct {
 	who   int // the host
 	what  string
 	until string // the act after which a new process does not do this one again; "once": none ever does
 }
 
-// performance plays acts, with new processes after one of them.
+// performance runs actions, with new processes after one of them.
 type performance struct {
 	t         *testing.T
 	acts      []act
@@ -261,7 +260,7 @@ type performer struct {
 	lines *bufio.Reader
 }
 
-// perform plays the acts in order, and kills all processes after some of them.
+// perform runs the actions in order, and kills all processes after some of them.
 func perform(t *testing.T, dir string, hosts int, acts []act, killAfter int) {
 	p := &performance{t: t, acts: acts, dir: dir, running: make(map[int]*performer)}
 	for range hosts {
@@ -285,7 +284,7 @@ func (p *performance) kill() {
 	clear(p.running)
 }
 
-// resume does again what each process does at its start: those of the first acts that have not come to their end.
+// resume repeats each process's start actions: unfinished ones among the first actions.
 func (p *performance) resume(count int) {
 	for i, a := range p.acts[:count] {
 		over := a.until == "once"

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAShardHasNoReplicaForAWhileBetweenTwo because a worker of the engine that found both would end the process: it
-// was seen once, under the race detector on two busy processors, and cannot be provoked from outside the engine.
+// TestAShardHasNoReplicaForAWhileBetweenTwo: an engine worker that found both replicas would end the process: seen
+// once, under the race detector on two busy processors, and not reproducible from outside the engine.
 func TestAShardHasNoReplicaForAWhileBetweenTwo(t *testing.T) {
 	one := openOne(t, nil)
 	begun := time.Now()

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// majority is asked by barriers under test. Every round waits until the test answers it.
+// majority answers barriers under test. Every round waits until the test answers it.
 type majority struct {
 	began chan round
 	stop  chan struct{}
@@ -175,7 +175,7 @@ func TestABarrierWithoutAMajorityEndsWithErrNoQuorum(t *testing.T) {
 func TestANewLeaderIsAskedAtOnce(t *testing.T) {
 	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
 		answer := mustAdd(t, b)
-		<-m.began // its question is lost with the leader
+		<-m.began // the question is lost with the leader
 		began := time.Now()
 		b.elected.announce()
 		r := <-m.began
@@ -227,7 +227,8 @@ func TestTooManyBarriersAreRefused(t *testing.T) {
 	})
 }
 
-// TestWhatWasLostOnTheWayToALeaderSaysNothingOfTheNext: a host that was cut off asks again soon once it knows a leader.
+// TestWhatWasLostOnTheWayToALeaderSaysNothingOfTheNext: a previously partitioned host asks again soon once it knows a
+// leader.
 func TestWhatWasLostOnTheWayToALeaderSaysNothingOfTheNext(t *testing.T) {
 	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
 		answer := mustAdd(t, b)

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// idler is a state machine that does nothing but hear of leaders.
+// idler is a state machine that only records leaders.
 type idler struct{ *recorder }
 
 func (idler) Apply([]shard.Entry) error                { return nil }
@@ -26,10 +26,10 @@ func (emptySnapshot) Save(w io.Writer, _ <-chan struct{}) error {
 	return err
 }
 
-// defaultTimes takes back what tests have changed.
+// defaultTimes resets the tests' timing changes.
 func defaultTimes(c *Config) { c.ElectionTicks, c.ProposalTimeout, c.BarrierTimeout = 0, 0, 0 }
 
-// benchLogs opens a cluster with some shards and returns the leader's end of each.
+// benchLogs opens a cluster with some shards and returns each shard's log at its leader.
 func benchLogs(b *testing.B, hosts, shards int) []shard.Log {
 	b.Helper()
 	members := newCluster(b, hosts, defaultTimes)
@@ -55,8 +55,7 @@ func benchLogs(b *testing.B, hosts, shards int) []shard.Log {
 	return leaders
 }
 
-// measure reports allocations and, because the disk decides the time, the processor time of the
-// process for one operation.
+// measure reports allocations and, because the disk determines the elapsed time, the processor time per operation.
 func measure(b *testing.B) (done func()) {
 	b.ReportAllocs()
 	before := processorTime()
@@ -169,7 +168,7 @@ func BenchmarkBarrier(b *testing.B) {
 	}
 }
 
-// BenchmarkTakeOver is the time from a leader's end to the first batch that another host applies.
+// BenchmarkTakeOver is the time from a leader's end to the first batch applied by another host.
 func BenchmarkTakeOver(b *testing.B) {
 	all := newCluster(b, 3, defaultTimes)
 	openAll(all)
@@ -191,8 +190,8 @@ func BenchmarkTakeOver(b *testing.B) {
 	}
 }
 
-// BenchmarkTransfer is the time from a wish to the first batch that the other host applies, where that
-// one has caught up before.
+// BenchmarkTransfer is the time from a transfer request to the first batch applied by the target, which has caught up
+// before.
 func BenchmarkTransfer(b *testing.B) {
 	all := newCluster(b, 3, defaultTimes)
 	openAll(all)
@@ -221,8 +220,8 @@ func (c *applyCounter) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-// BenchmarkReplay is the start of a host whose log has many entries behind no snapshot, for each entry: what an entry
-// costs a restart before the state machine applies it.
+// BenchmarkReplay is the start of a host whose log has many entries after no snapshot, per entry: the restart cost of
+// an entry before the state machine applies it.
 func BenchmarkReplay(b *testing.B) {
 	const entries = 100_000
 	for _, size := range []int{60, 600, 6000} {

@@ -11,15 +11,15 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// directoryBound is what the data directory of a host takes at most, with the reserve, where one shard of a small state
-// is changed and others are quiet: the log of the config twice, because what quiet shards need is written again only
-// then; the oldest, the current and the next segment; two snapshots; and the reserve of Host.ShrinkBytes.
+// directoryBound is the maximum size of a host's data directory, with the reserve, if one shard with a small state
+// changes and others are quiet: twice the configured log, because quiet shards' entries are rewritten only then; the
+// oldest, the current and the next segment; two snapshots; and the reserve of Host.ShrinkBytes.
 func directoryBound(snapshot, keep, segment, state int64) int64 {
-	log := snapshot + keep + keep/pointsKept + segment/8 // which is written while a snapshot is saved
+	log := snapshot + keep + keep/pointsKept + segment/8 // written during a snapshot save
 	return 2*log + 3*segment + 2*state + (state + snapshot + segment/8 + 2*segment)
 }
 
-// TestTheBoundOfTheDefaultsIsThePromisedOne: 64 objects of 60 kB that are changed all the time, and nothing else.
+// TestTheBoundOfTheDefaultsIsThePromisedOne: 64 continuously changed objects of 60 kB, and nothing else.
 func TestTheBoundOfTheDefaultsIsThePromisedOne(t *testing.T) {
 	const promised = 512 << 20
 	bound := directoryBound(DefaultSnapshotBytes, DefaultKeepBytes, wal.DefaultSegmentBytes, 64*60_000)
@@ -28,8 +28,8 @@ func TestTheBoundOfTheDefaultsIsThePromisedOne(t *testing.T) {
 	}
 }
 
-// TestTheDirectoryIsBoundedInBytes: few batches are many bytes, and most of them are not needed any more. All sizes are
-// a sixteenth of the defaults.
+// TestTheDirectoryIsBoundedInBytes: few batches have many bytes, mostly no longer needed. All sizes are a sixteenth of
+// the defaults.
 func TestTheDirectoryIsBoundedInBytes(t *testing.T) {
 	const (
 		scale    = 16
@@ -64,7 +64,7 @@ func TestTheDirectoryIsBoundedInBytes(t *testing.T) {
 	t.Logf("%d bytes of the log, at most %d of the disk", written, most)
 }
 
-// startTallying starts a shard, and returns what proposes so many batches and waits for them.
+// startTallying starts a shard, and returns a function that proposes batches and waits for them.
 func startTallying(t *testing.T, host *Host, id uint64, state int) func(batches, bytes int) {
 	t.Helper()
 	machine := &tallying{bytes: state, applied: make(chan struct{}, 64)}
@@ -86,10 +86,10 @@ func startTallying(t *testing.T, host *Host, id uint64, state int) func(batches,
 	}
 }
 
-// tallying is a state machine that counts its entries, and has a state of a size that does not change.
+// tallying is a state machine that counts its entries, with a state of constant size.
 type tallying struct {
 	entries uint64
-	bytes   int // of its snapshots, at least 8
+	bytes   int // snapshot size, at least 8
 	applied chan struct{}
 }
 
@@ -127,7 +127,7 @@ func (t tally) Save(w io.Writer, _ <-chan struct{}) error {
 
 func (tally) Discard() {}
 
-// directoryBytes is what a directory takes on the disk, as far as files of the engine come and go meanwhile.
+// directoryBytes is a directory's size on disk, as far as possible while engine files come and go.
 func directoryBytes(dir string) (total int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// newComers returns closed hosts of which the first few are initial members; the others join.
+// newComers returns closed hosts: the first few are initial members; the others join.
 func newComers(t *testing.T, initialMembers, count int, change func(*Config)) []*member {
 	t.Helper()
 	return newCluster(t, count, func(c *Config) {
@@ -27,7 +27,7 @@ func newComers(t *testing.T, initialMembers, count int, change func(*Config)) []
 	})
 }
 
-// joinAs opens a host and starts a replica there that the leader has added.
+// joinAs opens a host and starts a replica added by the leader.
 func (m *member) joinAs(replica uint64) {
 	m.t.Helper()
 	if m.host == nil {
@@ -41,8 +41,8 @@ func (m *member) joinAs(replica uint64) {
 	m.log = log
 }
 
-// changeMembers makes a change of the members at whichever host leads, until it is made. The membership says whether a
-// change whose outcome is not known was.
+// changeMembers makes a membership change at the current leader, with retries. The membership shows whether a change
+// with an unknown outcome was made.
 func changeMembers(t *testing.T, all []*member, what string, is func(*shard.Membership) bool,
 	change func(l *Log, number uint64) error) {
 	t.Helper()
@@ -77,13 +77,13 @@ func promote(t *testing.T, all []*member, replica uint64) {
 		func(l *Log, number uint64) error { return l.Promote(t.Context(), replica, number) })
 }
 
-// load proposes numbered batches at whichever host leads until it is ended.
+// load proposes numbered batches at the current leader until ended.
 type load struct {
 	t       *testing.T
 	all     []*member
 	stop    chan struct{}
 	running sync.WaitGroup
-	// applied are those that were applied for sure, in order.
+	// applied are the certainly applied batches, in order.
 	mu      sync.Mutex
 	applied []string // guarded by mu
 }
@@ -105,7 +105,7 @@ func (l *load) run() {
 	}
 }
 
-// propose proposes a batch once, at the first host that takes it.
+// propose proposes a batch once, at the first host that accepts it.
 func (l *load) propose(batch string) {
 	for _, m := range l.all {
 		if m.log.Leadership().Leader != m.config.Host {
@@ -141,7 +141,7 @@ func (l *load) awaitMore() {
 	eventually(l.t, "more batches", func() bool { return l.count() >= from+20 })
 }
 
-// end ends the load, and checks on a host that each batch that was applied is there, once.
+// end ends the load, and checks on a host that each applied batch is present exactly once.
 func (l *load) end(on ...*member) {
 	l.t.Helper()
 	close(l.stop)
@@ -170,7 +170,7 @@ func (l *load) end(on ...*member) {
 }
 
 // TestAShardMovesToOtherHostsUnderLoad grows a shard from one voter to three, and moves it to three other hosts, with
-// replica ids that say nothing of hosts.
+// replica ids unrelated to host ids.
 func TestAShardMovesToOtherHostsUnderLoad(t *testing.T) {
 	all := newComers(t, 1, 5, fewEntries)
 	all[0].open()
@@ -195,7 +195,7 @@ func TestAShardMovesToOtherHostsUnderLoad(t *testing.T) {
 		promote(t, open, swap.add)
 		l.awaitMore()
 		removeReplica(t, open, swap.remove)
-		open = open[1:] // it stands still from now on
+		open = open[1:] // it is inactive from now on
 		l.awaitMore()
 	}
 	m, err := leaderOf(t, all[2:]).log.(*Log).Membership(t.Context())
@@ -215,7 +215,7 @@ func TestAShardMovesToOtherHostsUnderLoad(t *testing.T) {
 		m       *member
 		replica uint64
 	}{{all[0], 1}, {all[1], 1034}} {
-		for range 2 { // it can be repeated
+		for range 2 { // repeatable
 			if err := gone.m.host.Discard(t.Context(), testShard, gone.replica); err != nil {
 				t.Error(err)
 			}
@@ -226,7 +226,7 @@ func TestAShardMovesToOtherHostsUnderLoad(t *testing.T) {
 	}
 }
 
-// removeReplica removes a replica. Where it leads, another one has to before.
+// removeReplica removes a replica. If it leads, leadership moves first.
 func removeReplica(t *testing.T, all []*member, replica uint64) {
 	t.Helper()
 	leader := leaderOf(t, all)
@@ -365,7 +365,7 @@ func TestAChangeOfMembersIsMadeOnTheExpectedMembershipOnly(t *testing.T) {
 	}
 }
 
-// TestAHostIsFoundAtAnotherAddressUnderLoad: its transport is opened at another address, and the others hear of it.
+// TestAHostIsFoundAtAnotherAddressUnderLoad: its transport is opened at a new address, and the others are notified.
 func TestAHostIsFoundAtAnotherAddressUnderLoad(t *testing.T) {
 	all, leader := openThree(t, nil)
 	moved := others(all, leader)[0]
@@ -414,7 +414,7 @@ func TestAReplicaIsJoinedOnce(t *testing.T) {
 	}
 	one.joinAs(1031)
 	one.close()
-	one.open() // it starts the replica that has joined
+	one.open() // starts the joined replica
 	if replica, joined := one.host.Replica(testShard); replica != 1031 || !joined {
 		t.Errorf("it has replica %d, joined %v", replica, joined)
 	}
@@ -425,9 +425,9 @@ func TestAReplicaIsJoinedOnce(t *testing.T) {
 	refused(t, withoutTransport(one.config), ErrDamaged)
 }
 
-// TestAShardThatShrankToOneVoterGrowsAgain removes the last voter but one while both hosts read, and has the host that
-// was removed come back. While a read waits for the host that was removed, the leader sends learners no heartbeats, and
-// would never send again what was lost on the way to a learner.
+// TestAShardThatShrankToOneVoterGrowsAgain removes the second-to-last voter while both hosts read, and brings the
+// removed host back. While a read waits for the removed host, the leader sends learners no heartbeats, and would never
+// resend messages lost on the way to a learner.
 func TestAShardThatShrankToOneVoterGrowsAgain(t *testing.T) {
 	all := newComers(t, 1, 2, nil)
 	all[0].open()
@@ -436,7 +436,7 @@ func TestAShardThatShrankToOneVoterGrowsAgain(t *testing.T) {
 	for round := range uint64(5) {
 		replica := transport.FirstJoined + round
 		addLearner(t, all[:1], all[1], replica)
-		time.Sleep(50 * time.Millisecond) // the leader's first messages, before the learner is there, are lost
+		time.Sleep(50 * time.Millisecond) // the leader's first messages, before the learner exists, are lost
 		all[1].joinAs(replica)
 		eventually(t, "a learner that serves", func() bool { return all[1].barrier() == nil })
 		promote(t, all[:1], replica)
@@ -460,7 +460,7 @@ func TestAShardThatShrankToOneVoterGrowsAgain(t *testing.T) {
 			t.Error(err)
 		}
 		close(stop)
-		if err := all[1].host.Discard(t.Context(), testShard, replica); err != nil { // it ends the barriers there
+		if err := all[1].host.Discard(t.Context(), testShard, replica); err != nil { // ends its barriers
 			t.Fatal(err)
 		}
 		reading.Wait()

@@ -15,7 +15,7 @@ import (
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
-// snapshotOf makes a host with snapshots, closes it, and returns the path of its newest snapshot.
+// snapshotOf creates a host with snapshots, closes it, and returns its newest snapshot's path.
 func snapshotOf(t *testing.T, one *member) (path string) {
 	t.Helper()
 	one.open()
@@ -35,8 +35,8 @@ func snapshotOf(t *testing.T, one *member) (path string) {
 	return path
 }
 
-// TestEveryBitOfASnapshotCounts flips each bit of a snapshot: what the engine would stop at, or take for something
-// else, is named before it sees it.
+// TestEveryBitOfASnapshotCounts flips each bit of a snapshot: damage is reported before the engine could stop at it or
+// misinterpret it.
 func TestEveryBitOfASnapshotCounts(t *testing.T) {
 	data, err := os.ReadFile(snapshotOf(t, newCluster(t, 1, fewEntries)[0]))
 	if err != nil {
@@ -55,7 +55,7 @@ func TestEveryBitOfASnapshotCounts(t *testing.T) {
 	}
 }
 
-// TestBlocksOfTwoSnapshotsAreNotOne exchanges two blocks, each of which has the right checksum.
+// TestBlocksOfTwoSnapshotsAreNotOne exchanges two blocks with valid checksums.
 func TestBlocksOfTwoSnapshotsAreNotOne(t *testing.T) {
 	block := func(fill byte) []byte {
 		b := bytes.Repeat([]byte{fill}, snapshotBlock)
@@ -92,8 +92,7 @@ func TestBlocksOfTwoSnapshotsAreNotOne(t *testing.T) {
 
 func sumOf(b []byte) []byte { return binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(b)) }
 
-// TestASnapshotIsTheOneOfItsMetadata opens a host whose snapshot is whole, but is not the one that its name and its
-// metadata describe.
+// TestASnapshotIsTheOneOfItsMetadata opens a host with an intact snapshot that does not match its name and metadata.
 func TestASnapshotIsTheOneOfItsMetadata(t *testing.T) {
 	one := newCluster(t, 1, fewEntries)[0]
 	path := snapshotOf(t, one)
@@ -120,7 +119,7 @@ func TestASnapshotIsTheOneOfItsMetadata(t *testing.T) {
 			t.Fatal(err)
 		}
 		sum := md5.Sum(text)
-		text = append(sum[len(sum)-flagSum:], text...) // as the engine writes it
+		text = append(sum[len(sum)-flagSum:], text...) // in the engine's form
 		if err := os.WriteFile(filepath.Join(dir, snapshotMetadata), text, 0o640); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +129,7 @@ func TestASnapshotIsTheOneOfItsMetadata(t *testing.T) {
 		}
 	}
 	flipped := bytes.Clone(metadata)
-	flipped[len(flipped)-15] ^= 1 // of the checksum that it has of the snapshot
+	flipped[len(flipped)-15] ^= 1 // in its checksum of the snapshot
 	file := filepath.Join(dir, snapshotMetadata)
 	if err := os.WriteFile(file, flipped, 0o640); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func TestCloseWaitsForTheCallUnderWay(t *testing.T) {
 	one.machine.check(t)
 }
 
-// openSaving opens a host that saves a snapshot, which it has begun; it returns the batches that were proposed too.
+// openSaving opens a host in the middle of a snapshot save; it also returns the proposed batches.
 func openSaving(t *testing.T, prepare func(*recorder)) (one *member, machine *recorder, proposed []string) {
 	t.Helper()
 	one, machine = newCluster(t, 1, fewEntries)[0], newRecorder()
@@ -61,7 +61,7 @@ func TestCloseStopsASnapshotUnderWay(t *testing.T) {
 	one.machine.awaitBatches(t, want)
 }
 
-// TestCloseStopsASnapshotThatPauses: however much of it is left.
+// TestCloseStopsASnapshotThatPauses: however much is left.
 func TestCloseStopsASnapshotThatPauses(t *testing.T) {
 	one, _, want := openSaving(t, func(r *recorder) { r.endless = true })
 	began := time.Now()
@@ -73,10 +73,10 @@ func TestCloseStopsASnapshotThatPauses(t *testing.T) {
 	one.machine.awaitBatches(t, want)
 }
 
-// TestShrinkWaitsForTheSnapshotThatIsBeingSaved: and has it saved without pauses.
+// TestShrinkWaitsForTheSnapshotThatIsBeingSaved: and makes it save without pauses.
 func TestShrinkWaitsForTheSnapshotThatIsBeingSaved(t *testing.T) {
 	one, machine, _ := openSaving(t, holdsSave)
-	one.mustPropose(15, 17) // fewer than make one due
+	one.mustPropose(15, 17) // too few for a snapshot
 	hurried := &one.host.log(testShard).machine.hurried
 	shrunk := make(chan error, 1)
 	go func() { shrunk <- one.host.Shrink() }()

@@ -24,7 +24,7 @@ const testShard = 7
 type member struct {
 	t       testing.TB
 	config  Config
-	network transport.Config // of its transport; it has none where it has no address
+	network transport.Config // transport config, none without an address
 	address string
 	peers   *transport.Transport
 	host    *Host
@@ -41,7 +41,7 @@ func newCluster(t testing.TB, count int, change func(*Config)) []*member {
 		config := Config{
 			Host: id, Incarnation: initialMembers[id], DataDir: filepath.Join(t.TempDir(), fmt.Sprint("host", id)),
 			InitialMembers: initialMembers, Deployment: 42, Logger: testLogger(t),
-			// A machine that is busy with other tests must not look like one that has failed.
+			// A machine busy with other tests must not look failed.
 			Tick: 20 * time.Millisecond, ElectionTicks: 25, ProposalTimeout: patience, BarrierTimeout: patience / 3,
 		}
 		if count == 1 {
@@ -60,7 +60,7 @@ func newCluster(t testing.TB, count int, change func(*Config)) []*member {
 	return members
 }
 
-// incarnationOf is that of a host whose directory was made once.
+// incarnationOf is the incarnation of a host whose directory was created once.
 func incarnationOf(id shard.HostID) (i hosts.Incarnation) {
 	i[0], i[len(i)-1] = byte(id), 0xff
 	return i
@@ -124,7 +124,7 @@ func testLogger(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// freeAddress reserves an address for the hosts of a test that listen there, one after the other.
+// freeAddress reserves an address for sequential listeners of a test.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	ports, err := subprocess.ReservePorts(1)
@@ -150,7 +150,7 @@ func (m *member) openWith(machine *recorder) {
 	m.start(machine)
 }
 
-// openHost opens a host that starts nothing yet.
+// openHost opens a host without starting any replica.
 func (m *member) openHost() {
 	m.t.Helper()
 	m.listen()
@@ -161,7 +161,7 @@ func (m *member) openHost() {
 	m.host, m.machine = host, newRecorder()
 }
 
-// withoutTransport is the config of a host that is not to open.
+// withoutTransport is the config of a host that must not open.
 func withoutTransport(c Config) Config {
 	c.Transport = nil
 	return c
@@ -189,7 +189,7 @@ func (m *member) close() {
 	m.machine.check(m.t)
 }
 
-// leaderOf waits until one of the open members leads and a barrier has confirmed it.
+// leaderOf waits until one of the open members leads, confirmed by a barrier.
 func leaderOf(t testing.TB, members []*member) *member {
 	t.Helper()
 	open := slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m.host == nil })
@@ -221,7 +221,7 @@ func (m *member) barrier() error {
 
 var errStopped = errors.New("the host has stopped")
 
-// awaitBarrier waits until a barrier confirms what is there, or the host has stopped.
+// awaitBarrier waits until a barrier succeeds, or the host has stopped.
 func (m *member) awaitBarrier(stopped <-chan struct{}) error {
 	for deadline := time.Now().Add(patience); m.barrier() != nil; {
 		select {
@@ -263,8 +263,8 @@ func others(members []*member, but *member) []*member {
 	return slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m == but })
 }
 
-// transfer hands leadership over by way of one host, and waits until all believe it. It may take
-// several tries: the one it goes to declines while it has committed batches to apply.
+// transfer transfers leadership through one host, and waits until all believe it. It may take several tries: the target
+// declines while it has committed batches to apply.
 func transfer(t testing.TB, all []*member, by, to *member) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
@@ -282,7 +282,7 @@ func transfer(t testing.TB, all []*member, by, to *member) {
 	t.Fatalf("host %d does not take over", to.config.Host)
 }
 
-// snapshotDirs lists the snapshots that a host has on disk.
+// snapshotDirs lists a host's snapshots on disk.
 func snapshotDirs(t testing.TB, m *member) []string {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(m.config.DataDir, "*", "*", "snapshot-part-*",

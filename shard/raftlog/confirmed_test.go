@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// TestOnlyWhatIsOnTheDiskAndCommittedCounts: of all that another host says.
+// TestOnlyWhatIsOnTheDiskAndCommittedCounts: among another host's messages.
 func TestOnlyWhatIsOnTheDiskAndCommittedCounts(t *testing.T) {
 	c := newConfirmations([]Confirmed{{2, transport.Position{Shard: 7, Replica: 2, Term: 3, Last: 10}}})
 	for _, say := range []struct {
@@ -52,8 +52,8 @@ func TestOnlyWhatIsOnTheDiskAndCommittedCounts(t *testing.T) {
 	}
 }
 
-// TestWhatAHostHasConfirmedOutlivesIt: what each host knows of the others, it knows again where that was kept, and it
-// fits what they say, also after restarts, elections, and discarded replicas.
+// TestWhatAHostHasConfirmedOutlivesIt: each host's knowledge of the others survives if recorded, and matches their
+// reports, even after restarts, elections, and discarded replicas.
 func TestWhatAHostHasConfirmedOutlivesIt(t *testing.T) {
 	all, leader := openThree(t, nil)
 	leader.mustPropose(0, 10)
@@ -67,7 +67,7 @@ func TestWhatAHostHasConfirmedOutlivesIt(t *testing.T) {
 		return index
 	}
 	eventually(t, "the leader knows of the others, and they of the leader", func() bool {
-		leader = leaderOf(t, all) // another one may lead by now
+		leader = leaderOf(t, all) // the leader may have changed
 		rest = others(all, leader)
 		last := leader.host.Status()[0].LastIndex
 		return !slices.ContainsFunc(rest, func(m *member) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// crashRole is the environment variable that makes this test program the process that crashes. Its value says which
+// crashRole is the environment variable that turns this test binary into a crashing process. Its value selects which
 // one.
 const crashRole = "RAFTLOG_CRASH_ROLE"
 
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// crashingHost opens a single host in the directory that is the first argument.
+// crashingHost opens a single host in the directory given as first argument.
 func crashingHost(machine *recorder) shard.Log {
 	config := Config{
 		Host: 1, Incarnation: incarnationOf(1), DataDir: os.Args[1],
@@ -60,7 +60,7 @@ func proposeTo(log shard.Log, batch string) shard.Outcome {
 	}
 }
 
-// offer proposes a batch once; its error is that of a log that takes none.
+// offer proposes a batch once; its error is that of a log that accepts none.
 func offer(log shard.Log, batch string) (shard.Outcome, error) {
 	outcome := make(chan shard.Outcome, 1)
 	if err := log.Propose([]byte(batch), func(o shard.Outcome) { outcome <- o }); err != nil {
@@ -80,10 +80,10 @@ func crashByRefusing() {
 	os.Exit(0)
 }
 
-// padding makes batches so long that the log soon needs many files.
+// padding makes batches long enough for the log to need many files soon.
 var padding = strings.Repeat("-", 64<<10)
 
-// crashWhileProposing prints the number of every batch once it is applied, and goes on until it is killed.
+// crashWhileProposing prints the number of every applied batch, until killed.
 func crashWhileProposing(padding string) {
 	machine := newRecorder()
 	log := crashingHost(machine)
@@ -121,7 +121,7 @@ func TestAReplicaThatCannotApplyStopsTheProcess(t *testing.T) {
 }
 
 func TestWhatIsAcknowledgedSurvivesAKill(t *testing.T) {
-	with := 0 // batches since there was a snapshot, which is recorded soon after that
+	with := 0 // batches since a snapshot appeared, which is recorded soon after
 	one := survivor(t, "propose", "", func(dir string) bool {
 		if found, _ := filepath.Glob(filepath.Join(dir, "*", "*", "snapshot-part-*", "snapshot-*-*",
 			"snapshot-????????????????")); len(found) > 0 {
@@ -145,8 +145,8 @@ func TestWhatIsAcknowledgedSurvivesAKillInALaterSegment(t *testing.T) {
 	})
 }
 
-// survivor kills a process that has proposed 200 batches or more, enough of them by what is in its directory, and
-// starts on what it left.
+// survivor kills a process after at least 200 batches, and when its directory content is sufficient, and starts a host
+// on the remains.
 func survivor(t *testing.T, role, padding string, enough func(dir string) bool) *member {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "host")

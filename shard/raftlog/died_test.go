@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// TestFollowersStandForElectionAfterTheirLeaderDied: followers stand one after the other. A follower with a nearly full
-// disk does not stand, because it could take no entry of the log as leader.
+// TestFollowersStandForElectionAfterTheirLeaderDied: followers start elections in turn. A follower with a nearly full
+// disk does not, because it could accept no log entries as leader.
 func TestFollowersStandForElectionAfterTheirLeaderDied(t *testing.T) {
 	d, m := openThreeWithDisks(t, nil)
 	leader, first, second := m[0], m[1], m[2]

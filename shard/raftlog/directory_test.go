@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// refused opens a host that must not open, and checks that the error helps and nothing was harmed.
+// refused opens a host that must not open, and checks that the error is helpful and nothing was damaged.
 func refused(t *testing.T, c Config, want error) {
 	t.Helper()
 	host, err := Open(c)
@@ -58,7 +58,7 @@ func TestADirectoryIsRefusedToAHostThatIsNotItsOwn(t *testing.T) {
 			refused(t, config, c.want)
 		})
 	}
-	one.open() // it is as it was
+	one.open() // unchanged
 }
 
 func isFile(path string) bool {
@@ -66,7 +66,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// TestADirectoryOfAnEarlierLogIsRefusedAndLeftAlone: the error says what it is and what to do.
+// TestADirectoryOfAnEarlierLogIsRefusedAndLeftAlone: the error describes the directory and what to do.
 func TestADirectoryOfAnEarlierLogIsRefusedAndLeftAlone(t *testing.T) {
 	one := newCluster(t, 1, nil)[0]
 	record, err := recordOf(one.config.withDefaults())
@@ -140,7 +140,7 @@ func TestADirectoryIsRefusedWhereItsRecordDiffers(t *testing.T) {
 	refused(t, one.config, ErrFormat)
 }
 
-// TestTheEnginesRefusalsAreExplained covers directories whose record was lost.
+// TestTheEnginesRefusalsAreExplained: for directories with a lost record.
 func TestTheEnginesRefusalsAreExplained(t *testing.T) {
 	one := newCluster(t, 2, nil)[0]
 	one.open()
@@ -173,7 +173,7 @@ func TestADirectoryHasOneHostAtATime(t *testing.T) {
 	one := openOne(t, nil)
 	config := one.config
 	refused(t, config, ErrDirectoryInUse)
-	want := one.mustPropose(0, 3) // the first host has lost nothing by that
+	want := one.mustPropose(0, 3) // the first host has lost nothing
 	one.close()
 	one.open()
 	one.machine.awaitBatches(t, want)

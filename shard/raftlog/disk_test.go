@@ -6,7 +6,7 @@ import (
 	"github.com/lni/vfs"
 )
 
-// syncCounter is a file system that counts what of its files the disk was not given yet.
+// syncCounter is a file system that counts unsynced file data.
 type syncCounter struct {
 	vfs.FS
 	unsynced, most int
@@ -38,7 +38,7 @@ func (c countedFile) Sync() error {
 	return c.File.Sync()
 }
 
-// TestASnapshotGoesToTheDiskPieceByPiece: the log of the host is on the same disk, and would wait for all of it.
+// TestASnapshotGoesToTheDiskPieceByPiece: the host's log is on the same disk, and would wait for the whole snapshot.
 func TestASnapshotGoesToTheDiskPieceByPiece(t *testing.T) {
 	const block, blocks = 2 << 20, 8
 	counter := &syncCounter{FS: vfs.NewMem()}
@@ -63,7 +63,7 @@ func TestASnapshotGoesToTheDiskPieceByPiece(t *testing.T) {
 	}
 }
 
-// TestAReceivedSnapshotGoesToTheDiskPieceByPiece: the engine opens the file again for each chunk that arrives.
+// TestAReceivedSnapshotGoesToTheDiskPieceByPiece: the engine reopens the file for each received chunk.
 func TestAReceivedSnapshotGoesToTheDiskPieceByPiece(t *testing.T) {
 	const chunk, chunks = 2 << 20, 8
 	counter := &syncCounter{FS: vfs.NewMem()}

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// transfers counts the events of snapshots of the test's shard.
+// transfers counts snapshot events of the test's shard.
 type transfers struct{ sent, unsent, received atomic.Int32 }
 
 func (t *transfers) SnapshotSent(shardID uint64)     { t.count(&t.sent, shardID) }
@@ -30,7 +30,7 @@ func TestHostsAreNotifiedOfTheSnapshotsThatTheySendAndReceive(t *testing.T) {
 	away := others(all, leader)[0]
 	want := leader.mustPropose(0, 3)
 	away.close()
-	for leader.machine.saved.Load() < 3 { // one may take so long that others are left out
+	for leader.machine.saved.Load() < 3 { // one may be so slow that others are skipped
 		want = append(want, leader.mustPropose(len(want), len(want)+10)...)
 	}
 	away.open()

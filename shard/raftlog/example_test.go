@@ -15,7 +15,7 @@ import (
 // total adds up the lengths of all batches.
 type total struct {
 	bytes atomic.Int64
-	leads chan struct{} // holds a token when this host leads
+	leads chan struct{} // has a token when this host leads
 }
 
 func (t *total) Apply(entries []shard.Entry) error {
@@ -38,7 +38,7 @@ func (t *total) LeadershipChanged(l shard.Leadership) {
 	if l.Leader == 1 {
 		select {
 		case t.leads <- struct{}{}:
-		default: // it must not block
+		default: // must not block
 		}
 	}
 }

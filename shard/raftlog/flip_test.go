@@ -16,7 +16,7 @@ import (
 
 var powerFlips = flag.Int("power.flips", 100, "how many bits are flipped in the files of a host, one at a time")
 
-// flips draws places of a file in which bits are flipped: most of them where it holds something.
+// flips draws file positions for bit flips: most of them within content.
 func flips(random *rand.Rand, data []byte, count int) (places []int) {
 	end := len(bytes.TrimRight(data, "\x00"))
 	if end == 0 {
@@ -32,7 +32,7 @@ func flips(random *rand.Rand, data []byte, count int) (places []int) {
 	return places
 }
 
-// kindOf is a file's name without what numbers it.
+// kindOf is a file name without its number.
 func kindOf(path string) string {
 	if extension := filepath.Ext(path); isSegment(path) || extension == snapshotSuffix {
 		return extension
@@ -41,8 +41,7 @@ func kindOf(path string) string {
 	return name
 }
 
-// notServed says what is wrong with a refusal of a directory in which a file was damaged: nothing if it is one that
-// names it.
+// notServed describes an incorrect refusal of a directory with a damaged file: nil if the refusal names the file.
 func notServed(err error, file string) error {
 	if !errors.Is(err, ErrDamaged) {
 		return fmt.Errorf("it is not called damaged: %w", err)
@@ -95,7 +94,7 @@ func TestNothingWrongIsServedByAFlippedHost(t *testing.T) {
 			host, err := Open(copied)
 			if err != nil {
 				refused[kind]++
-				if filepath.Base(path) == recordFile { // it may be that of another host then
+				if filepath.Base(path) == recordFile { // it may then belong to another host
 					damaged = copied.DataDir
 					err = errors.Join(ErrDamaged, err)
 				}

@@ -13,11 +13,11 @@ import (
 
 var errNoRoom = errors.New("no room")
 
-// testDisk is the disk of a host of a test.
+// testDisk is a test host's disk.
 type testDisk struct {
 	full    atomic.Bool
 	room    atomic.Uint64 // for snapshots; 0: for all
-	asked   atomic.Int64  // how often the host looked whether it is full
+	asked   atomic.Int64  // number of full-disk checks
 	dropped atomic.Int64  // messages
 }
 
@@ -101,8 +101,8 @@ func TestAFollowerWithAFullDiskTakesNothingAndCatchesUp(t *testing.T) {
 	}
 }
 
-// TestALeaderDoesNotRepeatWhatAFullDiskDoesNotTake: a new leader does not know how far the others are, and would send a
-// follower that is behind all that it lacks at each of its answers to a heartbeat.
+// TestALeaderDoesNotRepeatWhatAFullDiskDoesNotTake: a new leader does not know the followers' positions, and would send
+// a lagging follower all missing entries after each heartbeat answer.
 func TestALeaderDoesNotRepeatWhatAFullDiskDoesNotTake(t *testing.T) {
 	d, m := openThreeWithDisks(t, nil)
 	leader, full, next := m[0], m[1], m[2]
@@ -157,7 +157,7 @@ func TestWithTheDisksOfAMajorityFullOnlyWhatFreesRoomIsTaken(t *testing.T) {
 		d.of(follower).full.Store(true)
 	}
 	eventually(t, "changes are refused", func() bool { return errors.Is(leader.guard(), ErrFull) })
-	want = append(want, leader.mustPropose(3, 6)...) // those that free room: the log does not know which do
+	want = append(want, leader.mustPropose(3, 6)...) // those that free space: the log does not know which do
 	for _, m := range m {
 		m.machine.awaitBatches(t, want)
 	}

@@ -15,7 +15,7 @@ func (g *growth) isDueNow() bool {
 	}
 }
 
-// saveOne notes a snapshot of a size.
+// saveOne records a snapshot of a size.
 func (g *growth) saveOne(size uint64) {
 	g.prepare()
 	g.write(size)
@@ -46,13 +46,13 @@ func TestSnapshotIsDueByBatchesCommandsAndBytes(t *testing.T) {
 			if got := g.addUntilDue(c.bytes, c.commands); got != c.want {
 				t.Errorf("%+v: due after %d entries", c, got)
 			}
-			g.saveOne(1 << 40) // a length that is given does not follow the snapshot
+			g.saveOne(1 << 40) // a configured length does not depend on the snapshot
 		}
 	}
 }
 
-// TestLargeStateIsNotSavedForManySmallBatches: the log costs as much as the last snapshot before the next one is due.
-// A state that is small waits for DefaultSnapshotBytes of the log.
+// TestLargeStateIsNotSavedForManySmallBatches: the log must cost as much as the last snapshot before the next one is
+// due. A small state waits for DefaultSnapshotBytes of log.
 func TestLargeStateIsNotSavedForManySmallBatches(t *testing.T) {
 	const bytes, commands = 300, 5
 	const weight = BatchBytes + bytes
@@ -80,9 +80,9 @@ func TestRestoredSnapshotDecidesWhenTheNextIsDue(t *testing.T) {
 	}
 }
 
-// TestLogDelaysRestartByLessThanItsSnapshot: at the worst moment, just before the next snapshot is whole, with ten
-// million semaphores of 26 bytes, whatever the batches are like. The times are those of a quiet machine with two
-// processors: BenchmarkReplay for entries and bytes, the rest by the profile of a start.
+// TestLogDelaysRestartByLessThanItsSnapshot: at the worst time, just before the next snapshot is complete, with ten
+// million semaphores of 26 bytes, for any batches. The times are those of a quiet machine with two processors:
+// BenchmarkReplay for entries and bytes, the rest from a start's profile.
 func TestLogDelaysRestartByLessThanItsSnapshot(t *testing.T) {
 	const (
 		size    = 575_000_000
@@ -90,8 +90,8 @@ func TestLogDelaysRestartByLessThanItsSnapshot(t *testing.T) {
 		most    = 15 * time.Second
 
 		perEntry  = 2 * time.Microsecond
-		perCreate = 1300 * time.Nanosecond // the slowest of the plain commands
-		perByte   = 4                      // nanoseconds: to read the log, to check it, and to copy data
+		perCreate = 1300 * time.Nanosecond // slowest plain command
+		perByte   = 4                      // nanoseconds: to read and check the log, and to copy data
 		create    = 55                     // bytes
 	)
 	for _, commands := range []int{1, 5, 20, 150, 2048} {
@@ -147,14 +147,14 @@ func TestKeptLogIsBoundedByBatchesAndBytes(t *testing.T) {
 	}
 }
 
-// TestASnapshotIsWholeBeforeTheLogHasGrownByMuch: by half of what makes the next one due, or an eighth of that in
-// bytes. Until then it may be as far as the log.
+// TestASnapshotIsWholeBeforeTheLogHasGrownByMuch: by half of the next snapshot's threshold, or an eighth of that in
+// bytes. Until then its position may equal the log's.
 func TestASnapshotIsWholeBeforeTheLogHasGrownByMuch(t *testing.T) {
 	const size = 1 << 30
 	const expected = size + size/4
 	for _, c := range []struct {
 		bytes, commands int
-		want            uint64 // the entries by which the log grows while the next one is written
+		want            uint64 // log growth in entries while the next one is written
 	}{
 		{4000, 100, size / 2 / (BatchBytes + 4000 + 100*CommandBytes)},
 		{100_000, 1, size / 8 / (100_000 + entryBytes)},
@@ -175,7 +175,7 @@ func TestASnapshotIsWholeBeforeTheLogHasGrownByMuch(t *testing.T) {
 	}
 }
 
-// TestTheFirstSnapshotIsTakenToBeAsLargeAsTheLog: no other is known.
+// TestTheFirstSnapshotIsTakenToBeAsLargeAsTheLog: no other size is known.
 func TestTheFirstSnapshotIsTakenToBeAsLargeAsTheLog(t *testing.T) {
 	g := newGrowth(10*BatchBytes, 1)
 	g.add(1, 1, 1000, 1)

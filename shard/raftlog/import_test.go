@@ -12,15 +12,15 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// withBatches is a machine that has a state.
+// withBatches is a machine with a state.
 func withBatches(batches ...string) *recorder {
 	r := newRecorder()
 	r.batches = batches
 	return r
 }
 
-// TestAnImportedStateIsWhatAShardBeginsWith: the host is the only member, leads, goes on after a restart, and one that
-// joins gets what was imported.
+// TestAnImportedStateIsWhatAShardBeginsWith: the host is the only member, leads, continues after a restart, and a
+// joining host gets the imported state.
 func TestAnImportedStateIsWhatAShardBeginsWith(t *testing.T) {
 	members := newCluster(t, 2, func(c *Config) {
 		if c.Host == 2 {
@@ -71,8 +71,7 @@ func TestAnImportedStateIsWhatAShardBeginsWith(t *testing.T) {
 	second.machine.awaitBatches(t, want)
 }
 
-// TestRemnantsHaveAllThatReachedTheHost: also what the host had not learned to be committed; and nothing of the host is
-// changed.
+// TestRemnantsHaveAllThatReachedTheHost: including entries not known to be committed; the host's files are unchanged.
 func TestRemnantsHaveAllThatReachedTheHost(t *testing.T) {
 	members := newCluster(t, 3, func(c *Config) { c.SnapshotBytes, c.KeepBytes = 8*BatchBytes, 2*BatchBytes })
 	openAll(members)
@@ -110,7 +109,7 @@ func TestRemnantsHaveAllThatReachedTheHost(t *testing.T) {
 	}
 }
 
-// listing is the files of a directory with their sizes and times.
+// listing is a directory's files with sizes and times.
 func listing(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

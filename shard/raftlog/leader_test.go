@@ -27,14 +27,14 @@ func TestNothingAcknowledgedIsLostWhenTheLeaderCloses(t *testing.T) {
 	}
 }
 
-// TestALeaderWhoseProcessHasEndedIsReplacedAtOnce: followers wait for ten seconds and more for a leader that is silent,
-// and not at all for one whose address refuses connections. On a machine that stands still for moments the votes of an
-// election may be split now and then, which takes as long as without it.
+// TestALeaderWhoseProcessHasEndedIsReplacedAtOnce: followers wait at least ten seconds for a silent leader, but not at
+// all for one whose address refuses connections. On a machine with short stalls votes may sometimes be split, which
+// takes as long as without the mechanism.
 func TestALeaderWhoseProcessHasEndedIsReplacedAtOnce(t *testing.T) {
 	const tick, ticks, rounds, quick = 100 * time.Millisecond, 100, 8, 3
 	all := newCluster(t, 3, func(c *Config) { c.Tick, c.ElectionTicks = tick, ticks })
 	first := &all[0].config
-	first.ElectionTicks = 5 // it leads first, and is as patient as the others from its next start on
+	first.ElectionTicks = 5 // it leads first, and is as patient as the others after its next start
 	openAll(all)
 	leader := leaderOf(t, all)
 	want := leader.mustPropose(0, 20)
@@ -61,7 +61,7 @@ func TestTransferMovesLeadership(t *testing.T) {
 	all, leader := openThree(t, nil)
 	want := leader.mustPropose(0, 5)
 	for _, to := range others(all, leader) {
-		// Any host may ask: a follower passes it on.
+		// Any host may be asked: a follower forwards the request.
 		transfer(t, all, all[0], to)
 		if err := to.barrier(); err != nil {
 			t.Fatal(err)
@@ -73,8 +73,8 @@ func TestTransferMovesLeadership(t *testing.T) {
 	}
 }
 
-// TestATransferWaitsForWhatIsToBeApplied: the engine of a host skips an election while something committed is to be
-// applied, and the leader that has asked for it leads on after an election timeout, here ten seconds later.
+// TestATransferWaitsForWhatIsToBeApplied: a host's engine skips an election while it has committed entries to apply,
+// and the requesting leader continues to lead after an election timeout, here ten seconds.
 func TestATransferWaitsForWhatIsToBeApplied(t *testing.T) {
 	all := newCluster(t, 3, func(c *Config) { c.Tick, c.ElectionTicks = 100*time.Millisecond, 100 })
 	all[0].config.ElectionTicks = 5

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// shortReader is a state machine that reads some bytes of a snapshot and no more.
+// shortReader is a state machine that reads only part of a snapshot.
 type shortReader struct {
 	shard.StateMachine
 	bytes int
@@ -26,7 +26,7 @@ func (s shortReader) Restore(r io.Reader) error {
 	return err
 }
 
-// newTestMachine returns a machine on a recorder, in whose log the newest snapshot has an index.
+// newTestMachine returns a machine on a recorder, with the given newest snapshot index in its log.
 func newTestMachine(t *testing.T, newest uint64) (*machine, *recorder) {
 	r := newRecorder()
 	g := newGrowth(1, 1)
@@ -56,7 +56,7 @@ func TestEntriesThatAreNotInOrderStopTheReplica(t *testing.T) {
 	}
 }
 
-// commanding is a state machine whose batches have so many commands.
+// commanding is a state machine with a given number of commands per batch.
 type commanding struct {
 	shard.StateMachine
 	commands int
@@ -108,7 +108,7 @@ func TestOnlyTheSnapshotThatWasPreparedLastIsSaved(t *testing.T) {
 	}
 }
 
-// uncomparable is a state machine whose snapshots are of a type that has no equality.
+// uncomparable is a state machine whose snapshots have a type without equality.
 type uncomparable struct{ shard.StateMachine }
 
 func (u uncomparable) PrepareSnapshot() (shard.Snapshot, error) {
@@ -155,11 +155,11 @@ func TestASnapshotThatIsNotReadToItsEndStopsTheReplica(t *testing.T) {
 	}
 }
 
-// slowSaver is a state machine whose snapshots take a millisecond for each of some writes.
+// slowSaver is a state machine whose snapshots take a millisecond per write.
 type slowSaver struct {
 	shard.StateMachine
 	writes    int
-	meanwhile func() // is called with each write
+	meanwhile func() // called with each write
 }
 
 const slowPart = "part"
@@ -179,8 +179,8 @@ func (s slowSaver) Save(w io.Writer, _ <-chan struct{}) error {
 
 func (slowSaver) Discard() {}
 
-// TestASnapshotLeavesTimeToWhatIsApplied: the more where something is, by any shard of the host, and none where it is
-// waited for, or where the log outruns it. One that is not needed ends at once.
+// TestASnapshotLeavesTimeToWhatIsApplied: more time if any shard of the host applies entries, and none if the snapshot
+// is awaited or the log outruns it. An unneeded snapshot ends at once.
 func TestASnapshotLeavesTimeToWhatIsApplied(t *testing.T) {
 	const ms = time.Millisecond
 	stopped := statemachine.ErrSnapshotStopped
@@ -247,7 +247,7 @@ func TestASnapshotLeavesTimeToWhatIsApplied(t *testing.T) {
 	}
 }
 
-// TestOneOfManyThatSaveWaitsAndHasTheOthersHurry: who restores a snapshot finds workers of the engine.
+// TestOneOfManyThatSaveWaitsAndHasTheOthersHurry: so a restore finds free engine workers.
 func TestOneOfManyThatSaveWaitsAndHasTheOthersHurry(t *testing.T) {
 	s := newSaves()
 	for range maxSaves {

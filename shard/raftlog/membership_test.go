@@ -10,8 +10,8 @@ import (
 
 const once = "once"
 
-// TestReplicasComeAndGoThoughTheirProcessesAreKilled kills all processes between any two acts. Each goes on with what
-// was acknowledged, and the end is the same.
+// TestReplicasComeAndGoThoughTheirProcessesAreKilled kills all processes between any two actions. Each continues from
+// its acknowledged state, with the same final result.
 func TestReplicasComeAndGoThoughTheirProcessesAreKilled(t *testing.T) {
 	for name, play := range map[string]func(dir string) (hosts int, acts []act){
 		"the data of a replica are removed":     removedReplica,
@@ -75,7 +75,7 @@ func learnerWithSnapshot(string) (hosts int, acts []act) {
 	}
 }
 
-// replacedVoter has a host whose replica was removed join with another one.
+// replacedVoter makes a host with a removed replica join with a new one.
 func replacedVoter(string) (hosts int, acts []act) {
 	return 2, []act{
 		{1, "open", ""}, {1, "start 7", ""}, {1, "propose 7 0 30", once}, {1, "learner 7 1030", once},
@@ -87,8 +87,8 @@ func replacedVoter(string) (hosts int, acts []act) {
 	}
 }
 
-// TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore: of two voters the one that is left leads after a kill,
-// though the other one is gone with its disk.
+// TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore: of two voters the remaining one leads after a kill, although
+// the other is gone with its disk.
 func TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore(t *testing.T) {
 	all := newComers(t, 2, 2, nil)
 	openAll(all)
@@ -102,7 +102,7 @@ func TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What a kill would leave: what is only in the process is not there.
+	// The remains of a kill: state held only by the process is lost.
 	killed := filepath.Join(t.TempDir(), "killed")
 	if err := os.CopyFS(killed, os.DirFS(leader.config.DataDir)); err != nil {
 		t.Fatal(err)
@@ -114,11 +114,10 @@ func TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore(t *testing.T) {
 	eventually(t, "a leader without the one that was removed", func() bool { return leader.barrier() == nil })
 }
 
-// TestARemovedReplicaSaysSo: its log knows the leader of before for ever.
+// TestARemovedReplicaSaysSo: its log would report the previous leader forever.
 func TestARemovedReplicaSaysSo(t *testing.T) {
-	// A leader that is new, or short of processor time, can have sent the removal to the other replica alone: then
-	// nothing more is sent to the removed one, and another cluster is asked. Hosts go by the records of the cluster
-	// besides.
+	// A new leader, or one short of processor time, may send the removal to the other replica only: then the removed
+	// replica receives nothing more, and another cluster is tried. Hosts also use the cluster's records.
 	for range 5 {
 		if removedReplicaSaysSo(t) {
 			return
@@ -127,7 +126,7 @@ func TestARemovedReplicaSaysSo(t *testing.T) {
 	t.Error("five replicas were removed, and none of them says so")
 }
 
-// removedReplicaSaysSo reports whether a replica that is removed says so soon, as no other does.
+// removedReplicaSaysSo reports whether a removed replica soon reports its removal, unlike all others.
 func removedReplicaSaysSo(t *testing.T) bool {
 	all, leader := openThree(t, nil)
 	want := leader.mustPropose(0, 5)

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// testMemory is the memory of a host of a test.
+// testMemory is a test host's memory.
 type testMemory struct {
 	full  atomic.Bool
 	room  atomic.Uint64 // for snapshots; 0: for all
@@ -34,8 +34,8 @@ func (m *testMemory) fits(bytes uint64) error {
 	return m.isFull()
 }
 
-// openThreeWithMemory opens three hosts that allow a shard so many MiB each, in the order of their ids, and returns
-// them with the leader first.
+// openThreeWithMemory opens three hosts with the given allowed MiB per shard, by id, and returns them with the leader
+// first.
 func openThreeWithMemory(t *testing.T, allowed [3]uint64, change func(*Config)) (
 	map[shard.HostID]*testMemory, []*member) {
 	t.Helper()
@@ -51,8 +51,8 @@ func openThreeWithMemory(t *testing.T, allowed [3]uint64, change func(*Config)) 
 	return memory, append([]*member{leader}, others(all, leader)...)
 }
 
-// TestTheLeaderRefusesGrowthWhileTheMemoryOfAnyHostIsFull, and every host takes the log meanwhile: it brings what frees
-// memory.
+// TestTheLeaderRefusesGrowthWhileTheMemoryOfAnyHostIsFull: every host still accepts the log, because it contains
+// commands that free memory.
 func TestTheLeaderRefusesGrowthWhileTheMemoryOfAnyHostIsFull(t *testing.T) {
 	memory, m := openThreeWithMemory(t, [3]uint64{}, nil)
 	leader, full := m[0], m[1]
@@ -114,7 +114,7 @@ func TestTheLeastThatAnotherHostAllowsIsKnownOnceAllHaveReported(t *testing.T) {
 	})
 }
 
-// TestASnapshotThatTheMemoryDoesNotHoldIsNotTaken until there is memory for it.
+// TestASnapshotThatTheMemoryDoesNotHoldIsNotTaken: until there is enough memory.
 func TestASnapshotThatTheMemoryDoesNotHoldIsNotTaken(t *testing.T) {
 	memory, m := openThreeWithMemory(t, [3]uint64{}, fewEntries)
 	leader, away := m[0], m[1]
@@ -132,8 +132,8 @@ func TestASnapshotThatTheMemoryDoesNotHoldIsNotTaken(t *testing.T) {
 	eventually(t, "the leader knows that there is room", func() bool { return len(leader.host.FullHosts()) == 0 })
 }
 
-// TestFollowersWithoutDiskAndMemoryTakeWhatFreesThem: a majority has neither, and what the leader accepts then is
-// committed all the same. A snapshot is taken if it is no larger than the last one.
+// TestFollowersWithoutDiskAndMemoryTakeWhatFreesThem: a majority has neither, and commands accepted by the leader are
+// committed nevertheless. A snapshot is accepted if it is no larger than the last one.
 func TestFollowersWithoutDiskAndMemoryTakeWhatFreesThem(t *testing.T) {
 	d := make(disks)
 	memory, m := openThreeWithMemory(t, [3]uint64{}, func(c *Config) {
@@ -163,7 +163,7 @@ func TestFollowersWithoutDiskAndMemoryTakeWhatFreesThem(t *testing.T) {
 	}
 }
 
-// TestReportsOfMemoryDoNotReachTheEngine, and say all there is to say.
+// TestReportsOfMemoryDoNotReachTheEngine: and they are complete.
 func TestReportsOfMemoryDoNotReachTheEngine(t *testing.T) {
 	_, m := openThreeWithMemory(t, [3]uint64{}, nil)
 	messages := []raftpb.Message{{Type: raftpb.HeartbeatResp, ShardID: 1, LogTerm: memoryReport{true, 7}.encode()}}

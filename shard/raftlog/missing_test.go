@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// named returns the files of that name below a directory.
+// named returns matching files below a directory.
 func named(t *testing.T, dir string, is func(path string) bool) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -26,7 +26,7 @@ func named(t *testing.T, dir string, is func(path string) bool) (found []string)
 
 func isSegment(path string) bool { return filepath.Ext(path) == ".wal" }
 
-// refusedWithout takes a file away, and checks that the host names it and opens again when it is back.
+// refusedWithout removes a file, and checks that the host names it and opens again when it is back.
 func refusedWithout(t *testing.T, one *member, path string) {
 	t.Helper()
 	if err := os.Rename(path, path+".away"); err != nil {

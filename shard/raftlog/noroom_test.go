@@ -21,10 +21,10 @@ import (
 
 var fullPoints = flag.Int("full.points", 24, "at how many of the writes of a host its disk is full")
 
-// fillingDisk is a disk of which nothing is free once so many things were written.
+// fillingDisk is a disk without free space after a number of writes.
 type fillingDisk struct {
 	vfs.FS
-	only string // where it is set, what has it in its path counts
+	only string // if set, only paths containing it count
 	left atomic.Int64
 }
 
@@ -65,7 +65,7 @@ func (f *fillingDisk) Rename(from, to string) error {
 	return f.FS.Rename(from, to)
 }
 
-// openData opens a file of the log.
+// openData opens a log file.
 func (f *fillingDisk) openData(name string) (direct.File, error) {
 	if err := f.write(name); err != nil {
 		return nil, err
@@ -107,15 +107,15 @@ func (f fillingData) WriteAt(p []byte, at int64) (int, error) {
 	return f.File.WriteAt(p, at)
 }
 
-// fullHost is a host whose disk fills up. Where it cannot go on it says so, and comes no further: as a process that
-// ends does.
+// fullHost is a host with a disk that fills up. If it cannot continue it reports that, and stops, like an exiting
+// process.
 type fullHost struct {
 	*powerHost
 	stopped      chan struct{}
 	acknowledged atomic.Int64
 }
 
-// live opens the host and has it do some batches, until it stops. Its error is that of the start.
+// live opens the host and runs batches, until it stops. It returns the start's error.
 func (f *fullHost) live(disk *disk, batches []string) error {
 	config := f.config
 	config.Damaged = func(err error) {
@@ -147,7 +147,7 @@ func (f *fullHost) live(disk *disk, batches []string) error {
 			}
 			f.acknowledged.Add(1)
 		}
-		_ = m.log.(*Log).saveSnapshot(dropAll) // given up where there is no room
+		_ = m.log.(*Log).saveSnapshot(dropAll) // aborted without space
 		m.close()
 		failed <- nil
 	}()
@@ -159,10 +159,10 @@ func (f *fullHost) live(disk *disk, batches []string) error {
 	}
 }
 
-// TestADiskThatFillsUpAtAnyWriteLosesNothing: not one write panics for want of room. Either the host goes on without
-// what it can do without, or it says that it cannot, and is as it was when it is started again with room.
+// TestADiskThatFillsUpAtAnyWriteLosesNothing: no write panics for lack of space. Either the host continues without
+// optional work, or it reports that it cannot, and has its full state when restarted with space.
 func TestADiskThatFillsUpAtAnyWriteLosesNothing(t *testing.T) {
-	const writes = 400 // more than there are
+	const writes = 400 // more than occur
 	one := newPowerHost(t)
 	var batches []string
 	for i := range 40 {
@@ -212,7 +212,7 @@ func TestADiskThatFillsUpAtAnyWriteLosesNothing(t *testing.T) {
 	}
 }
 
-// again starts a host on a copy of what is there, with room, and looks for what was acknowledged.
+// again starts a host on a copy of the remains, with space, and checks for the acknowledged batches.
 func (f *fullHost) again(batches []string) error {
 	config := f.config
 	config.DataDir = filepath.Join(f.root, "again")
@@ -242,8 +242,8 @@ func (f *fullHost) again(batches []string) error {
 	return nil
 }
 
-// TestASnapshotForWhichThereIsNoRoomIsGivenUp, whichever of its writes finds none, and is saved once there is some. The
-// log stays, and the host goes on meanwhile.
+// TestASnapshotForWhichThereIsNoRoomIsGivenUp: whichever of its writes fails; it is saved once there is space. The log
+// remains, and the host continues meanwhile.
 func TestASnapshotForWhichThereIsNoRoomIsGivenUp(t *testing.T) {
 	p := newPowerHost(t)
 	p.config.SnapshotBytes, p.config.Damaged = 1000*BatchBytes, func(err error) { t.Errorf("the host stops: %v", err) }
@@ -262,7 +262,7 @@ func TestASnapshotForWhichThereIsNoRoomIsGivenUp(t *testing.T) {
 	proposed := 0
 	for at, saved := int64(0), false; !saved; at++ {
 		err := errSnapshot
-		// The engine may be giving up the snapshot before, and then takes no other of the same index.
+		// The engine may still be aborting the previous snapshot, and then accepts no other with the same index.
 		eventually(t, "the engine to begin a snapshot", func() bool {
 			proposed++
 			m.mustPropose(proposed-1, proposed)

@@ -31,7 +31,7 @@ func powerRandom(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// recordedDisk is the disk of a host whose files are recorded, and those of the log short.
+// recordedDisk is a host's disk with recorded files and short log files.
 func recordedDisk(r *outage.Recorder) *disk {
 	openData := func(name string) (direct.File, error) { return r.OpenData(name) }
 	return &disk{Files: Files{FS: r, OpenData: openData, LockDirectory: lockDirectory, SegmentBytes: 1 << 20}}
@@ -43,7 +43,7 @@ const firstOpening = 150
 // acknowledged is noted when the outcomes of that many batches are known to be Applied.
 type acknowledged struct{ batches int }
 
-// powerHost is a host whose files are recorded, and what opens others on what is left of them.
+// powerHost is a host with recorded files, and a way to open hosts on their remains.
 type powerHost struct {
 	t        *testing.T
 	config   Config
@@ -61,7 +61,7 @@ func newPowerHost(t *testing.T) *powerHost {
 	return &powerHost{t: t, config: config.withDefaults(), root: root, random: powerRandom(t)}
 }
 
-// live opens the host and has it do some batches, two times.
+// live opens the host and runs batches, twice.
 func (p *powerHost) live(batches int, forget func(string) bool) *outage.Recording {
 	p.t.Helper()
 	r := outage.NewRecorder(vfs.Default, func(name string) (outage.DataFile, error) { return direct.Open(name) },
@@ -88,7 +88,7 @@ func (p *powerHost) live(batches int, forget func(string) bool) *outage.Recordin
 	return r.Recording()
 }
 
-// check opens a host on an image, and looks for what was acknowledged.
+// check opens a host on an image, and checks for the acknowledged batches.
 func (p *powerHost) check(image *outage.Disk, acknowledged int) error {
 	config := p.config
 	dir := p.t.TempDir()
@@ -119,13 +119,13 @@ func (p *powerHost) check(image *outage.Disk, acknowledged int) error {
 	return nil
 }
 
-// images draws images of a recording until one is found on which something is wrong, or none are left.
+// images draws images of a recording until a failure is found, or none are left.
 func (p *powerHost) images(recording *outage.Recording, left int) (drawn int, err error) {
 	moments := make(map[int]int)
 	for i := range left {
 		end := recording.Len()
 		if i%2 == 0 {
-			end = min(end, firstOpening) // it is worth more than chance gives it
+			end = min(end, firstOpening) // weighted above its random share
 		}
 		moments[p.random.IntN(end)]++
 	}
@@ -150,8 +150,8 @@ func (p *powerHost) images(recording *outage.Recording, left int) (drawn int, er
 	return drawn, err
 }
 
-// TestAHostOpensOnWhatPowerFailuresLeave opens whole hosts, which also have snapshots, records of who they are and
-// directories that were just made.
+// TestAHostOpensOnWhatPowerFailuresLeave opens complete hosts, which also have snapshots, identity records and new
+// directories.
 func TestAHostOpensOnWhatPowerFailuresLeave(t *testing.T) {
 	t.Parallel()
 	p := newPowerHost(t)
@@ -163,7 +163,7 @@ func TestAHostOpensOnWhatPowerFailuresLeave(t *testing.T) {
 	t.Logf("%d images", drawn)
 }
 
-// last draws the extremes of a recording's last moment.
+// last draws the extremes at the end of a recording.
 func (p *powerHost) last(recording *outage.Recording) (err error) {
 	recording.Replay(func(at int, d *outage.Disk, _ any) bool {
 		if at == recording.Len()-1 {
@@ -176,7 +176,7 @@ func (p *powerHost) last(recording *outage.Recording) (err error) {
 	return err
 }
 
-// TestMistakesOfAHostThatPowerFailuresShow leaves syncs out that the store has nothing to do with.
+// TestMistakesOfAHostThatPowerFailuresShow omits syncs outside the store.
 func TestMistakesOfAHostThatPowerFailuresShow(t *testing.T) {
 	above := "above the data directory"
 	for name, forget := range map[string]func(string) bool{

@@ -25,7 +25,7 @@ func openThree(t *testing.T, change func(*Config)) (all []*member, leader *membe
 	return openConnected(t, change, nil)
 }
 
-// openConnected opens three hosts whose transports differ from those of other tests.
+// openConnected opens three hosts with modified transports.
 func openConnected(t *testing.T, change func(*Config), network func(*transport.Config)) (all []*member,
 	leader *member) {
 	t.Helper()

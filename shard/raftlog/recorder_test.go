@@ -15,27 +15,27 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// patience is how long a test waits for what must come.
+// patience is the time limit for expected events.
 const patience = 60 * time.Second
 
-// recorder is a state machine that remembers every batch in order. Its snapshots hold them all.
+// recorder is a state machine that keeps every batch in order. Its snapshots contain them all.
 type recorder struct {
 	mu       sync.Mutex
 	changed  *sync.Cond
 	batches  []string
 	leaders  []shard.Leadership
 	restores int
-	refuse   string // a batch that Apply refuses
+	refuse   string // Apply refuses this batch
 
-	calls  atomic.Int32 // calls under way that must not overlap
+	calls  atomic.Int32 // running calls, which must not overlap
 	closed atomic.Bool  // set by a test after Close: no call may come
 	faults atomic.Pointer[string]
 
 	snapshots atomic.Int32 // prepared and not discarded
 	saved     atomic.Int32
-	holdSave  chan struct{} // Save waits for it, or for its stop, where not nil
-	saving    chan struct{} // closed when such a Save waits, or such a one writes
-	endless   bool          // Save writes until it is refused
+	holdSave  chan struct{} // if not nil, Save waits for it, or for its stop
+	saving    chan struct{} // closed when such a Save waits, or an endless one writes
+	endless   bool          // Save writes until refused
 	failSave  atomic.Bool
 	unsaved   atomic.Int32 // how many snapshots failSave has refused
 	hold      *heldApply   // guarded by mu: the next Apply waits for its release
@@ -192,7 +192,7 @@ func (s *recorderSnapshot) Discard() {
 	}
 }
 
-// await waits until the recorder's state satisfies a condition, which is asked under its lock.
+// await waits until the recorder's state satisfies a condition, evaluated under its lock.
 func (r *recorder) await(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	if !r.awaitFor(patience, condition) {
@@ -221,7 +221,7 @@ func (r *recorder) awaitFor(limit time.Duration, condition func() bool) bool {
 	return true
 }
 
-// lastLeader is the last leadership that the state machine was notified of. It is called under the recorder's lock.
+// lastLeader is the last leadership reported to the state machine. It is called under the recorder's lock.
 func (r *recorder) lastLeader() shard.Leadership {
 	if len(r.leaders) == 0 {
 		return shard.Leadership{}
@@ -229,7 +229,7 @@ func (r *recorder) lastLeader() shard.Leadership {
 	return r.leaders[len(r.leaders)-1]
 }
 
-// eventually waits for a condition that no event announces.
+// eventually waits for a condition without an event.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(time.Millisecond)
@@ -250,7 +250,7 @@ func (r *recorder) awaitBatches(t testing.TB, want []string) {
 	}
 }
 
-// awaitLeader waits until the last leadership that the state machine was notified of satisfies the condition.
+// awaitLeader waits until the last leadership reported to the state machine satisfies the condition.
 func (r *recorder) awaitLeader(t testing.TB, condition func(shard.Leadership) bool) shard.Leadership {
 	t.Helper()
 	var last shard.Leadership

@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// TestASalvagedReplicaGoesOnWhereTheOthersComeBack: Salvage changes no file of the host, so the replica makes nothing
-// committed by itself, also where the host is started again.
+// TestASalvagedReplicaGoesOnWhereTheOthersComeBack: Salvage changes no file of the host, so the replica commits nothing
+// by itself, even if the host is restarted.
 func TestASalvagedReplicaGoesOnWhereTheOthersComeBack(t *testing.T) {
 	lost := loseMajority(t)
 	survivor, want := lost.survivor, lost.acknowledged
@@ -37,8 +37,8 @@ func TestASalvagedReplicaGoesOnWhereTheOthersComeBack(t *testing.T) {
 	}
 }
 
-// TestReplicasOfAnEarlierGroupAreNotHeard: both others come back, are a majority of the earlier group, and go on. The
-// new group hears nothing of that, and one of the two joins the new group.
+// TestReplicasOfAnEarlierGroupAreNotHeard: both other hosts return, are a majority of the old group, and continue. The
+// new group ignores them, and one of the two joins the new group.
 func TestReplicasOfAnEarlierGroupAreNotHeard(t *testing.T) {
 	lost := loseMajority(t)
 	survivor, want := lost.survivor, lost.acknowledged
@@ -74,8 +74,8 @@ func newLone(t *testing.T) *member {
 	return m
 }
 
-// TestGroupFollowsGroup: each goes on with all that the group before had, in higher terms, and nothing of the group
-// before is left.
+// TestGroupFollowsGroup: each continues with its predecessor's complete state, in higher terms, and nothing else of the
+// predecessor remains.
 func TestGroupFollowsGroup(t *testing.T) {
 	m := newLone(t)
 	var want []string
@@ -104,7 +104,7 @@ func TestGroupFollowsGroup(t *testing.T) {
 	}
 }
 
-// TestAGroupBeginsOnlyAfterEarlierGroups refuses replicas and groups, and changes nothing by that.
+// TestAGroupBeginsOnlyAfterEarlierGroups: invalid replicas and groups are refused without changes.
 func TestAGroupBeginsOnlyAfterEarlierGroups(t *testing.T) {
 	m := newLone(t)
 	state := withBatches("a")
@@ -135,7 +135,7 @@ func TestAGroupBeginsOnlyAfterEarlierGroups(t *testing.T) {
 	}
 }
 
-// TestAShardWithoutASurvivorBeginsOnAnyHost, where it has never had a replica.
+// TestAShardWithoutASurvivorBeginsOnAnyHost: even on a host that never had a replica.
 func TestAShardWithoutASurvivorBeginsOnAnyHost(t *testing.T) {
 	all := newComers(t, 1, 2, nil)
 	m := all[1]
@@ -187,8 +187,8 @@ func TestAGroupThatDoesNotBeginLeavesTheReplica(t *testing.T) {
 	m.machine.awaitBatches(t, want)
 }
 
-// untilDone calls a function whose caller gives up before, and then a little later each time, until the function is
-// done before that.
+// untilDone calls a function with an early timeout, and slightly later ones each time, until the function succeeds in
+// time.
 func untilDone(t *testing.T, call func(context.Context) error) {
 	t.Helper()
 	const step, before = 5 * time.Millisecond, 60
@@ -210,7 +210,7 @@ func untilDone(t *testing.T, call func(context.Context) error) {
 	t.Fatal("the call is never done")
 }
 
-// importUnrecorded leaves what Regroup leaves where the process ends before the new replica is on record.
+// importUnrecorded leaves the remains of a Regroup whose process ends before the new replica is recorded.
 func (m *member) importUnrecorded(replica uint64) {
 	m.t.Helper()
 	err := m.host.withScratch(func(dir string) error {
@@ -228,7 +228,7 @@ func (m *member) importUnrecorded(replica uint64) {
 	}
 }
 
-// TestRemnantsAreOfTheReplicaOnRecord: not of a group whose beginning was cut short.
+// TestRemnantsAreOfTheReplicaOnRecord: not of an interrupted group start.
 func TestRemnantsAreOfTheReplicaOnRecord(t *testing.T) {
 	m := newLone(t)
 	want := m.mustPropose(0, 5)

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
 )
 
-// filesOf is a disk in memory as a host takes it.
+// filesOf is an in-memory disk in the form used by a host.
 func filesOf(m *outage.Memory) *Files {
 	return &Files{
 		FS: m, SegmentBytes: 256 << 10,
@@ -22,7 +22,7 @@ func filesOf(m *outage.Memory) *Files {
 	}
 }
 
-// endings are the disks that a host may find that ends at any step of some calls.
+// endings are the possible disks of a host that ends at any step of some calls.
 type endings struct {
 	memory   *outage.Memory
 	draw     func() outage.Draw
@@ -37,7 +37,7 @@ type ending struct {
 	disk *outage.Memory
 }
 
-// before is called before each step. Files beside the data directory are not looked at: they count for nothing.
+// before is called before each step. Files beside the data directory are ignored.
 func (e *endings) before(s outage.Step) error {
 	if !e.watching.Load() || strings.Contains(s.Name, ".scratch") {
 		return nil
@@ -48,7 +48,7 @@ func (e *endings) before(s outage.Step) error {
 	return nil
 }
 
-// loneInMemory returns a host that is alone on a disk in memory. Its elections are short.
+// loneInMemory returns a single host on an in-memory disk, with short elections.
 func loneInMemory(t *testing.T, m *outage.Memory) *member {
 	return newCluster(t, 1, func(c *Config) {
 		fewEntries(c)
@@ -56,9 +56,9 @@ func loneInMemory(t *testing.T, m *outage.Memory) *member {
 	})[0]
 }
 
-// regroupEndings has a host begin a new group, and returns the disks of all ends of the host on the way. The state of
-// the new group is what the host had, and one batch. An earlier attempt may have ended before the new replica was on
-// record.
+// regroupEndings makes a host begin a new group, and returns the disks for all possible ends on the way. The new
+// group's state is the host's old state, plus one batch. An earlier attempt may have ended before the new replica was
+// recorded.
 func regroupEndings(t *testing.T, again bool) (all []ending, had, given []string) {
 	random, drawn := powerRandom(t), 0
 	e := &endings{memory: outage.NewMemory("/data"), draw: func() outage.Draw {
@@ -90,7 +90,7 @@ func regroupEndings(t *testing.T, again bool) (all []ending, had, given []string
 	return e.all, had, given
 }
 
-// check starts a host on a disk, which has the replica of one group or the other. Regroup can be repeated.
+// check starts a host on a disk, which must have the replica of one of the two groups. Regroup can be repeated.
 func (e ending) check(t *testing.T, had, given []string) (replica uint64) {
 	t.Helper()
 	m := loneInMemory(t, e.disk)

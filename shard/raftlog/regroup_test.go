@@ -21,13 +21,13 @@ type lostShard struct {
 	leader, survivor, third *member
 	// acknowledged are the batches. The survivor does not know that the last batch is committed.
 	acknowledged []string
-	refused      [4]atomic.Int64 // by host: messages to a replica that is not there
+	refused      [4]atomic.Int64 // by host: messages to a missing replica
 
 	mu   sync.Mutex
 	held map[[2]shard.HostID]*gate // guarded by mu; by sender and receiver
 }
 
-// between says whether what one host sends to another is held back.
+// between returns the gate for messages from one host to another.
 func (s *lostShard) between(from, to *member) *gate {
 	return s.way(from.config.Host, to.config.Host)
 }
@@ -60,7 +60,7 @@ func (g *gate) Store(shut bool) {
 	}
 }
 
-// wait returns what is closed when the gate opens, or nil while the gate is open.
+// wait returns a channel closed when the gate opens, or nil while it is open.
 func (g *gate) wait() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -111,8 +111,8 @@ func (s *lostShard) wired(m *member) {
 	}
 }
 
-// loseMajority has three hosts acknowledge batches, and closes two of the hosts for good. The last batch has reached
-// the survivor, and the news of its commit has not.
+// loseMajority makes three hosts acknowledge batches, and permanently closes two of them. The last batch has reached
+// the survivor, but not its commit.
 func loseMajority(t *testing.T) *lostShard {
 	t.Helper()
 	s := &lostShard{held: make(map[[2]shard.HostID]*gate)}
@@ -161,7 +161,7 @@ func (s *lostShard) acknowledgeUnheard(t *testing.T) {
 	s.acknowledged = append(s.acknowledged, last)
 }
 
-// commit is the last entry that the host knows as committed.
+// commit is the last entry known to the host as committed.
 func (m *member) commit() uint64 {
 	m.t.Helper()
 	replica, _ := m.host.Replica(testShard)
@@ -206,8 +206,8 @@ func (m *member) regroup(replica, group uint64, state shard.Saver) {
 	}
 }
 
-// TestAShardThatHasLostItsMajorityIsMadeAnewAmongOthers: with all that was acknowledged, while another shard of the
-// survivor goes on; and others join it.
+// TestAShardThatHasLostItsMajorityIsMadeAnewAmongOthers: with every acknowledged batch, while another shard of the
+// survivor continues; and other hosts join it.
 func TestAShardThatHasLostItsMajorityIsMadeAnewAmongOthers(t *testing.T) {
 	lost := loseMajority(t)
 	survivor, want := lost.survivor, lost.acknowledged
@@ -257,7 +257,7 @@ func TestAShardThatHasLostItsMajorityIsMadeAnewAmongOthers(t *testing.T) {
 	for range 3 {
 		batch := fmt.Sprint("batch ", len(want))
 		outcome := shard.OutcomeDropped
-		for outcome == shard.OutcomeDropped { // the leader that was found may have lost an election since
+		for outcome == shard.OutcomeDropped { // the found leader may have lost an election since
 			outcome = leaderOf(t, []*member{lost.leader, lost.third}).propose(batch)
 		}
 		if outcome != shard.OutcomeApplied {
@@ -270,7 +270,7 @@ func TestAShardThatHasLostItsMajorityIsMadeAnewAmongOthers(t *testing.T) {
 	survivor.machine.awaitBatches(t, want)
 }
 
-// joinGroup has an open host give up its replica of an earlier group, and join a later group as a voter.
+// joinGroup makes an open host give up its replica of an old group, and join a later group as a voter.
 func (m *member) joinGroup(leader *member, replica uint64, want []string) {
 	m.t.Helper()
 	t := m.t.(*testing.T)

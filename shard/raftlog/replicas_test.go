@@ -33,7 +33,7 @@ func TestRecordsOfReplicasAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// TestDamagedRecordsOfReplicasAreRefused flips each bit, and cuts the file off everywhere.
+// TestDamagedRecordsOfReplicasAreRefused flips each bit, and truncates the file everywhere.
 func TestDamagedRecordsOfReplicasAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	r, err := loadReplicas(vfs.Default, dir, false)
@@ -128,7 +128,8 @@ func TestTheReplicaOfANewGroupHasAnIDAboveAllEarlierOnes(t *testing.T) {
 	}
 }
 
-// TestADiscardThatWasCutOffIsFinished by the next one: its process was killed when the record was written.
+// TestADiscardThatWasCutOffIsFinished: the next discard finishes it; the first process was killed after writing the
+// record.
 func TestADiscardThatWasCutOffIsFinished(t *testing.T) {
 	one := openOne(t, nil)
 	one.mustPropose(0, 3)

@@ -13,14 +13,14 @@ func (r *recorder) awaitSaved(t testing.TB, n int32) {
 	r.await(t, "snapshots", func() bool { return r.saved.Load() >= n })
 }
 
-// awaitSnapshot waits until a snapshot is recorded, with which the next start begins: some time after it is saved.
+// awaitSnapshot waits until a snapshot is recorded for the next start: some time after it is saved.
 func (m *member) awaitSnapshot() {
 	m.t.Helper()
 	eventually(m.t, "a snapshot", func() bool { return m.host.Status()[0].SnapshotIndex > 0 })
 }
 
-// proposeUntilSaved proposes batches until n snapshots are saved: none is begun while another is being saved, or was
-// given up a moment ago.
+// proposeUntilSaved proposes batches until n snapshots are saved: none begins while another is being saved, or was just
+// aborted.
 func (m *member) proposeUntilSaved(n int32, from int) (batches []string) {
 	m.t.Helper()
 	eventually(m.t, "snapshots", func() bool {

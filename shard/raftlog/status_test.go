@@ -33,7 +33,7 @@ func TestStatusTellsHowEveryShardIsDoing(t *testing.T) {
 	}
 }
 
-// firstIndex returns where the log on the host's disk begins.
+// firstIndex returns the start of the log on the host's disk.
 func (m *member) firstIndex() uint64 {
 	reader, err := m.host.engine.GetLogReader(testShard)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestStatusAfterARestoreCountsTheSnapshotAsApplied(t *testing.T) {
 	one.close()
 	one.open()
 	one.machine.awaitBatches(t, want)
-	// The machine has its batches a moment before the replica notes that its restore has ended.
+	// The machine has its batches slightly before the replica records the end of its restore.
 	eventually(t, "the snapshot to count as applied", func() bool {
 		s := one.host.Status()[0]
 		return s.AppliedIndex > 0 && s.Lag() <= 3

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestHostsSyncABatchOnce: hosts sync about once for a batch, and not again for the commit position that follows it.
+// TestHostsSyncABatchOnce: hosts sync about once per batch, and not again for the following commit position.
 func TestHostsSyncABatchOnce(t *testing.T) {
 	var syncs [4]atomic.Int64
 	members := newCluster(t, 3, func(c *Config) {

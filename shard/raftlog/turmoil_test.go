@@ -67,8 +67,8 @@ func (p *proposer) acknowledged() []string {
 	return all
 }
 
-// TestNothingIsLostOrReorderedWhileHostsComeAndGo proposes on every host while leadership moves and
-// hosts restart, and then looks at the one log that came of it.
+// TestNothingIsLostOrReorderedWhileHostsComeAndGo proposes on every host while leadership moves and hosts restart, and
+// then checks the resulting log.
 func TestNothingIsLostOrReorderedWhileHostsComeAndGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -109,7 +109,7 @@ func TestNothingIsLostOrReorderedWhileHostsComeAndGo(t *testing.T) {
 			want = append(want, p.acknowledged()...)
 		}
 		if err := reader.barrier(); err != nil {
-			continue // an election may take longer than a barrier on a machine that has other work
+			continue // on a busy machine, an election may take longer than a barrier
 		}
 		got := make(map[string]bool)
 		for _, batch := range reader.machine.applied() {

@@ -26,7 +26,7 @@ func crowd(tb testing.TB, n int) (*Rollout, []*Instance, *At) {
 	return r, list, at
 }
 
-// TestAReportThatChangesNothingAllocatesNothing, and neither does one that changes counts alone.
+// TestAReportThatChangesNothingAllocatesNothing: the same holds for a report that changes only counts.
 func TestAReportThatChangesNothingAllocatesNothing(t *testing.T) {
 	r, list, at := crowd(t, 1000)
 	report := Report{Current: 1, Generation: 1}
@@ -58,7 +58,7 @@ func TestAReportThatChangesNothingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkReport is all reports of one new target to 10,000 instances of a location, the last of which completes it.
+// BenchmarkReport is all reports of one new target by 10,000 instances of a location, the last of which completes it.
 func BenchmarkReport(b *testing.B) {
 	r, list, at := crowd(b, 10_000)
 	b.ReportAllocs()
@@ -97,7 +97,7 @@ func BenchmarkReportFailure(b *testing.B) {
 	}
 }
 
-// BenchmarkReportUnchanged is a report that says what is known.
+// BenchmarkReportUnchanged is a report of known facts.
 func BenchmarkReportUnchanged(b *testing.B) {
 	r, list, at := crowd(b, 10_000)
 	report := Report{Current: 1, Generation: 1}
@@ -109,7 +109,7 @@ func BenchmarkReportUnchanged(b *testing.B) {
 	}
 }
 
-// BenchmarkAdvance goes through 32 locations with 64 rows each, of which none moves.
+// BenchmarkAdvance checks 32 locations with 64 rows each, none of which advances.
 func BenchmarkAdvance(b *testing.B) {
 	at := At{Now: 1000, Revision: 1, Out: new(Effects)}
 	words := []string{"l0"}

@@ -2,8 +2,8 @@ package rollout
 
 import "testing"
 
-// cases are those of the page that the rules come from, by its numbers. T1, T2... are versions 1, 2...; what is
-// reported at 999 ms is so at 1000, the first whole millisecond after it, and a delay of 5 s is over at 6000.
+// cases are the rules as scripts. T1, T2... are versions 1, 2...; a report at 999 ms counts at 1000, the next whole
+// millisecond, and a delay of 5 s ends at 6000.
 var cases = []struct{ name, text string }{
 	{"1 nothing yet: the first location gets a version, the next hears when", `
 		spec sas man:5000 vla:5000

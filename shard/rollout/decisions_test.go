@@ -2,7 +2,7 @@ package rollout
 
 import "testing"
 
-// decisions has a test of each of the fifteen points that the source document leaves open: DESIGN.md, section 6.
+// decisions has a test for each of the fifteen decisions in section 6 of DESIGN.md.
 var decisions = []struct{ name, text string }{
 	{"1 a location has reached its target when its leaders have, by generation", `
 		spec sas
@@ -234,7 +234,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// acts has what operators do.
+// acts are operator actions.
 var acts = []struct{ name, text string }{
 	{"promote does not wait for the delay", `
 		spec sas man:5000

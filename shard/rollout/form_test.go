@@ -44,7 +44,7 @@ func formSamples() []formSample {
 	}
 }
 
-// said is a sample of a type of package protocol/rollout.
+// said is a sample of a type in package protocol/rollout.
 func said[T any, P interface {
 	*T
 	field.Value
@@ -56,7 +56,7 @@ func said[T any, P interface {
 type formSample struct {
 	name string
 	full []byte // the form with all fields set
-	// again reads bytes and writes what was read; is reports whether that is the sample.
+	// again reads bytes and writes the result; is reports whether the result equals the sample.
 	again func(src []byte) (dst []byte, is bool, err error)
 }
 
@@ -95,7 +95,7 @@ func TestAFormIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// TestAFormHasNoMoreThanARolloutMayHave: what is too long is refused where it is read.
+// TestAFormHasNoMoreThanARolloutMayHave: excessive lengths are refused on reading.
 func TestAFormHasNoMoreThanARolloutMayHave(t *testing.T) {
 	long := strings.Repeat("x", kind.MaxAttributes+1)
 	for name, c := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// TestInvariantsHaveABugThatBreaksThem: I1, I2, I3, I5, I7, I8 and I9 are looked at after every random command
-// (picture_test.go), and a planted bug breaks each; I4 and I6 have tests of their own, below.
+// TestInvariantsHaveABugThatBreaksThem: I1, I2, I3, I5, I7, I8 and I9 are checked after every random command
+// (picture_test.go), and a planted bug breaks each; I4 and I6 have their own tests below.
 func TestInvariantsHaveABugThatBreaksThem(t *testing.T) {
 	broken := make(map[string]bool)
 	for _, p := range planted {
@@ -25,9 +25,9 @@ func TestInvariantsHaveABugThatBreaksThem(t *testing.T) {
 	}
 }
 
-// TestI4FollowersChangeNoDecision: two rollouts get the same commands, and one of them has followers besides, which
-// join, leave, ask, report that they update, and reach targets. Every location has had an instance from the beginning,
-// and followers do not fail: for those cases decisions 2 and 3 say otherwise.
+// TestI4FollowersChangeNoDecision: two rollouts get the same commands, and one of them also has followers, which join,
+// leave, ask, report updates, and reach targets. Every location has an instance from the start, and followers do not
+// fail: decisions 2 and 3 exempt those cases.
 func TestI4FollowersChangeNoDecision(t *testing.T) {
 	for seed := range uint64(60) {
 		ra := rand.New(rand.NewPCG(seed, 4))
@@ -88,7 +88,7 @@ func targets(r *Rollout) (list [][]Row) {
 	return list
 }
 
-// TestI6WhatHasLeftCountsForNothing: after an instance has left, or its session ended, what it says changes nothing.
+// TestI6WhatHasLeftCountsForNothing: after an instance has left, or its session ended, its reports change nothing.
 func TestI6WhatHasLeftCountsForNothing(t *testing.T) {
 	s := play(t, `
 		spec sas
@@ -115,8 +115,8 @@ func TestI6WhatHasLeftCountsForNothing(t *testing.T) {
 	}
 }
 
-// TestADelayIsNeverShorterThanAsked: whatever part of a millisecond had passed when a version was reached, it has been
-// reached for the whole delay when the next location gets it. The clock shows whole milliseconds.
+// TestADelayIsNeverShorterThanAsked: whatever fraction of a millisecond had passed when a version was reached, the full
+// delay has passed when the next location gets it. The clock shows whole milliseconds.
 func TestADelayIsNeverShorterThanAsked(t *testing.T) {
 	for reachedMicros := uint64(1_000_000); reachedMicros < 1_003_000; reachedMicros += 37 {
 		s := play(t, `
@@ -142,7 +142,6 @@ func TestADelayIsNeverShorterThanAsked(t *testing.T) {
 	}
 }
 
-// TestANameIsThatOfOneInstance: case 29.
 func TestANameIsThatOfOneInstance(t *testing.T) {
 	s := play(t, "spec sas man:0")
 	first, second := &Instance{ID: 1}, &Instance{ID: 2}
@@ -162,7 +161,6 @@ func TestANameIsThatOfOneInstance(t *testing.T) {
 	}
 }
 
-// TestDeletingWantsForceWhileInstancesAreThere: case 31.
 func TestDeletingWantsForceWhileInstancesAreThere(t *testing.T) {
 	s := play(t, `
 		spec sas

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// crowdBed is a bed of a rollout with so many leaders in sas, which have reached version 1.
+// crowdBed is a bed for a rollout with the given number of leaders in sas, which have reached version 1.
 func crowdBed(b testing.TB, instances int) *bed {
 	b.Helper()
 	t := rolloutBed(b, instances)
@@ -26,7 +26,7 @@ func crowdBed(b testing.TB, instances int) *bed {
 	return t
 }
 
-// BenchmarkRolloutReport: a report of an instance that moves nothing, among many.
+// BenchmarkRolloutReport: an instance's report without consequences, among many instances.
 func BenchmarkRolloutReport(b *testing.B) {
 	for _, n := range []int{10, 5000} {
 		b.Run(fmt.Sprintf("instances=%d", n), func(b *testing.B) {
@@ -46,7 +46,7 @@ func BenchmarkRolloutReport(b *testing.B) {
 	}
 }
 
-// BenchmarkRolloutAsk: an ask that moves nothing, carried out; and one that is answered without the log.
+// BenchmarkRolloutAsk: an ask without consequences, executed; and one answered without the log.
 func BenchmarkRolloutAsk(b *testing.B) {
 	t := crowdBed(b, 5000)
 	name := []byte("dns")
@@ -73,8 +73,8 @@ func BenchmarkRolloutAsk(b *testing.B) {
 	})
 }
 
-// BenchmarkRolloutPublish: a version for a location with 5,000 instances, which has reached the one before, and their
-// reports of it.
+// BenchmarkRolloutPublish: a version for a location with 5,000 instances, which has reached the previous one, and their
+// reports.
 func BenchmarkRolloutPublish(b *testing.B) {
 	const instances = 5000
 	t := crowdBed(b, instances)
@@ -96,8 +96,7 @@ func BenchmarkRolloutPublish(b *testing.B) {
 	})
 }
 
-// BenchmarkRolloutWhy: why a rollout does not move, where the last of its instances is the one that it waits for, and
-// is not found.
+// BenchmarkRolloutWhy: why a rollout is blocked, if the last of its instances is the awaited one.
 func BenchmarkRolloutWhy(b *testing.B) {
 	const instances = rolloutkind.MaxInstances
 	t := crowdBed(b, instances)
@@ -141,7 +140,7 @@ func BenchmarkRolloutList(b *testing.B) {
 	}
 }
 
-// BenchmarkRolloutSnapshot saves a shard with 10,000 idle rollouts of 10 versions each, and says what one takes.
+// BenchmarkRolloutSnapshot saves a shard with 10,000 idle rollouts of 10 versions each, and reports the size of one.
 func BenchmarkRolloutSnapshot(b *testing.B) {
 	const rollouts = 10_000
 	t := newBed(0)
@@ -171,7 +170,7 @@ func BenchmarkRolloutSnapshot(b *testing.B) {
 	b.ReportMetric(float64(t.M.Usage(1).Bytes)/rollouts, "quota-B/rollout")
 }
 
-// BenchmarkRolloutInstances says what an instance takes, and how long its state takes to be restored.
+// BenchmarkRolloutInstances reports an instance's memory, and its restore time.
 func BenchmarkRolloutInstances(b *testing.B) {
 	const instances = 20_000
 	t := rolloutBed(b, instances)

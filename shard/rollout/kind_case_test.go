@@ -13,11 +13,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The cases below are those of the rules that rest on sessions, links and objects. Their numbers are those of the page
-// that shard/rollout has the others of.
+// Tests of the rules that depend on sessions, links and objects. The remaining rules are tested in cases_test.go.
 
 // TestCase16ALocationWithoutLeadersIsBlocked: the only leader of man is killed. When its session expires man is
-// blocked, and what it had flows on to vla.
+// blocked, and its versions flow on to vla.
 func TestCase16ALocationWithoutLeadersIsBlocked(t *testing.T) {
 	b := rolloutBed(t, 3)
 	spec := twoLocations()
@@ -70,7 +69,7 @@ func TestCase17ALocationIsReachedWithoutTheInstanceThatIsOver(t *testing.T) {
 	}
 }
 
-// TestCase28TwoThatAskAtOnceGetTheSame: there is one new target when the last leader has reported, which both get.
+// TestCase28TwoThatAskAtOnceGetTheSame: there is one new target when the last leader has reported, shown to both.
 func TestCase28TwoThatAskAtOnceGetTheSame(t *testing.T) {
 	b := rolloutBed(t, 2)
 	for i, name := range []string{"a", "b"} {

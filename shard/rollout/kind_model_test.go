@@ -15,15 +15,14 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// rolloutModel says in the plainest way what rollouts of a shard should be after a command: who has a part in which,
-// what that counts for, what waits for a time, and what readers of a view see. The rules of one rollout are those of
-// package rollout, which has a model of its own.
+// rolloutModel is a naive model of a shard's rollouts after a command: participants, quota usage, alarms, and the
+// readers' views. The rules of one rollout are those of package rollout, which has its own model.
 type rolloutModel struct {
 	*machinetest.ModelShard
 	rollouts map[string]*modelRollout
 
 	effects Effects
-	fresh   int // bytes that a new link brings
+	fresh   int // bytes of a new link
 }
 
 type modelRollout struct {
@@ -56,7 +55,7 @@ func (mr *modelRollout) part(id shard.SessionID) *modelPart {
 	return nil
 }
 
-// asked returns the source that a question is open to, nil where none is.
+// asked returns the source with an open request, nil if there is none.
 func (mr *modelRollout) asked() *modelPart {
 	for _, p := range mr.parts {
 		if t := mr.rules.Ticket(); t.Number != 0 && uint64(p.order) == t.Source {
@@ -66,7 +65,7 @@ func (mr *modelRollout) asked() *modelPart {
 	return nil
 }
 
-// show says which heads and rows readers see, by the name of their view.
+// show returns the heads and rows visible to readers, by view name.
 func (mr *modelRollout) show() map[string]string {
 	shown := map[string]string{}
 	put := func(view string, row uint64, r field.Value) {
@@ -105,7 +104,7 @@ func (mo *rolloutModel) at() At {
 		Room: mo}
 }
 
-// review gives the rollout the next revision where it looks different.
+// review gives the rollout the next revision if it looks different.
 func (mo *rolloutModel) review(mr *modelRollout) {
 	if now := mr.show(); !maps.Equal(now, mr.shown) {
 		mo.Revision++
@@ -146,7 +145,7 @@ func (mo *rolloutModel) delete(mr *modelRollout, force bool) Answer {
 	return a
 }
 
-// with carries out what makes the session a part where it is none.
+// with runs does for a session's part, created if missing.
 func (mo *rolloutModel) with(mr *modelRollout, id shard.SessionID, number uint64,
 	does func(*modelPart) Answer) Answer {
 	p := mr.part(id)
@@ -165,7 +164,7 @@ func (mo *rolloutModel) with(mr *modelRollout, id shard.SessionID, number uint64
 	return a
 }
 
-// leave ends the part of a session as an instance, endSource as a source. A part that is neither goes.
+// leave ends a session's part as an instance, endSource as a source. A part that is neither is deleted.
 
 func (mo *rolloutModel) leave(mr *modelRollout, p *modelPart) Answer {
 	if p == nil {
@@ -193,7 +192,7 @@ func (mr *modelRollout) prune() {
 	mr.parts = slices.DeleteFunc(mr.parts, func(p *modelPart) bool { return !p.source && p.instance.Name == "" })
 }
 
-// End releases what a session has, in order of order id.
+// End releases a session's holdings, by order id.
 func (mo *rolloutModel) End(id shard.SessionID) {
 	var list []*modelRollout
 	for _, mr := range mo.rollouts {
@@ -215,7 +214,7 @@ func (mo *rolloutModel) End(id shard.SessionID) {
 	delete(mo.Sessions, id)
 }
 
-// Drop removes the node with all that it has.
+// Drop removes the node with all its objects.
 func (mo *rolloutModel) Drop() {
 	mo.Revision += shard.Revision(len(mo.rollouts))
 	clear(mo.rollouts)
@@ -223,7 +222,7 @@ func (mo *rolloutModel) Drop() {
 	mo.Limit = shard.DefaultNodeBytes
 }
 
-// Due does what time alone brings about, and nextDue says when.
+// Due applies effects of time, and nextDue returns their next time.
 func (mo *rolloutModel) Due() {
 	for {
 		mr := mo.first()
@@ -238,7 +237,7 @@ func (mo *rolloutModel) Due() {
 	}
 }
 
-// first is the rollout that waits for the earliest time.
+// first is the rollout with the earliest alarm.
 func (mo *rolloutModel) first() (first *modelRollout) {
 	for _, name := range slices.Sorted(maps.Keys(mo.rollouts)) {
 		mr := mo.rollouts[name]
@@ -256,7 +255,7 @@ func firstDue(mr *modelRollout) uint64 {
 	return at
 }
 
-// Size is what they count for in quotas.
+// Size is the rollouts' size in quotas.
 func (mo *rolloutModel) Size() (n uint64) {
 	for name, mr := range mo.rollouts {
 		n += uint64(shard.ObjectBytes + len(name) + mr.rules.Size())
@@ -276,7 +275,7 @@ func (mo *rolloutModel) Alarms() (list []uint64) {
 	return list
 }
 
-// Objects are the rollouts as a State has them.
+// Objects are the rollouts in State form.
 func (mo *rolloutModel) Objects() (list []shard.ObjectState) {
 	for _, name := range slices.Sorted(maps.Keys(mo.rollouts)) {
 		mr := mo.rollouts[name]
@@ -294,7 +293,7 @@ func (mo *rolloutModel) Objects() (list []shard.ObjectState) {
 	return list
 }
 
-// View reads all rollouts, and their parts, as the model shows them.
+// View compares all rollouts, and their parts, with the model.
 func (mo *rolloutModel) View(m *machine.Machine) error {
 	for name, mr := range mo.rollouts {
 		var d Description

@@ -12,7 +12,7 @@ import (
 // does carries a command out in the model.
 type does func() Answer
 
-// command draws a command on a rollout, and what it does in the model. Mostly it suits what is there.
+// command draws a command on a rollout, and its effect in the model, mostly suitable for the current state.
 func (r *rolloutRun) command(name string, id shard.SessionID) (c shard.Command, _ does) {
 	mr := r.model.rollouts[name]
 	if mr == nil || r.IntN(25) == 0 {
@@ -30,7 +30,7 @@ func (r *rolloutRun) command(name string, id shard.SessionID) (c shard.Command, 
 		}
 		return c, func() Answer { return r.model.put(name, p) }
 	}
-	if r.IntN(60) == 0 { // a body that is none
+	if r.IntN(60) == 0 { // an invalid body
 		kind := pick(r, shard.CmdRolloutPublish, shard.CmdRolloutSource, shard.CmdRolloutOffer,
 			shard.CmdRolloutJoin, shard.CmdRolloutReport, shard.CmdRolloutAsk, shard.CmdRolloutAct,
 			shard.CmdRolloutGate)
@@ -93,7 +93,7 @@ func (r *rolloutRun) leads(mr *modelRollout, id shard.SessionID) (shard.Command,
 	}
 }
 
-// instanceOf returns the instance of a session, and one that has not joined where there is none.
+// instanceOf returns a session's instance, or one that has not joined.
 func (mr *modelRollout) instanceOf(id shard.SessionID) *Instance {
 	if p := mr.part(id); p != nil {
 		return &p.instance
@@ -101,7 +101,7 @@ func (mr *modelRollout) instanceOf(id shard.SessionID) *Instance {
 	return &Instance{}
 }
 
-// drawReport draws what an instance says: mostly of its present target.
+// drawReport draws an instance's report, mostly on its current target.
 func (r *rolloutRun) drawReport(mr *modelRollout, id shard.SessionID) Report {
 	i := mr.instanceOf(id)
 	report := Report{Current: i.Current, Generation: i.Generation, Attempts: uint64(r.IntN(6))}

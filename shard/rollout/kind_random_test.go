@@ -21,7 +21,7 @@ var (
 
 const rolloutSteps = 500
 
-// rolloutRun drives a machine and the model with the same random commands.
+// rolloutRun runs the same random commands on a machine and the model.
 type rolloutRun struct {
 	*machinetest.ObjectRun[*machine.Machine]
 	model *rolloutModel
@@ -47,7 +47,7 @@ func newRolloutRun(seed uint64, tally map[string]int) *rolloutRun {
 
 func rolloutName(i int) string { return fmt.Sprintf("rollout-%d", i) }
 
-// mutateRollout carries a mutation of a session out, now and then twice.
+// mutateRollout executes a session's mutation, sometimes twice.
 func (r *rolloutRun) mutateRollout(id shard.SessionID) error {
 	name := rolloutName(r.IntN(2))
 	draw := r.command
@@ -63,7 +63,7 @@ func (r *rolloutRun) mutateRollout(id shard.SessionID) error {
 	s := r.model.Sessions[id]
 	r.model.Wall = uint64(r.IntN(100))
 	s.Number++
-	s.Body = 0 // the answer of before is acknowledged
+	s.Body = 0 // the previous answer is acknowledged
 	c, does := draw(name, id)
 	c.Node, c.Name, c.Session, c.Number, c.Acked, c.Time = 1, []byte(name), id, s.Number, s.Number-1, r.model.Wall
 	want := does()
@@ -93,8 +93,8 @@ func (r *rolloutRun) mutateRollout(id shard.SessionID) error {
 	return nil
 }
 
-// TestRolloutsAreAsTheirModelSays: with ends of sessions, drops of the node, quotas, repetitions, little work for each
-// command, and replicas that are restored.
+// TestRolloutsAreAsTheirModelSays: with session ends, node drops, quotas, repetitions, a small work limit, and restored
+// replicas.
 func TestRolloutsAreAsTheirModelSays(t *testing.T) {
 	rolloutBed(t, 0)
 	tally := make(map[string]int)

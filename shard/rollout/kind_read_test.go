@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// readBed is a bed of a rollout whose sas has two leaders at version 1 of 2, and whose man waits.
+// readBed is a bed for a rollout whose sas has two leaders at version 1 of 2, and whose man waits.
 func readBed(t *testing.T) *bed {
 	t.Helper()
 	b := rolloutBed(t, 3)
@@ -154,7 +154,7 @@ func TestRolloutsAreListedByName(t *testing.T) {
 	}
 }
 
-// TestWhatIsDueByTheEstimateIsWaitedFor: the leader's estimate dates what is described. It carries nothing out.
+// TestWhatIsDueByTheEstimateIsWaitedFor: the leader's time estimate is used for descriptions. It executes nothing.
 func TestWhatIsDueByTheEstimateIsWaitedFor(t *testing.T) {
 	b := readBed(t)
 	for _, now := range []uint64{0, 4000, 60_000} {
@@ -202,7 +202,7 @@ func TestTheVersionOfAnAnswerIsReadWhereItIsKept(t *testing.T) {
 	}
 }
 
-// TestWhatChangesNothingIsAnsweredWithoutTheLog: and so is what follows it, until anything may have changed.
+// TestWhatChangesNothingIsAnsweredWithoutTheLog: including later requests, until something may have changed.
 func TestWhatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
 	same := Report{Generation: 2, Status: rolloutkind.Updating, Attempts: 1}
 	command := func(b *bed, k shard.CommandKind, r Report) *shard.Command {
@@ -265,7 +265,7 @@ func TestWhatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
 	if _, is := Unchanged(b.M, cmd, 5001); is {
 		t.Error("the version for man is due, and it is answered without the log")
 	}
-	for range 3 { // what it answers itself counts as carried out
+	for range 3 { // its own answers count as executed
 		if _, is := Unchanged(b.M, cmd, 0); !is {
 			t.Fatal("one after another is not answered")
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// TestARenewedRolloutGetsItsInstancesAfterTheWait: its versions and targets are there, and grow from where they were.
+// TestARenewedRolloutGetsItsInstancesAfterTheWait: its versions and targets are kept, and continue to grow.
 func TestARenewedRolloutGetsItsInstancesAfterTheWait(t *testing.T) {
 	b := rolloutBed(t, 1)
 	b.joinRollout(0, "a", "sas")

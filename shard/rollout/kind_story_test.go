@@ -24,7 +24,7 @@ func empty() *machine.Machine {
 	return machine.New(machine.NewKinds(Kind(), semaphore.Kind()), machine.Options{})
 }
 
-// core is the content of a machine, which no other goroutine uses.
+// core is the content of a machine without concurrent users.
 func core(m *machine.Machine) *machine.Core {
 	defer m.RUnlock()
 	return m.RLock()
@@ -37,7 +37,7 @@ func newBed(sessions int) *bed {
 	return b
 }
 
-// rolloutBed is a bed of a shard with the rollout "dns": sas, and man 5 s behind it.
+// rolloutBed is a bed for a shard with the rollout "dns": sas, and man 5 s behind it.
 func rolloutBed(t testing.TB, sessions int) *bed {
 	t.Helper()
 	b := newBed(sessions)
@@ -50,7 +50,7 @@ func twoLocations() rolloutkind.Spec {
 	return rolloutkind.Spec{Locations: locations}.WithDefaults()
 }
 
-// The commands below are of the session i; what may come without one does.
+// The following commands are by session i; those that need no session have none.
 
 func (b *bed) put(name string, p rolloutkind.Put) *shard.Effect {
 	b.Do(shard.Command{Kind: shard.CmdRolloutPut, Node: 1, Name: []byte(name), Body: Append(nil, &p)})
@@ -100,7 +100,7 @@ func rolloutRef(view string) shard.Ref {
 	return shard.Ref{Kind: shard.KindRollout, Node: 1, Name: "dns", View: view}
 }
 
-// target reads what the instances of a location are shown.
+// target reads the target shown to a location's instances.
 func (b *bed) target(t testing.TB, location string) (r protocol.RolloutTarget) {
 	t.Helper()
 	var d shard.Description
@@ -113,8 +113,8 @@ func (b *bed) target(t testing.TB, location string) (r protocol.RolloutTarget) {
 	return r
 }
 
-// TestAVersionReachesLocationsInOrder is the document's own example: sas at once, man 5 s after it, also where the
-// replica is another one meanwhile.
+// TestAVersionReachesLocationsInOrder is the documented example: sas at once, man 5 s later, even with a restored
+// replica meanwhile.
 func TestAVersionReachesLocationsInOrder(t *testing.T) {
 	b := rolloutBed(t, 2)
 	for i, location := range []string{"sas", "man"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// fullRollout is a bed of a rollout with as many locations and versions as there may be, whose histories are as long as
-// they get, with the longest words.
+// fullRollout is a bed for a rollout with the maximum numbers of locations and versions, maximum histories, and the
+// longest texts.
 func fullRollout(b *testing.B) *bed {
 	b.Helper()
 	spec := twoLocations()
@@ -44,7 +44,7 @@ func fullRollout(b *testing.B) *bed {
 	return t
 }
 
-// BenchmarkWorstReads: how long what is read of the largest rollouts holds the machine's lock.
+// BenchmarkWorstReads: how long reads of the largest rollouts hold the machine's lock.
 func BenchmarkWorstReads(b *testing.B) {
 	full := fullRollout(b)
 	many := newBed(1)

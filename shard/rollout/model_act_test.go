@@ -7,7 +7,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// This file has what operators do with the model.
+// Operator actions in the model.
 
 func (m *model) act(a kind.Action) protocol.Status {
 	status := m.perform(a)

@@ -5,7 +5,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// move is what follows from every command, and from time: all locations in their order, until nothing changes.
+// move applies the consequences of every command, and of time: all locations in order, until nothing changes.
 func (m *model) move() {
 	for range 20 {
 		changed := false
@@ -102,7 +102,7 @@ func (m *model) deadlines(l *modelLocation) (changed bool) {
 	return changed
 }
 
-// count says for how many live instances of a location something holds.
+// count counts the live instances of a location that satisfy a condition.
 func (m *model) count(l *modelLocation, holds func(i *modelInstance) bool) (n int) {
 	for _, i := range m.instances {
 		if i.location == l.id && (holds == nil || holds(i)) {
@@ -120,7 +120,7 @@ func (m *model) reachedBy(l *modelLocation, i *modelInstance) bool {
 
 func (m *model) leads(i *modelInstance) bool { return i.role == Leader || m.planted == bugFollowers }
 
-// enough reports whether all leaders have reached the target, and there is one; or as many as are required.
+// enough reports whether all leaders have reached the target, and there is one; or the required number have.
 func (m *model) enough(l *modelLocation) bool {
 	leaders := m.count(l, m.leads)
 	reached := m.count(l, func(i *modelInstance) bool { return m.leads(i) && m.reachedBy(l, i) })
@@ -155,7 +155,7 @@ func (m *model) failing(l *modelLocation) bool {
 	return bad > int(l.spec.MaxFailing)
 }
 
-// before is the location that one follows.
+// before is the preceding location.
 func (m *model) before(l *modelLocation) *modelLocation {
 	var before *modelLocation
 	for _, other := range m.locations {
@@ -229,7 +229,7 @@ func (m *model) flowing(before, l *modelLocation) (ripe, next *Row) {
 	return ripe, next
 }
 
-// choice is the version that a location would be given now.
+// choice is the version that a location would get now.
 func (m *model) choice(l *modelLocation) (seq uint64) {
 	before := m.before(l)
 	if before == nil {

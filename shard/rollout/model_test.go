@@ -8,9 +8,9 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// model is a second rollout, slow and plain: it keeps no counts, no heaps and no due moment, looks at every instance
-// for every question, and goes through all locations after every command until nothing changes. It is written from the
-// page of rules, and shares types of arguments with the first, but no code that decides.
+// model is a second rollout, slow and plain: it keeps no counts, no heaps and no due time, looks at every instance for
+// every question, and visits all locations after every command until nothing changes. It is written from DESIGN.md, and
+// shares argument types with the real one, but no code that decides.
 type model struct {
 	spec       kind.Spec
 	locations  []*modelLocation
@@ -28,7 +28,7 @@ type model struct {
 	haltedIn   string
 	resumed    uint64
 	now        uint64
-	fence      uint64 // the highest token of a publisher
+	fence      uint64 // highest publisher token
 	acts       uint64
 	planted    bug
 }
@@ -51,7 +51,7 @@ type modelVersion struct {
 	seq       uint64
 	size      int
 	withdrawn bool
-	abandoned map[uint64]bool // by id of location
+	abandoned map[uint64]bool // by location id
 }
 
 type modelInstance struct {

@@ -9,7 +9,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// picture is the state of a rollout as tests compare it: of the real one, or of the model.
+// picture is the state of a rollout in the form compared by tests: of the real one, or of the model.
 type picture struct {
 	Now, Seq, Generation, Resumed, Asked uint64
 	Fence, Acts                          uint64
@@ -25,7 +25,7 @@ type picture struct {
 type pictureVersion struct {
 	Seq       uint64
 	Withdrawn bool
-	Abandoned []uint64 // ids of locations that are there
+	Abandoned []uint64 // ids of existing locations
 }
 
 type pictureLocation struct {
@@ -48,7 +48,7 @@ type pictureInstance struct {
 	Signal                       signal
 }
 
-// shown is a location's index in the picture, -1 where it is not there.
+// shown is a location's index in the picture, -1 if missing.
 func (p *picture) shown(id uint64) int {
 	return slices.IndexFunc(p.Locations, func(l pictureLocation) bool { return l.ID == id })
 }
@@ -153,9 +153,9 @@ func (p *picture) sort() {
 	sort.Slice(p.Instances, func(a, b int) bool { return p.Instances[a].ID < p.Instances[b].ID })
 }
 
-// checkInvariants holds what changed between two pictures against the nine invariants, as far as pictures show them; I4
-// and I6 have tests of their own. resumed and voided say that the command between them lets a rollout go on, or closes
-// a ticket.
+// checkInvariants checks the changes between two pictures against the nine invariants, as far as pictures show them; I4
+// and I6 have their own tests. resumed and voided mean that the command between them resumes a rollout, or closes a
+// ticket.
 func checkInvariants(before, after *picture, delayFrom kind.DelayFrom, resumed, voided bool) error {
 	given := make(map[uint64]bool)
 	for k := range after.Locations {
@@ -227,8 +227,8 @@ func checkAssignment(before, after *picture, l *pictureLocation, previous *Row, 
 	return checkOrigin(after, l, row, delayFrom)
 }
 
-// checkOrigin is I2: what flowed on was reached in the location before, for long enough, and is good everywhere up to
-// it.
+// checkOrigin is I2: an automatic version was reached in the preceding location, for long enough, and is good
+// everywhere up to it.
 func checkOrigin(p *picture, l *pictureLocation, row Row, delayFrom kind.DelayFrom) error {
 	k := p.shown(l.ID)
 	for _, v := range p.Versions {
@@ -267,7 +267,7 @@ func checkOrigin(p *picture, l *pictureLocation, row Row, delayFrom kind.DelayFr
 	return nil
 }
 
-// satisfied is whether the leaders have reached what a row says.
+// satisfied is whether the leaders have reached a row's version.
 func (p *picture) satisfied(l *pictureLocation, row Row) bool {
 	leaders, reached := 0, 0
 	for _, i := range p.Instances {

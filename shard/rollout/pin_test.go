@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
-// TestBytesOfRolloutsAreWhatTheyWere: forms of commands, of the answer to an Ask, and what is saved.
+// TestBytesOfRolloutsAreWhatTheyWere: the encoding of commands, of the answer to an Ask, and the saved form.
 func TestBytesOfRolloutsAreWhatTheyWere(t *testing.T) {
 	var (
 		put         kind.Put

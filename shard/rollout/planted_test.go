@@ -6,41 +6,41 @@ import (
 	"testing"
 )
 
-// bug is a rule of the model that is broken on purpose, to see that the random commands would notice it.
+// bug is a deliberately broken model rule, to be detected by random commands.
 type bug int
 
 const (
 	bugNone         bug = iota
-	bugMillisecond      // moments are those of the clock, so that delays are up to a millisecond short
+	bugMillisecond      // times are clock readings, so that delays are up to a millisecond short
 	bugFollowers        // followers count
 	bugEmpty            // a location without leaders has reached everything
-	bugGeneration       // what is reported of an older target counts
-	bugAbandoned        // versions that were given up flow on
+	bugGeneration       // reports on an older target count
+	bugAbandoned        // given-up versions flow on
 	bugWithdrawn        // withdrawn versions are chosen
 	bugAssigned         // delays count from the assignment
 	bugOldest           // the oldest version that is old enough is chosen
-	bugBypass           // the delay of a bypassed location is lost
-	bugInherited        // the delay of a removed location is lost
+	bugBypass           // a bypassed location's delay is lost
+	bugInherited        // a removed location's delay is lost
 	bugGates            // gates stay passed for the next target
 	bugStaleVerdict     // a verdict on another version counts
 	bugPause            // a pause holds nothing
 	bugInterval         // versions are given up without a pause between
 	bugMax              // versions are given up for ever
-	bugAttempts         // one attempt too few makes a version be given up
-	bugNewcomer         // a follower makes a healthy location give its version up
-	bugDeadCounts       // an instance whose session is over counts
+	bugAttempts         // a version is given up one attempt early
+	bugNewcomer         // a follower makes a healthy location give up its version
+	bugDeadCounts       // an instance with an ended session counts
 	bugBirth            // a location without instances gets a target
-	bugBar              // after a roll-back the same version comes again
+	bugBar              // after a roll-back the same version returns
 	bugTickets          // several questions to the source are open
-	bugRetention        // a version that the next location waits for is dropped
+	bugRetention        // a version awaited by the next location is dropped
 	bugBack             // a location may be given an older version
-	bugAgain            // what a location was rolled back from, or gave up, comes again
-	bugFence            // a publisher whose token is an older one is let in
+	bugAgain            // a rolled-back or given-up version returns
+	bugFence            // a publisher with an outdated token is accepted
 	bugs
 )
 
-// planted says for each bug which run notices it by comparing with the rollout, and for those that break an invariant,
-// which run breaks it, where the model is judged by the invariants alone.
+// planted lists for each bug the run that detects it by comparison with the rollout, and, for invariant violations, the
+// run that violates the invariant if the model is judged by the invariants alone.
 var planted = [bugs]struct {
 	seed      uint64
 	invariant string
@@ -92,7 +92,7 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestInvariantsHoldWithoutABug: what judges the planted bugs finds nothing where there is none.
+// TestInvariantsHoldWithoutABug: the judge finds nothing in a model without bugs.
 func TestInvariantsHoldWithoutABug(t *testing.T) {
 	for seed := range uint64(40) {
 		if err := playRandomly(seed, bugNone, true, make(map[string]int)); err != nil {
@@ -101,7 +101,7 @@ func TestInvariantsHoldWithoutABug(t *testing.T) {
 	}
 }
 
-// search names seeds that notice a bug, for when the commands have changed.
+// search names seeds that detect a bug, for use after a change of the commands.
 func search(b bug, alone bool) string {
 	for seed := uint64(1); seed < 1000; seed++ {
 		if err := playRandomly(seed, b, alone, make(map[string]int)); err != nil {

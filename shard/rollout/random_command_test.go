@@ -7,7 +7,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// command gives a random command to both. resumed says that it lets a rollout go on, voided that it closes a ticket.
+// command sends a random command to both. resumed means that it resumes a rollout, voided that it closes a ticket.
 func (ra *random) command() (got, want protocol.Status, resumed, voided bool) {
 	if ra.rollout.stopped() && ra.IntN(6) == 0 {
 		ra.last = "resume"
@@ -45,7 +45,7 @@ func (ra *random) command() (got, want protocol.Status, resumed, voided bool) {
 	return got, want, resumed, voided
 }
 
-// fence is a fencing token: mostly the highest yet, now and then an older one, or none.
+// fence is a fencing token: mostly the highest so far, sometimes an older one, or none.
 func (ra *random) fence() uint64 {
 	switch {
 	case ra.revision%3 == 0:
@@ -93,7 +93,7 @@ func (ra *random) randomVerdict() (got, want protocol.Status) {
 			}
 		}
 	}
-	for _, l := range ra.rollout.locations { // a checker that takes back what it said
+	for _, l := range ra.rollout.locations { // a checker that revokes its verdict
 		if t := l.Target(); t != nil && t.Reached != 0 && len(l.Gates) > 0 && ra.IntN(3) == 0 {
 			g = kind.GateReport{Location: l.Spec.Name, Gate: l.Gates[0].Name, Seq: t.Seq}
 			g.Verdict.Result = kind.GateFailed
@@ -152,7 +152,7 @@ func (ra *random) instanceCommand() (got, want protocol.Status) {
 		return ra.rollout.SetRole(ra.at(), i, role).Status, ra.model.role(i.ID, role)
 	}
 	if l := ra.rollout.Find(i.Location); l != nil && l.generation() == i.Generation {
-		i = pick(ra, ra.instances...) // rather one that has something to say
+		i = pick(ra, ra.instances...) // preferably one with something to report
 	}
 	report := ra.report(i)
 	ask := ra.IntN(3) == 0
@@ -184,7 +184,7 @@ func (ra *random) report(i *Instance) Report {
 	report := Report{Current: t.Seq, Generation: t.Generation}
 	switch n := ra.IntN(30); {
 	case n < 21:
-	case n < 23: // of an earlier target, or as before
+	case n < 23: // an earlier target, or unchanged
 		report = i.Report
 	case n < 24:
 		report.Generation -= min(report.Generation, uint64(ra.IntN(3)))

@@ -22,8 +22,7 @@ var (
 const commandsOfARun = 400
 
 // TestRolloutAgreesWithItsModel: a rollout and its plain model get the same random commands at the same times. They
-// must answer alike and be in the same state after each, the invariants hold, and nothing is lost when it is saved and
-// loaded.
+// must have equal answers and states after each, the invariants hold, and a save and load loses nothing.
 func TestRolloutAgreesWithItsModel(t *testing.T) {
 	commands := *soak
 	if testing.Short() {
@@ -63,7 +62,7 @@ type random struct {
 	tally     map[string]int
 	watched   bool
 	alone     bool
-	shown     map[string]part // what watches saw last
+	shown     map[string]part // last state sent to watches
 	last      string
 }
 
@@ -97,13 +96,13 @@ func (ra *random) at() At {
 	return At{Now: ra.now, Wall: wallAt(ra.now), Revision: ra.revision, Out: &ra.out}
 }
 
-// wallAt is what the wall clock says at a time of the shard.
+// wallAt is the wall clock at a shard time.
 func wallAt(now uint64) uint64 { return 7 * now }
 
 // millis is so many milliseconds.
 func millis(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// pick returns one of a list.
+// pick returns one element of a list.
 func pick[T any](r interface{ IntN(int) int }, list ...T) T { return list[r.IntN(len(list))] }
 
 var names = []string{"sas", "man", "vla", "iva"}
@@ -170,13 +169,13 @@ func (ra *random) step(n int) error {
 	return nil
 }
 
-// pass lets time pass. Mostly what is due is carried out at its moment; now and then it is late, as where the command
-// for it is not yet in the log.
+// pass advances time. Mostly everything due is executed on time; sometimes late, as if its command were not in the log
+// yet.
 func (ra *random) pass(until uint64) error {
 	for ra.IntN(4) > 0 {
 		due, ok := ra.rollout.NextDue()
 		if !ok || due > until {
-			// Nothing is due, so that the model must not move by itself.
+			// Nothing is due, so the model must not move by itself.
 			if err := ra.both(until, false); err != nil {
 				return err
 			}
@@ -245,7 +244,7 @@ func (ra *random) count(e Event) {
 	}
 }
 
-// reload saves the rollout and its instances and makes them again from the bytes.
+// reload saves the rollout and its instances and restores them from the bytes.
 func (ra *random) reload() error {
 	saved := ra.rollout.Save(nil)
 	loaded, err := Load(saved)
@@ -286,7 +285,7 @@ func (ra *random) reload() error {
 	return nil
 }
 
-// rehearsed returns what a dry run of a rollout comes to after some acts.
+// rehearsed returns the result of a rollout's dry run after some actions.
 func (ra *random) rehearsed(r *Rollout) []kind.Step {
 	d := r.Rehearse(ra.now)
 	d.Act(kind.Action{Kind: kind.Abort})

@@ -21,7 +21,7 @@ func renewed(t *testing.T, r *Rollout, n Renewal) *Rollout {
 	return next
 }
 
-// TestAfterARestoreNoNumberIsGivenTwice: counters jump over what was given after the backup.
+// TestAfterARestoreNoNumberIsGivenTwice: counters jump over numbers assigned after the backup.
 func TestAfterARestoreNoNumberIsGivenTwice(t *testing.T) {
 	s := play(t, "spec sas source=asked\nleader a.sas\nsource 1\noffer 1 1")
 	restored := renewed(t, s.Rollout, Renewal{Jump: 1 << 40, Revision: 7, Now: s.at().Now})
@@ -37,8 +37,8 @@ func TestAfterARestoreNoNumberIsGivenTwice(t *testing.T) {
 	}
 }
 
-// TestARestoreHasNoInstances: instances, sources and the open question are gone, targets and versions are not, and
-// nothing counts as reached because those who had not reached it are gone.
+// TestARestoreHasNoInstances: instances, sources and the open request are gone, targets and versions are not, and
+// nothing counts as reached just because instances are gone.
 func TestARestoreHasNoInstances(t *testing.T) {
 	s := play(t, `spec sas vla source=asked
 		leader a.sas

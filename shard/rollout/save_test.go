@@ -46,15 +46,15 @@ func TestWhatIsSavedIsLoaded(t *testing.T) {
 		if err := copied.Load(i.Save(nil)); err != nil {
 			t.Fatal(err)
 		}
-		copied.place, copied.live = i.place, i.live // they come with Attach
+		copied.place, copied.live = i.place, i.live // set by Attach
 		if copied != *i {
 			t.Errorf("%s is %+v and was %+v", name, copied, *i)
 		}
 	}
 }
 
-// TestLoadIsStrict: bytes that are cut off, longer or of another form are refused, and so is every rollout that the
-// package would not have saved.
+// TestLoadIsStrict: truncated, extended or malformed bytes are refused, and so is every rollout that the package would
+// not have saved.
 func TestLoadIsStrict(t *testing.T) {
 	s := play(t, strings.TrimSuffix(full, "decline 1 3"))
 	saved := s.Save(nil)
@@ -124,7 +124,7 @@ func TestLoadIsStrict(t *testing.T) {
 	}
 }
 
-// reloaded is the rollout as it is loaded after it was saved, without its instances.
+// reloaded is the rollout after a save and load, without its instances.
 func (s *script) reloaded(t *testing.T) *Rollout {
 	t.Helper()
 	loaded, err := Load(s.Save(nil))
@@ -134,7 +134,7 @@ func (s *script) reloaded(t *testing.T) *Rollout {
 	return loaded
 }
 
-// FuzzLoad: whatever bytes are loaded, they are the one form of what they say, and the rollout works.
+// FuzzLoad: loadable bytes are the only encoding of their content, and the rollout works.
 func FuzzLoad(f *testing.F) {
 	r, _ := New(At{Now: 1, Revision: 1, Out: new(Effects)}, parseSpec([]string{"sas", "man:5"}), kind.ChangeInfo{})
 	f.Add(r.Save(nil), (&Instance{Name: "a", Location: "sas", location: 1}).Save(nil))

@@ -16,7 +16,7 @@ import (
 // A script is a story of one rollout. Each line is a command or an expectation; instances are called NAME.LOCATION.
 //
 //	spec sas man:5000 vla:5000 gates=man:errors   a rollout: locations with delays, and settings
-//	at 4900                                       plays what is due until then, and then it is that time
+//	at 4900                                       executes everything due until then, and sets that time
 //	join a.sas / leader a.sas / follower a.sas / leave a.sas
 //	reach a.sas, fail a.sas CODE ATTEMPTS, update a.sas, ask a.sas [CODE ATTEMPTS], report a.sas CURRENT GENERATION
 //	publish, offer SOURCE TICKET, decline SOURCE TICKET, source S, unsource S
@@ -25,9 +25,9 @@ import (
 //	alter ...                                     like spec
 //	target man 1, target man none                 expects
 //	phase blocked, why man no-leaders, why not man delay, generation man 3, reached man, unreached man
-//	given 2                                       expects how many targets were assigned since the last such line
-//	refused STATUS                                expects that the command before was
-//	next man 5000                                 expects what an instance is answered besides the target
+//	given 2                                       expects the number of targets assigned since the last such line
+//	refused STATUS                                expects that the previous command was refused
+//	next man 5000                                 expects an instance's answer in addition to the target
 type script struct {
 	t *testing.T
 	*Rollout
@@ -61,7 +61,7 @@ func (s *script) fatalf(format string, args ...any) {
 	s.t.Fatalf("%s: %s", s.line, fmt.Sprintf(format, args...))
 }
 
-// accepted fails where the last command was refused, and no line expected it.
+// accepted fails if the last command was refused, and no line expected it.
 func (s *script) accepted() {
 	s.t.Helper()
 	if !s.checked && s.answer.Status != protocol.StatusSuccess {
@@ -70,7 +70,7 @@ func (s *script) accepted() {
 	s.checked = true
 }
 
-// at is the place of the next command.
+// at is the next command's environment.
 func (s *script) at() At {
 	s.events = append(s.events, s.out.Events...)
 	s.out.Reset()
@@ -243,7 +243,7 @@ func (s *script) has(location string, code string) bool {
 	return false
 }
 
-// all yields the instances of a location in the order of their names.
+// all yields a location's instances by name.
 func (s *script) all(l *Location) iter.Seq[*Instance] {
 	return func(yield func(*Instance) bool) {
 		for _, name := range slices.Sorted(maps.Keys(s.instances)) {
@@ -261,7 +261,7 @@ func (l *Location) generation() uint64 {
 	return 0
 }
 
-// until plays what is due until a time.
+// until executes everything due until a time.
 func (s *script) until(now uint64) {
 	s.t.Helper()
 	for s.Rollout != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// TestATargetIsSmall: what each instance of a location is sent has the payload and little else.
+// TestATargetIsSmall: an instance's target message has the payload and little else.
 func TestATargetIsSmall(t *testing.T) {
 	s := play(t, "spec sas man:5000\njoin a.sas\npublish")
 	shown := s.TargetView(s.Find("sas"))
@@ -26,7 +26,7 @@ func TestATargetIsSmall(t *testing.T) {
 	}
 }
 
-// part is a head or a row of a view: what it shows, and the revision that it says it is of.
+// part is a head or a row of a view: its content, and its revision.
 type part struct {
 	body     []byte
 	revision uint64
@@ -65,8 +65,8 @@ func (ra *random) parts() map[string]part {
 	return list
 }
 
-// watch holds what watches are given against what changed: what looks different has the revision of the command, and
-// its row is among those that changed.
+// watch compares the changes sent to watches with the actual changes: changed content has the command's revision, and
+// its row is among the changed rows.
 func (ra *random) watch() error {
 	if !ra.watched {
 		return nil

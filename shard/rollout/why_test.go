@@ -18,7 +18,7 @@ func (s *script) reasons() string {
 	return strings.Join(list, "\n")
 }
 
-// TestWhyNamesWhoOthersWaitFor: the question that operators ask first has an answer with names.
+// TestWhyNamesWhoOthersWaitFor: the answer names the awaited instances.
 func TestWhyNamesWhoOthersWaitFor(t *testing.T) {
 	s := play(t, `
 		spec sas man:5000
@@ -85,7 +85,7 @@ func TestDryRunOfTheExampleOfTheDocument(t *testing.T) {
 	if string(before) != string(s.Save(nil)) {
 		t.Error("a dry run changes the rollout")
 	}
-	// What would happen if another version were published now.
+	// The result of publishing another version now.
 	rehearsal := s.Rehearse(s.now)
 	rehearsal.Publish()
 	want = "[{2s sas 2 next} {7.001s man 1 initial} {8.001s man 2 next} {13.002s vla 1 initial} {14.002s vla 2 next}]"
@@ -108,8 +108,7 @@ func TestDryRunOfTheExampleOfTheDocument(t *testing.T) {
 	}
 }
 
-// TestDryRunOfWhatStandsStill: nothing moves in a rollout that is paused, and a location without leaders gets no second
-// target.
+// TestDryRunOfWhatStandsStill: a paused rollout does not move, and a location without leaders gets no second target.
 func TestDryRunOfWhatStandsStill(t *testing.T) {
 	s := play(t, `
 		spec sas man:5000 gates=sas:errors
@@ -129,8 +128,8 @@ func TestDryRunOfWhatStandsStill(t *testing.T) {
 	}
 }
 
-// TestAPendingVerdictTakesNothingBack: a checker that says it has taken a target up does not undo a verdict that was
-// given meanwhile.
+// TestAPendingVerdictTakesNothingBack: a checker's report that it has started on a target does not undo a verdict given
+// meanwhile.
 func TestAPendingVerdictTakesNothingBack(t *testing.T) {
 	s := play(t, "spec sas gates=sas:errors\npublish\nleader a.sas\nsource 1")
 	verdict := func(v kind.Result) Answer {
@@ -151,7 +150,7 @@ func TestAPendingVerdictTakesNothingBack(t *testing.T) {
 	}
 }
 
-// TestLimits: what is beyond a limit is refused, and changes nothing.
+// TestLimits: a command beyond a limit is refused, and changes nothing.
 func TestLimits(t *testing.T) {
 	s := play(t, "spec sas man:5 gates=man:errors\npublish\nleader a.sas\nsource 1")
 	long := strings.Repeat("x", kind.MaxText+1)

@@ -6,11 +6,11 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
-// TestBytesOfASemaphoreAreWhatTheyWere: the state of a semaphore in the record of its object.
+// TestBytesOfASemaphoreAreWhatTheyWere: a semaphore's state in its object's record.
 func TestBytesOfASemaphoreAreWhatTheyWere(t *testing.T) {
 	sem := Kind().New().(*semaphores)
 	state := sem.Alloc()
-	// The text of the data stands beside the semaphore, as what it is filled with.
+	// The data text is next to the semaphore, as a filled value.
 	var filled struct {
 		semaphore
 		data string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// whole has every interleaving of three moves explored.
+// whole explores every interleaving of three moves.
 var whole = flag.Bool("whole", false, "explore three moves, which takes minutes")
 
 // bound is how large a world is: shards, moves, mutations, and whether sessions expire.
@@ -18,7 +18,7 @@ func (b bound) world(bug mistake) *world {
 	return newWorld(bug, b.shards, b.moves, b.mutations, b.expiries)
 }
 
-// most is above the number of states of every world here.
+// most exceeds the number of states of every world here.
 const most = 20_000_000
 
 func TestNothingGoesWrongInAnyInterleaving(t *testing.T) {
@@ -34,7 +34,7 @@ func TestNothingGoesWrongInAnyInterleaving(t *testing.T) {
 	}
 }
 
-// TestEveryMistakeIsNoticed: what judges the rules would notice that one of them is missing.
+// TestEveryMistakeIsNoticed: the rules' checks detect each missing rule.
 func TestEveryMistakeIsNoticed(t *testing.T) {
 	moves, sessions := bound{2, 2, 1, false}, bound{2, 2, 0, true}
 	for _, p := range []struct {

@@ -6,17 +6,17 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// state is one state of a world that is explored.
+// state is one state of an explored world.
 type state interface {
-	// key has the same bytes for equal states only.
+	// key is unique per state.
 	key() []byte
-	// violation says what must never be, and is empty in a state where all is well.
+	// violation describes a violated rule, empty if there is none.
 	violation() string
-	// next calls its argument with each state that one step leads to.
+	// next calls its argument with each state one step away.
 	next(func(by step, to state))
 }
 
-// step is what leads from one state to another: what, at which shard, of which generation or number.
+// step is a transition between states: its action, shard, and generation or number.
 type step struct {
 	what string
 	at   int
@@ -44,8 +44,8 @@ func (e explored) String() string {
 	return text
 }
 
-// explore visits every state that can be reached, breadth first, until one is wrong. It keeps 128 bits of the hash of
-// each key: of ten million states, two share them with a probability of about 10^-25.
+// explore visits every reachable state, breadth first, until one is invalid. It keeps 128 bits of each key's hash:
+// among ten million states, a collision has a probability of about 10^-25.
 func explore(start state, limit int) (e explored) {
 	type node struct {
 		at     state

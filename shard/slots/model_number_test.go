@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// The model of what a session leaves in the shards that it has changed something in: numbers, answers and order ids,
-// while its home and two objects move, each in a slot of its own. What travels is up to the shard that embeds the
-// rules, so this file has the merging that DESIGN.md of the shard will have to say; the slots move by the real
-// rules. The client sends each request again until it has seen the answer, and every copy of a request may arrive
-// late, or twice.
+// The model of a session's state in shards that it has changed: numbers, answers and order ids, while its home and two
+// objects move, each in a separate slot. The embedding shard decides what a parcel contains, so this file has the merge
+// rules for the shard's future DESIGN.md; the slots move by the real rules. The client repeats each request until it
+// has seen the answer, and every copy of a request may arrive late, or twice.
 
-// The mistakes of what travels.
+// Planted bugs in parcels.
 const (
 	homesLeave    mistake = "homes without record"
 	unseenOnly    mistake = "numbers go with unseen answers only"
@@ -24,10 +23,10 @@ const (
 	unacked       mistake = "acknowledgements left behind"
 )
 
-// unslotted: the answers do not know their slot, as those of earlier levels, and are merged as designed.
+// unslotted: the answers do not know their slot, like those of earlier levels, and are merged as designed.
 const unslotted mistake = "answers do not know their slot"
 
-// The slots: that of the home, and those of two objects.
+// Slots: the home's, and those of two objects.
 const (
 	homeSlot = iota
 	lockX
@@ -35,7 +34,7 @@ const (
 	slotsInAll
 )
 
-// operation is what the session asks: each once, or under another number where the answer was STALE.
+// operation is a request of the session: each is executed once, or under another number if the answer was STALE.
 type operation struct {
 	slot     int
 	releases bool
@@ -54,10 +53,10 @@ const (
 
 const mostNumbers = 4
 
-// reply is an answer that is kept.
+// reply is a cached answer.
 type reply struct{ value, slot, order uint8 }
 
-// record is what a shard has of the session.
+// record is a shard's data about the session.
 type record struct {
 	there, home    uint8
 	applied, acked uint8
@@ -68,23 +67,23 @@ type record struct {
 type place struct {
 	slots     *Slots
 	rec       record
-	links     [slotsInAll]uint8 // order ids of owners
+	links     [slotsInAll]uint8 // owners' order ids
 	lastOrder uint8
 }
 
-// wandering is the state of the world: a session whose slots wander.
+// wandering is the state of the world: a session whose slots move.
 type wandering struct {
 	bug   mistake
-	most  int   // requests that the session sends, mostNumbers at most
-	left  uint8 // moves that are left
+	most  int   // requests of the session, at most mostNumbers
+	left  uint8 // remaining moves
 	gen   uint64
-	move  [3]uint8 // slot, from, to of what is sealed; none where to is from
+	move  [3]uint8 // slot, from, to of the sealed slot; none if to equals from
 	rooms [2]place
 
 	sent        [mostNumbers]uint8 // operation and 1, by number
-	copies      [mostNumbers]uint8 // acknowledgements that copies of the request name; a set
-	seen, dead  uint8              // numbers whose answer was seen; operations that are to be sent anew; sets
-	done        [3]uint8           // how often each operation was carried out
+	copies      [mostNumbers]uint8 // acknowledgements in copies of the request; a set
+	seen, dead  uint8              // numbers with seen answers; operations to be sent again; sets
+	done        [3]uint8           // executions per operation
 	owns        [slotsInAll]uint8  // what is true
 	wrong       string
 	unslottedly bool // answers do not know their slot
@@ -134,7 +133,7 @@ func recordOf(b []byte) (rec record) {
 	return rec
 }
 
-// packer is a shard as the rules see it.
+// packer is a shard as seen by the rules.
 type packer struct {
 	*place
 	w *wandering
@@ -213,14 +212,14 @@ func (p packer) TakeIn(slot uint16, parcel *Parcel) {
 	ours.forget()
 }
 
-// forget drops what is acknowledged.
+// forget drops acknowledged answers.
 func (rec *record) forget() {
 	for i := range min(rec.acked, mostNumbers) {
 		rec.answers[i] = reply{}
 	}
 }
 
-// with returns a copy in which both shards may be changed.
+// with returns a copy with mutable shards.
 func (w *wandering) with() *wandering {
 	c := *w
 	for n := range c.rooms {
@@ -244,7 +243,7 @@ func (w *wandering) next(visit func(step, state)) {
 	w.moves(visit)
 }
 
-// send is what the client asks, for the first time or again with what it has seen since.
+// send sends a client request, new or repeated with the current acknowledgements.
 func (w *wandering) send(low uint8, visit func(step, state)) {
 	var count [3]int
 	numbers := 0
@@ -274,7 +273,7 @@ func (w *wandering) send(low uint8, visit func(step, state)) {
 	}
 }
 
-// arrive is a copy of a request at the shard that owns its slot.
+// arrive delivers a copy of a request to the shard that owns its slot.
 func (w *wandering) arrive(i int, ack uint8, visit func(step, state)) {
 	o := w.sent[i] - 1
 	op := operations[o]
@@ -313,7 +312,7 @@ func (w *wandering) arrive(i int, ack uint8, visit func(step, state)) {
 	visit(by, &c)
 }
 
-// execute carries a request out, or answers it again.
+// execute executes a request, or repeats its answer.
 func (w *wandering) execute(r *place, n, i int, op operation) uint8 {
 	number := uint8(i + 1)
 	if number <= r.rec.applied {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// The model of the move of one slot. Every shard is a replicated log whose state never goes back, so a shard is one
-// real Slots. Any leader takes a step, or none does. Messages are never taken out of the network: each may come
-// late, twice, or never. The mutations of one session are numbered; so each must be carried out once.
+// The model of a slot move. Every shard is a replicated log whose state never goes back, so a shard is one real Slots.
+// Any leader may take a step, or none. Messages are never removed from the network: each may arrive late, twice, or
+// never. A session's mutations are numbered; each must be executed once.
 
-// mistake is a mistake that is planted in the world.
+// mistake is a bug planted in the world.
 type mistake string
 
-// The mistakes of the move.
+// Planted bugs in moves.
 const (
 	asDesigned   mistake = ""
 	noGeneration mistake = "no generation"
@@ -31,14 +31,14 @@ const (
 	tableBefore  mistake = "the next attempt begins before the last one ended"
 )
 
-// room is one shard: the rules, and what the shard has of the slot.
+// room is one shard: the rules, and the shard's content of the slot.
 type room struct {
 	slots   *Slots
 	content string // numbers of mutations in their order
-	numbers uint8  // those that were applied here, or came with a parcel; a set
+	numbers uint8  // applied here, or received with a parcel; a set
 }
 
-// content is the room as the rules see it.
+// content is the room as seen by the rules.
 type content struct {
 	*room
 	bug    mistake
@@ -69,7 +69,7 @@ func (c content) TakeIn(_ uint16, p *Parcel) {
 	}
 }
 
-// Messages of an attempt, as bits of what the network has.
+// Messages of an attempt, as bits.
 const (
 	sealSent = 1 << iota
 	openedSent
@@ -86,7 +86,7 @@ type attempt struct {
 	offers     []*Parcel
 }
 
-// expiry is an expiry in the pipeline of a shard.
+// expiry is an expiry in a shard's pipeline.
 type expiry struct {
 	shard      int
 	generation uint64
@@ -101,10 +101,10 @@ type world struct {
 	expiries  bool
 
 	rooms    []room
-	entry    Entry // of the meta shard
-	open     bool  // a step: the last of the attempts
+	entry    Entry // in the meta shard
+	open     bool  // a step: the last attempt
 	attempts []attempt
-	acked    uint8 // mutations that the client knows to be done
+	acked    uint8 // mutations known by the client to be done
 	pending  []expiry
 	over     bool // the session has expired
 	wrong    string
@@ -121,7 +121,7 @@ func newWorld(bug mistake, shards, moves, mutations int, expiries bool) *world {
 
 func (w *world) slot(n int) Slot { return w.rooms[n].slots.Of(0) }
 
-// seenForms are the saved forms that were read back.
+// seenForms are the saved forms already read back.
 var seenForms = make(map[string]bool)
 
 func (w *world) key() []byte {
@@ -212,10 +212,10 @@ func (w *world) violation() string {
 	return w.redirects()
 }
 
-// redirects follows a client that has heard of an attempt, while the table of the meta shard is away.
+// redirects follows a client that knows of an attempt, while the meta shard's table is unavailable.
 func (w *world) redirects() string {
 	if w.bug == tableBefore {
-		return "" // two attempts are open, which is what other rules have to notice
+		return "" // two attempts are open, to be detected by other rules
 	}
 	sealed := false
 	for n := range w.rooms {
@@ -240,7 +240,7 @@ func (w *world) redirects() string {
 	return ""
 }
 
-// with returns a copy in which the room of a shard may be changed.
+// with returns a copy with a mutable room of one shard.
 func (w *world) with(n int) *world {
 	c := *w
 	c.rooms = slices.Clone(w.rooms)
@@ -284,7 +284,7 @@ func (w *world) apply(n int, c Command, refuse bool) Answer {
 	return answer
 }
 
-// table lets the real table of the meta shard change the entry of the slot.
+// table lets the meta shard's real table change the slot's entry.
 func (w *world) table(f func(*Table)) {
 	scratch.entries[0] = w.entry
 	f(&scratch)
@@ -303,7 +303,7 @@ func (w *world) next(visit func(step, state)) {
 	}
 }
 
-// drive is what the meta shard and its governor may do.
+// drive is the possible actions of the meta shard and its governor.
 func (w *world) drive(visit func(step, state)) {
 	if (!w.open || w.bug == tableBefore) && len(w.attempts) < w.moves {
 		for to := range w.rooms {
@@ -350,7 +350,7 @@ func (w *world) drive(visit func(step, state)) {
 	}
 }
 
-// deliver lets each message of an attempt arrive.
+// deliver delivers each message of an attempt.
 func (w *world) deliver(i int, visit func(step, state)) {
 	a := &w.attempts[i]
 	command := func(kind Kind) Command { return Command{Kind: kind, Generation: a.generation} }
@@ -401,7 +401,7 @@ func (w *world) deliver(i int, visit func(step, state)) {
 	}
 }
 
-// leader is what the leader of a shard does by itself, and the client at that shard.
+// leader is a shard leader's own actions, and the client's at that shard.
 func (w *world) leader(n int, visit func(step, state)) {
 	x := w.slot(n)
 	i := slices.IndexFunc(w.attempts, func(a attempt) bool { return a.from == n && a.generation == x.Generation })
@@ -446,7 +446,7 @@ func (w *world) leader(n int, visit func(step, state)) {
 	}
 }
 
-// client is what the client does at the owner of the slot.
+// client is the client's actions at the slot's owner.
 func (w *world) client(n int, visit func(step, state)) {
 	for m := range w.mutations {
 		r := w.rooms[n]

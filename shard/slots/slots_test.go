@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// tables is a Content that has a text for each slot.
+// tables is a Content with a text for each slot.
 type tables struct {
 	text  map[uint16]string
 	later string
@@ -32,7 +32,7 @@ func commandOf(k Kind, slot uint16, g uint64) *Command {
 	return &Command{Kind: k, Slot: slot, Generation: g}
 }
 
-// apply carries out a command that must have an outcome, for a reason.
+// apply executes a command that must have an outcome, with a reason.
 func apply(t *testing.T, s *Slots, f *tables, c *Command, want Outcome, reason string) {
 	t.Helper()
 	if got := s.Apply(c, f, 100); got.Outcome != want || !strings.Contains(got.Reason, reason) || reason == "" &&
@@ -41,7 +41,7 @@ func apply(t *testing.T, s *Slots, f *tables, c *Command, want Outcome, reason s
 	}
 }
 
-// sealed returns a shard that has sealed a slot for shard 2, and the open of the parcel.
+// sealed returns a shard that has sealed a slot for shard 2, and the command to open the parcel.
 func sealed(t *testing.T, text string) (*Slots, *tables, *Command) {
 	s, f := New(1, 8), newTables(7, text)
 	s.Own(7)
@@ -172,8 +172,8 @@ func TestAGivenParcelStaysUntilItIsForgotten(t *testing.T) {
 	apply(t, s, f, back, Void, "away(1)")
 }
 
-// TestAGivenParcelComesBackWhereTheOtherShardWasLost: what is left of the other shard has refused the generation, or
-// drops what another shard has opened since.
+// TestAGivenParcelComesBackWhereTheOtherShardWasLost: the other shard's remains have refused the generation, or drop a
+// slot that another shard has opened since.
 func TestAGivenParcelComesBackWhereTheOtherShardWasLost(t *testing.T) {
 	s, f, open := sealed(t, "content")
 	apply(t, s, f, commandOf(GiveAway, 7, 1), Done, "")

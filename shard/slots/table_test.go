@@ -60,7 +60,7 @@ func TestTheTableHasOneForm(t *testing.T) {
 	for _, bad := range [][]byte{
 		{1, 0x80, 0x20, 1, 2, 1},             // a generation above the last
 		{1, 0x81, 0x20, 1, 0, 0},             // a slot too many
-		{1, 1, 1, 0, 0, 0xff, 0x1f, 1, 0, 0}, // two runs for one
+		{1, 1, 1, 0, 0, 0xff, 0x1f, 1, 0, 0}, // two runs instead of one
 		{1, 0, 1, 0, 0},
 	} {
 		if _, err := LoadTable(bad); !errors.Is(err, codec.Err) {

@@ -68,7 +68,7 @@ func TestAChangeOfAnotherFormIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzReadChange: what is in a record whose sums are right may still be anything, where another version wrote it.
+// FuzzReadChange: a record with valid checksums may still contain anything, if a different version wrote it.
 func FuzzReadChange(f *testing.F) {
 	for _, c := range testChanges() {
 		f.Add(c.appendTo(nil))

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// stored is what a store has of a replica.
+// stored is a store's data about a replica.
 type stored struct {
 	state     pb.State
 	snapshot  string
@@ -44,7 +44,7 @@ func storedIn(t *testing.T, db *DB) (s stored) {
 	return s
 }
 
-// TestACopyHasAllEntriesOfAReplicaAsCommitted, and nothing is changed in the store that is copied from.
+// TestACopyHasAllEntriesOfAReplicaAsCommitted: the source store is unchanged.
 func TestACopyHasAllEntriesOfAReplicaAsCommitted(t *testing.T) {
 	state := pb.State{Term: 5, Vote: 9, Commit: 4}
 	snapshot := pb.Update{ShardID: 3, ReplicaID: 4, Snapshot: pb.Snapshot{

@@ -37,7 +37,7 @@ func saved(t testing.TB, db *DB, updates ...pb.Update) {
 	}
 }
 
-// indices are those of the entries that are read from low to high, without high.
+// indices are the indices read from low to high, excluding high.
 func indices(t testing.TB, db *DB, low, high, most uint64) (all []uint64) {
 	t.Helper()
 	entries, size, err := db.IterateEntries(nil, 0, 3, 4, low, high, most)
@@ -55,7 +55,7 @@ func indices(t testing.TB, db *DB, low, high, most uint64) (all []uint64) {
 	return all
 }
 
-// TestEntriesAreReadAsTheEngineReliesOn: the engine's own tests of its store say the same.
+// TestEntriesAreReadAsTheEngineReliesOn: same as the engine's own store tests.
 func TestEntriesAreReadAsTheEngineReliesOn(t *testing.T) {
 	one := uint64((&pb.Entry{Cmd: []byte("entry 1 of 1")}).SizeUpperLimit())
 	state := pb.State{Term: 1, Commit: 1}
@@ -205,7 +205,7 @@ func TestBootstrapsAreListed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	saved(t, db, update(pb.State{Term: 1}, nil)) // it has no bootstrap
+	saved(t, db, update(pb.State{Term: 1}, nil)) // without a bootstrap
 	infos, err := db.ListNodeInfo()
 	if err != nil || !slices.Equal(infos, []raftio.NodeInfo{{ShardID: 2, ReplicaID: 1}, {ShardID: 5, ReplicaID: 1},
 		{ShardID: 9, ReplicaID: 1}}) {
@@ -216,7 +216,7 @@ func TestBootstrapsAreListed(t *testing.T) {
 	}
 }
 
-// keeper is what the engine loads a snapshot for. It keeps all.
+// keeper is the engine's snapshot loader. It keeps all.
 type keeper struct{}
 
 // Compact implements pb.ICompactor.
@@ -235,7 +235,7 @@ func TestASnapshotIsReadAsItWasSaved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 2 { // the engine may load each of those that it reads
+	for range 2 { // the engine may load each snapshot that it reads
 		got, err := db.GetSnapshot(3, 4)
 		if err != nil || got.Index != 20 || got.Filepath != "file" || got.Membership.Addresses[4] != "four" {
 			t.Errorf("it has %+v, %v", got, err)
@@ -277,8 +277,8 @@ func TestARemovedReplicaLeavesNothing(t *testing.T) {
 	db.Close()
 }
 
-// TestTheFileOfASnapshotIsWhereTheDirectoryIs: the directory was moved, or copied, after the snapshot was saved. What
-// is not below it stays as it is.
+// TestTheFileOfASnapshotIsWhereTheDirectoryIs: the directory was moved, or copied, after the snapshot was saved. Paths
+// outside it are unchanged.
 func TestTheFileOfASnapshotIsWhereTheDirectoryIs(t *testing.T) {
 	const inside = "/snapshot-part-0/snapshot-3-4/snapshot-78/snapshot-78.gbsnap"
 	for written, want := range map[string]string{
@@ -330,7 +330,7 @@ func TestASnapshotAfterTheEntriesThatAreSavedWithItIsRefused(t *testing.T) {
 	}
 }
 
-// TestWorkersSaveAtTheSameTime: the engine's workers and its snapshot workers use the store at the same time, while it
+// TestWorkersSaveAtTheSameTime: the engine's workers and its snapshot workers use the store concurrently, while it
 // rewrites and removes segments.
 func TestWorkersSaveAtTheSameTime(t *testing.T) {
 	db := openMemory(t)
@@ -369,7 +369,7 @@ func TestWorkersSaveAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestReplicasAreReadWhileTheLogRewritesThem: the log of a store that was just opened may need room at once.
+// TestReplicasAreReadWhileTheLogRewritesThem: a just opened store's log may need space at once.
 func TestReplicasAreReadWhileTheLogRewritesThem(t *testing.T) {
 	db := openMemory(t)
 	saved(t, db, pb.Update{ShardID: 3, ReplicaID: 4, Snapshot: pb.Snapshot{Index: 9, Term: 1, Filepath: "file"}})

@@ -12,10 +12,10 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// memoryOnly is a replica of which nothing is in a log.
+// memoryOnly is a replica without any data in a log.
 func memoryOnly() *replica { return &replica{db: new(DB), mu: newLock()} }
 
-// has notes that entries are in the record at a place.
+// has records that entries are in the record at a place.
 func (r *replica) has(t *testing.T, first, count uint64, rewritten bool, at wal.Place) {
 	t.Helper()
 	if err := r.do(read{change: change{rewritten: rewritten}, first: first, count: count}, at, kept{}); err != nil {
@@ -23,13 +23,13 @@ func (r *replica) has(t *testing.T, first, count uint64, rewritten bool, at wal.
 	}
 }
 
-// TestEveryEntryIsFoundWhereItWasLast: entries are added, overwritten by another leader's, rewritten in whole and in
-// part, and removed from the front. An array says where the entries are. No piece is empty or long.
+// TestEveryEntryIsFoundWhereItWasLast: entries are added, overwritten by another leader's, rewritten completely and
+// partly, and removed from the front. An array has the expected places. No piece is empty or long.
 func TestEveryEntryIsFoundWhereItWasLast(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		r := memoryOnly()
-		where := make([]uint64, 1, 20000) // the record of each entry, or zero
+		where := make([]uint64, 1, 20000) // each entry's record, or zero
 		for record := uint64(1); record < 3000; record++ {
 			length := uint64(len(where))
 			first, count, rewritten := length, uint64(1+random.IntN(5)), false
@@ -111,7 +111,7 @@ func TestOthersAreServedWhileEntriesAreRemoved(t *testing.T) {
 	}
 }
 
-// TestCommandsOfManyEntriesAreInFewPieces: and each is what it was.
+// TestCommandsOfManyEntriesAreInFewPieces: with unchanged contents.
 func TestCommandsOfManyEntriesAreInFewPieces(t *testing.T) {
 	const count, size = 5000, 300
 	db := openMemory(t)

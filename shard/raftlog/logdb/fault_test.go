@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// faultyDisk fails with an error when a number of writes, or of syncs, have been done.
+// faultyDisk fails with an error after a number of writes, or of syncs.
 type faultyDisk struct {
 	cause         error
 	writes, syncs atomic.Int64 // that are left
@@ -46,8 +46,8 @@ func (f faultyFile) SyncData() error {
 	return f.File.SyncData()
 }
 
-// TestADiskThatFailsLosesNothingThatWasSaved: the call in which the disk fails returns the error, as do all after it,
-// and a store that is opened on what is there has all that was saved before.
+// TestADiskThatFailsLosesNothingThatWasSaved: the failing call and all later calls return the error, and a store opened
+// on the remains has everything saved before.
 func TestADiskThatFailsLosesNothingThatWasSaved(t *testing.T) {
 	const many = 1 << 40
 	for name, c := range map[string]struct {

@@ -21,7 +21,7 @@ import (
 
 var powerFlips = flag.Int("logdb.flips", 1000, "how many bits are flipped in the files of a store, one at a time")
 
-// flipped is a store in whose files bits are flipped.
+// flipped is a store with bit flips in its files.
 type flipped struct {
 	era     *era
 	allowed span
@@ -48,7 +48,7 @@ func newFlipped(t *testing.T, closed bool) *flipped {
 		f.image = d
 		return true
 	})
-	f.allowed = span{safes[len(safes)-2], len(e.states) - 1} // nothing says that what was synced last was synced
+	f.allowed = span{safes[len(safes)-2], len(e.states) - 1} // nothing proves that the last synced data was synced
 	if closed {
 		f.allowed.low = f.allowed.high
 		e.closed.Replay(func(_ int, d *outage.Disk, _ any) bool {
@@ -59,13 +59,13 @@ func newFlipped(t *testing.T, closed bool) *flipped {
 	return f
 }
 
-// put makes the files of the store in a file system of their own.
+// put creates the store's files in a new file system.
 func (f *flipped) put() (roomy, error) {
 	fs := newMemory()
 	return fs, f.image.Put(testDir, fs, testDir)
 }
 
-// files returns the content of the files of the log.
+// files returns the content of the log's files.
 func (f *flipped) files(t *testing.T) map[string][]byte {
 	t.Helper()
 	fs, err := f.put()
@@ -91,7 +91,7 @@ func (f *flipped) files(t *testing.T) map[string][]byte {
 	return files
 }
 
-// flip opens the store with one bit of a file that is not what it was.
+// flip opens the store with one flipped bit in a file.
 func (f *flipped) flip(name string, data []byte, at int) error {
 	fs, err := f.put()
 	if err != nil {
@@ -124,8 +124,8 @@ func overwrite(fs vfs.FS, name string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// records returns the places of the records that are in all segments but the newest, and the files of these segments: a
-// later segment says that they were whole.
+// records returns the places of the records in all segments but the newest, and these segments' files: a later segment
+// proves that they were complete.
 func (f *flipped) records(t *testing.T) (list []wal.Place, files map[uint64]string) {
 	t.Helper()
 	fs, err := f.put()
@@ -151,16 +151,15 @@ func (f *flipped) records(t *testing.T) (list []wal.Place, files map[uint64]stri
 	return list, files
 }
 
-// TestNothingWrongIsReadFromAFlippedStore flips bits all over the files of a store, most of them where a file holds
-// something. Either they do not matter, or the store is refused, and the file is named. Those in a record always matter
-// where a segment follows.
+// TestNothingWrongIsReadFromAFlippedStore flips bits all over a store's files, mostly within content. Either they do
+// not matter, or the store is refused, with the file's name. Flips in a record always matter if a segment follows.
 func TestNothingWrongIsReadFromAFlippedStore(t *testing.T) {
 	for name, closed := range map[string]bool{"closed": true, "killed": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFlipped(t, closed)
 			records, segments := f.records(t)
-			for len(records) == 0 { // all that it holds is in one segment
+			for len(records) == 0 { // everything is in one segment
 				f = newFlipped(t, closed)
 				records, segments = f.records(t)
 			}

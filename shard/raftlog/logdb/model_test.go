@@ -16,16 +16,16 @@ const (
 	modelReplica = 1
 )
 
-// model is what a store must have: everything that it was given, done to maps.
+// model is the expected content of a store: everything passed to it, applied to maps.
 type model [modelShards]modelShard
 
 type modelShard struct {
 	bootstrap bool
 	snapshot  pb.Snapshot
 	state     pb.State
-	logged    uint64              // the commit position that the log has at the least
-	last      uint64              // index of the last entry, or of the snapshot if that was later
-	entries   map[uint64]pb.Entry // with those that a new leader has overwritten
+	logged    uint64              // minimum commit position in the log
+	last      uint64              // index of the last entry, or of a later snapshot
+	entries   map[uint64]pb.Entry // including those overwritten by a new leader
 }
 
 func newModel() *model {
@@ -44,7 +44,7 @@ func (m *model) clone() *model {
 	return &c
 }
 
-// content is what a store has of one replica, as the engine sees it when it starts.
+// content is a store's data about one replica, as seen by the engine at its start.
 type content struct {
 	bootstrap bool
 	snapshot  pb.Snapshot
@@ -88,7 +88,7 @@ func (s *modelShard) content() content {
 	return c
 }
 
-// allows reports whether commit positions that a store has are those of the model, or earlier ones that the log had.
+// allows reports whether a store's commit positions are the model's, or earlier ones in the log.
 func (m *model) allows(commits []uint64) bool {
 	for i, commit := range commits {
 		if s := &m[i]; commit > max(s.state.Commit, s.snapshot.Index) || commit < max(s.logged, s.snapshot.Index) {
@@ -98,18 +98,18 @@ func (m *model) allows(commits []uint64) bool {
 	return true
 }
 
-// step is something that the engine asks of its store.
+// step is an engine request to its store.
 type step struct {
 	name string
 	do   func(db *DB) error
-	// volatile: a crash may undo the step though it was acknowledged, because it had commit positions only, or removed
-	// what is not needed.
+	// volatile: a crash may undo the step although it was acknowledged, because it had commit positions only, or
+	// removed unneeded data.
 	volatile bool
-	// between are the states between the records of a step: replicas that are saved together have one each.
+	// between are the states between a step's records: one for each of several replicas saved together.
 	between []*model
 }
 
-// next draws what the engine asks for next, and enters it.
+// next draws the engine's next request, and applies it.
 func (m *model) next(random *rand.Rand) step {
 	shard := uint64(1 + random.IntN(modelShards))
 	s := &m[shard-1]
@@ -158,7 +158,7 @@ func (s *modelShard) importSnapshot(shard uint64, random *rand.Rand) step {
 	return step{name: "import", do: func(db *DB) error { return db.ImportSnapshot(snapshot, modelReplica) }}
 }
 
-// update is one or more shards' updates that are saved together.
+// update is updates of one or more shards, saved together.
 func (m *model) update(random *rand.Rand) step {
 	var updates []pb.Update
 	var between []*model
@@ -190,7 +190,7 @@ func (s *modelShard) update(shard uint64, random *rand.Rand) pb.Update {
 	switch draw := random.IntN(100); {
 	case draw < 50:
 		u.EntriesToSave = s.newEntries(s.last+1, random)
-	case draw < 60 && s.last > s.state.Commit: // another leader has other entries
+	case draw < 60 && s.last > s.state.Commit: // another leader has different entries
 		s.state.Term, s.state.Vote = s.state.Term+1, 0
 		u.EntriesToSave = s.newEntries(s.state.Commit+1+uint64(random.IntN(int(s.last-s.state.Commit))), random)
 	case draw < 65:

@@ -30,7 +30,7 @@ func testRandom(t testing.TB) *rand.Rand {
 }
 
 type (
-	// asked is noted before a step is done, and safe when it is durable. The number is that of the state after it.
+	// asked is noted before a step, and safe when it is durable. The number is that of the resulting state.
 	asked struct {
 		state int
 		what  string
@@ -38,7 +38,7 @@ type (
 	safe struct{ state int }
 )
 
-// span is which states a store may have: those from the last one that must be safe to the last one that was asked for.
+// span is the permitted states of a store: from the last state that must be safe to the last requested one.
 type span struct{ low, high int }
 
 func (s span) noted(note any) span {
@@ -51,10 +51,10 @@ func (s span) noted(note any) span {
 	return s
 }
 
-// era is a time in which a store ran, from an opening to a power failure or a kill.
+// era is a store's run, from an opening to a power failure or a kill.
 type era struct {
 	recording *outage.Recording
-	closed    *outage.Recording // the same, and how the store was closed
+	closed    *outage.Recording // the same, including the store's close
 	states    []*model          // after each step
 	texts     []string
 	begin     span
@@ -66,7 +66,7 @@ func (e *era) add(m *model) int {
 	return len(e.states) - 1
 }
 
-// find returns which of the states a store has. The model gets the commit positions that it has.
+// find returns the store's state. The model gets the store's commit positions.
 func (e *era) find(db *DB, allowed span) (*model, error) {
 	text, commits, err := contents(db)
 	if err != nil {
@@ -97,7 +97,7 @@ type power struct {
 	forget func(name string) bool
 }
 
-// live has a store do some steps on a disk, and records it. states are those that it may have when it opens.
+// live runs steps of a store on a disk, with a recording. states are its permitted states when it opens.
 func (p *power) live(disk *outage.Disk, states []*model, begin span, steps int) (_ *era, err error) {
 	fs := newMemory()
 	if err := disk.Put(testDir, fs, testDir); err != nil {
@@ -167,7 +167,7 @@ func (p *power) reopen(e *era, db *DB, now *model, r *outage.Recorder) (*DB, err
 	return again, err
 }
 
-// open opens a store on an image, and returns which state it has.
+// open opens a store on an image, and returns its state.
 func (p *power) open(e *era, image *outage.Disk, allowed span) (m *model, err error) {
 	fs := newMemory()
 	if err := image.Put(testDir, fs, testDir); err != nil {
@@ -181,7 +181,7 @@ func (p *power) open(e *era, image *outage.Disk, allowed span) (m *model, err er
 	return m, errors.Join(err, db.Close())
 }
 
-// run plays eras, one on what another one left, and opens stores on images of them.
+// run runs eras, each on the previous one's remains, and opens stores on their images.
 func (p *power) run() error {
 	for p.left > 0 {
 		disk, states, begin := outage.NewDisk(testDir), []*model{newModel()}, span{}
@@ -201,7 +201,7 @@ func (p *power) run() error {
 	return nil
 }
 
-// fail looks at moments of an era, and returns what the next one begins on.
+// fail checks an era at several times, and returns the next era's start.
 func (p *power) fail(e *era) (next *outage.Disk, states []*model, begin span, err error) {
 	allowed := e.begin
 	density := 1 + e.recording.Len()/30
@@ -214,7 +214,7 @@ func (p *power) fail(e *era) (next *outage.Disk, states []*model, begin span, er
 		if at != end || err != nil {
 			return err == nil && p.left > 0
 		}
-		if p.random.IntN(3) == 0 { // the process was killed, and the disk has it all
+		if p.random.IntN(3) == 0 { // after a kill the disk has everything
 			next, states, begin = d.Clone(), e.states, allowed
 			return false
 		}
@@ -227,7 +227,7 @@ func (p *power) fail(e *era) (next *outage.Disk, states []*model, begin span, er
 	return next, states, begin, err
 }
 
-// look opens stores on images of a moment.
+// look opens stores on images of one time.
 func (p *power) look(e *era, d *outage.Disk, at int, allowed span) error {
 	draws := slices.Clone(outage.Extremes[:d.Draws()])
 	for range 3 {
@@ -246,8 +246,8 @@ func (p *power) look(e *era, d *outage.Disk, at int, allowed span) error {
 	return nil
 }
 
-// TestPowerFailures opens the store on what power failures and kills may leave of it, and finds all that was
-// acknowledged and nothing that was never saved, with commit positions that the engine accepts.
+// TestPowerFailures opens the store on possible remains of power failures and kills, and finds everything acknowledged
+// and nothing that was never saved, with commit positions acceptable to the engine.
 func TestPowerFailures(t *testing.T) {
 	p := &power{random: testRandom(t), left: *powerImages}
 	if err := p.run(); err != nil {
@@ -256,7 +256,7 @@ func TestPowerFailures(t *testing.T) {
 	t.Logf("%d images in %d eras", p.images, p.eras)
 }
 
-// TestMistakesThatPowerFailuresShow leaves syncs out, and each must be noticed.
+// TestMistakesThatPowerFailuresShow omits syncs, and each omission must be detected.
 func TestMistakesThatPowerFailuresShow(t *testing.T) {
 	var syncs atomic.Int64
 	isLog := func(name string) bool { return filepath.Ext(name) == ".wal" }

@@ -16,11 +16,11 @@ import (
 
 const (
 	testDir = "/host/data"
-	// testSegment is so little that segments begin and end all the time.
+	// testSegment is small, so that segments begin and end all the time.
 	testSegment = 48 << 10
 )
 
-// roomy is a file system in memory that says that there is room.
+// roomy is an in-memory file system that reports free space.
 type roomy struct{ *vfs.MemFS }
 
 // GetDiskUsage implements vfs.FS.
@@ -30,7 +30,7 @@ func (roomy) GetDiskUsage(string) (vfs.DiskUsage, error) {
 
 func newMemory() roomy { return roomy{vfs.NewMem()} }
 
-// memoryFile is a file in memory, whose data are synced as the rest of it is.
+// memoryFile is an in-memory file, whose data are synced like the rest.
 type memoryFile struct{ vfs.File }
 
 func (f memoryFile) SyncData() error { return f.Sync() }
@@ -50,7 +50,7 @@ func recordedDisk(r *outage.Recorder) wal.Disk {
 	return wal.Disk{FS: r, OpenData: func(name string) (direct.File, error) { return r.OpenData(name) }}
 }
 
-// openOn opens a store whose files are short and whose memory is little.
+// openOn opens a store with short files and little memory.
 func openOn(disk wal.Disk) (*DB, error) {
 	f := Factory{Disk: disk, SegmentBytes: testSegment, RecentBytes: 20 << 10}
 	return f.Open(testDir)
@@ -70,7 +70,7 @@ func openMemory(t testing.TB) *DB {
 	return db
 }
 
-// contents returns what a store has of the first shards, as text and the commit positions.
+// contents returns a store's data about the first shards, as text and commit positions.
 func contents(db *DB) (text string, commits []uint64, err error) {
 	var all []string
 	for shardID := uint64(1); shardID <= modelShards; shardID++ {
@@ -84,7 +84,7 @@ func contents(db *DB) (text string, commits []uint64, err error) {
 	return strings.Join(all, "\n"), commits, nil
 }
 
-// contentOf reads a replica as the engine does when it starts, and checks what the engine would stop the process for.
+// contentOf reads a replica like the engine at its start, and checks everything that would stop the engine's process.
 func contentOf(db *DB, shardID uint64) (c content, err error) {
 	_, err = db.GetBootstrapInfo(shardID, modelReplica)
 	if c.bootstrap = err == nil; err != nil && !errors.Is(err, raftio.ErrNoBootstrapInfo) {

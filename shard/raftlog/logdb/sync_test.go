@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// countedFile counts the syncs of a file.
+// countedFile counts a file's syncs.
 type countedFile struct {
 	direct.File
 	syncs *atomic.Int64
@@ -37,7 +37,7 @@ func counted(disk wal.Disk, syncs *atomic.Int64) wal.Disk {
 	return disk
 }
 
-// TestOnlyACommitPositionMayWait: everything else that is saved is durable when the call has returned.
+// TestOnlyACommitPositionMayWait: everything else saved is durable when the call has returned.
 func TestOnlyACommitPositionMayWait(t *testing.T) {
 	snapshot := pb.Snapshot{ShardID: 3, Index: 5, Term: 1}
 	for _, c := range []struct {
@@ -95,8 +95,8 @@ func TestOnlyACommitPositionMayWait(t *testing.T) {
 	}
 }
 
-// TestASnapshotBringsTheLatestPosition: the log has the position with the snapshot that comes after it, though it was
-// not written by itself.
+// TestASnapshotBringsTheLatestPosition: the log has the position together with the following snapshot, though it was
+// not written separately.
 func TestASnapshotBringsTheLatestPosition(t *testing.T) {
 	fs := newMemory()
 	db, err := openOn(memoryDisk(fs))
@@ -163,8 +163,8 @@ func put(t *testing.T, fs roomy, name string, data []byte) {
 	}
 }
 
-// TestTheStoreIsBoundedThoughAReplicaIsQuiet: a replica that saved something once, and entries that a replica which
-// lags keeps, do not keep the log of others on the disk.
+// TestTheStoreIsBoundedThoughAReplicaIsQuiet: neither a replica that saved something once, nor entries kept by a
+// lagging replica, keep other replicas' log on the disk.
 func TestTheStoreIsBoundedThoughAReplicaIsQuiet(t *testing.T) {
 	fs := newMemory()
 	db, err := openOn(memoryDisk(fs))
@@ -215,8 +215,7 @@ func TestTheStoreIsBoundedThoughAReplicaIsQuiet(t *testing.T) {
 	}
 }
 
-// TestTheEntriesInMemoryAreBounded: those that were saved last are there, of all replicas together no more than the
-// bound.
+// TestTheEntriesInMemoryAreBounded: the last saved entries are in memory, across all replicas no more than the limit.
 func TestTheEntriesInMemoryAreBounded(t *testing.T) {
 	db := openMemory(t)
 	for i := range uint64(200) {
@@ -236,7 +235,7 @@ func TestTheEntriesInMemoryAreBounded(t *testing.T) {
 	}
 }
 
-// TestTheRingReturnsWhatItTook: a record is returned as it was added, or not at all.
+// TestTheRingReturnsWhatItTook: a record is returned unchanged, or not at all.
 func TestTheRingReturnsWhatItTook(t *testing.T) {
 	r := recent{limit: 1000}
 	type added struct {
@@ -258,7 +257,7 @@ func TestTheRingReturnsWhatItTook(t *testing.T) {
 			if got != nil && !bytes.Equal(got, all[j].record) {
 				t.Fatalf("record %d of %d is another one", j, i)
 			}
-			// The end of the ring may be left empty by as much as a record is long.
+			// The end of the ring may be left empty, by up to a record's length.
 			if size += len(all[j].record); got == nil && all[j].bytes > 0 && size <= 1000-250 {
 				t.Fatalf("record %d of %d is not kept, with %d bytes since", j, i, size)
 			}
@@ -266,7 +265,7 @@ func TestTheRingReturnsWhatItTook(t *testing.T) {
 	}
 }
 
-// TestADamagedStoreIsRefused: the engine gets the error of the log, which names the file.
+// TestADamagedStoreIsRefused: the engine gets the log's error with the file name.
 func TestADamagedStoreIsRefused(t *testing.T) {
 	fs := newMemory()
 	db, err := openOn(memoryDisk(fs))
@@ -291,7 +290,7 @@ func TestADamagedStoreIsRefused(t *testing.T) {
 	}
 }
 
-// watchedFile notes whether a message was on its way when a file is written.
+// watchedFile records whether a message was in flight when a file is written.
 type watchedFile struct {
 	direct.File
 	written func()
@@ -302,8 +301,8 @@ func (f watchedFile) WriteAt(b []byte, at int64) (int, error) {
 	return f.File.WriteAt(b, at)
 }
 
-// TestOthersAreSentEntriesBeforeTheDiskIsAskedFor has one processor, which the engine's goroutine that sends waits for
-// while this one saves. Once in 61 times the runtime has this one go on first.
+// TestOthersAreSentEntriesBeforeTheDiskIsAskedFor: with one processor, the engine's sending goroutine would wait while
+// this one saves. Once in 61 times the runtime lets this one continue first.
 func TestOthersAreSentEntriesBeforeTheDiskIsAskedFor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var sent, seen atomic.Int64

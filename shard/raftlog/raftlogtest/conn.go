@@ -23,7 +23,7 @@ func (c *conn) Read(b []byte) (int, error) { return c.in.read(b) }
 // Write implements net.Conn.
 func (c *conn) Write(b []byte) (int, error) { return c.out.write(b) }
 
-// Close implements net.Conn. What was written arrives all the same.
+// Close implements net.Conn. Written data still arrives.
 func (c *conn) Close() error {
 	c.in.change(func() { c.in.unread = true })
 	c.out.change(func() { c.out.over = true })
@@ -97,8 +97,8 @@ func (p *pipe) announce() {
 	p.changed = make(chan struct{})
 }
 
-// wait waits for a change of the pipe or of the network, or until a time; zero: there is none. The lock is held, except
-// meanwhile.
+// wait waits for a change of the pipe or the network, or until a time; zero means none. The lock is held, except during
+// the wait.
 func (p *pipe) wait(until time.Time, healed <-chan struct{}) {
 	changed := p.changed
 	p.mu.Unlock()
@@ -119,7 +119,7 @@ func (p *pipe) wait(until time.Time, healed <-chan struct{}) {
 // over reports whether a time has come.
 func over(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
 
-// earlier returns the earlier one of two times, of which zero is none.
+// earlier returns the earlier of two times; zero means none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -151,7 +151,7 @@ func (p *pipe) read(b []byte) (int, error) {
 	}
 }
 
-// take takes bytes of the first chunk. The lock is held.
+// take takes bytes from the first chunk. The lock is held.
 func (p *pipe) take(b []byte) int {
 	c := &p.chunks[0]
 	n := copy(b, c.data)

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// damages are the errors with which processes have ended. It handles what engines log, of which there is one logger for
-// all hosts: the goroutine of an engine that is about to panic with one of these errors ends instead.
+// damages are the errors with which processes have ended. It handles engine logs, which have one logger for all hosts:
+// an engine goroutine about to panic with one of these errors ends instead.
 type damages struct {
 	mu    sync.Mutex
 	texts []string

@@ -14,8 +14,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
 )
 
-// Disk is the disk of one host in memory, from a start of the machine or of the process to the next. What ends one
-// returns the next. The process of before may go on with its own disk, which is not read any more.
+// Disk is one host's disk in memory, between two starts of the machine or the process. The function that ends one
+// returns the next. An ended process may continue with its own disk, which is no longer read.
 type Disk struct {
 	memory *outage.Memory
 	faults *faults
@@ -23,38 +23,38 @@ type Disk struct {
 	trapping sync.RWMutex // held by steps in their trap
 	trap     func(Step) error
 
-	ended chan struct{} // closed when the process has ended: nothing goes wrong for what is left of it
+	ended chan struct{} // closed when the process has ended: the remains see no faults
 	steps atomic.Int64
 	syncs atomic.Int64
 
 	mu      sync.Mutex // guards what follows
 	locked  map[string]bool
 	hurries int           // how often Hurry is under way
-	hurried chan struct{} // closed while it is
+	hurried chan struct{} // closed while hurried
 }
 
-// faults are what goes wrong on a disk, from one process to the next.
+// faults are a disk's faults, kept across processes.
 type faults struct {
 	mu   sync.Mutex
 	slow func() time.Duration
 	full bool
 	skip func(name string) bool
-	free chan struct{} // closed when a stuck disk goes on; nil: it is not stuck
+	free chan struct{} // closed when a stuck disk continues; nil: not stuck
 }
 
-// Step is what is about to be done on a disk.
+// Step is the next operation on a disk.
 type Step struct {
 	outage.Step
-	Number int64 // counted from the start of the process
+	Number int64 // counted from the process start
 }
 
-// segmentBytes is the size of the log's files: small, so that they are rewritten and removed often.
+// segmentBytes is the log file size: small, so that files are rewritten and removed often.
 const segmentBytes = 256 << 10
 
-// logSuffix is that of the files of the log.
+// logSuffix is the suffix of log files.
 const logSuffix = ".wal"
 
-// IsLog reports whether a step is one of the write-ahead log.
+// IsLog reports whether a step is in the write-ahead log.
 func (s Step) IsLog() bool {
 	return strings.HasSuffix(s.Name, logSuffix) || filepath.Base(filepath.Dir(s.Name)) == "log"
 }
@@ -73,7 +73,7 @@ func newDisk(m *outage.Memory, f *faults) *Disk {
 	return d
 }
 
-// Files is the disk as a host takes it.
+// Files is the disk in the form used by a host.
 func (d *Disk) Files() *raftlog.Files {
 	return &raftlog.Files{
 		FS: d.memory, SegmentBytes: segmentBytes, LockDirectory: d.lock,
@@ -84,25 +84,25 @@ func (d *Disk) Files() *raftlog.Files {
 // Names lists all files on the disk.
 func (d *Disk) Names() []string { return d.memory.Names() }
 
-// Syncs and Steps count what was done on the disk since the start of the process.
+// Syncs and Steps count operations since the process start.
 func (d *Disk) Syncs() int64 { return d.syncs.Load() }
 
-// Steps counts writes, syncs, and changes of names.
+// Steps counts writes, syncs, and name changes.
 func (d *Disk) Steps() int64 { return d.steps.Load() }
 
-// PowerFailure returns the disk as a machine may find it whose power fails now.
+// PowerFailure returns the disk as a machine may find it after a power failure now.
 func (d *Disk) PowerFailure(draw outage.Draw) *Disk {
 	return newDisk(d.memory.AfterPowerFailure(draw), d.faults)
 }
 
-// Kill returns the disk as the next process finds it when this one is killed now. It is a copy too: a directory that is
-// set back later.
+// Kill returns the disk as the next process finds it after a kill now. It also serves as a copy, for a later rollback
+// of the directory.
 func (d *Disk) Kill() *Disk { return newDisk(d.memory.AfterKill(), d.faults) }
 
-// Slow has each sync of the log take as long as the function says; nil: no time.
+// Slow sets the duration of log syncs; nil: no time.
 func (d *Disk) Slow(f func() time.Duration) { d.faults.change(func(a *faults) { a.slow = f }) }
 
-// Stick has syncs of the log wait until the disk is stuck no more, or the process has ended.
+// Stick blocks log syncs until the disk is no longer stuck, or the process has ended.
 func (d *Disk) Stick(stuck bool) {
 	d.faults.change(func(a *faults) {
 		switch {
@@ -115,11 +115,11 @@ func (d *Disk) Stick(stuck bool) {
 	})
 }
 
-// Full has the disk refuse writes and new files, or take them again.
+// Full makes the disk refuse writes and new files, or accept them again.
 func (d *Disk) Full(full bool) { d.faults.change(func(a *faults) { a.full = full }) }
 
 // Trap calls a function before each step of the process, which may fail it with an error; nil: none. In a sync nothing
-// is durable yet. No step is in the trap of before when Trap returns.
+// is durable yet. When Trap returns, no step is in the previous trap.
 func (d *Disk) Trap(f func(Step) error) {
 	d.trapping.Lock()
 	defer d.trapping.Unlock()
@@ -136,11 +136,11 @@ func (d *Disk) trapped(s Step) error {
 	return d.trap(s)
 }
 
-// Skip has the disk report syncs of some files that it does not do: a mistake that must be noticed.
+// Skip makes the disk report some syncs without doing them: a bug to be detected.
 func (d *Disk) Skip(f func(name string) bool) { d.faults.change(func(a *faults) { a.skip = f }) }
 
-// Hurry has syncs take no time until the function that it returns is called, also those that are under way: who hurries
-// may wait for one.
+// Hurry makes syncs take no time until the returned function is called, including running ones, because the caller may
+// wait for one.
 func (d *Disk) Hurry() (end func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -191,7 +191,7 @@ func (d *Disk) before(s outage.Step) error {
 	return nil
 }
 
-// delay has a sync take the time of a slow disk, and wait for a stuck one.
+// delay makes a sync take a slow disk's time, and wait for a stuck one.
 func (d *Disk) delay(slow func() time.Duration, free <-chan struct{}) {
 	d.mu.Lock()
 	hurried := d.hurried

@@ -21,7 +21,7 @@ func (d *Disk) write(name, text string) error {
 	return errors.Join(err, f.Sync())
 }
 
-// TestOnlySyncsOfTheLogTakeTime: and none in a hurry. The disk stays slow over a power failure.
+// TestOnlySyncsOfTheLogTakeTime: and none in a hurry. The disk stays slow across a power failure.
 func TestOnlySyncsOfTheLogTakeTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := NewDisk("/data")
@@ -42,8 +42,8 @@ func TestOnlySyncsOfTheLogTakeTime(t *testing.T) {
 	})
 }
 
-// TestWhatIsUnderWayHurriesToo: a slow sync, and one of a stuck disk, which also ends with the process and when the
-// disk is stuck no more.
+// TestWhatIsUnderWayHurriesToo: a slow sync, and a stuck one, which also ends with the process and when the disk is
+// released.
 func TestWhatIsUnderWayHurriesToo(t *testing.T) {
 	m := NewMachine(NewNetwork(), "host-1:7421", raftlog.Config{})
 	for what, end := range map[string]func(d *Disk){
@@ -77,7 +77,7 @@ func TestWhatIsUnderWayHurriesToo(t *testing.T) {
 	}
 }
 
-// TestAFullDisk refuses what is new, and a trap what it wants.
+// TestAFullDisk: it refuses new data, and a trap refuses its chosen steps.
 func TestAFullDisk(t *testing.T) {
 	d, trapped := NewDisk("/data"), errors.New("trapped")
 	d.Full(true)
@@ -101,7 +101,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// TestASkippedSyncIsAMistake: what it was for is lost.
+// TestASkippedSyncIsAMistake: its data is lost.
 func TestASkippedSyncIsAMistake(t *testing.T) {
 	d := NewDisk("/data")
 	d.Skip(func(name string) bool { return name == "/data" })
@@ -120,7 +120,7 @@ func TestASkippedSyncIsAMistake(t *testing.T) {
 	}
 }
 
-// TestADirectoryIsLocked: by one process at a time, and by the next one after the end of the machine.
+// TestADirectoryIsLocked: by one process at a time, and by the next one after the machine's end.
 func TestADirectoryIsLocked(t *testing.T) {
 	files := NewDisk("/data").Files()
 	lock, err := files.LockDirectory("/data")

@@ -2,7 +2,7 @@
 // data at a power failure, and a Network whose connections break, stall and are late. A whole cluster of raftlog hosts
 // runs on both in one testing/synctest bubble, in virtual time.
 //
-// The engine holds mutexes while it syncs what it keeps beside the log, and while it starts and removes a replica. The
-// time of a bubble stands still as long as a goroutine waits for a mutex. So only syncs of the log may take time, and
-// not while Disk.Hurry has been called.
+// The engine holds mutexes while it syncs data outside the log, and while it starts and removes a replica. A bubble's
+// time stalls as long as a goroutine waits for a mutex. So only log syncs may take time, and not after Disk.Hurry has
+// been called.
 package raftlogtest

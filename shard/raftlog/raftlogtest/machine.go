@@ -14,15 +14,15 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Machine is what one host runs on: a disk and an address, over all processes that run there one after the other. Its
-// methods may be called from any goroutine, and from a trap of its disk.
+// Machine is a host's machine: a disk and an address, across all its sequential processes. Its methods may be called
+// from any goroutine, and from a trap of its disk.
 type Machine struct {
-	// Config is that of the host. Of it DataDir, Files, Transport and Used are filled in at each start.
+	// Config is the host's config. DataDir, Files, Transport and Used are set at each start.
 	Config  raftlog.Config
 	Address string
 
 	network *Network
-	ending  sync.WaitGroup // of processes that were ended abruptly
+	ending  sync.WaitGroup // abruptly ended processes
 
 	mu      sync.Mutex // guards what follows
 	disk    *Disk
@@ -31,7 +31,7 @@ type Machine struct {
 	opening *Process
 }
 
-// ErrEnded is returned for a start during which the process was ended.
+// ErrEnded: the process was ended during its start.
 var ErrEnded = errors.New("raftlogtest: the process was ended while it started")
 
 // Process is one run of a host.
@@ -41,44 +41,44 @@ type Process struct {
 	ended atomic.Bool
 }
 
-// Ended reports whether the process has ended. What is left of it runs on for a while, and counts for nothing.
+// Ended reports whether the process has ended. Its remains run on for a while, without effect.
 func (p *Process) Ended() bool { return p.ended.Load() }
 
-// directory is that of a host on its disk.
+// directory is the host's directory on its disk.
 const directory = "/data"
 
-// NewMachine returns a machine that is switched off. What its hosts log is dropped.
+// NewMachine returns a machine that is switched off. Its hosts' logs are dropped.
 func NewMachine(n *Network, address string, config raftlog.Config) *Machine {
 	config.Logger = slog.New(&n.damages)
 	return &Machine{Config: config, Address: address, network: n, disk: NewDisk(directory)}
 }
 
-// Disk returns the disk as it is now.
+// Disk returns the current disk.
 func (m *Machine) Disk() *Disk {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.disk
 }
 
-// SetBack replaces the disk of a machine that is switched off by what it was earlier.
+// SetBack replaces the disk of a switched-off machine by an earlier one.
 func (m *Machine) SetBack(disk *Disk) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.disk = disk.Kill()
 }
 
-// Process returns the process that runs, nil where there is none.
+// Process returns the running process, nil if there is none.
 func (m *Machine) Process() *Process {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.process
 }
 
-// DataDir is the data directory of the host.
+// DataDir is the host's data directory.
 func (m *Machine) DataDir() string { return filepath.Join(directory, "host") }
 
-// Start starts the process, with the hosts of an address book as its peers; nil: it has none. A change, if any, changes
-// the config of the transport.
+// Start starts the process, with the hosts in an address book as its peers; nil: none. change, if set, changes the
+// transport config.
 func (m *Machine) Start(book []transport.Host, change func(*transport.Config)) (*Process, error) {
 	m.mu.Lock()
 	disk, c, p := m.disk, m.Config, new(Process)
@@ -134,7 +134,7 @@ func (m *Machine) Stop() {
 	}
 }
 
-// close closes what a process has.
+// close closes a process's resources.
 func (p *Process) close() {
 	p.Host.Close()
 	if p.Peers != nil {
@@ -142,16 +142,16 @@ func (p *Process) close() {
 	}
 }
 
-// PowerFailure ends the process, and leaves of the disk what a draw says.
+// PowerFailure ends the process, and keeps the part of the disk selected by draw.
 func (m *Machine) PowerFailure(draw outage.Draw) {
 	m.end(func(d *Disk) *Disk { return d.PowerFailure(draw) }, false)
 }
 
-// Kill ends the process, and leaves all of the disk.
+// Kill ends the process, and keeps the whole disk.
 func (m *Machine) Kill() { m.end((*Disk).Kill, false) }
 
-// Damaged ends the process, and the goroutine, in a call of Config.Damaged. Where other goroutines of the process learn
-// of the same error, they end too, instead of a panic of the engine.
+// Damaged ends the process, and the goroutine, in a call of Config.Damaged. Other goroutines of the process that see
+// the same error end too, instead of an engine panic.
 func (m *Machine) Damaged(err error) {
 	m.network.damages.note(err)
 	m.end((*Disk).Kill, true)
@@ -164,7 +164,7 @@ func (m *Machine) end(next func(*Disk) *Disk, hung bool) {
 	p := m.process
 	for _, p := range []*Process{p, m.opening} {
 		if p != nil {
-			p.ended.Store(true) // nothing that it does from now on counts, so it is first
+			p.ended.Store(true) // first, because its further actions must not count
 		}
 	}
 	m.network.End(m.Address)
@@ -177,5 +177,5 @@ func (m *Machine) end(next func(*Disk) *Disk, hung bool) {
 	}
 }
 
-// Await waits for the end of all processes that were ended abruptly.
+// Await waits for the end of all abruptly ended processes.
 func (m *Machine) Await() { m.ending.Wait() }

@@ -20,7 +20,7 @@ type Network struct {
 	double    func(from, to string, write int) bool
 	conns     map[*conn]struct{}
 	changed   chan struct{}  // closed and replaced whenever a cut ends
-	starts    map[string]int // how often an address has lost its power
+	starts    map[string]int // number of power failures by address
 	damages   damages
 }
 
@@ -29,8 +29,8 @@ type way struct{ from, to string }
 
 const (
 	dialTimeout = time.Second
-	// lossTimeout is after how long a connection ends whose other end acknowledges nothing, as the transport has it of
-	// the kernel.
+	// lossTimeout is the time after which a connection without acknowledgements from its peer ends, like the
+	// transport's kernel setting.
 	lossTimeout = time.Second
 	backlog     = 64
 )
@@ -44,23 +44,21 @@ func NewNetwork() *Network {
 	}
 }
 
-// Delay sets how long the next message from one address to another takes. Messages of a connection do not overtake each
-// other.
+// Delay sets the delay of messages between addresses. A connection preserves their order.
 func (n *Network) Delay(f func(from, to string) time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.delay = f
 }
 
-// Double has what is written to connections arrive twice where the function says so, which is given the number of the
-// write; nil: nothing does.
+// Double makes writes to connections arrive twice if the function, given the write's number, says so; nil: none.
 func (n *Network) Double(f func(from, to string, write int) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.double = f
 }
 
-// Cut holds back what goes from one address to another, or lets it pass.
+// Cut blocks traffic from one address to another, or unblocks it.
 func (n *Network) Cut(from, to string, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,13 +81,13 @@ func (n *Network) Heal() {
 	n.announce()
 }
 
-// announce wakes all that wait for the end of a cut. The lock is held.
+// announce wakes all waiters for the end of a cut. The lock is held.
 func (n *Network) announce() {
 	close(n.changed)
 	n.changed = make(chan struct{})
 }
 
-// Reaches reports whether what goes from one address to another arrives.
+// Reaches reports whether traffic from one address to another arrives.
 func (n *Network) Reaches(from, to string) bool {
 	cut, _ := n.isCut(from, to)
 	return !cut
@@ -101,7 +99,7 @@ func (n *Network) isCut(from, to string) (bool, <-chan struct{}) {
 	return n.cut[way{from, to}], n.changed
 }
 
-// Break ends all connections of an address. What it has sent arrives.
+// Break ends all connections of an address. Sent data arrives.
 func (n *Network) Break(address string) {
 	for _, c := range n.connsOf(address) {
 		if c.local == address {
@@ -110,7 +108,7 @@ func (n *Network) Break(address string) {
 	}
 }
 
-// End ends the machine or process at an address: it dials and listens no more, and what it has sent arrives.
+// End ends the machine or process at an address: it dials and listens no more, and sent data arrives.
 func (n *Network) End(address string) {
 	n.mu.Lock()
 	n.starts[address]++
@@ -133,7 +131,7 @@ func (n *Network) connsOf(address string) (all []*conn) {
 	return all
 }
 
-// Listen listens at an address, in the place of the process that did so before.
+// Listen listens at an address, replacing the previous process's listener.
 func (n *Network) Listen(address string) net.Listener {
 	l := &listener{network: n, address: address, conns: make(chan net.Conn, backlog), closed: make(chan struct{})}
 	n.mu.Lock()
@@ -181,7 +179,7 @@ type address string
 func (address) Network() string  { return "memory" }
 func (a address) String() string { return string(a) }
 
-// Dial returns what connects the process that is at an address now to other ones.
+// Dial returns a dialer for the current process at an address.
 func (n *Network) Dial(from string) func(ctx context.Context, to string) (net.Conn, error) {
 	n.mu.Lock()
 	start := n.starts[from]
@@ -196,7 +194,7 @@ func (n *Network) Dial(from string) func(ctx context.Context, to string) (net.Co
 	}
 }
 
-// await waits until messages go one way.
+// await waits until messages pass in one direction.
 func (n *Network) await(ctx context.Context, from, to string) error {
 	for {
 		cut, changed := n.isCut(from, to)

@@ -32,7 +32,7 @@ func send(t *testing.T, c net.Conn, text string) {
 	}
 }
 
-// expect reads a text, and returns when that began to arrive.
+// expect reads a text, and returns the time of its first byte.
 func expect(t *testing.T, c net.Conn, text string) time.Time {
 	t.Helper()
 	b := make([]byte, len(text))
@@ -42,7 +42,7 @@ func expect(t *testing.T, c net.Conn, text string) time.Time {
 	return time.Now()
 }
 
-// TestMessagesTakeTheirTime: and do not overtake each other.
+// TestMessagesTakeTheirTime: in order.
 func TestMessagesTakeTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNetwork()
@@ -62,7 +62,7 @@ func TestMessagesTakeTheirTime(t *testing.T) {
 	})
 }
 
-// TestACutHoldsBackOneWay: the other way goes on, and what was held back arrives, also where its sender has ended.
+// TestACutHoldsBackOneWay: the opposite direction continues, and held data arrives later, even if its sender has ended.
 func TestACutHoldsBackOneWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNetwork()
@@ -91,7 +91,7 @@ func TestACutHoldsBackOneWay(t *testing.T) {
 	})
 }
 
-// TestAConnectionThatLosesEverythingEnds: as a socket whose other end acknowledges nothing.
+// TestAConnectionThatLosesEverythingEnds: like a socket without acknowledgements.
 func TestAConnectionThatLosesEverythingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNetwork()
@@ -105,7 +105,7 @@ func TestAConnectionThatLosesEverythingEnds(t *testing.T) {
 	})
 }
 
-// TestAnEndedProcessReachesNoOther: neither the process of before, nor one that dials it; the next one does.
+// TestAnEndedProcessReachesNoOther: neither can the ended process, nor one that dials it; the next process can.
 func TestAnEndedProcessReachesNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNetwork()
@@ -130,7 +130,7 @@ func TestAnEndedProcessReachesNoOther(t *testing.T) {
 	})
 }
 
-// TestDeadlinesOfConnections: of who reads nothing, and of who writes more than there is room for.
+// TestDeadlinesOfConnections: for reads without data, and for writes without buffer space.
 func TestDeadlinesOfConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNetwork()

@@ -49,7 +49,7 @@ func TestMessagesThatNoPeerSendsAreDroppedAndCounted(t *testing.T) {
 				t.Errorf("it was not counted as %v", test.reason)
 			}
 			if warned := strings.Contains(e.log.String(), "level=WARN"); warned == (test.reason == RefusedShard) {
-				t.Errorf("%v, and the log has %q", test.reason, e.log.String()) // hosts that start lack shards
+				t.Errorf("%v, and the log has %q", test.reason, e.log.String()) // starting hosts lack shards
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func TestChunksThatNoPeerSendsEndTheConnection(t *testing.T) {
 	}
 }
 
-// TestReplicasThatTheMembershipDoesNotHaveYetAreHeard: a replica that has only just joined does not know its leader.
+// TestReplicasThatTheMembershipDoesNotHaveYetAreHeard: a replica that has just joined does not know its leader.
 func TestReplicasThatTheMembershipDoesNotHaveYetAreHeard(t *testing.T) {
 	for name, change := range map[string]func(*raftpb.Message){
 		"a leader":          func(m *raftpb.Message) { m.From = 1040 },

@@ -17,12 +17,12 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// answering has a host answer calls with what a function returns.
+// answering makes a host answer calls with a function's result.
 func answering(answer func(ctx context.Context, peer Peer, request []byte) ([]byte, error)) func(*Config) {
 	return func(c *Config) { c.Answer = answer }
 }
 
-// describe answers with who calls, and the request.
+// describe answers with the caller and the request.
 func describe(_ context.Context, peer Peer, request []byte) ([]byte, error) {
 	return fmt.Appendf(nil, "%v %d: %s", peer.Named(), peer.Host, request), nil
 }
@@ -44,7 +44,7 @@ func TestHostsCallEachOther(t *testing.T) {
 	}
 }
 
-// TestAHostThatHasNoIDCanOnlyCall: it proves nothing, and who answers sees that.
+// TestAHostThatHasNoIDCanOnlyCall: it proves no identity, and the answering host sees that.
 func TestAHostThatHasNoIDCanOnlyCall(t *testing.T) {
 	var heard, said [32]byte
 	e := newEndpoint(t, withSecret(testSecret), answering(func(ctx context.Context, peer Peer, request []byte) ([]byte,
@@ -74,8 +74,8 @@ func TestAHostThatHasNoIDCanOnlyCall(t *testing.T) {
 	}
 }
 
-// TestAHostThatHasJoinedIsNamed: it was given an id and the secret over a connection on which it was unnamed, which
-// shows its certificate where there is TLS.
+// TestAHostThatHasJoinedIsNamed: it got an id and the secret over an unnamed connection, which shows its certificate
+// with TLS.
 func TestAHostThatHasJoinedIsNamed(t *testing.T) {
 	authority := testcert.New(t)
 	for name, secured := range map[string]bool{"plain": false, "TLS": true} {
@@ -125,7 +125,7 @@ func TestACallThatCannotBeAnsweredFails(t *testing.T) {
 		host    func(*Config)
 		request []byte
 		reason  string
-		answer  bool // the other host says so
+		answer  bool // the other host reports that
 	}{
 		"an error":                 {say(nil, errors.New("no such shard")), nil, "no such shard", true},
 		"a host that answers none": {answering(nil), nil, "answers no calls", true},
@@ -162,8 +162,8 @@ func TestTheLargestCallIsAnswered(t *testing.T) {
 	}
 }
 
-// TestCallsThatHangKeepNothingElseBack: those of hosts without an id have a limit of their own, and the engine's frames
-// wait for none.
+// TestCallsThatHangKeepNothingElseBack: calls from hosts without an id have a separate limit, and engine frames wait
+// for none.
 func TestCallsThatHangKeepNothingElseBack(t *testing.T) {
 	var calls atomic.Int64
 	release := make(chan struct{})
@@ -222,8 +222,8 @@ func TestTheCloseOfATransportEndsCalls(t *testing.T) {
 	}
 }
 
-// TestTheAddressBookChanges: a host is found where the book has it now, and what is open to it at its former address
-// ends, as what is open to and from one that has left.
+// TestTheAddressBookChanges: a host is found at its new address, and connections to its old address end, like
+// connections to and from a host that has left.
 func TestTheAddressBookChanges(t *testing.T) {
 	e := newEndpoint(t)
 	conn := e.connect(t)

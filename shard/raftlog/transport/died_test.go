@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestAConnectionThatEndsIsNoDeath: connections of a peer end a hundred times, as something between the hosts resets
-// them, and new ones to the peer are answered, or fail in another way than by a refusal.
+// TestAConnectionThatEndsIsNoDeath: a peer's connections end a hundred times, as if reset by the network, and new ones
+// to the peer succeed, or fail in a way other than a refusal.
 func TestAConnectionThatEndsIsNoDeath(t *testing.T) {
 	answering, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -39,8 +39,8 @@ func TestAConnectionThatEndsIsNoDeath(t *testing.T) {
 	}
 }
 
-// TestARefusalIsADeath: once the address of the peer refuses connections, what is said to stand for election does, once
-// for each connection that has ended. The first look may come before the peer has ceased to listen.
+// TestARefusalIsADeath: once the peer's address refuses connections, the given replicas stand for election, once per
+// ended connection. The first check may come before the peer has stopped listening.
 func TestARefusalIsADeath(t *testing.T) {
 	var dials atomic.Int64
 	e := newEndpoint(t, func(c *Config) {
@@ -66,7 +66,7 @@ func TestARefusalIsADeath(t *testing.T) {
 	}
 }
 
-// TestOnlyHostsOfTheBookDie: what listens, or does not, at an address is no sign of another directory.
+// TestOnlyHostsOfTheBookDie: a listening or refusing address says nothing about a different directory.
 func TestOnlyHostsOfTheBookDie(t *testing.T) {
 	e := newEndpoint(t, func(c *Config) {
 		c.Dial = func(context.Context, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
@@ -83,8 +83,8 @@ func TestOnlyHostsOfTheBookDie(t *testing.T) {
 	}
 }
 
-// TestAConnectedPeerIsNotDead: one look that finds no refusal is enough if the peer has another connection, whatever
-// its address answers later. The connection that has ended does not count, although it may not be removed yet.
+// TestAConnectedPeerIsNotDead: one check without a refusal is enough if the peer has another connection, whatever its
+// address answers later. An ended connection does not count, even if not removed yet.
 func TestAConnectedPeerIsNotDead(t *testing.T) {
 	var dials atomic.Int64
 	e := newEndpoint(t, func(c *Config) {
@@ -127,7 +127,7 @@ func TestAConnectedPeerIsNotDead(t *testing.T) {
 }
 
 // TestTheFirstFrameToAPeerThatStartedAgainArrives: a follower sends nothing to another until it stands for election, so
-// its connection may be one that ended with an earlier start of the peer.
+// its connection may have ended with the peer's earlier process.
 func TestTheFirstFrameToAPeerThatStartedAgainArrives(t *testing.T) {
 	e := newEndpoint(t)
 	for range 20 {

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// TestFramesBetweenHostsAreWhatTheyWere: hosts send these bytes, with a secret and without one. Another form needs
-// another handshakeVersion.
+// TestFramesBetweenHostsAreWhatTheyWere: the bytes between hosts, with and without a secret. A different form needs a
+// new handshakeVersion.
 func TestFramesBetweenHostsAreWhatTheyWere(t *testing.T) {
 	var text strings.Builder
 	for _, secret := range []string{"", "the secret of a cluster"} {

@@ -44,13 +44,13 @@ func TestEntriesThatAreNotTakenAreDroppedAndHeartbeatsGoOn(t *testing.T) {
 	}
 }
 
-// TestASnapshotThatIsNotTakenIsDroppedToItsEnd, and its connection does not end, which the sender's engine would hold
-// against the whole host.
+// TestASnapshotThatIsNotTakenIsDroppedToItsEnd: its connection stays open, because the sender's engine would hold its
+// end against the whole host.
 func TestASnapshotThatIsNotTakenIsDroppedToItsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		size   uint64
-		at     uint64 // the first chunk for which there is no room
-		chunks int    // that the engine is given
+		at     uint64 // first chunk without space
+		chunks int    // passed to the engine
 	}{
 		"one that fits":         {100, 4, 4},
 		"one that is too large": {101, 4, 0},
@@ -62,7 +62,7 @@ func TestASnapshotThatIsNotTakenIsDroppedToItsEnd(t *testing.T) {
 			e.taking(&takes, 100)
 			conn := e.connectForSnapshot(t)
 			for id := range uint64(4) {
-				takes.Store(id != c.at) // there is room again for the next one
+				takes.Store(id != c.at) // there is space again for the next one
 				chunk := raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot", Index: 1,
 					ChunkId: id, FileSize: c.size}
 				if err := conn.SendChunk(chunk); err != nil {

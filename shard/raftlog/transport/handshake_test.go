@@ -19,7 +19,7 @@ var testSecret = []byte("a secret that is long enough")
 
 func withSecret(secret []byte) func(*Config) { return func(c *Config) { c.Secret = secret } }
 
-// TestHostsThatAreNoPeersAreRefused: the host that dials hears why, and the engine of neither gets anything.
+// TestHostsThatAreNoPeersAreRefused: the dialing host gets the reason, and neither engine gets anything.
 func TestHostsThatAreNoPeersAreRefused(t *testing.T) {
 	admitting := func(code Code, text string) func(*Config) {
 		return func(c *Config) { c.Admit = func(Peer) error { return &Refused{Code: code, Text: text} } }
@@ -28,7 +28,7 @@ func TestHostsThatAreNoPeersAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		acceptor, dialer func(*Config)
 		reason           string
-		code             Code // 0: the other host says nothing
+		code             Code // 0: the other host sends nothing
 	}{
 		"no secret":      {nil, withSecret(nil), "has none", 0},
 		"another secret": {nil, withSecret([]byte("another one of many bytes")), "did not take the proof", 0},
@@ -79,7 +79,7 @@ func TestHostsThatAreNoPeersAreRefused(t *testing.T) {
 					t.Errorf("who is refused hears %v: %v", r.Code, r)
 				}
 			}
-			if e.Identity().Host != 0 { // else it is only too early, which is no fault
+			if e.Identity().Host != 0 { // otherwise it is merely early, which is no fault
 				eventually(t, "the refusal", func() bool { return e.refused[RefusedHandshake].Load() == 1 })
 			} else if n := e.refused[RefusedHandshake].Load(); n != 0 {
 				t.Errorf("%d refusals are counted", n)
@@ -91,7 +91,7 @@ func TestHostsThatAreNoPeersAreRefused(t *testing.T) {
 	}
 }
 
-// TestAWipedHostIsRefused: its directory was lost, and it comes back under the id that it had.
+// TestAWipedHostIsRefused: its directory was lost, and it returns with its old id.
 func TestAWipedHostIsRefused(t *testing.T) {
 	e := newEndpoint(t)
 	wiped := newDialer(t, e, func(c *Config) { c.Identity.Incarnation = hosts.Incarnation{9} })
@@ -110,7 +110,7 @@ func TestAWipedHostIsRefused(t *testing.T) {
 	}
 }
 
-// TestALaterStartEndsWhatIsLeftOfAnEarlierOne keeps a host that is restarted often from running out of connections.
+// TestALaterStartEndsWhatIsLeftOfAnEarlierOne keeps a frequently restarted host from running out of connections.
 func TestALaterStartEndsWhatIsLeftOfAnEarlierOne(t *testing.T) {
 	e := newEndpoint(t)
 	before := e.connect(t)
@@ -119,7 +119,7 @@ func TestALaterStartEndsWhatIsLeftOfAnEarlierOne(t *testing.T) {
 	awaitEnd(t, before.conn)
 }
 
-// TestNothingIsSentToWhoDoesNotHaveTheSecret: a program without the secret listens at the address of a host.
+// TestNothingIsSentToWhoDoesNotHaveTheSecret: a program without the secret listens at a host's address.
 func TestNothingIsSentToWhoDoesNotHaveTheSecret(t *testing.T) {
 	impostor := newEndpoint(t, withSecret([]byte("a secret that was guessed")))
 	dialer := newDialer(t, impostor, withSecret(testSecret))
@@ -128,7 +128,7 @@ func TestNothingIsSentToWhoDoesNotHaveTheSecret(t *testing.T) {
 	}
 }
 
-// TestARefusalThatProvesNothingIsNotHeeded: it could end the process of a host.
+// TestARefusalThatProvesNothingIsNotHeeded: it could end a host's process.
 func TestARefusalThatProvesNothingIsNotHeeded(t *testing.T) {
 	key := []byte("a key of both sides")
 	for name, tamper := range map[string]func([]byte) []byte{
@@ -175,7 +175,7 @@ func TestAHostOfTheVersionWithoutHandshakesIsNamed(t *testing.T) {
 	}
 }
 
-// TestAHostOfTheVersionBeforeHearsOfThisOne: it reads the beginning of a hello, in which the version is.
+// TestAHostOfTheVersionBeforeHearsOfThisOne: it reads the start of a hello, with the version.
 func TestAHostOfTheVersionBeforeHearsOfThisOne(t *testing.T) {
 	e := newEndpoint(t)
 	conn, err := net.Dial("tcp", e.address)
@@ -194,7 +194,7 @@ func TestAHostOfTheVersionBeforeHearsOfThisOne(t *testing.T) {
 	eventually(t, "what to do", func() bool { return strings.Contains(e.log.String(), "run one version") })
 }
 
-// tappedConn keeps what is written.
+// tappedConn keeps written data.
 type tappedConn struct {
 	net.Conn
 	written bytes.Buffer
@@ -247,7 +247,7 @@ func TestFramesAreNeitherChangedNorRepeatedOnTheWay(t *testing.T) {
 	}
 }
 
-// discardConn is a connection whose writes go elsewhere.
+// discardConn is a connection with redirected writes.
 type discardConn struct {
 	net.Conn
 	to io.Writer

@@ -23,7 +23,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// counted counts the connections that a host dials.
+// counted counts the connections dialed by a host.
 func counted(dials *atomic.Int64) func(*Config) {
 	return func(c *Config) {
 		c.Dial = func(ctx context.Context, address string) (net.Conn, error) {
@@ -46,7 +46,7 @@ func mustCall(t *testing.T, from *Transport, request string) {
 	}
 }
 
-// TestCallsShareAConnection, and each call gets its own answer although all are under way at once.
+// TestCallsShareAConnection: each call gets its own answer although all are concurrent.
 func TestCallsShareAConnection(t *testing.T) {
 	for name, secret := range map[string][]byte{"without a secret": nil, "with a secret": testSecret} {
 		t.Run(name, func(t *testing.T) {
@@ -82,8 +82,8 @@ func TestCallsShareAConnection(t *testing.T) {
 	}
 }
 
-// TestCallsThatAKeptConnectionHasNoRoomForWaitForNothing: a call above the bound, and a large one, have a connection of
-// their own.
+// TestCallsThatAKeptConnectionHasNoRoomForWaitForNothing: calls above the limit, and large ones, use separate
+// connections.
 func TestCallsThatAKeptConnectionHasNoRoomForWaitForNothing(t *testing.T) {
 	var dials, hanging atomic.Int64
 	release := make(chan struct{})
@@ -122,13 +122,13 @@ func TestCallsThatAKeptConnectionHasNoRoomForWaitForNothing(t *testing.T) {
 	}
 }
 
-// scripted is a host 1 that a test plays, at the other end of a connection.
+// scripted is host 1, played by a test, at the other end of a connection.
 type scripted struct {
 	net.Conn
 	greeting
 }
 
-// play accepts connections as host 1, which keeps connections or does not know of that, and has a function play each.
+// play accepts connections as host 1, with or without support for persistent connections, and runs a function on each.
 func play(t *testing.T, secret []byte, keeps bool, each func(*scripted)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -157,7 +157,7 @@ func play(t *testing.T, secret []byte, keeps bool, each func(*scripted)) (addres
 	return listener.Addr().String()
 }
 
-// playHandshake runs the handshake of an acceptor, byte by byte.
+// playHandshake runs an acceptor's handshake, byte by byte.
 func playHandshake(conn net.Conn, secret []byte, keeps bool) (g greeting, err error) {
 	var theirs hello
 	if _, err := io.ReadFull(conn, theirs[:]); err != nil {
@@ -214,8 +214,8 @@ func dialerAt(t *testing.T, address string, changes ...func(*Config)) *Transport
 	}}, changes...)...).Transport
 }
 
-// TestAHostThatKeepsNoConnectionsIsCalled: the build of an upgrade half way answers one call on a connection, by the
-// bytes that hosts have always sent.
+// TestAHostThatKeepsNoConnectionsIsCalled: during an upgrade, an old build answers one call per connection, with the
+// original bytes.
 func TestAHostThatKeepsNoConnectionsIsCalled(t *testing.T) {
 	for name, secret := range map[string][]byte{"without a secret": nil, "with a secret": testSecret} {
 		t.Run(name, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestAHostThatKeepsNoConnectionsCalls(t *testing.T) {
 	}
 }
 
-// TestAnswersFindTheirCalls: the other host answers in the opposite order.
+// TestAnswersFindTheirCalls: the other host answers in reverse order.
 func TestAnswersFindTheirCalls(t *testing.T) {
 	address := play(t, testSecret, true, func(s *scripted) {
 		frames := newFrameReader(s, s.in, framesOfKeptCalls)
@@ -319,7 +319,7 @@ func TestAnswersFindTheirCalls(t *testing.T) {
 	from.Close()
 }
 
-// TestACallOnABrokenConnectionIsNotRepeated: it may have been carried out.
+// TestACallOnABrokenConnectionIsNotRepeated: it may have been executed.
 func TestACallOnABrokenConnectionIsNotRepeated(t *testing.T) {
 	var heard atomic.Int64
 	address := play(t, nil, true, func(s *scripted) {
@@ -346,8 +346,8 @@ func TestACallOnABrokenConnectionIsNotRepeated(t *testing.T) {
 	from.Close()
 }
 
-// TestAnAnswerToNoCallEndsTheConnection, and so does an answer that comes twice, and a second answer in the place of
-// another call's.
+// TestAnAnswerToNoCallEndsTheConnection: so does a duplicate answer, and a second answer in the place of another
+// call's.
 func TestAnAnswerToNoCallEndsTheConnection(t *testing.T) {
 	for name, wrong := range map[string]func(s *scripted, id uint64) error{
 		"to no call":    func(s *scripted, id uint64) error { return s.says(id+1, answerGood, "wrong") },
@@ -383,8 +383,8 @@ func TestAnAnswerToNoCallEndsTheConnection(t *testing.T) {
 	}
 }
 
-// TestAnAcceptorBoundsWhatADialerAsks: more calls than the bound at once, and a call that is too short or too long, end
-// the connection.
+// TestAnAcceptorBoundsWhatADialerAsks: too many concurrent calls, and a call that is too short or too long, end the
+// connection.
 func TestAnAcceptorBoundsWhatADialerAsks(t *testing.T) {
 	call := func(id uint64, request string) []byte {
 		return append(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, id), 1000), request...)
@@ -425,8 +425,8 @@ func TestAnAcceptorBoundsWhatADialerAsks(t *testing.T) {
 	}
 }
 
-// TestAConnectionThatMayLeadNowhereIsMadeAnew: nothing came over it from the beginning to the deadline of a call. One
-// over which another answer came meanwhile stays, and so does one whose caller has gone before the deadline.
+// TestAConnectionThatMayLeadNowhereIsMadeAnew: nothing arrived over it between a call's start and its deadline. A
+// connection with another answer meanwhile remains, and so does one whose caller left before the deadline.
 func TestAConnectionThatMayLeadNowhereIsMadeAnew(t *testing.T) {
 	var dials atomic.Int64
 	release, hangs := make(chan struct{}), make(chan struct{}, 10)
@@ -490,8 +490,8 @@ func TestAChangeOfCertificatesEndsKeptConnections(t *testing.T) {
 	}
 }
 
-// TestAHostWhoseCertificateCountsNoMoreCallsNoMore: the other end's authorities have changed, and the connection of
-// before is of no use.
+// TestAHostWhoseCertificateCountsNoMoreCallsNoMore: the peer's authorities have changed, so the old connection cannot
+// be used.
 func TestAHostWhoseCertificateCountsNoMoreCallsNoMore(t *testing.T) {
 	authority, next := testcert.New(t), testcert.New(t)
 	files := authority.Sign(t, "one")
@@ -535,14 +535,14 @@ func TestASecretThatChangesEndsKeptConnections(t *testing.T) {
 	}
 	from.SetSecret(testSecret)
 	mustCall(t, from.Transport, "second")
-	e.Close() // without the engine's end it takes another secret
+	e.Close() // without closing the engine's end it would accept another secret
 	e.SetSecret([]byte("another secret of many bytes"))
 	if _, err := from.Call(t.Context(), 1, nil); err == nil {
 		t.Error("a call is answered over the connection of before")
 	}
 }
 
-// TestAChangeOfTheBookEndsKeptConnections: of an address and of an incarnation, at either end.
+// TestAChangeOfTheBookEndsKeptConnections: a changed address or incarnation, at either end.
 func TestAChangeOfTheBookEndsKeptConnections(t *testing.T) {
 	e, elsewhere := newEndpoint(t, answering(echo)), newEndpoint(t, answering(
 		func(context.Context, Peer, []byte) ([]byte, error) { return []byte("elsewhere"), nil }))
@@ -562,7 +562,7 @@ func TestAChangeOfTheBookEndsKeptConnections(t *testing.T) {
 	}
 }
 
-// TestALaterStartIsHeardOverItsOwnConnection: a host that was started again calls and is called.
+// TestALaterStartIsHeardOverItsOwnConnection: a restarted host calls and is called.
 func TestALaterStartIsHeardOverItsOwnConnection(t *testing.T) {
 	e := newEndpoint(t, answering(func(_ context.Context, peer Peer, _ []byte) ([]byte, error) {
 		return fmt.Append(nil, peer.Start.Number), nil
@@ -599,7 +599,7 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p); return nil } // by the transport, once
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestAKeptConnectionEndsAfterAnHour, when the call is over that is under way, and the next call makes another.
+// TestAKeptConnectionEndsAfterAnHour: when its running call is over; the next call opens a new one.
 func TestAKeptConnectionEndsAfterAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials atomic.Int64
@@ -637,7 +637,7 @@ func TestAKeptConnectionEndsAfterAnHour(t *testing.T) {
 		time.Sleep(keptFor - 10*time.Second)
 		call("second", 1)
 		var running sync.WaitGroup
-		running.Go(func() { call("long", 2) }) // another call makes a connection meanwhile
+		running.Go(func() { call("long", 2) }) // a concurrent call opens a connection
 		time.Sleep(15 * time.Second)
 		call("after an hour", 2)
 		if n := open(); n != 2 {
@@ -657,7 +657,7 @@ func TestAKeptConnectionEndsAfterAnHour(t *testing.T) {
 	})
 }
 
-// TestTheFramesOfKeptConnectionsAreWhatTheyWere: hosts of an upgrade half way send them to each other.
+// TestTheFramesOfKeptConnectionsAreWhatTheyWere: hosts in an upgrade exchange them.
 func TestTheFramesOfKeptConnectionsAreWhatTheyWere(t *testing.T) {
 	var sent bytes.Buffer
 	for kind, payload := range map[byte]string{
@@ -680,7 +680,7 @@ func TestTheFramesOfKeptConnectionsAreWhatTheyWere(t *testing.T) {
 	}
 }
 
-// TestTheOwnerKnowsOfEachKeptConnection before the answer to the first call, and of no connection for a single call.
+// TestTheOwnerKnowsOfEachKeptConnection: before the answer to the first call; single-call connections are not reported.
 func TestTheOwnerKnowsOfEachKeptConnection(t *testing.T) {
 	var kept atomic.Int64
 	e := newEndpoint(t, answering(echo))

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWhoIsBehindWhatItHasConfirmedIsRefused: at either end, with and without a secret, before a message passes. A host
-// of a build that says no positions is let in.
+// TestWhoIsBehindWhatItHasConfirmedIsRefused: at either end, with and without a secret, before a message passes. A
+// build without positions is accepted.
 func TestWhoIsBehindWhatItHasConfirmedIsRefused(t *testing.T) {
 	full := []Position{{Shard: testShard, Replica: 1, Term: 5, Last: 100}, {Shard: 8, Replica: 1030, Term: 1 << 60}}
 	shorter, earlier := slices.Clone(full), slices.Clone(full)
@@ -19,8 +19,8 @@ func TestWhoIsBehindWhatItHasConfirmedIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		dialer, acceptor []Position
-		silent           bool // the dialer is of a build that does not say its positions
-		refused          int  // which host is: 1 the acceptor, 2 the dialer, 0 none
+		silent           bool // the dialer's build does not report positions
+		refused          int  // refused host: 1 the acceptor, 2 the dialer, 0 none
 	}{
 		{"all is there", full, full, false, 0},
 		{"the dialer has fewer entries", shorter, full, false, 2},
@@ -68,7 +68,7 @@ func TestWhoIsBehindWhatItHasConfirmedIsRefused(t *testing.T) {
 	}
 }
 
-// TestPositionsThatAreNotThoseOfThePeerAreRefused flips each bit, and cuts the text off everywhere.
+// TestPositionsThatAreNotThoseOfThePeerAreRefused flips each bit, and truncates the text everywhere.
 func TestPositionsThatAreNotThoseOfThePeerAreRefused(t *testing.T) {
 	key := []byte("a key")
 	want := []Position{

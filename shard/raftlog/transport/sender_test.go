@@ -23,7 +23,7 @@ func TestAMessageOverAConnectionThatHasGoneIsSentOverANewOne(t *testing.T) {
 		if got := <-e.batches; string(got.Requests[0].Entries[0].Cmd) != data {
 			t.Fatalf("have %q, want %q", got.Requests[0].Entries[0].Cmd, data)
 		}
-		conn.conn.Close() // as if the other host had started again
+		conn.conn.Close() // as if the other host had restarted
 	}
 }
 
@@ -58,7 +58,7 @@ func TestAHostThatStartsAgainIsFoundBeforeTheEngineGetsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	started.Close()
-	// A context that ends is heeded at once.
+	// An ended context takes effect at once.
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if conn, err := e.peer.GetConnection(ctx, one.String()); err == nil {
@@ -67,8 +67,8 @@ func TestAHostThatStartsAgainIsFoundBeforeTheEngineGetsAnError(t *testing.T) {
 	}
 }
 
-// TestProposalsAreNotSent: after a host has lost its leadership, the engine forwards pending batches to the new leader.
-// The sender drops them.
+// TestProposalsAreNotSent: after a lost leadership, the engine forwards pending batches to the new leader. The sender
+// drops them.
 func TestProposalsAreNotSent(t *testing.T) {
 	s, far := pipedSender(t, context.Background())
 	given := []raftpb.Message{{Type: raftpb.Propose}, {Type: raftpb.Heartbeat}, {Type: raftpb.Propose}}
@@ -88,7 +88,7 @@ func TestProposalsAreNotSent(t *testing.T) {
 	}
 }
 
-// pipedSender sends into a pipe, whose other end is returned.
+// pipedSender sends into a pipe, and returns its other end.
 func pipedSender(t *testing.T, ctx context.Context) (s *sender, far net.Conn) {
 	near, far := net.Pipe()
 	t.Cleanup(func() { far.Close() })
@@ -97,8 +97,8 @@ func pipedSender(t *testing.T, ctx context.Context) (s *sender, far net.Conn) {
 	return s, far
 }
 
-// TestALongFrameIsSentOverASlowLine: the other end reads all the time, and the whole takes longer than it may read
-// nothing.
+// TestALongFrameIsSentOverASlowLine: the peer reads continuously, and the whole frame takes longer than the read
+// timeout.
 func TestALongFrameIsSentOverASlowLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, far := pipedSender(t, context.Background())
@@ -119,7 +119,7 @@ func TestALongFrameIsSentOverASlowLine(t *testing.T) {
 	})
 }
 
-// TestWhatIsBeingSentEndsWithTheEngine: though the other end reads nothing.
+// TestWhatIsBeingSentEndsWithTheEngine: even if the peer reads nothing.
 func TestWhatIsBeingSentEndsWithTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -134,8 +134,8 @@ func TestWhatIsBeingSentEndsWithTheEngine(t *testing.T) {
 	})
 }
 
-// TestAHostThatIsAwayForLongIsReachedAtOnceWhenItIsBack: what it was to be sent meanwhile is dropped, and the engine,
-// which would not dial for a while after an error, gets none.
+// TestAHostThatIsAwayForLongIsReachedAtOnceWhenItIsBack: messages to it meanwhile are dropped, and the engine, which
+// would not dial for a while after an error, gets no error.
 func TestAHostThatIsAwayForLongIsReachedAtOnceWhenItIsBack(t *testing.T) {
 	e := newEndpoint(t)
 	e.peer.redialFor = 0

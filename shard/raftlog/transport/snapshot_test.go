@@ -9,13 +9,13 @@ import (
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
-// chunkOf is one of two chunks of a snapshot.
+// chunkOf is one of a snapshot's two chunks.
 func chunkOf(index, id uint64) raftpb.Chunk {
 	return raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot", Index: index, ChunkId: id,
 		ChunkCount: 2}
 }
 
-// TestAChunkIsSentWhenTheOneBeforeIsHandled: what the engine takes for sent has arrived.
+// TestAChunkIsSentWhenTheOneBeforeIsHandled: chunks that the engine considers sent have arrived.
 func TestAChunkIsSentWhenTheOneBeforeIsHandled(t *testing.T) {
 	for name, secret := range map[string][]byte{"without a secret": nil, "with a secret": testSecret} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestAChunkIsSentWhenTheOneBeforeIsHandled(t *testing.T) {
 	}
 }
 
-// TestASnapshotWaitsForTheOneOnItsWay to the same replica.
+// TestASnapshotWaitsForTheOneOnItsWay: to the same replica.
 func TestASnapshotWaitsForTheOneOnItsWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrives bool // the first
@@ -95,11 +95,11 @@ func TestASnapshotWaitsForTheOneOnItsWay(t *testing.T) {
 	}
 }
 
-// TestASnapshotThatIsThereAlreadyIsConfirmed, and the engine, which would refuse its last chunk, is not given it.
+// TestASnapshotThatIsThereAlreadyIsConfirmed: it is not passed to the engine, which would refuse its last chunk.
 func TestASnapshotThatIsThereAlreadyIsConfirmed(t *testing.T) {
 	for name, c := range map[string]struct {
-		before, meanwhile uint64 // the last entry that is there, at the first chunk and at the last
-		chunks            int    // that the engine is given
+		before, meanwhile uint64 // last entry present at the first chunk and at the last
+		chunks            int    // passed to the engine
 	}{
 		"it is older than the log":          {8, 8, 0},
 		"it is there":                       {7, 7, 0},
@@ -126,7 +126,7 @@ func TestASnapshotThatIsThereAlreadyIsConfirmed(t *testing.T) {
 	}
 }
 
-// awaitDeliveries waits until so many snapshots are on their way to the replica of the test, or wait for that.
+// awaitDeliveries waits until the given number of snapshots are being sent to the test's replica, or wait for that.
 func (e *engineEnd) awaitDeliveries(t *testing.T, want int) {
 	t.Helper()
 	eventually(t, "snapshots on their way", func() bool {
@@ -137,7 +137,7 @@ func (e *engineEnd) awaitDeliveries(t *testing.T, want int) {
 	})
 }
 
-// TestTheEndOfTheEngineEndsSnapshots that wait, for their turn or for the other host.
+// TestTheEndOfTheEngineEndsSnapshots: those waiting for their turn or for the other host.
 func TestTheEndOfTheEngineEndsSnapshots(t *testing.T) {
 	e := newEndpoint(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/internal/testcert"
 )
 
-// certified gives a transport the certificate of files.
+// certified gives a transport the certificate in files.
 func certified(t *testing.T, files testcert.Files) func(*Config) {
 	t.Helper()
 	named := TLS(files)
@@ -30,7 +30,7 @@ func certified(t *testing.T, files testcert.Files) func(*Config) {
 func TestStrangersAreTurnedAwayByTLS(t *testing.T) {
 	authority, stranger := testcert.New(t), testcert.New(t)
 	e := newEndpoint(t, certified(t, authority.Sign(t, "one")))
-	silent, err := net.Dial("tcp", e.address) // it must not keep other hosts out
+	silent, err := net.Dial("tcp", e.address) // it must not block other hosts
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestAHostIsRefusedWhoseCertificateHasAnothersName(t *testing.T) {
 	}
 }
 
-// TestChangedCertificatesAreTakenWithoutARestart, while connections that are there go on.
+// TestChangedCertificatesAreTakenWithoutARestart: existing connections continue.
 func TestChangedCertificatesAreTakenWithoutARestart(t *testing.T) {
 	authority := testcert.New(t)
 	files := authority.Sign(t, "one")

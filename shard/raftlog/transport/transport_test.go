@@ -24,7 +24,7 @@ import (
 
 const (
 	testShard = 7
-	// patience is for what a slow machine does in a moment.
+	// patience is the time limit on a slow machine for fast operations.
 	patience = 60 * time.Second
 )
 
@@ -38,10 +38,10 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// endpoint is the transport of host 1, with a test in the place of its engine.
+// endpoint is the transport of host 1, with a test in place of its engine.
 type endpoint struct {
 	*engineEnd
-	peer    *engineEnd // of host 2, which only dials
+	peer    *engineEnd // host 2, which only dials
 	address string
 	batches chan raftpb.MessageBatch
 	chunks  chan raftpb.Chunk
@@ -49,7 +49,7 @@ type endpoint struct {
 	log     *logBuffer
 }
 
-// logBuffer is what was logged.
+// logBuffer is the logged text.
 type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer // guarded by mu
@@ -69,7 +69,7 @@ func (l *logBuffer) String() string {
 
 const testDeployment = 42
 
-// noAddress is where host 2 would listen.
+// noAddress is host 2's address, without a listener.
 const noAddress = "b.example:1"
 
 var (
@@ -82,15 +82,15 @@ func identityOf(t Target) Identity {
 		Start: hosts.Start{Number: 5, Draw: 55}}
 }
 
-// testReplicas are the replicas of a host of which a test shard runs.
+// testReplicas are a host's replicas, with a running test shard.
 type testReplicas struct {
 	route *Route
 	takes func(shardID, snapshot uint64) bool // nil: all
 	sent  atomic.Int64                        // chunks
-	// has is the last entry that the replica has.
+	// has is the replica's last entry.
 	has  atomic.Uint64
-	died atomic.Int64 // how often the other host has
-	// positions are those that it says, and confirmed those that the other host has confirmed.
+	died atomic.Int64 // number of deaths of the other host
+	// positions are its own reported positions, confirmed those confirmed by the other host.
 	positions, confirmed []Position
 }
 
@@ -122,10 +122,10 @@ func (r *testReplicas) Behind(shard.HostID) func([]Position) error {
 
 func (*testReplicas) Received(shard.HostID, []raftpb.Message) {}
 func (*testReplicas) Sending([]raftpb.Message)                {}
-func (*testReplicas) Term(uint64) uint64                      { return 1 } // not that of the messages of Died
+func (*testReplicas) Term(uint64) uint64                      { return 1 } // unlike the messages of Died
 func (r *testReplicas) Sent(shard.HostID, *raftpb.Chunk)      { r.sent.Add(1) }
 
-// Died returns two messages, the second for a leader that has a successor.
+// Died returns two messages, the second for a leader with a successor.
 func (r *testReplicas) Died(shard.HostID) []Stand {
 	n := uint64(r.died.Add(1))
 	stand := func(hint uint64, still bool) Stand {
@@ -136,14 +136,14 @@ func (r *testReplicas) Died(shard.HostID) []Stand {
 	return []Stand{stand(n, true), stand(n+1000, false)}
 }
 
-// routeOf returns a route of a replica to the initial members of a shard, and others that have joined.
+// routeOf returns a replica's route to a shard's initial members, and to joined ones.
 func routeOf(replica uint64, joined map[uint64]Target) *Route {
 	r := &Route{Replica: replica, Members: map[uint64]Target{1: one, 2: two}}
 	maps.Copy(r.Members, joined)
 	return r
 }
 
-// newDialer returns the transport of host 2, with what else host 1 has.
+// newDialer returns the transport of host 2, otherwise configured like host 1's.
 func newDialer(t *testing.T, of *endpoint, changes ...func(*Config)) *engineEnd {
 	c := of.config
 	c.Identity, c.Listener, c.Refused, c.TurnedAway, c.Dial = identityOf(two), nil, nil, nil, nil
@@ -374,7 +374,7 @@ func TestTooManyConnectionsThatSayNothingAreTurnedAway(t *testing.T) {
 	eventually(t, "room", func() bool { return open() < 1+maxGreeting })
 }
 
-// memoryConn is the reading end of a connection that is all in memory.
+// memoryConn is the reading end of an in-memory connection.
 type memoryConn struct{ io.Reader }
 
 func (memoryConn) SetReadDeadline(time.Time) error { return nil }
@@ -420,7 +420,7 @@ func FuzzFrames(f *testing.F) {
 			if err != nil {
 				return
 			}
-			// What is taken is what was sent.
+			// The accepted data is the sent data.
 			again := append(make([]byte, frameHeaderSize), payload...)
 			sealFrame(again, kind)
 			if !bytes.Equal(again, sent[taken:taken+len(again)]) {

@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
-// systemDisk is the disk of the operating system, written past the cache where the file system allows.
+// systemDisk is the operating system's disk, with direct writes if the file system supports them.
 func systemDisk() Disk { return Disk{FS: backgrounddelete.FS{FS: vfs.Default}, OpenData: direct.Open} }
 
-// nothingNeeded is an owner that needs no record once it is in the log.
+// nothingNeeded is an owner that needs no records once they are in the log.
 type nothingNeeded struct{}
 
 func (nothingNeeded) Replay(Place, Key, Kind, []byte) error { return nil }
@@ -86,7 +86,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// TestASaveAllocatesNothing: what is saved goes into memory that is there already.
+// TestASaveAllocatesNothing: saved data goes into existing memory.
 func TestASaveAllocatesNothing(t *testing.T) {
 	log, err := Open(Options{Dir: t.TempDir(), Disk: systemDisk()})
 	if err == nil {

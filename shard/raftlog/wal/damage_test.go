@@ -33,7 +33,7 @@ func contentOf(t *testing.T, fs vfs.FS, name string) []byte {
 	return data
 }
 
-// copyOf copies the files of a log to a file system of their own.
+// copyOf copies a log's files to a new file system.
 func copyOf(t *testing.T, fs vfs.FS) roomy {
 	t.Helper()
 	c := newMemory()
@@ -50,7 +50,7 @@ func copyOf(t *testing.T, fs vfs.FS) roomy {
 	return c
 }
 
-// filledLog is the file system of a log with some segments, all of which are needed, that was closed.
+// filledLog is the file system of a closed log with some segments, all needed.
 func filledLog(t *testing.T, values int) (fs roomy, text string) {
 	t.Helper()
 	fs = newMemory()
@@ -64,7 +64,7 @@ func filledLog(t *testing.T, values int) (fs roomy, text string) {
 	return fs, v.String()
 }
 
-// openCopy opens a log on a file system, closes it and returns what it had.
+// openCopy opens a log on a file system, closes it and returns its content.
 func openCopy(t *testing.T, fs vfs.FS) (text string, err error) {
 	t.Helper()
 	v, err := openValues(testOptions(memoryDisk(fs)))
@@ -74,7 +74,7 @@ func openCopy(t *testing.T, fs vfs.FS) (text string, err error) {
 	return v.String(), v.log.Close()
 }
 
-// TestEveryBitOfARecordCounts flips each bit of a small log that was closed.
+// TestEveryBitOfARecordCounts flips each bit of a small closed log.
 func TestEveryBitOfARecordCounts(t *testing.T) {
 	fs := newMemory()
 	v := mustOpen(t, testOptions(memoryDisk(fs)))
@@ -206,8 +206,8 @@ func TestDamageIsRefusedAndNamed(t *testing.T) {
 	}
 }
 
-// TestALogThatEndsBeforeItsEndIsRefused cuts off the end of a log that was closed, by a sector more each time. The log
-// itself does not say that something is missing; its end is known from elsewhere.
+// TestALogThatEndsBeforeItsEndIsRefused truncates a closed log, by one more sector each time. The log itself does not
+// show that something is missing; its end is known from elsewhere.
 func TestALogThatEndsBeforeItsEndIsRefused(t *testing.T) {
 	fs := newMemory()
 	v := mustOpen(t, testOptions(memoryDisk(fs)))
@@ -250,7 +250,7 @@ func TestALogThatEndsBeforeItsEndIsRefused(t *testing.T) {
 	}
 }
 
-// imageContent is what is found in a segment.
+// imageContent is a segment's readable content.
 func imageContent(t *testing.T, fs vfs.FS, name string) content {
 	t.Helper()
 	data := contentOf(t, fs, name)
@@ -267,12 +267,12 @@ func imageContent(t *testing.T, fs vfs.FS, name string) content {
 
 func visitNone(Place, Key, Kind, []byte) error { return nil }
 
-// TestATornTailIsCut: what was not durable yet may be torn, and what comes after it is not read, now or later.
+// TestATornTailIsCut: data not yet durable may be torn, and later data is never read.
 func TestATornTailIsCut(t *testing.T) {
 	fs := newMemory()
 	v := mustOpen(t, testOptions(memoryDisk(fs)))
 	first := v.set(t, Key{1, 1}, "safe")
-	// The next record begins where a sector does, so it is not overwritten with the end of the one that replaces this.
+	// The next record begins at a sector boundary, so its replacement does not overwrite it.
 	length := 2*direct.Sector - int(first.end())%direct.Sector - headBytes
 	torn, err := v.change(Key{1, 2}, kindSet, strings.Repeat("t", length))
 	if err != nil {
@@ -304,7 +304,7 @@ func TestATornTailIsCut(t *testing.T) {
 	if len(v.texts) != 1 || v.texts[Key{1, 1}] != "safe" {
 		t.Fatalf("it has %v", v)
 	}
-	again := v.set(t, Key{1, 5}, strings.Repeat("a", length)) // as long as the one that was torn
+	again := v.set(t, Key{1, 5}, strings.Repeat("a", length)) // as long as the torn one
 	if again.Offset != torn.Offset || again.Bytes != torn.Bytes {
 		t.Fatalf("the new record is at %v, the torn one was at %v", again, torn)
 	}
@@ -315,8 +315,7 @@ func TestATornTailIsCut(t *testing.T) {
 	}
 }
 
-// TestAReusedSegmentIsReadOnlyAsWhatItIs: the records that a segment had before are valid in it no more, even where
-// they are in the place of a record.
+// TestAReusedSegmentIsReadOnlyAsWhatItIs: a segment's earlier records are invalid, even at a record's position.
 func TestAReusedSegmentIsReadOnlyAsWhatItIs(t *testing.T) {
 	h := header{log: 1, number: 3, first: 1, capacity: testSegment, filled: testSegment}
 	data := make([]byte, testSegment)

@@ -50,10 +50,10 @@ func TestARecordIsReadAtItsPlace(t *testing.T) {
 	}
 }
 
-// countedDisk counts what is done to the segments of a disk, and can hold up or refuse it.
+// countedDisk counts operations on a disk's segments, and can delay or refuse them.
 type countedDisk struct {
 	writes, syncs atomic.Int64
-	// before, where set, is called before each write and sync of records.
+	// before, if set, is called before each write and sync of records.
 	before atomic.Pointer[func(what string) error]
 }
 
@@ -128,7 +128,7 @@ func TestWhatIsOnlyAppendedIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestCallersShareASync holds up the first sync until all others wait. Those then share one.
+// TestCallersShareASync blocks the first sync until all others wait. Those then share one.
 func TestCallersShareASync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, counted := countedLog(t)
@@ -175,8 +175,8 @@ func TestASaverReturnsWhenItsOwnRecordIsDurable(t *testing.T) {
 	}
 }
 
-// TestErrorsOfTheDiskAreKept: after an error of a write or a sync nothing is acknowledged any more, even where the disk
-// works again, and what was acknowledged is there at the next start.
+// TestErrorsOfTheDiskAreKept: after a write or sync error nothing is acknowledged any more, even if the disk works
+// again, and acknowledged data is present at the next start.
 func TestErrorsOfTheDiskAreKept(t *testing.T) {
 	for _, what := range []string{"write", "sync"} {
 		t.Run(what, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 const (
 	testRoot = "/host"
 	testDir  = testRoot + "/log"
-	// testSegment is so little that segments begin and end all the time.
+	// testSegment is small, so that segments begin and end all the time.
 	testSegment = 32 << 10
 
 	kindSet    Kind = 1
@@ -28,7 +28,7 @@ const (
 // end is the end of a record in its segment.
 func (p Place) end() int64 { return int64(p.Offset) + int64(p.Bytes) }
 
-// values is an owner: a log of values that are set and deleted by key.
+// values is an owner: a log of values, set and deleted by key.
 type values struct {
 	log      *Log
 	mu       sync.Mutex
@@ -76,7 +76,7 @@ func (v *values) note(at Place, key Key, kind Kind, text string) {
 	}
 }
 
-// appended notes a record that was appended.
+// appended records an appended record.
 func (v *values) appended(at Place, key Key, kind Kind, text string) {
 	v.note(at, key, kind, text)
 	v.log.Need(at.Segment, -int64(at.Bytes))
@@ -130,7 +130,7 @@ func (v *values) set(t testing.TB, key Key, text string) Place {
 	return at
 }
 
-// String says what all values are.
+// String lists all values.
 func (v *values) String() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -149,7 +149,7 @@ func textOf(texts map[Key]string) string {
 	return b.String()
 }
 
-// roomy is a file system in memory with as much room as it says.
+// roomy is an in-memory file system with a configured capacity.
 type roomy struct {
 	*vfs.MemFS
 	room uint64
@@ -162,12 +162,12 @@ func (r roomy) GetDiskUsage(string) (vfs.DiskUsage, error) {
 
 func newMemory() roomy { return roomy{vfs.NewMem(), 1 << 40} }
 
-// memoryFile is a file in memory, whose data are synced as the rest of it is.
+// memoryFile is an in-memory file, whose data are synced like the rest.
 type memoryFile struct{ vfs.File }
 
 func (f memoryFile) SyncData() error { return f.Sync() }
 
-// memoryDisk is the disk of a file system in memory.
+// memoryDisk is the disk of an in-memory file system.
 func memoryDisk(fs vfs.FS) Disk {
 	return Disk{FS: fs, OpenData: func(name string) (direct.File, error) {
 		if _, err := fs.Stat(name); err != nil {

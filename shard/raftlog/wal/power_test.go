@@ -32,19 +32,19 @@ func testRandom(t testing.TB) *rand.Rand {
 }
 
 type (
-	// asked is noted before a step is done, and safe when it is durable. The number is that of the state after it.
+	// asked is noted before a step, and safe when it is durable. The number is that of the resulting state.
 	asked struct {
 		state int
 		what  string
 	}
 	safe struct {
 		state int
-		end   End // as another file may have it by then
+		end   End // as possibly recorded by another file
 	}
 )
 
-// span is which states a log may have: those from the last one that must be safe to the last one that was asked for. It
-// does not end before the end that was known.
+// span is the permitted states of a log: from the last state that must be safe to the last requested one. It does not
+// end before the known end.
 type span struct {
 	low, high int
 	end       End
@@ -60,7 +60,7 @@ func (s span) noted(note any) span {
 	return s
 }
 
-// era is a time in which a log ran, from an opening to a power failure or a kill.
+// era is a log's run, from an opening to a power failure or a kill.
 type era struct {
 	recording *outage.Recording
 	states    []map[Key]string // after each step
@@ -74,7 +74,7 @@ func (e *era) add(texts map[Key]string) int {
 	return len(e.states) - 1
 }
 
-// find returns which of the states a log has.
+// find returns the log's state.
 func (e *era) find(v *values, allowed span) (int, error) {
 	text := v.String()
 	for state := allowed.high; state >= allowed.low; state-- {
@@ -97,7 +97,7 @@ type power struct {
 	forget func(name string) bool
 }
 
-// live has a log do some steps on a disk, and records it. states are those that it may have when it opens.
+// live runs steps of a log on a disk, with a recording. states are its permitted states when it opens.
 func (p *power) live(disk *outage.Disk, states []map[Key]string, begin span, steps int) (_ *era, err error) {
 	fs := newMemory()
 	if err := disk.Put(testRoot, fs, testRoot); err != nil {
@@ -144,7 +144,7 @@ func (p *power) live(disk *outage.Disk, states []map[Key]string, begin span, ste
 	return e, nil
 }
 
-// step changes some values, and syncs that or not.
+// step changes some values, with or without a sync.
 func (p *power) step(e *era, v *values, r *outage.Recorder) error {
 	now := maps.Clone(e.states[len(e.states)-1])
 	var last Place
@@ -178,7 +178,7 @@ func (p *power) step(e *era, v *values, r *outage.Recorder) error {
 	return nil
 }
 
-// open opens a log on an image, and returns which state it has.
+// open opens a log on an image, and returns its state.
 func (p *power) open(e *era, image *outage.Disk, allowed span) (state int, err error) {
 	fs := newMemory()
 	if err := image.Put(testRoot, fs, testRoot); err != nil {
@@ -194,7 +194,7 @@ func (p *power) open(e *era, image *outage.Disk, allowed span) (state int, err e
 	return state, errors.Join(err, v.log.Close())
 }
 
-// run plays eras, one on what another one left, and opens logs on images of them.
+// run runs eras, each on the previous one's remains, and opens logs on their images.
 func (p *power) run() error {
 	for p.left > 0 {
 		disk, states, begin := outage.NewDisk(testRoot), []map[Key]string{{}}, span{}
@@ -214,7 +214,7 @@ func (p *power) run() error {
 	return nil
 }
 
-// fail looks at moments of an era, and returns what the next one begins on.
+// fail checks an era at several times, and returns the next era's start.
 func (p *power) fail(e *era) (next *outage.Disk, states []map[Key]string, begin span, err error) {
 	allowed := e.begin
 	density := 1 + e.recording.Len()/30
@@ -227,7 +227,7 @@ func (p *power) fail(e *era) (next *outage.Disk, states []map[Key]string, begin 
 		if at != end || err != nil {
 			return err == nil && p.left > 0
 		}
-		if p.random.IntN(3) == 0 { // the process was killed, and the disk has it all
+		if p.random.IntN(3) == 0 { // after a kill the disk has everything
 			next, states, begin = d.Clone(), e.states, allowed
 			return false
 		}
@@ -240,7 +240,7 @@ func (p *power) fail(e *era) (next *outage.Disk, states []map[Key]string, begin 
 	return next, states, begin, err
 }
 
-// look opens logs on images of a moment.
+// look opens logs on images of one time.
 func (p *power) look(e *era, d *outage.Disk, at int, allowed span) error {
 	draws := slices.Clone(outage.Extremes[:d.Draws()])
 	for range 3 {
@@ -259,8 +259,8 @@ func (p *power) look(e *era, d *outage.Disk, at int, allowed span) error {
 	return nil
 }
 
-// TestPowerFailures opens the log on what power failures and kills may leave of it, and finds everything that was
-// synced and nothing that was never appended, in the order in which it was appended.
+// TestPowerFailures opens the log on possible remains of power failures and kills, and finds everything synced and
+// nothing that was never appended, in append order.
 func TestPowerFailures(t *testing.T) {
 	p := &power{random: testRandom(t), left: *walImages}
 	if err := p.run(); err != nil {
@@ -269,7 +269,7 @@ func TestPowerFailures(t *testing.T) {
 	t.Logf("%d images in %d eras", p.images, p.eras)
 }
 
-// TestMistakesThatPowerFailuresShow plants mistakes, and each must be noticed.
+// TestMistakesThatPowerFailuresShow plants bugs, each to be detected.
 func TestMistakesThatPowerFailuresShow(t *testing.T) {
 	var syncs atomic.Int64
 	isSegment := func(name string) bool { return filepath.Ext(name) == segmentSuffix }
@@ -296,8 +296,8 @@ func TestMistakesThatPowerFailuresShow(t *testing.T) {
 	}
 }
 
-// TestAPowerFailureAfterAKill kills a process at every moment of its first opening and of its first steps. The next one
-// goes on with what it finds, which the first one may not have synced, until the power fails.
+// TestAPowerFailureAfterAKill kills a process at every point of its first opening and its first steps. The next process
+// continues with the remains, possibly not synced by the first, until the power fails.
 func TestAPowerFailureAfterAKill(t *testing.T) {
 	p := &power{random: testRandom(t)}
 	first, err := p.live(outage.NewDisk(testRoot), []map[Key]string{{}}, span{}, 6)

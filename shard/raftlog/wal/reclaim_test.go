@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
-// onDisk is how much the files of a log take.
+// onDisk is the size of a log's files.
 func onDisk(t *testing.T, fs vfs.FS) (bytes int64) {
 	t.Helper()
 	names, err := fs.List(testDir)
@@ -33,8 +33,8 @@ func onDisk(t *testing.T, fs vfs.FS) (bytes int64) {
 	return bytes
 }
 
-// TestALogIsBounded: whatever is set and deleted, and though one key is set once and never again, what is on the disk
-// is at most a small multiple of what is needed and two segments.
+// TestALogIsBounded: for any sets and deletes, and even if one key is set once and never again, the size on disk is at
+// most a small multiple of the needed size plus two segments.
 func TestALogIsBounded(t *testing.T) {
 	for name, keys := range map[string]int{"little is needed": 2, "much is needed": 60} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestALogIsBounded(t *testing.T) {
 	}
 }
 
-// rewriteNothing is an owner that does not rewrite what it needs.
+// rewriteNothing is an owner that does not rewrite needed records.
 type rewriteNothing struct{ *values }
 
 func (rewriteNothing) Rewrite(uint64) error { return nil }
@@ -104,7 +104,7 @@ func TestASegmentThatIsStillNeededIsNotRemoved(t *testing.T) {
 	})
 }
 
-// endingOwner ends the goroutine that asks for anything to be rewritten, as a process does that cannot go on.
+// endingOwner ends the goroutine that requests a rewrite, like a process that cannot continue.
 type endingOwner struct{ *values }
 
 func (endingOwner) Rewrite(uint64) error {
@@ -160,8 +160,8 @@ func (f *fullFile) WriteAt(p []byte, at int64) (int, error) {
 	return f.File.WriteAt(p, at)
 }
 
-// TestAFullDiskLosesNothing: where there is no room for a whole segment one that grows is used, until there is no room
-// at all. Then the log fails, and all that was acknowledged is there when it is opened again, even without more room.
+// TestAFullDiskLosesNothing: without space for a whole segment a growing one is used, until there is no space at all.
+// Then the log fails, and all acknowledged data is present when it is reopened, even without more space.
 func TestAFullDiskLosesNothing(t *testing.T) {
 	for _, room := range []int64{testSegment + 9000, 3*testSegment + 100, 5*testSegment + 40000} {
 		t.Run(fmt.Sprint(room), func(t *testing.T) {
@@ -193,8 +193,8 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 	}
 }
 
-// TestSegmentsAreMadeBeforeTheyAreNeeded: a segment is full of zeros or of old records when the log goes on to it, so a
-// sync of it changes no length.
+// TestSegmentsAreMadeBeforeTheyAreNeeded: a segment is full of zeros or old records when the log continues in it, so
+// its syncs change no length.
 func TestSegmentsAreMadeBeforeTheyAreNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs := newMemory()
@@ -243,8 +243,8 @@ func TestWhatAKilledProcessWasMakingIsRemoved(t *testing.T) {
 	}
 }
 
-// TestASegmentStaysUntilItsRecordIsCounted: an owner may be slow to say what it needs of a record that it has appended.
-// Others append meanwhile, until the segment is the oldest one, and nothing else of it is needed.
+// TestASegmentStaysUntilItsRecordIsCounted: an owner may be slow to count an appended record as needed. Others append
+// meanwhile, until the segment is the oldest one, with nothing else needed in it.
 func TestASegmentStaysUntilItsRecordIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := mustOpen(t, testOptions(memoryDisk(newMemory())))
@@ -253,7 +253,7 @@ func TestASegmentStaysUntilItsRecordIsCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		counted := make(chan struct{})
-		v.mu.Lock() // as the owner has it who appends
+		v.mu.Lock() // held by the appending owner
 		go func() {
 			defer close(counted)
 			defer v.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Disk is the state of a recorder's files at one moment.
+// Disk is the state of a recorder's files at one time.
 type Disk struct {
 	nodes []*node // by number; 0 is the root
 }
@@ -16,27 +16,27 @@ type Disk struct {
 type node struct {
 	directory bool
 
-	content []byte  // of a file: the durable bytes
-	writes  []write // pending changes of a file
+	content []byte  // file: durable bytes
+	writes  []write // file: pending changes
 
-	names   map[string]int // of a directory: the durable names, and pending changes
+	names   map[string]int // directory: durable names, and pending changes
 	renames []rename
 
 	durable int         // how many changes are durable
-	syncs   map[int]int // how many changes each sync under way covers
+	syncs   map[int]int // number of changes covered by each running sync
 }
 
-// write is a change of a file: bytes at a place or, without bytes, a new length.
+// write is a file change: bytes at a position or, without bytes, a new length.
 type write struct {
 	at   int64
 	data []byte
 	cut  bool
 }
 
-// rename is a change of a directory: a name is removed, added, or both at once.
+// rename is a directory change: a name is removed, added, or both at once.
 type rename struct {
 	from, to string
-	node     int // the node of the new name
+	node     int // the new name's node
 }
 
 // NewDisk returns a disk with one directory and its parents, all durable.
@@ -58,7 +58,7 @@ func (d *Disk) add(n *node) int {
 	return len(d.nodes) - 1
 }
 
-// Clone returns a copy of the disk. The copy shares nothing changeable with the disk.
+// Clone returns a copy of the disk without shared mutable state.
 func (d *Disk) Clone() *Disk {
 	c := &Disk{nodes: make([]*node, len(d.nodes))}
 	for i, n := range d.nodes {

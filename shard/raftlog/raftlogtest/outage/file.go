@@ -6,14 +6,14 @@ import (
 	"github.com/lni/vfs"
 )
 
-// recorded is a file, or a directory, whose changes are noted.
+// recorded is a file, or a directory, with recorded changes.
 type recorded struct {
 	vfs.File
-	data DataFile // the file again, where OpenData opened the file
+	data DataFile // the same file, if opened by OpenData
 	r    *Recorder
 	name string
 	node int
-	at   int64 // where the next Write goes
+	at   int64 // position of the next Write
 }
 
 // Write implements vfs.File.

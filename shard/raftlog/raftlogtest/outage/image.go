@@ -9,14 +9,14 @@ import (
 	"github.com/lni/vfs"
 )
 
-// Draw says which of the pending changes are on an image.
+// Draw selects the pending changes on an image.
 type Draw struct {
 	files, directories how
 	sector             int
 	random             *rand.Rand
 }
 
-// how says which of the pending changes of a file or directory are on an image.
+// how selects the pending changes of a file or directory on an image.
 type how int
 
 const (
@@ -34,7 +34,7 @@ var Extremes = []Draw{
 	{files: everything, directories: everything},
 }
 
-// RandomDraw leaves the choice of the changes to chance.
+// RandomDraw selects changes at random.
 func RandomDraw(random *rand.Rand) Draw {
 	return Draw{
 		files:       []how{nothing, everything, beginning, anything, anything}[random.IntN(5)],
@@ -43,8 +43,8 @@ func RandomDraw(random *rand.Rand) Draw {
 	}
 }
 
-// Image returns the disk that a machine may find after a power failure: a disk without pending changes. The image
-// shares content with the disk, and is to be used before the next change of the disk.
+// Image returns a possible disk after a power failure: a disk without pending changes. The image shares content with
+// the disk: use it before the disk's next change.
 func (d *Disk) Image(draw Draw) *Disk {
 	image := &Disk{nodes: make([]*node, len(d.nodes))}
 	d.draw(image, 0, draw)
@@ -66,7 +66,7 @@ func (d *Disk) draw(image *Disk, number int, draw Draw) {
 	}
 }
 
-// Draws returns how many different images extremes make at the most: one image for a disk without pending changes.
+// Draws returns the maximum number of different images from extremes: one for a disk without pending changes.
 func (d *Disk) Draws() int {
 	if d.pending() == 0 {
 		return 1
@@ -106,7 +106,7 @@ func (n *node) image(draw Draw) *node {
 	return m
 }
 
-// some returns how many of the changes, from the first on, are on the image.
+// some returns how many of the changes, from the first, are on the image.
 func (draw Draw) some(h how, changes int) int {
 	switch h {
 	case everything:

@@ -13,33 +13,33 @@ import (
 	"github.com/lni/vfs"
 )
 
-// Memory is a file system in memory that behaves like a disk: for each change the file system knows whether a power
-// failure would leave the change.
+// Memory is an in-memory file system that behaves like a disk: it knows for each change whether a power failure would
+// preserve it.
 type Memory struct {
-	// Before, where set, is called before each change of a file or of a name, and during each sync, before the first
-	// change becomes durable. An error prevents the change. No lock is held.
+	// Before, if set, is called before each change of a file or a name, and during each sync, before the first change
+	// becomes durable. An error prevents the change. No lock is held.
 	Before func(Step) error
 
 	mu       sync.Mutex
 	disk     *Disk
 	live     *tree
-	contents map[int]*content // of files, with all pending changes
+	contents map[int]*content // file contents, with all pending changes
 	syncs    int
 }
 
-// ErrSkipped is returned by Memory.Before for a sync that is reported and not done.
+// ErrSkipped is returned by Memory.Before for a sync to be reported and not done.
 var ErrSkipped = errors.New("outage: the sync is skipped")
 
-// Step is the coming change or sync of a file system.
+// Step is a file system's next change or sync.
 type Step struct {
 	Kind StepKind
-	Name string // of the file, or of the directory whose names are synced
+	Name string // of the file, or of the directory with synced names
 }
 
 // StepKind is the kind of a step.
 type StepKind int
 
-// The kinds of steps.
+// Step kinds.
 const (
 	Write StepKind = iota
 	Sync
@@ -50,7 +50,7 @@ const (
 // NewMemory returns a file system with one directory.
 func NewMemory(directory string) *Memory { return memoryOf(NewDisk(directory)) }
 
-// memoryOf goes on with a disk, which must not be used otherwise.
+// memoryOf continues with a disk, which must not be used otherwise.
 func memoryOf(d *Disk) *Memory {
 	m := &Memory{disk: d, live: treeOf(d), contents: make(map[int]*content)}
 	for i, n := range d.nodes {
@@ -66,15 +66,14 @@ func memoryOf(d *Disk) *Memory {
 	return m
 }
 
-// AfterPowerFailure returns a file system that a machine may find after a power failure in this moment.
+// AfterPowerFailure returns a possible file system after a power failure now.
 func (m *Memory) AfterPowerFailure(draw Draw) *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return memoryOf(m.disk.Image(draw).Clone())
 }
 
-// AfterKill returns the file system that the next process finds after a kill of this process now: all changes, synced
-// or not.
+// AfterKill returns the next process's file system after a kill of this process now: all changes, synced or not.
 func (m *Memory) AfterKill() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -281,7 +280,7 @@ func (m *Memory) Remove(name string) error {
 	return err
 }
 
-// RemoveAll implements vfs.FS. It removes one file after the other.
+// RemoveAll implements vfs.FS. It removes files one by one.
 func (m *Memory) RemoveAll(name string) error {
 	below, err := m.List(name)
 	if err != nil {
@@ -366,7 +365,7 @@ func (m *Memory) sweep() {
 	}
 }
 
-// find marks the nodes that names lead to from a node.
+// find marks the nodes reachable by name from a node.
 func (m *Memory) find(i int, found []bool) {
 	if found[i] {
 		return

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// content is the content of a file as its readers see it. The lock of the file system guards the content.
+// content is the content of a file as seen by readers. The file system's lock guards it.
 type content struct{ bytes []byte }
 
 // memoryFile is an open file or directory.
@@ -18,7 +18,7 @@ type memoryFile struct {
 	m    *Memory
 	name string
 	node int
-	at   int64 // where the next Read or Write goes
+	at   int64 // position of the next Read or Write
 	*content
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// lost is the image that lacks all that was not synced, kept the one that has all of it.
+// lost is the image without any unsynced data, kept the image with all of it.
 var lost, kept = Extremes[0], Extremes[3]
 
 func (m *Memory) mustWrite(t *testing.T, name, text string, sync bool) {
@@ -52,7 +52,7 @@ func (m *Memory) text(t *testing.T, name string) string {
 	return string(all)
 }
 
-// TestMemoryKeepsWhatWasSynced: files and names each by themselves, and a kill takes nothing.
+// TestMemoryKeepsWhatWasSynced: files and names separately; a kill loses nothing.
 func TestMemoryKeepsWhatWasSynced(t *testing.T) {
 	m := NewMemory("/data")
 	m.mustWrite(t, "/data/a", "synced", true)
@@ -83,7 +83,7 @@ func TestMemoryKeepsWhatWasSynced(t *testing.T) {
 	}
 }
 
-// TestMemoryTearsWhatWasNotSynced: in some draw a part of a write is there, and what was synced always is.
+// TestMemoryTearsWhatWasNotSynced: some draw has part of a write, and synced data is always present.
 func TestMemoryTearsWhatWasNotSynced(t *testing.T) {
 	m := NewMemory("/data")
 	m.mustWrite(t, "/data/a", "0123456789", true)
@@ -109,8 +109,8 @@ func TestMemoryTearsWhatWasNotSynced(t *testing.T) {
 	}
 }
 
-// TestASyncOfMemoryCountsOnceItHasReturned: power that fails during a sync takes what the sync was for, and what was
-// written meanwhile is not synced by it.
+// TestASyncOfMemoryCountsOnceItHasReturned: a power failure during a sync loses its data, and data written during a
+// sync is not covered by it.
 func TestASyncOfMemoryCountsOnceItHasReturned(t *testing.T) {
 	m := NewMemory("/data")
 	f, err := m.OpenData("/data/a")
@@ -138,7 +138,7 @@ func TestASyncOfMemoryCountsOnceItHasReturned(t *testing.T) {
 	}
 }
 
-// TestMemoryRefusesAStep: what is not done leaves nothing behind.
+// TestMemoryRefusesAStep: a refused step leaves nothing behind.
 func TestMemoryRefusesAStep(t *testing.T) {
 	m, full := NewMemory("/data"), errors.New("full")
 	m.mustWrite(t, "/data/a", "before", true)
@@ -158,7 +158,7 @@ func TestMemoryRefusesAStep(t *testing.T) {
 	}
 }
 
-// TestMemoryForgetsRemovedFiles: what has lost its name is freed once that is durable. An open file can still be read.
+// TestMemoryForgetsRemovedFiles: nameless files are freed once that is durable. An open file can still be read.
 func TestMemoryForgetsRemovedFiles(t *testing.T) {
 	m := NewMemory("/data")
 	m.mustWrite(t, "/data/a", "removed", true)
@@ -174,7 +174,7 @@ func TestMemoryForgetsRemovedFiles(t *testing.T) {
 		t.Errorf("the removal is not synced, and it has %q", text)
 	}
 	m.mustSync(t, "/data")
-	if len(m.contents) != 1 { // that of the directory
+	if len(m.contents) != 1 { // the directory's content
 		t.Errorf("%d contents are kept", len(m.contents))
 	}
 	if all, err := io.ReadAll(f); err != nil || string(all) != "removed" {

@@ -12,7 +12,7 @@ import (
 	"github.com/lni/vfs"
 )
 
-// files returns the paths and contents of the files below the root of a disk.
+// files returns the paths and contents of the files below a disk's root.
 func files(t *testing.T, d *Disk) map[string]string {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -51,7 +51,7 @@ func files(t *testing.T, d *Disk) map[string]string {
 	return found
 }
 
-// drawn returns all that is found in many images of what was recorded.
+// drawn returns all contents found in many images of a recording.
 func drawn(t *testing.T, r *Recorder) (images []string) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(3, 4))
@@ -84,7 +84,7 @@ func TestImages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// create makes a file with something in it, syncDir syncs the directory of all files.
+	// create creates a file with content, syncDir syncs the files' directory.
 	create := func(r *Recorder, name, text string) vfs.File {
 		f, err := r.Create(name)
 		must(err)

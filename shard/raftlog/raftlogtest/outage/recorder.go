@@ -16,10 +16,10 @@ type DataFile interface {
 	SyncData() error
 }
 
-// Recorder is a file system that records changes, and makes another file system carry the changes out.
+// Recorder is a file system that records changes, and forwards them to another file system.
 type Recorder struct {
 	vfs.FS
-	// Forget, where set, makes the recorder leave out the sync of a file, a mistake that tests must find.
+	// Forget, if set, makes the recorder omit a file's sync, a bug that tests must detect.
 	Forget func(name string) bool
 
 	open   func(name string) (DataFile, error)
@@ -30,15 +30,15 @@ type Recorder struct {
 	syncs  int
 }
 
-// NewRecorder returns a recorder of the changes of a file system. The function open opens files for writing, which need
-// not exist. In the beginning the files are the files of a disk, with all pending changes.
+// NewRecorder returns a recorder of a file system's changes. open opens files for writing, which need not exist. The
+// initial files are those of a disk, with all pending changes.
 func NewRecorder(fs vfs.FS, open func(name string) (DataFile, error), start *Disk) *Recorder {
 	r := &Recorder{FS: fs, open: open, start: start.Clone()}
 	r.live = treeOf(r.start)
 	return r
 }
 
-// Note adds a note of the user to the record of changes.
+// Note adds a user note to the record of changes.
 func (r *Recorder) Note(value any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *Recorder) addNode(name string, directory bool) int {
 	return n
 }
 
-// name gives a node a name, beside any other name of the node.
+// name gives a node a name, in addition to its other names.
 func (r *Recorder) name(name string, n int) {
 	dir, base := r.parent(name)
 	r.note(named{dir, rename{to: base, node: n}})
@@ -104,7 +104,7 @@ func (r *Recorder) Create(name string) (vfs.File, error) {
 	return &recorded{File: file, r: r, name: name, node: n}, nil
 }
 
-// OpenData opens a file for writing and notes the changes of the file.
+// OpenData opens a file for writing and records its changes.
 func (r *Recorder) OpenData(name string) (DataFile, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -241,7 +241,7 @@ func (r *Recorder) Lock(name string) (io.Closer, error) {
 	return lock, err
 }
 
-// tree is the present names of the nodes.
+// tree is the current names of the nodes.
 type tree struct {
 	children map[int]map[string]int
 	count    int

@@ -11,8 +11,8 @@ type Recording struct {
 	events []event
 }
 
-// Replay plays the events and calls visit after each event, with the disk at that time, so that visit may draw images,
-// and with the user's note, nil for other events. Replay ends when visit returns false.
+// Replay replays the events and calls visit after each event, with the current disk, so that visit may draw images, and
+// with the user's note, nil for other events. Replay ends when visit returns false.
 func (r *Recording) Replay(visit func(at int, d *Disk, note any) bool) {
 	d := r.start.Clone()
 	for i, e := range r.events {
@@ -30,7 +30,7 @@ func (r *Recording) Replay(visit func(at int, d *Disk, note any) bool) {
 // Len returns the number of events.
 func (r *Recording) Len() int { return len(r.events) }
 
-// event is one change of a recorder's files, or a sync of the files. Playing the event changes the disk.
+// event is one change of a recorder's files, or a sync. Playing the event changes the disk.
 type event interface{ play(d *Disk) }
 
 type (
@@ -71,7 +71,7 @@ func (s syncing) play(d *Disk) { d.nodes[s.node].beginSync(s.sync) }
 func (s synced) play(d *Disk)  { d.nodes[s.node].endSync(s.sync) }
 func (note) play(*Disk)        {}
 
-// Describe lists the last events up to a position, with a line for each event.
+// Describe lists the last events up to a position, one per line.
 func (r *Recording) Describe(at, lines int) string {
 	names := make(map[int]string)
 	var all []string
