@@ -401,13 +401,13 @@ func TestALimitOfNothingIsRefused(t *testing.T) {
 			client.ErrBadRequest) {
 			t.Errorf("where there is one: %v", err)
 		}
-		// The limit is that of one that would be created: of one that is there more can be had.
+		// The limit applies only to creation: an existing semaphore has its own, larger limit.
 		acquire(t, s.Semaphore(name, client.Limit(1)), client.Count(3))
 	})
 }
 
-// TestAnUpdateWithoutTheLeaseIsFencedAndSaysWhy: an update through a lease, or under its guard, that is over says so
-// and why, whether the client or the host knew it first.
+// TestAnUpdateWithoutTheLeaseIsFencedAndSaysWhy: an update by an ended lease, or under its guard, fails with the
+// reason, whether the client or the host noticed the end first.
 func TestAnUpdateWithoutTheLeaseIsFencedAndSaysWhy(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
 		s := session(t, c)
@@ -471,7 +471,7 @@ func TestNamesThatCannotBeAreRefusedAlike(t *testing.T) {
 
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-// firstOf is the error with which a watch begins.
+// firstOf returns a watch's first error.
 func firstOf(views iter.Seq2[*client.View, error]) error {
 	for _, err := range views {
 		return err

@@ -76,7 +76,7 @@ func TestADescriptionGoesIntoTheMemoryOfAnother(t *testing.T) {
 		options := []client.DescribeOption{
 			client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict), client.ReuseDetails(&d),
 		}
-		for range 2 { // the second time nothing of the other semaphore is left
+		for range 2 { // the second description contains nothing of the other semaphore
 			for _, name := range []string{"owned", "empty"} {
 				before := d.Owners[:cap(d.Owners)]
 				got, err := n.Describe(ctx, name, options...)
@@ -112,7 +112,7 @@ func TestAReaderFollowsANodeThatWasMadeAnew(t *testing.T) {
 			if err != nil && !errors.Is(err, client.ErrAlreadyExists) {
 				return false
 			}
-			// It exists in the node that was dropped too, until its shard has heard of that.
+			// The semaphore exists in the dropped node too, until its shard learns of the drop.
 			d, err := c.Node(path).Describe(t.Context(), name, client.WithConsistency(client.Strict))
 			return err == nil && string(d.Data) == "new"
 		})
@@ -204,7 +204,7 @@ func TestADescriptionTellsOwnersAndWaiters(t *testing.T) {
 	})
 }
 
-// TestPartsOfADescriptionAreTheWhole: owners and then waiters, each once, whatever the size of the parts.
+// TestPartsOfADescriptionAreTheWhole: the parts list owners, then waiters, each once, for any size of the parts.
 func TestPartsOfADescriptionAreTheWhole(t *testing.T) {
 	server := func(t *testing.T) stage { return newServerStage(t, 1, 1) } // it bounds parts
 	playOn(t, server, func(t *testing.T, _ stage, c *client.Client) {
@@ -235,7 +235,7 @@ func TestPartsOfADescriptionAreTheWhole(t *testing.T) {
 	})
 }
 
-// changeLog notes what a one-shot watch reported.
+// changeLog records the reports of a one-shot watch.
 type changeLog struct {
 	mu  sync.Mutex
 	all []string
@@ -282,7 +282,7 @@ func TestAOneShotWatchTellsOnce(t *testing.T) {
 		x.is(t, "false true")
 
 		x = watch(client.OnDataChanged)
-		y := watch(client.OnDataChanged) // of the same session
+		y := watch(client.OnDataChanged) // from the same session
 		x.is(t, "false false")
 		st.cut()
 		y.is(t, "false false")

@@ -109,7 +109,7 @@ func TestAResizeThatCannotBeIsRefused(t *testing.T) {
 	})
 }
 
-// limitHooks keeps the limits that were other than asked for.
+// limitHooks keeps the limits that differ from the requested limit.
 type limitHooks struct {
 	client.NoHooks
 	mu   sync.Mutex

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// stateLog notes the states of a session.
+// stateLog records a session's states.
 type stateLog struct {
 	mu     sync.Mutex
 	states []client.State
@@ -135,7 +135,7 @@ func TestLeasesHoldWhileDetachedAndEndBeforeTheHostGivesThemAway(t *testing.T) {
 			st.bring(i)
 		}
 		st.ready()
-		// Another session gets it within its timeout.
+		// Another session gets the semaphore within the lost session's timeout.
 		acquire(t, session(t, open(t, st)).Semaphore(name))
 	})
 }
@@ -263,7 +263,7 @@ func TestAClosedClientEndsItsSessions(t *testing.T) {
 		}
 		check(t, c.Close())
 		other := open(t, st)
-		// The end of the session takes a moment to reach another shard, and its timeout far longer.
+		// The session's end reaches another shard after a moment; the timeout would take far longer.
 		soon := client.Wait(either(time.Second, realPatience))
 		if _, err := session(t, other).Semaphore(name).Acquire(t.Context(), soon); err != nil {
 			t.Errorf("what a closed client owned is not free: %v", err)

@@ -12,11 +12,11 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// watcher follows a semaphore on a goroutine of its own, and keeps what it was shown.
+// watcher follows a semaphore on its own goroutine, and keeps all views.
 type watcher struct {
 	mu    sync.Mutex
 	views []*client.View
-	// changes are those of each view.
+	// changes are the changes of each view.
 	changes []client.Changes
 	err     error
 }
@@ -29,7 +29,7 @@ func watching(
 	return dawdling(t, ctx, c, name, func() {}, options...)
 }
 
-// dawdling is watching that does something else after each view.
+// dawdling is like watching, but calls dawdle after each view.
 func dawdling(
 	t *testing.T, ctx context.Context, c *client.Client, name string, dawdle func(), options ...client.WatchOption,
 ) *watcher {
@@ -62,14 +62,14 @@ func (w *watcher) last() (v *client.View, changes client.Changes, n int, err err
 	return v, changes, n, w.err
 }
 
-// waitForQuiet waits until all that was changed has arrived, in a bubble.
+// waitForQuiet waits, in a bubble, until all changes have arrived.
 func waitForQuiet() {
 	time.Sleep(100 * time.Millisecond)
 	quiet()
 }
 
-// caughtUp waits until the watcher was shown the semaphore as it is. After an outage it may have to wait for two
-// pauses, of up to a second each: before it dials, and before it asks again.
+// caughtUp waits until the watcher has the semaphore's present state. After an outage the wait may include two pauses
+// of up to a second: before the dial, and before the next request.
 func (w *watcher) caughtUp(t *testing.T, c *client.Client) {
 	t.Helper()
 	d, err := c.Node(path).Describe(t.Context(), name, client.WithConsistency(client.Strict))
@@ -227,7 +227,7 @@ func TestRevisionsOnlyGrowAndNothingIsMissedOrRepeated(t *testing.T) {
 					t.Errorf("%s: %d joined %d times and went %d times", who, order, n, gone[order])
 				}
 			}
-			// The first one is gone as soon as it has joined, and may be merged away.
+			// The first owner leaves right after its join; its view may be merged away.
 			if who == "fast" && inBubble && len(joined) < 59 {
 				t.Errorf("%s: %d joined", who, len(joined))
 			}
@@ -277,7 +277,7 @@ func TestAWatchEndsWithItsNode(t *testing.T) {
 		check(t, c.DropNode(t.Context(), path))
 		w.over(t, client.ErrNodeNotFound)
 		w = watching(t, t.Context(), c, name)
-		w.over(t, client.ErrNodeNotFound) // it is not there
+		w.over(t, client.ErrNodeNotFound) // the semaphore does not exist
 	})
 }
 

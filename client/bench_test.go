@@ -19,10 +19,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// quickHost answers at once, over TCP, without doing anything: what is measured is the client.
+// quickHost answers at once over TCP, without any work: the benchmark measures only the client.
 type quickHost struct {
 	address string
-	watched atomic.Pointer[quickConn] // of one in this process
+	watched atomic.Pointer[quickConn] // the watched connection of a host in this process
 }
 
 type quickConn struct {
@@ -30,8 +30,8 @@ type quickConn struct {
 	request atomic.Uint64
 }
 
-// newQuickHost starts a quick host in a process of its own, so that the goroutines of the two do not share processors
-// in a way that no user's do.
+// newQuickHost starts a quick host in its own process: as with real users, the client and the host share no processors'
+// scheduler.
 func newQuickHost(b *testing.B) *quickHost {
 	program, err := os.Executable()
 	if err != nil {
@@ -52,7 +52,7 @@ func newQuickHost(b *testing.B) *quickHost {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		_ = stop.Close() // it ends with that
+		_ = stop.Close() // closing its input ends the process
 		if err := child.Wait(); err != nil {
 			b.Error(err)
 		}
@@ -64,10 +64,10 @@ func newQuickHost(b *testing.B) *quickHost {
 	return &quickHost{address: strings.TrimSpace(address)}
 }
 
-// quickHostVariable makes the program of the tests a quick host.
+// quickHostVariable makes the test program a quick host.
 const quickHostVariable = "SIGNALBOX_TEST_QUICK_HOST"
 
-// beQuickHost is a process that is one, until its input ends.
+// beQuickHost runs a quick host until its input ends.
 func beQuickHost() error {
 	h, l, err := listenQuick()
 	if err != nil {
@@ -196,8 +196,7 @@ func (h *quickHost) open(b *testing.B, options ...client.Option) *client.Client 
 	return c
 }
 
-// BenchmarkBareEcho is the same two requests, encoded once, and written and read by one goroutine: what no
-// client can be faster than.
+// BenchmarkBareEcho sends the same two requests, encoded once, on one goroutine: a lower bound for every client.
 func BenchmarkBareEcho(b *testing.B) {
 	h := newQuickHost(b)
 	conn, err := net.Dial("tcp", h.address)
@@ -244,8 +243,8 @@ func benchSession(b *testing.B, c *client.Client) *client.Session {
 
 func BenchmarkAcquireRelease(b *testing.B) { benchAcquireRelease(b) }
 
-// BenchmarkReadToken is BenchmarkAcquireRelease with and without lending the read token: what that brings, which is why
-// it is there. Compare many short rounds of both that alternate.
+// BenchmarkReadToken compares BenchmarkAcquireRelease with and without lending the read token: the gain justifies the
+// token. Compare many short alternating rounds.
 func BenchmarkReadToken(b *testing.B) {
 	b.Run("lent", func(b *testing.B) { benchAcquireRelease(b) })
 	b.Run("kept", func(b *testing.B) { benchAcquireRelease(b, client.KeepToken()) })
@@ -267,7 +266,7 @@ func benchAcquireRelease(b *testing.B, options ...client.Option) {
 	}
 }
 
-// BenchmarkAcquireReleaseParallel has many goroutines share one connection.
+// BenchmarkAcquireReleaseParallel: many goroutines share one connection.
 func BenchmarkAcquireReleaseParallel(b *testing.B) {
 	for _, callers := range []int{8, 64, 512} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
@@ -293,7 +292,7 @@ func BenchmarkAcquireReleaseParallel(b *testing.B) {
 	}
 }
 
-// BenchmarkDescribe describes into new memory, and into the same again.
+// BenchmarkDescribe describes into new memory and into reused memory.
 func BenchmarkDescribe(b *testing.B) {
 	for name, options := range map[string][]client.DescribeOption{
 		"new": nil, "into": {client.ReuseDetails(&client.SemaphoreDetails{})},
@@ -310,8 +309,7 @@ func BenchmarkDescribe(b *testing.B) {
 	}
 }
 
-// BenchmarkWatchDelta is one change of one owner among many, from the bytes of the host to the view in the
-// hands of a loop.
+// BenchmarkWatchDelta measures one owner's change among many owners, from the host's bytes to the view in a loop.
 func BenchmarkWatchDelta(b *testing.B) {
 	for _, owners := range []int{100, 20_000} {
 		b.Run(fmt.Sprint(owners), func(b *testing.B) {

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestAnEndpointWithoutAPortHasThatOfHosts: whether a host listens there is not asked.
+// TestAnEndpointWithoutAPortHasThatOfHosts uses the hosts' default port, whether or not a host listens there.
 func TestAnEndpointWithoutAPortHasThatOfHosts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // it is dialled in vain, and the error has the address
+	cancel() // the dial fails, with the address in the error
 	for endpoint, want := range map[string]string{
 		"127.0.0.1": "127.0.0.1:7420", "::1": "[::1]:7420", "[::1]": "[::1]:7420", "127.0.0.1:1": "127.0.0.1:1",
 	} {

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/test/snippets"
 )
 
-// TestTheCodeInThePagesCompilesAndDoesWhatItSays: a reader who copies a block of code from a page can compile it.
+// TestTheCodeInThePagesCompilesAndDoesWhatItSays: readers can copy and compile each block of code in the pages.
 func TestTheCodeInThePagesCompilesAndDoesWhatItSays(t *testing.T) {
 	pages, err := filepath.Glob("../docs/*.md")
 	check(t, err)

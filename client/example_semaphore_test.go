@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// exampleSessions starts a host in memory, with a node and so many sessions in it.
+// exampleSessions starts a host in memory, with a node and n sessions.
 func exampleSessions(ctx context.Context, n int) (c *client.Client, sessions []*client.Session, stop func()) {
 	srv := exampleHost()
 	c, err := client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial))
@@ -46,7 +46,7 @@ func ExampleClient_Session() {
 	}
 	fmt.Println(<-states)
 
-	// An operator ends it.
+	// An operator ends the session.
 	if err := c.DestroySession(ctx, s.ID()); err != nil {
 		log.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func ExampleSemaphore_Acquire() {
 	_, s, stop := exampleSessions(ctx, 2)
 	defer stop()
 
-	// At most two at a time. The semaphore is made by its first use.
+	// At most two at a time. The first use creates the semaphore.
 	first, err := s[0].Semaphore("slots", client.Limit(2)).Acquire(ctx, client.Count(2),
 		client.Data([]byte("worker-1")))
 	if err != nil {
@@ -73,7 +73,7 @@ func ExampleSemaphore_Acquire() {
 	_, err = slots.Acquire(ctx, client.Wait(10*time.Millisecond))
 	fmt.Println(errors.Is(err, client.ErrNotAcquired))
 
-	// It waits in the queue until the first one is done.
+	// The acquire waits in the queue until the first owner releases.
 	second, err := slots.Acquire(ctx, client.OnQueued(func(place uint64) {
 		fmt.Println("queued behind the first:", place > first.Fence())
 		_ = first.Release(ctx)
@@ -135,7 +135,7 @@ func ExampleEphemeral_RLock() {
 	// Output: alone while others read: false <nil>
 }
 
-// ExampleOnChanged: Describe shows how a semaphore is, and OnChanged reports once that it is not so any more.
+// ExampleOnChanged: Describe shows a semaphore's state, and OnChanged reports its next change once.
 func ExampleOnChanged() {
 	ctx := context.Background()
 	_, s, stop := exampleSessions(ctx, 1)
@@ -160,7 +160,7 @@ func ExampleOnChanged() {
 	// the data has changed: true
 }
 
-// ExampleIfRevision: of two who have read the same, one gets through; the other reads again.
+// ExampleIfRevision: after two reads of the same revision one write succeeds; the other client reads again.
 func ExampleIfRevision() {
 	ctx := context.Background()
 	c, _, stop := exampleSessions(ctx, 0)

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// exampleHost is a host in memory, so that the examples run.
+// exampleHost is a host in memory for the examples.
 func exampleHost() *servertest.Cluster {
 	srv, err := servertest.Run()
 	if err == nil {
@@ -43,7 +43,7 @@ func Example() {
 	}
 	defer s.Close(ctx)
 
-	// At most three workers at the same time. The semaphore is created by the first.
+	// At most three workers at the same time. The first worker creates the semaphore.
 	lease, err := s.Semaphore("slots", client.Limit(3)).Acquire(ctx)
 	if err != nil {
 		log.Fatal(err)
@@ -58,8 +58,8 @@ func Example() {
 	// Output: working
 }
 
-// store is what a lock protects, a database for example. It keeps the highest token that it has seen, and
-// refuses lower ones.
+// store is a resource protected by a lock, for example a database. It keeps the highest token seen and refuses lower
+// tokens.
 type store struct {
 	value string
 	fence uint64
@@ -75,8 +75,8 @@ func (s *store) write(value string, fence uint64) error {
 	return nil
 }
 
-// ExampleLease_Fence: a program that was stopped while it owned a lock does not know that the lock has gone to another
-// one. The store knows, by the token.
+// ExampleLease_Fence: a program paused while it owned a lock does not know of the next owner. The store detects this by
+// the token.
 func ExampleLease_Fence() {
 	srv := exampleHost()
 	defer srv.Close()
@@ -104,7 +104,7 @@ func ExampleLease_Fence() {
 
 	var account store
 	stopped, old := lock()
-	// The first owner stands still, and its session ends. Another owner gets the lock, and writes.
+	// The first owner is paused, and its session ends. Another owner gets the lock and writes.
 	if err := c.DestroySession(ctx, stopped.ID()); err != nil {
 		log.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func ExampleNode_Watch() {
 	}
 	backends := s.Semaphore("backends", client.Limit(client.All))
 
-	// The name need not exist yet. The loop is given a view at once, and another one for each change.
+	// The name may be missing. The loop gets a view at once, and one for each change.
 	for view, err := range c.Node("/prod").Watch(ctx, "backends") {
 		if err != nil {
 			log.Fatal(err)

@@ -12,12 +12,12 @@ func (c *Client) Ask(ctx context.Context, m protocol.RequestMessage) error {
 	return c.cluster.Do(ctx, cluster.AnyHost, m, func(*protocol.Answer) {})
 }
 
-// KeepToken keeps callers from reading the answers of their requests by themselves.
+// KeepToken prevents callers from reading the answers to their own requests.
 func KeepToken() Option {
 	return func(c *config) { c.keepToken = true }
 }
 
-// Lent returns how often callers have read the answers of their requests by themselves.
+// Lent returns how often callers have read the answers to their own requests.
 func (c *Client) Lent() (n uint64) {
 	for _, h := range c.cluster.Hosts() {
 		if to := h.Up(); to != nil {

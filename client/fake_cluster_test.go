@@ -16,11 +16,11 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// fakeCluster is a cluster in memory with which a test can do as it likes: it moves leaders, cuts
-// connections, drops, delays and refuses. What a shard answers comes from the real machine, so that numbers,
-// repetitions and queues are the true ones. All hosts share the machines: what one has applied all have.
+// fakeCluster is a cluster in memory under a test's control: the test moves leaders, cuts connections, drops, delays
+// and refuses. A shard's answers come from the real machine, so numbers, repetitions and queues are real. All hosts
+// share the machines: a command applied once is applied everywhere.
 //
-// Everything happens under one lock.
+// One lock guards everything.
 type fakeCluster struct {
 	t    testing.TB
 	stop chan struct{}
@@ -29,12 +29,12 @@ type fakeCluster struct {
 	id     string
 	hosts  []*fakeHost
 	shards []*fakeShard              // shard 1 is the first
-	meta   int                       // place of the host that leads the meta shard
+	meta   int                       // place of the meta shard's leader
 	nodes  map[string]*protocol.Node // those of metaMachine
 	ids    map[uint64]string
 	// metaMachine has the nodes.
 	metaMachine *meta.Machine
-	// version is that of the routing.
+	// version of the routing
 	version  uint64
 	sessions map[uint64]*fakeSession
 	fault    func(h *fakeHost, r *protocol.Request) fault
@@ -42,21 +42,21 @@ type fakeCluster struct {
 	welcome  protocol.Welcome
 	token    string
 	tls      *tls.Config
-	// lost is in the lease of each session that is attached.
+	// lost is in the lease of each attached session.
 	lost protocol.OrderIDs
-	// lossAtHome: a loss is reported over the connection that the session is attached over, and no other.
+	// lossAtHome: a loss is reported only over the connection of the session's attachment.
 	lossAtHome bool
-	// advertised are the addresses in the routing, where they are not the hosts' own.
+	// advertised are the addresses in the routing, if other than the hosts' own.
 	advertised map[uint64]string
 	pageSize   int
-	// places are the slots that have moved. The routing has old places.
+	// places are the moved slots. The routing has their old places.
 	places map[shard.Slot]fakePlace
-	tells  bool // the routing has the places of slots that have moved too
-	// answered are the mutations that were carried out and answered: a client may acknowledge those that it repeats.
+	tells  bool // the routing also has the places of moved slots
+	// answered are the mutations with an answer: a client may acknowledge its repeated mutations.
 	answered map[openMutation]bool
 }
 
-// fakePlace is where a slot is, and the generation of that.
+// fakePlace is a slot's place and its generation.
 type fakePlace struct {
 	shard      *fakeShard
 	generation uint64
@@ -68,21 +68,21 @@ type fakeHost struct {
 	address string
 	down    bool // refuses connections
 	mute    bool // takes connections, and says nothing
-	hang    bool // neither takes connections nor refuses them
+	hang    bool // neither accepts connections nor refuses them
 	// expelled: the host has left the cluster, by the routing.
 	expelled bool
 	conns    map[*fakeConn]struct{}
 	dials    int
 }
 
-// fault is what happens to a request instead of what should.
+// fault is the deviation from a request's normal handling.
 type fault struct {
-	ignore bool             // it is not looked at
+	ignore bool             // the request is ignored
 	refuse *protocol.Result // answered with this
-	after  bool             // that, though it was carried out
+	after  bool             // the result, after the request was carried out
 	silent bool             // carried out and not answered
 	cut    bool             // the connection is cut, after the rest
-	delay  time.Duration    // of all that is said over the connection from now on
+	delay  time.Duration    // delay of all further data over the connection
 }
 
 func newFakeCluster(t testing.TB, hosts, shards int) *fakeCluster {
@@ -141,7 +141,7 @@ func (f *fakeCluster) tick() {
 	}
 }
 
-// addresses are those of all hosts, as Open wants them.
+// addresses returns all hosts' addresses, in Open's format.
 func (f *fakeCluster) addresses() string {
 	var list []string
 	for _, h := range f.hosts {
@@ -185,15 +185,15 @@ func (f *fakeCluster) do(fn func()) {
 	fn()
 }
 
-// on sets what happens to requests; nil for nothing.
+// on sets the handler of faults; nil for no faults.
 func (f *fakeCluster) on(fn func(h *fakeHost, r *protocol.Request) fault) {
 	f.do(func() { f.fault = fn })
 }
 
-// once lets a fault happen to the next request of a kind.
+// once applies a fault to the next request of a kind.
 func (f *fakeCluster) once(kind protocol.Kind, x fault) { f.times(1, kind, x) }
 
-// times lets a fault happen to the next requests of a kind.
+// times applies a fault to the next n requests of a kind.
 func (f *fakeCluster) times(n int, kind protocol.Kind, x fault) {
 	f.on(func(_ *fakeHost, r *protocol.Request) fault {
 		if r.Kind != kind || n == 0 {
@@ -204,7 +204,7 @@ func (f *fakeCluster) times(n int, kind protocol.Kind, x fault) {
 	})
 }
 
-// count returns how many requests of a kind have come, of those that were not ignored.
+// count returns the number of requests of a kind, without the ignored ones.
 func (f *fakeCluster) count(kind protocol.Kind) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -242,7 +242,7 @@ func (h *fakeHost) cutAll() {
 	}
 }
 
-// lead makes a host the leader of all shards, as after an election.
+// lead makes a host the leader of all shards, like an election.
 func (f *fakeCluster) lead(host int) {
 	f.do(func() {
 		f.meta = host
@@ -252,7 +252,7 @@ func (f *fakeCluster) lead(host int) {
 	})
 }
 
-// shardOf returns the shard of a slot.
+// shardOf returns a slot's shard.
 func (f *fakeCluster) shardOf(slot shard.Slot) *fakeShard {
 	if p, moved := f.places[slot]; moved {
 		return p.shard
@@ -267,14 +267,14 @@ func (f *fakeCluster) leaderResult(s *fakeShard) *protocol.Result {
 	}}
 }
 
-// placeResult is the answer of a host that does not lead the shard of a slot.
+// placeResult is the answer of a host that does not lead a slot's shard.
 func (f *fakeCluster) placeResult(slot shard.Slot) *protocol.Result {
 	r := f.leaderResult(f.shardOf(slot))
 	r.Moved.Slot, r.Moved.Generation = uint64(slot), f.places[slot].generation
 	return r
 }
 
-// advertise returns the address of a host as hosts say it.
+// advertise returns a host's address as hosts report it.
 func (f *fakeCluster) advertise(h *fakeHost) string {
 	if f.advertised != nil {
 		return f.advertised[h.id]

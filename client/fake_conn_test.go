@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// fakeConn is a connection as its host sees it.
+// fakeConn is the host's side of a connection.
 type fakeConn struct {
 	host    *fakeHost
 	conn    net.Conn
@@ -24,10 +24,10 @@ type fakeConn struct {
 	heard   time.Time
 	stalls  int  // while above 0 nothing is sent
 	silent  bool // answers are not sent
-	// lastID and open are for the rules that a client must keep to.
+	// lastID and open serve the checks of client rules.
 	lastID uint64
 	open   map[uint64]openMutation // by request id
-	// sessions that may act over the connection; true for those that are attached over it.
+	// sessions that may act over the connection; true for sessions attached over it.
 	sessions map[uint64]bool
 }
 
@@ -78,8 +78,8 @@ func (c *fakeConn) read() {
 	}
 }
 
-// answersUnknown reports whether the hosts refuse a request that they do not know in its answer. Those that know the
-// second block of kinds do; for the others it is a frame that is no message.
+// answersUnknown reports whether the hosts answer an unknown request with a refusal. Hosts that know the second block
+// of kinds do; older hosts take the frame for a malformed message.
 func (f *fakeCluster) answersUnknown(bad *protocol.DecodeError) bool {
 	return bad.Answerable() && (bad.Kind < 128 || f.welcome.RequestKinds.Len() > 0)
 }
@@ -162,7 +162,7 @@ func (c *fakeConn) push(id uint64, m protocol.PushMessage) {
 	}
 }
 
-// take deals with one request, and what should happen to it.
+// take handles one request, with its fault.
 func (c *fakeConn) take(r *protocol.Request) {
 	f := c.host.cluster
 	if c.closed || c.host.mute {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// applyMeta applies a command of the meta shard, and returns its result.
+// applyMeta applies a command to the meta shard and returns its result.
 func (f *fakeCluster) applyMeta(c meta.Command) meta.Effect {
 	var out meta.Effects
 	c.Level = meta.LevelOf(&c)
@@ -36,7 +36,7 @@ func wireNode(n *meta.Node) protocol.Node {
 	}
 }
 
-// change carries out a change of a node, and answers it.
+// change carries out and answers a node's change.
 func (c *fakeConn) change(
 	r *protocol.Request, command meta.Command, n *protocol.Idempotency,
 	done func(n protocol.Node, existed bool, since uint64) protocol.AnswerMessage,
@@ -53,7 +53,7 @@ func (c *fakeConn) change(
 	c.answer(r.ID, done(wireNode(&e.Node), e.Flags&meta.FlagExisted != 0, since))
 }
 
-// node serves nodes, at the leader of the meta shard.
+// node serves node requests, at the meta shard's leader.
 func (c *fakeConn) node(r *protocol.Request) {
 	f := c.host.cluster
 	if f.hosts[f.meta] != c.host {

@@ -176,7 +176,7 @@ func (w *fakeWatch) ref() shard.Ref {
 	return shard.Ref{Kind: shard.KindSemaphore, Node: shard.NodeID(w.node), Name: string(w.name)}
 }
 
-// snapshot sends all there is, in pages.
+// snapshot sends the whole state, in pages.
 func (s *fakeShard) snapshot(w *fakeWatch) {
 	p := &protocol.WatchSnapshot{First: true}
 	after := shard.OrderID(0)
@@ -209,7 +209,7 @@ func (s *fakeShard) snapshot(w *fakeWatch) {
 	}
 }
 
-// changed notifies the watches of a semaphore.
+// changed notifies a semaphore's watches.
 func (s *fakeShard) changed(e *shard.Effect) {
 	for _, w := range s.watches {
 		if w.node != uint64(e.Node) || !bytes.Equal(w.name, []byte(e.Name)) {

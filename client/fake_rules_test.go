@@ -2,15 +2,15 @@ package client_test
 
 import "github.com/signalbox/signalbox/protocol"
 
-// What every client must keep to, whatever happens: the fake cluster looks at it in all tests.
+// The rules for every client in every situation: the fake cluster checks them in all tests.
 
-// openMutation is a mutation that a connection has not been answered.
+// openMutation is a mutation without an answer on its connection.
 type openMutation struct {
 	session, number uint64
 	name            string
 }
 
-// mutationOf returns the numbers of a mutation and the semaphore that it is for, nil of other requests.
+// mutationOf returns a mutation's numbers and its semaphore, or nil for other requests.
 func mutationOf(r *protocol.Request) (*protocol.Mutation, string) {
 	switch r.Kind {
 	case protocol.KindSemaphoreCreate:
@@ -47,7 +47,7 @@ func (c *fakeConn) checkOrder(r *protocol.Request) {
 	}
 	for _, h := range f.hosts {
 		if h.mute {
-			continue // such a host does not notice that a client has closed a connection
+			continue // such a host does not notice a connection closed by the client
 		}
 		for other := range h.conns {
 			for _, o := range other.open {

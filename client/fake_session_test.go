@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// fakeSession is what the home shard's leader keeps of a session beside the machine.
+// fakeSession is the home shard leader's record of a session, beside the machine.
 type fakeSession struct {
 	cluster  *fakeCluster
 	id       uint64
@@ -16,14 +16,14 @@ type fakeSession struct {
 	timeout  time.Duration
 	sequence uint64
 	conn     *fakeConn // attached over; nil while detached
-	since    time.Time // when it was detached
+	since    time.Time // time of the detachment
 	grace    time.Duration
 	bound    map[*fakeConn]struct{}
 }
 
 func (f *fakeCluster) home(id uint64) *fakeShard { return f.shardOf(shard.SessionID(id).Slot()) }
 
-// leave detaches what was attached over a connection that is gone.
+// leave detaches the session from a lost connection.
 func (s *fakeSession) leave(c *fakeConn) {
 	if s == nil {
 		return
@@ -37,7 +37,7 @@ func (s *fakeSession) leave(c *fakeConn) {
 	}
 }
 
-// conns are those that the session has a part in.
+// conns are the connections on which the session takes part.
 func (s *fakeSession) conns() []*fakeConn {
 	var list []*fakeConn
 	if s.conn != nil {
@@ -113,7 +113,7 @@ func (c *fakeConn) sessionAttach(r *protocol.Request) {
 	}
 }
 
-// detach takes the session off a connection that stays, and says why.
+// detach detaches the session from a live connection, with the reason.
 func (s *fakeSession) detach(c *fakeConn, why *protocol.Result) {
 	delete(c.sessions, s.id)
 	for _, x := range s.cluster.shards {
@@ -164,7 +164,7 @@ func (c *fakeConn) sessionEnd(r *protocol.Request) {
 	}
 }
 
-// expire ends the sessions that were silent for too long.
+// expire ends sessions that were silent for too long.
 func (s *fakeShard) expire() {
 	f := s.cluster
 	now := time.Now()
@@ -194,7 +194,7 @@ func (s *fakeShard) end(id uint64, command shard.Command) {
 	}
 }
 
-// ended reports to the connections of a session that it is over at its home.
+// ended reports a session's end at its home to its connections.
 func (s *fakeShard) ended(id uint64, why protocol.EndReason) {
 	f := s.cluster
 	x := f.sessions[id]

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// fakeShard is a shard: the real machine, and what its leader keeps beside it.
+// fakeShard is a shard: the real machine, and its leader's own records.
 type fakeShard struct {
 	cluster *fakeCluster
 	id      uint64
@@ -26,7 +26,7 @@ type fakeShard struct {
 	watches []*fakeWatch
 }
 
-// fakeWaiting is where the outcome of a queued acquire is to be reported.
+// fakeWaiting is the receiver of a queued acquire's outcome.
 type fakeWaiting struct {
 	session, number uint64
 	conn            *fakeConn
@@ -38,7 +38,7 @@ type fakeRef struct {
 	request uint64
 }
 
-// newFakeShard makes the shard of a part of the slots, and of more.
+// newFakeShard makes the i-th of several shards, with its part of the slots and with more slots.
 func newFakeShard(f *fakeCluster, i, of int, more ...shard.Slot) *fakeShard {
 	first := (i*shard.Slots + of - 1) / of
 	last := ((i+1)*shard.Slots+of-1)/of - 1
@@ -62,7 +62,7 @@ func (s *fakeShard) newTerm() {
 	s.led = time.Now()
 }
 
-// batch returns a batch with commands of the leader.
+// batch returns a batch with the leader's commands.
 func (s *fakeShard) batch(list ...shard.Command) *shard.Batch {
 	b := &shard.Batch{Commands: list}
 	if list[0].Kind != shard.CmdLead {
@@ -71,7 +71,7 @@ func (s *fakeShard) batch(list ...shard.Command) *shard.Batch {
 	return b
 }
 
-// apply carries a command out and notifies all that it is about. answer gets the result, in the order of the effects.
+// apply carries out a command and sends all notices. answer gets the results, in the order of the effects.
 func (s *fakeShard) apply(c shard.Command, answer func(e *shard.Effect)) (result shard.Effect) {
 	var effects shard.Effects
 	s.machine.Apply(s.batch(c), &effects)
@@ -125,7 +125,7 @@ func (s *fakeShard) reportOutcome(e *shard.Effect, m protocol.PushMessage) {
 	})
 }
 
-// timeOut ends the waits that are over.
+// timeOut ends expired waits.
 func (s *fakeShard) timeOut() {
 	now := s.machine.Clock()
 	if at, ok := s.machine.NextAlarm(); ok && now.At(uint64(time.Since(s.led).Milliseconds())) >= at {
@@ -167,7 +167,7 @@ func (s *fakeShard) forgetSession(c *fakeConn, id uint64) {
 	s.notices.DropWhere(shard.SessionID(id), func(ref fakeRef) bool { return ref.conn == c })
 }
 
-// mutate carries out a change of a semaphore.
+// mutate carries out a semaphore's change.
 func (c *fakeConn) mutate(r *protocol.Request) {
 	f := c.host.cluster
 	var m *protocol.Mutation

@@ -48,8 +48,8 @@ func TestWhatWasCarriedOutIsNotCarriedOutAgain(t *testing.T) {
 	}
 }
 
-// TestAChangeWithoutSessionIsSentAgainWhereNothingWasDone: it has no number, so only a refusal that names a wait, which
-// says that nothing happened, lets it be sent again.
+// TestAChangeWithoutSessionIsSentAgainWhereNothingWasDone: the change has no number, so the client repeats it only
+// after a refusal with a wait, which proves that nothing happened.
 func TestAChangeWithoutSessionIsSentAgainWhereNothingWasDone(t *testing.T) {
 	away := &protocol.Result{Status: protocol.StatusUnavailable, WaitMillis: 20}
 	for what, x := range map[string]struct {
@@ -139,14 +139,15 @@ func TestAnOverloadedHostIsGivenItsTime(t *testing.T) {
 	}
 }
 
-// TestAMutationThatWasRefusedForRoomAcknowledgesWithItsNextTry: a shard that keeps too much for a session refuses until
-// the session says what it has seen. Each try says it anew, so that a refused one never waits for another to say it.
+// TestAMutationThatWasRefusedForRoomAcknowledgesWithItsNextTry: a full shard refuses a session's mutations until the
+// session acknowledges answers. Each try carries the acknowledgement, so a refused mutation never waits for another
+// mutation.
 func TestAMutationThatWasRefusedForRoomAcknowledgesWithItsNextTry(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c)
 		first, second := s.Semaphore("first"), s.Semaphore("second", client.Limit(1))
 		check(t, first.Create(t.Context(), 1, nil))
-		var unseen uint64 // the number of the update, which is answered late
+		var unseen uint64 // the number of the update with a late answer
 		refused := 0
 		fake.on(func(_ *fakeHost, r *protocol.Request) fault {
 			switch {
@@ -252,7 +253,7 @@ func TestAnAcquireThatIsCancelledBeforeItsAnswerIsUndone(t *testing.T) {
 				if d := describe(t, c); d.Count != 0 || len(d.Waiters) != 0 {
 					t.Errorf("left behind: %+v", d)
 				}
-				// The next mutation of the queue may begin.
+				// The queue's next mutation may begin.
 				check(t, acquire(t, sem).Release(t.Context()))
 			})
 		})
@@ -320,7 +321,7 @@ func TestMoreRequestsThanAHostTakesWait(t *testing.T) {
 func TestASessionWithMoreUnansweredThanAShardKeepsGoesOn(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c)
-		fake.once(protocol.KindSemaphoreCreate, fault{ignore: true}) // so that nothing can be acknowledged
+		fake.once(protocol.KindSemaphoreCreate, fault{ignore: true}) // so that no acknowledgement is possible
 		first := make(chan error, 1)
 		go func() { first <- s.Semaphore("first").Create(t.Context(), 1, nil) }()
 		synctest.Wait()

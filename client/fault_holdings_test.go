@@ -46,7 +46,7 @@ func TestHoldingsAreReadAsStrictlyAsTheCallerAsks(t *testing.T) {
 	})
 }
 
-// TestAClientLooksAtItsLeasesWhereAHostAsksForIt: a loss without a name says that notices may have been missed.
+// TestAClientLooksAtItsLeasesWhereAHostAsksForIt: a loss without a name means that notices may be missing.
 func TestAClientLooksAtItsLeasesWhereAHostAsksForIt(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c)
@@ -62,8 +62,8 @@ func TestAClientLooksAtItsLeasesWhereAHostAsksForIt(t *testing.T) {
 	})
 }
 
-// TestALeaseIsVerifiedByItsOrderID: while the client was away its semaphore was deleted by force and made again, and a
-// late copy of a change was carried out. The session holds the semaphore under another order id, so the lease is lost.
+// TestALeaseIsVerifiedByItsOrderID: while the client was away its semaphore was deleted by force and recreated, and a
+// late copy of a change took effect. The session now holds the semaphore under another order id: the lease is lost.
 func TestALeaseIsVerifiedByItsOrderID(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c)
@@ -90,8 +90,7 @@ func TestALeaseIsVerifiedByItsOrderID(t *testing.T) {
 	})
 }
 
-// TestALeaseInADroppedNodeEndsWithItsNode: a lease ends with the reason that counts: the node is gone, not just the
-// semaphore.
+// TestALeaseInADroppedNodeEndsWithItsNode: the lease's reason is the missing node, not the missing semaphore.
 func TestALeaseInADroppedNodeEndsWithItsNode(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c)
@@ -114,8 +113,8 @@ func TestALeaseInADroppedNodeEndsWithItsNode(t *testing.T) {
 	})
 }
 
-// TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce: the shard refuses all acquires while clients may believe in
-// what they held before, so neither a change that is under way nor another shard may keep a client from noticing.
+// TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce: the shard refuses all acquires while clients may trust old
+// leases. Neither an open change nor another shard may delay the client's notice.
 func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 	renewed := func(t *testing.T, s *fakeShard) *machine.Machine {
 		m, err := s.machine.Renew(machine.Renewal{Group: 1, Jump: machine.JumpOver(time.Minute)})
@@ -139,7 +138,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 			})
 		})
 	}
-	// guest returns a session, a shard that is not the session's home, and names in that shard.
+	// guest returns a session, a shard other than the session's home, and names in the shard.
 	guest := func(t *testing.T, fake *fakeCluster, c *client.Client) (*client.Session, *fakeShard, []string) {
 		s := session(t, c)
 		of := fake.shards[2-fake.home(s.ID()).id]
@@ -153,9 +152,9 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 	}
 	for _, x := range []struct {
 		title  string
-		status protocol.Status // what refuses the change
+		status protocol.Status // the status that refuses the change
 		wait   uint64          // how long the refused change is to wait, in milliseconds
-		early  bool            // whether the new group has not known of the acquires
+		early  bool            // whether the new group lacks the acquires
 	}{
 		{"a change that is refused again and again", protocol.StatusOverloaded, 1, false},
 		{"a change that waits after a refusal", protocol.StatusOverloaded, 60_000, false},
@@ -196,7 +195,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 		})
 	}
 	t.Run("another shard that does not answer", func(t *testing.T) {
-		for range 8 { // shards are asked in any order
+		for range 8 { // the client asks the shards in any order
 			playFake(t, 2, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 				s, of, names := guest(t, fake, c)
 				lease := acquire(t, s.Semaphore(names[0], client.Limit(1)))
@@ -216,7 +215,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 					if r.SessionHoldings.ShardID != of.id {
 						return fault{ignore: true}
 					}
-					if asked++; asked == 1 { // and is asked again though the other one still does not answer
+					if asked++; asked == 1 { // the shard is asked again, although the other shard still does not answer
 						return fault{refuse: &protocol.Result{Status: protocol.StatusUnavailable}}
 					}
 					return fault{}
@@ -226,7 +225,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 		}
 	})
 	t.Run("another lease of which no host says anything", func(t *testing.T) {
-		for range 8 { // leases are asked for in any order
+		for range 8 { // the client asks about leases in any order
 			playFake(t, 1, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 				s, of, names := guest(t, fake, c)
 				acquire(t, s.Semaphore(names[0], client.Limit(1)))
@@ -241,8 +240,8 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 	})
 }
 
-// TestLeasesBelowAFenceAreLost: whether the fence is pushed or comes with an attach, and though the shard still lists
-// what the session holds. What is granted below the fence later is lost, too; what is of another shard is held.
+// TestLeasesBelowAFenceAreLost: this holds for a pushed fence and for a fence in an attach answer, even if the shard
+// still lists the holdings. Later grants below the fence are lost too; leases in other shards stay.
 func TestLeasesBelowAFenceAreLost(t *testing.T) {
 	for _, pushed := range []bool{true, false} {
 		t.Run(fmt.Sprint("pushed=", pushed), func(t *testing.T) {
@@ -261,7 +260,7 @@ func TestLeasesBelowAFenceAreLost(t *testing.T) {
 					names[of] = names[of][1:]
 					return acquire(t, s.Semaphore(n, client.Limit(1)))
 				}
-				const class = shard.MaxShard + 1 // between two order ids of a shard
+				const class = shard.MaxShard + 1 // distance of two order ids of a shard
 				first, kept := take(1), take(2)
 				hear := func(fence uint64) {
 					fake.do(func() {

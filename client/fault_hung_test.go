@@ -10,13 +10,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// hang has a host hang: it carries out and answers nothing more, and its connections stay open. What it was asked
-// before that is carried out.
+// hang makes a host hang: its connections stay open, but it handles and answers nothing more. Earlier requests are
+// carried out.
 func (f *fakeCluster) hang(host int) {
 	f.do(func() { f.hosts[host].mute, f.hosts[host].hang = true, true })
 }
 
-// elect makes a host the leader of all shards, which all hosts announce that do not hang.
+// elect makes a host the leader of all shards; every host that does not hang announces this.
 func (f *fakeCluster) elect(host int, term uint64) {
 	f.lead(host)
 	f.do(func() {
@@ -32,8 +32,8 @@ func (f *fakeCluster) elect(host int, term uint64) {
 	})
 }
 
-// TestRequestsUnderWayAtAHungLeaderGoToTheNext: within 3 s, if the next leader is announced after 2 s. A client that is
-// connected to no other host finds one meanwhile.
+// TestRequestsUnderWayAtAHungLeaderGoToTheNext within 3 s, if the next leader is announced after 2 s. A client without
+// a connection to another host finds a host in this time.
 func TestRequestsUnderWayAtAHungLeaderGoToTheNext(t *testing.T) {
 	for what, endpoints := range map[string]func(*fakeCluster) string{
 		"all hosts are given": (*fakeCluster).addresses,
@@ -87,8 +87,8 @@ func TestRequestsUnderWayAtAHungLeaderGoToTheNext(t *testing.T) {
 	}
 }
 
-// TestSlowLeaderKeepsItsConnections: that a host is slow is no reason to leave it while no other host leads, nor is
-// that another host leads while the host answers pings.
+// TestSlowLeaderKeepsItsConnections: a client keeps its connection to a slow host while no other host leads, and while
+// the slow host answers pings.
 func TestSlowLeaderKeepsItsConnections(t *testing.T) {
 	playFake(t, 3, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		fake.lead(0)

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// endOf waits for the end of a lease and returns when it came.
+// endOf waits for a lease's end and returns the time.
 func endOf(lease *client.Lease) time.Time {
 	<-lease.Context().Done()
 	return time.Now()
@@ -54,8 +54,8 @@ func TestALeaseCountsFromTheSendingOfThePing(t *testing.T) {
 	})
 }
 
-// TestAPingFromBeforeASessionWasThereDoesNotCountForIt: a ping that is sent while a session is being started says
-// nothing about that session, whenever it is answered.
+// TestAPingFromBeforeASessionWasThereDoesNotCountForIt: a ping sent during a session's start proves nothing about the
+// session, no matter when the answer comes.
 func TestAPingFromBeforeASessionWasThereDoesNotCountForIt(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		began := time.Now()
@@ -145,7 +145,7 @@ func TestASilentConnectionIsLeftInTimeForAnother(t *testing.T) {
 		s := session(t, c, client.SessionTimeout(10*time.Second))
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		synctest.Wait()
-		// Host 1 is cut off, without a word to anybody, and another one is elected.
+		// Host 1 is isolated without notice, and another host is elected.
 		fake.do(func() { fake.hosts[0].mute, fake.hosts[0].hang = true, true })
 		time.Sleep(time.Second)
 		fake.do(func() {
@@ -166,7 +166,7 @@ func TestPongsThatAreWithheldEndTheLease(t *testing.T) {
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		started := time.Now()
 		fake.on(func(_ *fakeHost, r *protocol.Request) fault {
-			// Everything but what would vouch for the session.
+			// All traffic except messages that confirm the session.
 			return fault{ignore: r.Kind == protocol.KindPing || r.Kind == protocol.KindSessionAttach}
 		})
 		within(t, "the lease", endOf(lease).Sub(started), 8*time.Second, 9*time.Second)
@@ -182,7 +182,7 @@ func TestASessionThatWasGivenUpIsEndedAtItsHost(t *testing.T) {
 		id := s.ID()
 		withhold := true
 		fake.on(func(_ *fakeHost, r *protocol.Request) fault {
-			// The host hears the client, but cannot vouch for it.
+			// The host hears the client, but cannot confirm the session.
 			return fault{ignore: withhold && r.Kind == protocol.KindSessionAttach, silent: withhold &&
 				r.Kind == protocol.KindPing}
 		})
@@ -235,13 +235,13 @@ func TestASessionWhoseEndIsUnderWayIsGivenUpAtOnce(t *testing.T) {
 		if !errors.Is(lease.Err(), client.ErrSessionExpired) {
 			t.Errorf("the lease: %v", lease.Err())
 		}
-		// The end did not come. The client sees to it.
+		// The request to end the session was lost. The client ends the session later.
 		eventually(t, 15*time.Second, "it is free", func() bool { return describe(t, c).Count == 0 })
 	})
 }
 
-// TestASessionThatIsOverByTheClientsClockWasNotEndedByItsHost: the answer to a start comes after the lease has run out,
-// and with it the host's word that the session ends. No client believed in it then.
+// TestASessionThatIsOverByTheClientsClockWasNotEndedByItsHost: the answer to a start arrives after the lease has run
+// out, together with the host's notice of the session's end. The client had already given up the session.
 func TestASessionThatIsOverByTheClientsClockWasNotEndedByItsHost(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		fake.once(protocol.KindSessionStart, fault{delay: 3 * time.Second})
@@ -261,7 +261,7 @@ func TestASessionThatIsOverByTheClientsClockWasNotEndedByItsHost(t *testing.T) {
 		if !errors.As(err, &end) || end.Reason != client.EndUnreachable {
 			t.Errorf("the session ended with %v", err)
 		}
-		// The end did not come. The client sees to it.
+		// The request to end the session was lost. The client ends the session later.
 		eventually(t, 5*time.Second, "it is over", func() (over bool) {
 			fake.do(func() { over = len(fake.sessions) == 0 })
 			return over
@@ -309,7 +309,7 @@ func TestALeaseThatWasLostInAGapIsFoundOut(t *testing.T) {
 						r.Kind == protocol.KindSessionBind)}
 				})
 				fake.cut()
-				quiet() // a change without a session is not sent again where it was sent over what is cut
+				quiet() // the client does not repeat a change without a session after its connection was cut
 				if how != "untouched" {
 					check(t, other.Node(path).Delete(t.Context(), name, client.Force()))
 				}
@@ -346,8 +346,8 @@ func TestTheUserLearnsWhyASessionIsDetached(t *testing.T) {
 	})
 }
 
-// TestTheSmallestTimeoutOutlivesASilentConnection: with the smallest timeout there is time to notice that a connection
-// is silent and to attach over another.
+// TestTheSmallestTimeoutOutlivesASilentConnection: the smallest timeout leaves enough time to notice a silent
+// connection and to attach over another one.
 func TestTheSmallestTimeoutOutlivesASilentConnection(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c, client.SessionTimeout(client.MinSessionTimeout))
@@ -357,7 +357,7 @@ func TestTheSmallestTimeoutOutlivesASilentConnection(t *testing.T) {
 			silent := true
 			fake.on(func(_ *fakeHost, r *protocol.Request) fault {
 				if r.Kind == protocol.KindSessionAttach {
-					silent = false // it comes over another connection
+					silent = false // the attach comes over another connection
 					return fault{delay: 49 * time.Millisecond}
 				}
 				return fault{ignore: silent && r.Kind == protocol.KindPing}

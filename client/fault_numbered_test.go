@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// others answers so many numbered changes of another client.
+// others answers n numbered changes of another client.
 func (f *fakeCluster) others(n int) {
 	for range n {
 		next := f.metaMachine.NextAnswer()
@@ -26,7 +26,7 @@ func (f *fakeCluster) others(n int) {
 	}
 }
 
-// between runs f between the first try of a request, whose answer is lost, and the second.
+// between calls do between a request's first try, with a lost answer, and its second try.
 func (f *fakeCluster) between(k protocol.Kind, do func()) {
 	tries := 0
 	f.on(func(_ *fakeHost, r *protocol.Request) fault {
@@ -55,7 +55,7 @@ func TestAChangeOfANodeWhoseAnswerIsLostIsAnsweredAsItWas(t *testing.T) {
 		if err != nil || n.ConfigVersion != 2 {
 			t.Errorf("alter: %+v, %v", n, err)
 		}
-		// What another one has changed in between is not undone.
+		// Another client's change in between stays.
 		fake.between(protocol.KindNodeAlter, func() {
 			fake.applyMeta(meta.Command{
 				Kind: meta.CmdNodeAlter, Path: "/new", Config: meta.Config{SelfCheckPeriodMillis: 5000},
@@ -116,8 +116,8 @@ func TestAStaleRepetitionHasAnUnknownOutcome(t *testing.T) {
 	})
 }
 
-// answerLoss loses answers on their way: what has been armed runs when an answer of a kind has come, which is not
-// handed on, and the connection breaks.
+// answerLoss loses answers on their way: when an answer of an armed kind arrives, its function runs, the answer is
+// dropped, and the connection breaks.
 type answerLoss struct {
 	mu   sync.Mutex
 	kind protocol.Kind
@@ -131,7 +131,7 @@ func (l *answerLoss) arm(k protocol.Kind, then func()) {
 	l.kind, l.then = k.Answer(), then
 }
 
-// take returns what is to happen when an answer of the kind has come, nil where it is handed on.
+// take returns the function for an arrived answer of the kind, or nil to pass the answer on.
 func (l *answerLoss) take(k protocol.Kind) func() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,11 +154,11 @@ func (l *answerLoss) dialer(dial client.DialFunc) client.DialFunc {
 	}
 }
 
-// lossyConn hands frames on one by one.
+// lossyConn passes on frames one by one.
 type lossyConn struct {
 	net.Conn
 	loss *answerLoss
-	left []byte // of a frame that is handed on
+	left []byte // rest of a frame being passed on
 }
 
 func (c *lossyConn) Read(p []byte) (int, error) {
@@ -189,7 +189,7 @@ func (c *lossyConn) Read(p []byte) (int, error) {
 }
 
 // TestNodesChangeOnceThoughTheLeaderDiesBeforeItAnswers has three real hosts. Each change is committed, and its answer
-// is lost: with the connection, or with the leader of the meta shard.
+// is lost: with the connection, or with the meta shard's leader.
 func TestNodesChangeOnceThoughTheLeaderDiesBeforeItAnswers(t *testing.T) {
 	playOn(t, func(t *testing.T) *serverStage { return newServerStage(t, 3, 1) },
 		func(t *testing.T, st *serverStage, _ *client.Client) {
@@ -224,7 +224,7 @@ func TestNodesChangeOnceThoughTheLeaderDiesBeforeItAnswers(t *testing.T) {
 func changeNodeOnce(t *testing.T, c *client.Client, path string, lose func(protocol.Kind), heal func()) {
 	t.Helper()
 	ctx := t.Context()
-	check(t, second(c.CreateNode(ctx, path+"/first", client.NodeConfig{}))) // what it answers has come
+	check(t, second(c.CreateNode(ctx, path+"/first", client.NodeConfig{}))) // the leader's answer has arrived
 	lose(protocol.KindNodeCreate)
 	n, err := c.CreateNode(ctx, path, client.NodeConfig{SelfCheckPeriod: time.Second})
 	if err != nil || n.Existed || n.ConfigVersion != 1 {

@@ -213,7 +213,7 @@ func TestMoreConnectionsCanBeAskedFor(t *testing.T) {
 	})
 }
 
-// TestSessionsAreOnAllConnectionsAlike: started one after the other, and with a request after each start.
+// TestSessionsAreOnAllConnectionsAlike: sessions start one after the other, with a request after each start.
 func TestSessionsAreOnAllConnectionsAlike(t *testing.T) {
 	const connections, each = 4, 8
 	for what, first := range map[string]func(t *testing.T, c *client.Client, i int){

@@ -12,16 +12,15 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// outages are the ways in which no host can be reached. Each function begins one at a host, or ends it.
+// outages are the ways to make all hosts unreachable. Each function begins or ends an outage at a host.
 var outages = map[string]func(h *fakeHost, on bool){
 	"refused": func(h *fakeHost, on bool) { h.down = on },
-	// A dial that begins in the outage is not answered after it either, as the first packet was lost.
+	// A dial begun during the outage stays unanswered after it, as its first packet was lost.
 	"lost": func(h *fakeHost, on bool) { h.hang = on },
 }
 
-// TestASessionIsAttachedAgainBeforeAnythingIsServed: no host can be reached for nearly as long as the lease lasts.
-// What the session is asked for then waits for the attach, which comes as soon as a host can be reached, and the
-// session lives on.
+// TestASessionIsAttachedAgainBeforeAnythingIsServed: no host can be reached for almost the lease's whole length. The
+// session's requests wait for the attach, which comes with the first reachable host, and the session survives.
 func TestASessionIsAttachedAgainBeforeAnythingIsServed(t *testing.T) {
 	const timeout, outage = 10 * time.Second, 8200 * time.Millisecond
 	for how, set := range outages {
@@ -90,8 +89,8 @@ func TestASessionIsAttachedAgainBeforeAnythingIsServed(t *testing.T) {
 	}
 }
 
-// TestAClientThatKnowsOnlyALeaderThatIsCutOffFindsTheMajority: a host that no other host reaches goes on naming itself,
-// so what it says of leaders does not count where it could not carry out what it was asked for.
+// TestAClientThatKnowsOnlyALeaderThatIsCutOffFindsTheMajority: an isolated host still names itself as the leader, so
+// its statements about leaders do not count after it could not carry out a request.
 func TestAClientThatKnowsOnlyALeaderThatIsCutOffFindsTheMajority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := servertest.Start(t, servertest.Hosts(3))
@@ -106,7 +105,7 @@ func TestAClientThatKnowsOnlyALeaderThatIsCutOffFindsTheMajority(t *testing.T) {
 		cluster.Isolate(leader)
 		began := time.Now()
 		err = errors.New("not asked yet")
-		for err != nil && time.Since(began) < 20*time.Second { // a change whose outcome is not known is asked for again
+		for err != nil && time.Since(began) < 20*time.Second { // a change with an unknown outcome is repeated
 			err = c.Node(path).Update(t.Context(), name, []byte("new"))
 		}
 		check(t, err)

@@ -45,7 +45,7 @@ func TestRequestsGoStraightToTheLeader(t *testing.T) {
 	})
 }
 
-// TestAThousandSessionsOfAClientShareAHost: one ping keeps them alive.
+// TestAThousandSessionsOfAClientShareAHost: one ping keeps all sessions alive.
 func TestAThousandSessionsOfAClientShareAHost(t *testing.T) {
 	playFake(t, 3, 3, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		begun := make(map[*fakeHost]int)
@@ -144,8 +144,8 @@ func TestANewRoutingIsAskedForWhenAHostTells(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsForALeaderComesWhenThereIsOne: all do soon, and not one after the other as their pauses end. What a host
-// says of an earlier term counts for nothing.
+// TestWhoWaitsForALeaderComesWhenThereIsOne: all waiting requests come soon, not one by one as their pauses end. A
+// host's statements about an earlier term are ignored.
 func TestWhoWaitsForALeaderComesWhenThereIsOne(t *testing.T) {
 	playFake(t, 3, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		announce := func(term uint64, leader int) {
@@ -200,8 +200,8 @@ func TestWhoWaitsForALeaderComesWhenThereIsOne(t *testing.T) {
 	})
 }
 
-// TestAClientThatAsksForNothingHearsOfHostsThatCome: though its last connection was lost meanwhile. Else it would know
-// none that is left.
+// TestAClientThatAsksForNothingHearsOfHostsThatCome: an idle client learns of new hosts, even after its last connection
+// was lost; otherwise it would know no remaining host.
 func TestAClientThatAsksForNothingHearsOfHostsThatCome(t *testing.T) {
 	playFake(t, 2, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		check(t, c.Ping(t.Context()))
@@ -228,8 +228,8 @@ func TestAClientThatAsksForNothingHearsOfHostsThatCome(t *testing.T) {
 	})
 }
 
-// TestAHostThatHasLeftIsForgotten: it is in no list any more, also where a host names it as a leader of long ago. An
-// address that the client was given is tried on, since another host may answer there.
+// TestAHostThatHasLeftIsForgotten: no list has the host any more, even if a host names it as an old leader. The client
+// keeps trying its configured addresses, since another host may answer there.
 func TestAHostThatHasLeftIsForgotten(t *testing.T) {
 	playFake(t, 3, 1, func(t *testing.T, fake *fakeCluster, given *client.Client) {
 		c, err := client.Open(t.Context(), fake.hosts[0].address, client.WithDialer(fake.dial))
@@ -256,7 +256,7 @@ func TestAHostThatHasLeftIsForgotten(t *testing.T) {
 		time.Sleep(time.Second)
 		lists(given, 0, 1, 2)
 		lists(c, 1, 2)
-		fake.do(func() { fake.hosts = fake.hosts[:2]; fake.version++ }) // no record of the host is kept for ever
+		fake.do(func() { fake.hosts = fake.hosts[:2]; fake.version++ }) // the client forgets the record
 		named := false
 		fake.on(func(_ *fakeHost, r *protocol.Request) fault {
 			if r.Kind != protocol.KindAcquire || named {
@@ -274,7 +274,7 @@ func TestAHostThatHasLeftIsForgotten(t *testing.T) {
 	})
 }
 
-// TestAClientThatIsAloneAsksSeldom: where no host is there it is not busy with that.
+// TestAClientThatIsAloneAsksSeldom: without hosts the client stays almost idle.
 func TestAClientThatIsAloneAsksSeldom(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		fake.take(0)
@@ -361,7 +361,7 @@ func TestStrictReadsGoToTheLeader(t *testing.T) {
 		asked := make(map[uint64]int)
 		for range 10 {
 			c := open(t, fake)
-			_ = c.Node(path).Create(t.Context(), name, 1, nil) // all but the first find it there
+			_ = c.Node(path).Create(t.Context(), name, 1, nil) // all but the first find an existing semaphore
 			fake.on(func(h *fakeHost, r *protocol.Request) fault {
 				if r.Kind == protocol.KindSemaphoreDescribe {
 					asked[h.id]++
@@ -404,10 +404,10 @@ func TestADeadClusterIsNotFlooded(t *testing.T) {
 	})
 }
 
-// moves are what came for a name of which the slot moves: how many changes at each host, and what reads said.
+// moves are the requests for a name with a moving slot: the number of changes at each host, and the reads' results.
 type moves struct {
 	changes     map[uint64]int
-	generations []uint64 // of reads and watches
+	generations []uint64 // from reads and watches
 }
 
 func (m *moves) note(h *fakeHost, r *protocol.Request) fault {
@@ -424,8 +424,8 @@ func (m *moves) note(h *fakeHost, r *protocol.Request) fault {
 	return fault{}
 }
 
-// movable prepares a cluster of two shards, before its first session, for moves of a name's slot: from the shard old,
-// which the first host leads, to the shard now of the second host.
+// movable prepares a cluster of two shards, before its first session, for moves of a name's slot: from the first host's
+// shard old to the second host's shard now.
 func (f *fakeCluster) movable(name string) (slot shard.Slot, old, now *fakeShard) {
 	f.do(func() {
 		slot = shard.SlotOf(shard.NodeID(f.nodes[path].ID), []byte(name))
@@ -498,7 +498,7 @@ func TestASlotThatMovedIsFoundAndNamedAndNoOldTableTakesItBack(t *testing.T) {
 		use("moved", 1, 1)
 		move(old, 2)
 		use("moved back", 0, 2)
-		// A host that lags names the place from before: the client does not go there.
+		// A lagging host names the former place: the client does not go there.
 		move(old, 2)
 		lagging := protocol.Moved{ShardID: now.id, Slot: uint64(slot), Generation: 1}
 		fake.do(func() {
@@ -546,14 +546,13 @@ func TestATableWithGenerationsCountsMoreThanWhatIsKnownOfLowerOnes(t *testing.T)
 	})
 }
 
-// TestReadThatMeetsTwoBadHostsAsksTheThird: whichever host a read begins at, it tries each host once before it tries
-// one again.
+// TestReadThatMeetsTwoBadHostsAsksTheThird: from any first host, a read tries each host once before it repeats one.
 func TestReadThatMeetsTwoBadHostsAsksTheThird(t *testing.T) {
 	for _, consistency := range []client.Consistency{client.Relaxed, client.Strict} {
 		t.Run(consistency.String(), func(t *testing.T) {
 			playFake(t, 3, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 				check(t, c.Node(path).Create(t.Context(), name, 1, nil))
-				for range 20 { // clients begin at hosts that chance chooses
+				for range 20 { // clients begin at random hosts
 					c := open(t, fake)
 					var asked []uint64
 					fake.on(func(h *fakeHost, r *protocol.Request) fault {
@@ -578,7 +577,7 @@ func TestReadThatMeetsTwoBadHostsAsksTheThird(t *testing.T) {
 	}
 }
 
-// TestSessionIsStartedAtTheThirdLeader: two leaders that fail do not keep a session from the third.
+// TestSessionIsStartedAtTheThirdLeader: the session starts at the third leader after two leaders failed.
 func TestSessionIsStartedAtTheThirdLeader(t *testing.T) {
 	playFake(t, 3, 3, func(t *testing.T, fake *fakeCluster, _ *client.Client) {
 		for range 20 {

@@ -11,12 +11,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestManySessionsThatCannotBeStoppedCostLittle: sessions that are closed while no host can end them are ended later.
-// However many there are, they cost little meanwhile: no goroutine each, and no tries of each.
+// TestManySessionsThatCannotBeStoppedCostLittle: sessions closed while no host can end them are ended later. Any number
+// of such sessions costs little: no goroutine and no separate tries for each.
 func TestManySessionsThatCannotBeStoppedCostLittle(t *testing.T) {
 	playFake(t, 2, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		const sessions = 400
-		keeps := session(t, c, client.SessionTimeout(20*time.Second)) // its pings keep the others alive too
+		keeps := session(t, c, client.SessionTimeout(20*time.Second)) // the session's pings keep the others alive too
 		var all []*client.Session
 		for range sessions {
 			all = append(all, session(t, c, client.SessionTimeout(20*time.Second)))

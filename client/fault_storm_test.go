@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// playFake is play on the fake cluster, for tests that make it do wrong.
+// playFake is play on the fake cluster, for tests with faults.
 func playFake(t *testing.T, hosts, shards int, f func(t *testing.T, fake *fakeCluster, c *client.Client)) {
 	t.Helper()
 	playOn(t, func(t *testing.T) *fakeCluster { return newFakeCluster(t, hosts, shards) }, f)

@@ -22,7 +22,7 @@ func TestLeaseGoesOnWhileTheMachineIsSuspended(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			suspended.Add(int64(time.Second))
 			time.Sleep(2 * time.Second)
-			check(t, lease.Err()) // as it was short
+			check(t, lease.Err()) // because the suspension was short
 			if detached {
 				fake.take(0)
 			}
@@ -36,7 +36,7 @@ func TestLeaseGoesOnWhileTheMachineIsSuspended(t *testing.T) {
 	}
 }
 
-// TestLeaseThatEndedWhileTheMachineWasSuspendedIsNotHeld: Lease.Err says so before any timer fires.
+// TestLeaseThatEndedWhileTheMachineWasSuspendedIsNotHeld: Lease.Err reports the end before any timer fires.
 func TestLeaseThatEndedWhileTheMachineWasSuspendedIsNotHeld(t *testing.T) {
 	var suspended atomic.Int64
 	defer func(was func() time.Duration) { lifecycle.Suspension = was }(lifecycle.Suspension)

@@ -46,7 +46,7 @@ func TestABindingThatIsRefusedForAMomentIsTriedAgain(t *testing.T) {
 func TestALossThatComesBeforeTheAnswerIsNotOverlooked(t *testing.T) {
 	playFake(t, 2, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c)
-		// A semaphore whose shard is led by another host than the session's home.
+		// A semaphore in a shard with another leader than the session's home.
 		name := ""
 		fake.do(func() {
 			fake.lossAtHome = true
@@ -79,7 +79,7 @@ func TestAnAcquireThatWasReplacedInAGapLearnsSo(t *testing.T) {
 		older := acquiring(t, t.Context(), sem)
 		fake.once(protocol.KindAcquire, fault{ignore: true})
 		acquiring(t, t.Context(), sem)
-		fake.cut() // the newer one is first in the queue, and is sent again first
+		fake.cut() // the newer one is first in the queue, and is repeated first
 		if r := <-older; !errors.Is(r.err, client.ErrReplaced) {
 			t.Errorf("the older one ended with %v", r.err)
 		}

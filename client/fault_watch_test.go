@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// slotOf returns the slot of a semaphore in the node of a session.
+// slotOf returns a semaphore's slot in the session's node.
 func slotOf(session uint64, f *fakeCluster, name string) shard.Slot {
 	node := uint64(1)
 	if s := f.sessions[session]; s != nil {

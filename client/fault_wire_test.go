@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// say sends bytes over all connections, as they are.
+// say sends raw bytes over all connections.
 func (f *fakeCluster) say(b ...byte) {
 	f.do(func() {
 		for _, h := range f.hosts {
@@ -53,11 +53,11 @@ func TestPushesOfALaterVersionAreLeftOut(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		var states stateLog
 		s := session(t, c, states.option())
-		// a kind that is not known
+		// an unknown kind
 		fake.say(0, 0, 0, 4, 0x93, 127, 0, 5)
-		// the same, of the second block
+		// the same, second block
 		fake.say(0, 0, 0, 6, 0x93, 0xcd, 1, 63, 99, 5)
-		fake.say(0, 0, 0, 5, 0x92, 0xcd, 0xff, 0xff, 0)                                        // the same, of no block
+		fake.say(0, 0, 0, 5, 0x92, 0xcd, 0xff, 0xff, 0)                                        // the same, in no block
 		fake.say(0, 0, 0, 6, 0x94, 0xcc, 194, 99, 0, 0x90)                                     // an answer to nothing
 		fake.push(&protocol.WatchResync{})                                                     // no loop watches
 		fake.do(func() { fake.sessions[s.ID()].conn.push(99, &protocol.Granted{OrderID: 1}) }) // no acquire waits
@@ -133,7 +133,7 @@ func TestAHostThatMovedToAnotherAddressIsFound(t *testing.T) {
 		fake.lead(0)
 		swapped := false
 		dial := func(ctx context.Context, address string) (net.Conn, error) {
-			if swapped { // host 2 has the address that was that of host 1
+			if swapped { // host 2 has the former address of host 1
 				address = map[string]string{"host-1": "host-2", "host-2": "nowhere", "host-9": "host-1"}[address]
 			}
 			return fake.dial(ctx, address)

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// seenHooks keep what they see.
+// seenHooks keep all reports.
 type seenHooks struct {
 	client.NoHooks
 
@@ -60,7 +60,7 @@ func (h *seenHooks) SessionChanged(s client.SessionChange) {
 	h.sessions = append(h.sessions, s)
 }
 
-// take returns the operations that have ended since it was called last, and what came of the latest.
+// take returns the operations ended since the last call, and the latest operation's outcome.
 func (h *seenHooks) take(t *testing.T) (operations []string, last client.OperationEnd) {
 	t.Helper()
 	h.mu.Lock()

@@ -16,8 +16,8 @@ type later struct{ *protocol.Routing }
 
 func (later) Kind() protocol.Kind { return 191 }
 
-// TestARequestThatTheHostDidNotAnnounceIsNotSent: a host of before the second block would close the connection over the
-// request. It has announced nothing, so the client refuses it by itself, and the connection stays.
+// TestARequestThatTheHostDidNotAnnounceIsNotSent: a host without the second block would close the connection over the
+// request. It announces no such kinds, so the client refuses the request itself and keeps the connection.
 func TestARequestThatTheHostDidNotAnnounceIsNotSent(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		var states stateLog
@@ -38,11 +38,11 @@ func TestARequestThatTheHostAnnouncedIsSent(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		fake.do(func() {
 			fake.welcome.RequestKinds.Append(protocol.KindNumber(later{}.Kind()))
-			fake.hosts[0].cutAll() // so that the client hears a WELCOME that announces it
+			fake.hosts[0].cutAll() // so that the client gets a WELCOME with the announcement
 		})
 		var states stateLog
 		session(t, c, states.option())
-		// The host refuses it after all, and the client reads that.
+		// The host refuses the request after all, and the client reads the refusal.
 		if err := c.Ask(context.Background(), later{&protocol.Routing{}}); !errors.Is(err, client.ErrUnsupported) {
 			t.Errorf("got %v, want ErrUnsupported", err)
 		}
@@ -53,8 +53,8 @@ func TestARequestThatTheHostAnnouncedIsSent(t *testing.T) {
 	})
 }
 
-// TestAnAnswerOfAnUnknownKindEndsTheConnection: a request that was answered in an unknown kind has an unknown outcome,
-// and must not wait for ever.
+// TestAnAnswerOfAnUnknownKindEndsTheConnection: a request with an answer of unknown kind has an unknown outcome, and
+// must not wait for ever.
 func TestAnAnswerOfAnUnknownKindEndsTheConnection(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		var states stateLog

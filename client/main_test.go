@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// started are the processes that tests have started, which end with the last of them.
+// started are the processes started by tests; they end with the last test.
 var started processes
 
 func TestMain(m *testing.M) {

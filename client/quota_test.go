@@ -36,7 +36,7 @@ func TestAQuotaIsFoundInTheErrorOfItsRefusal(t *testing.T) {
 	}
 }
 
-// TestAHostThatPassesOverQuotasIsNoticed: a host of an earlier version answers SUCCESS and has set all but them.
+// TestAHostThatPassesOverQuotasIsNoticed: an older host answers SUCCESS, but has set no quotas.
 func TestAHostThatPassesOverQuotasIsNoticed(t *testing.T) {
 	for _, c := range []struct {
 		asked, has NodeConfig

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// TestAReleaseWithoutACallerEndsWithItsSession: a release that its caller no longer waits for goes on in the
-// background, but not for a session that is over: such a release has nothing to do, and must come to an end.
+// TestAReleaseWithoutACallerEndsWithItsSession: after its caller gave up, a release continues in the background, but
+// ends with its session.
 func TestAReleaseWithoutACallerEndsWithItsSession(t *testing.T) {
 	playInBubbles(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
 		s := session(t, c)
@@ -24,8 +24,7 @@ func TestAReleaseWithoutACallerEndsWithItsSession(t *testing.T) {
 	})
 }
 
-// TestASessionWhoseCloseIsGivenUpEnds: a session whose Close is given up ends all the same, though pings of other
-// sessions go over its connection.
+// TestASessionWhoseCloseIsGivenUpEnds, although other sessions' pings use its connection.
 func TestASessionWhoseCloseIsGivenUpEnds(t *testing.T) {
 	playInBubbles(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
 		s, other := session(t, c), session(t, c)

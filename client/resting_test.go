@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// requestCounts counts the requests that a client sends, by kind.
+// requestCounts counts a client's requests, by kind.
 type requestCounts struct {
 	mu    sync.Mutex
 	count map[protocol.Kind]int
@@ -24,7 +24,7 @@ func (rc *requestCounts) of(k protocol.Kind) int {
 	return rc.count[k]
 }
 
-// countingConn counts the requests of a connection.
+// countingConn counts a connection's requests.
 type countingConn struct {
 	net.Conn
 	counts  *requestCounts
@@ -49,7 +49,7 @@ func (cc *countingConn) Write(b []byte) (int, error) {
 	return cc.Conn.Write(b)
 }
 
-// TestAClientAtRestAsksForNoRouting while nothing changes that it routes by, however much is done in the cluster.
+// TestAClientAtRestAsksForNoRouting while the routing stays unchanged, in spite of work in the cluster.
 func TestAClientAtRestAsksForNoRouting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newServerStage(t, 3, 2)

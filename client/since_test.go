@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestDescriptionsAndListsSaySinceWhenAndWhose: what hosts say of times and clients reaches the caller; what they do
-// not say is the zero time and nothing.
+// TestDescriptionsAndListsSaySinceWhenAndWhose: the hosts' times and client names reach the caller; missing ones are
+// the zero time and empty.
 func TestDescriptionsAndListsSaySinceWhenAndWhose(t *testing.T) {
 	since := time.UnixMilli(1_772_366_400_123)
 	said := protocol.ClientInfo{Address: []byte("10.20.30.40:51234"), Name: []byte("billing"), Version: []byte("1.4.0")}

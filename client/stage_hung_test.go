@@ -18,11 +18,10 @@ import (
 // hungRounds is how often TestCallersGoOnWhileTheLeaderHangs stops a leader.
 var hungRounds = flag.Int("hung-rounds", 1, "how many leaders TestCallersGoOnWhileTheLeaderHangs stops")
 
-// hungPatience is within which time every caller goes on. The goal is 3 s on a machine that does nothing else.
+// hungPatience is the time within which every caller continues. The goal is 3 s on an otherwise idle machine.
 const hungPatience = 5 * time.Second
 
-// locker locks and unlocks, again and again, as a client of its own. It notes when it acquired the latest lock, and
-// when it asked for it.
+// locker is a client that locks and unlocks in a loop. It records its latest acquire's request time and grant time.
 type locker struct {
 	mu                sync.Mutex
 	asked, acquiredAt time.Time
@@ -45,15 +44,15 @@ func (l *locker) run(ctx context.Context, s *client.Session, name string) error 
 	return nil
 }
 
-// since returns when the locker acquired a lock that it asked for after a time; ok is false if it has not yet.
+// since returns the grant time of a lock requested after t; ok is false before such a grant.
 func (l *locker) since(t time.Time) (acquired time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.acquiredAt, l.asked.After(t)
 }
 
-// TestCallersGoOnWhileTheLeaderHangs: requests under way at a leader that gets SIGSTOP are sent to the next leader as
-// soon as there is one, though the connections to the silent host are open.
+// TestCallersGoOnWhileTheLeaderHangs: requests under way at a leader stopped by SIGSTOP go to the next leader at once,
+// although the silent host's connections are open.
 func TestCallersGoOnWhileTheLeaderHangs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real processes")
@@ -93,8 +92,7 @@ func TestCallersGoOnWhileTheLeaderHangs(t *testing.T) {
 	})
 }
 
-// awaitAll waits until every locker has acquired a lock that it asked for after a time, and returns the time that the
-// last has taken.
+// awaitAll waits until every locker has a lock requested after a time, and returns the slowest locker's time.
 func awaitAll(t *testing.T, lockers []*locker, after time.Time) (took time.Duration) {
 	t.Helper()
 	for i, l := range lockers {

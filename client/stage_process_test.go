@@ -16,25 +16,24 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// realPatience is how long anything may take, where time is what it is, that must come some time.
+// realPatience bounds, in real time, the wait for an event that must come.
 const realPatience = time.Minute
 
-// processStage is a cluster of real processes as a stage. It outlives its tests: they play on it one after the
-// other, and each leaves it ready and empty.
+// processStage is a stage of real processes. Tests use it one after the other, and leave it ready and empty.
 type processStage struct {
-	t      *testing.T // of the test that plays
+	t      *testing.T // the current test's
 	places []*process.Place
-	hosts  []*process.Host // nil where it is down
+	hosts  []*process.Host // nil while the host is down
 
 	mu    sync.Mutex // guards what follows
-	conns []net.Conn // of clients, for cutting
+	conns []net.Conn // the clients' connections, for cutting
 }
 
-// processes are the clusters that were started, by size. The directory is where they live.
+// processes are the started clusters, by size. They live in the directory.
 type processes struct {
 	dir      string
 	program  process.Program
-	failed   error // of the directory or the program
+	failed   error // error of the directory or the program
 	clusters map[int]*processStage
 }
 
@@ -61,7 +60,7 @@ func (p *processes) stage(t *testing.T, size int) *processStage {
 	return st
 }
 
-// stop ends all that was started.
+// stop ends all clusters.
 func (p *processes) stop() {
 	for _, st := range p.clusters {
 		for _, h := range st.hosts {
@@ -89,8 +88,8 @@ func (s *processStage) dial(ctx context.Context, address string) (net.Conn, erro
 	return conn, nil
 }
 
-// lead has the host that leads the most of the others hand over what it leads, which is what processes can be
-// asked for: it is stopped in peace and started again.
+// lead lets the other host with most leaderships hand them over. Processes can only do this by a clean stop and a
+// start.
 func (s *processStage) lead(host int) {
 	most, by := 0, -1
 	for i, h := range s.hosts {
@@ -171,7 +170,7 @@ func (s *processStage) ready() {
 	}
 }
 
-// close leaves the cluster as the next test wants it: with all its hosts, and without a node.
+// close prepares the cluster for the next test: all hosts up, and no node.
 func (s *processStage) close() {
 	s.bringAll()
 	if s.t.Failed() {
@@ -199,7 +198,7 @@ func (s *processStage) close() {
 	if err := c.Close(); err != nil {
 		s.t.Error(err)
 	}
-	// A host that has not heard of the drop would take the next test's node for this one's.
+	// A host that has not learned of the drop would take the next test's node for this one.
 	for _, h := range s.hosts {
 		if err := h.AwaitNodes(0, realPatience); err != nil {
 			s.t.Error(err)

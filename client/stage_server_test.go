@@ -36,7 +36,7 @@ func (s *serverStage) dial(ctx context.Context, address string) (net.Conn, error
 
 func (s *serverStage) lead(host int) {
 	for i := range s.shards + 1 {
-		_ = s.cluster.Elect(uint64(i), shard.HostID(host+1)) // where it is down another one leads
+		_ = s.cluster.Elect(uint64(i), shard.HostID(host+1)) // if the host is down, another one leads
 	}
 }
 

@@ -12,18 +12,18 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// stage is a cluster that a test of behaviour plays on. The tests in behaviour_*_test.go ask for nothing else,
-// so that any cluster can stand behind them.
+// stage is a cluster for a test of behaviour. The tests in behaviour_*_test.go need only this interface, so they run on
+// any cluster.
 type stage interface {
 	addresses() string
 	dial(ctx context.Context, address string) (net.Conn, error)
 	// lead makes a host the leader of all shards.
 	lead(host int)
-	// cut breaks all connections; take takes a host down, bring brings it back.
+	// cut breaks all connections; take stops a host, bring starts it again.
 	cut()
 	take(host int)
 	bring(host int)
-	// ready waits until the hosts that are up serve, where that takes time.
+	// ready waits, if necessary, until all running hosts serve.
 	ready()
 	size() int
 	close()
@@ -34,9 +34,8 @@ const (
 	name = "slots"
 )
 
-// play runs a test on every stage: in a bubble of time on hosts that are faked and on the real server in memory,
-// and on real processes, where time is what it is. A cluster of processes has one host or three, and no fewer
-// than the test asks for.
+// play runs a test on every stage: in a bubble of time on fake hosts and on the real server in memory, and in real time
+// on real processes. A cluster of processes has one host or three, at least the requested number.
 func play(t *testing.T, hosts, shards int, f func(t *testing.T, st stage, c *client.Client)) {
 	t.Helper()
 	playInBubbles(t, hosts, shards, f)
@@ -47,7 +46,7 @@ func play(t *testing.T, hosts, shards int, f func(t *testing.T, st stage, c *cli
 	}
 }
 
-// playOnProcesses runs a test on a cluster of processes, where there is time for that.
+// playOnProcesses runs a test on a cluster of processes, unless tests are short.
 func playOnProcesses(t *testing.T, size int, f func(t *testing.T, st stage, c *client.Client)) {
 	t.Helper()
 	if testing.Short() {
@@ -58,7 +57,7 @@ func playOnProcesses(t *testing.T, size int, f func(t *testing.T, st stage, c *c
 	})
 }
 
-// playInRealTime runs a test on a stage outside of a bubble.
+// playInRealTime runs a test on a stage outside a bubble.
 func playInRealTime[S stage](t *testing.T, st S, f func(t *testing.T, st S, c *client.Client)) {
 	t.Helper()
 	inBubble = false
@@ -66,7 +65,7 @@ func playInRealTime[S stage](t *testing.T, st S, f func(t *testing.T, st S, c *c
 	perform(t, st, f)
 }
 
-// playInBubbles is play without real processes, for what takes too long when time is what it is.
+// playInBubbles is play without real processes, for tests that take too long in real time.
 func playInBubbles(t *testing.T, hosts, shards int, f func(t *testing.T, st stage, c *client.Client)) {
 	t.Helper()
 	t.Run("fake", func(t *testing.T) {
@@ -83,8 +82,7 @@ func playOn[S stage](t *testing.T, stage func(t *testing.T) S, f func(t *testing
 	synctest.Test(t, func(t *testing.T) { perform(t, stage(t), f) })
 }
 
-// perform runs a test on a stage, with a node and a client. The stage is closed behind what the test and its
-// cleanups leave.
+// perform runs a test on a stage, with a node and a client. The stage is closed after the test and its cleanups.
 func perform[S stage](t *testing.T, st S, f func(t *testing.T, st S, c *client.Client)) {
 	t.Helper()
 	t.Cleanup(st.close)
@@ -95,10 +93,10 @@ func perform[S stage](t *testing.T, st S, f func(t *testing.T, st S, c *client.C
 	f(t, st, c)
 }
 
-// inBubble says that time is that of a bubble: it stands still while anything goes on. Tests run one by one.
+// inBubble reports whether the test runs in a bubble: its time stands still while anything runs. Tests run one by one.
 var inBubble = true
 
-// quiet waits until nothing goes on any more, where that can be known.
+// quiet waits, in a bubble, until nothing runs any more.
 func quiet() {
 	if inBubble {
 		synctest.Wait()
@@ -113,7 +111,7 @@ func either[T any](bubble, processes T) T {
 	return processes
 }
 
-// open opens a client that is closed with the test.
+// open opens a client and closes it with the test.
 func open(t *testing.T, st stage, options ...client.Option) *client.Client {
 	t.Helper()
 	c, err := client.Open(t.Context(), st.addresses(), append(options, client.WithDialer(st.dial))...)
@@ -149,19 +147,19 @@ func acquire(t *testing.T, s *client.Semaphore, options ...client.AcquireOption)
 	return lease
 }
 
-// result is what an Acquire on another goroutine came to.
+// result is the outcome of an Acquire on another goroutine.
 type result struct {
 	lease *client.Lease
 	err   error
 }
 
-// acquiring acquires on another goroutine, and returns when the acquire is queued or over.
+// acquiring acquires on another goroutine, and returns once the acquire is queued or over.
 func acquiring(t *testing.T, ctx context.Context, s *client.Semaphore, options ...client.AcquireOption) <-chan result {
 	t.Helper()
 	return queueing(t, ctx, s, func(uint64) {}, options...)
 }
 
-// queueing is acquiring for who wants to know the place in the queue.
+// queueing is acquiring with a report of the place in the queue.
 func queueing(
 	t *testing.T, ctx context.Context, s *client.Semaphore, place func(order uint64), options ...client.AcquireOption,
 ) <-chan result {
@@ -178,14 +176,14 @@ func queueing(
 		once.Do(func() { close(answered) })
 	}()
 	if inBubble {
-		quiet() // a host that is made to keep silent settles nothing
+		quiet() // a silenced host settles nothing
 	} else {
 		<-answered
 	}
 	return done
 }
 
-// describe describes the semaphore of the tests, with everything.
+// describe describes the tests' semaphore with all details.
 func describe(t *testing.T, c *client.Client) *client.SemaphoreDetails {
 	t.Helper()
 	d, err := c.Node(path).Describe(t.Context(), name, client.WithOwners(), client.WithWaiters(),

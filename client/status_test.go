@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// TestHostsSayTheirLoad: each its own, and one that has not measured itself yet that it does not know.
+// TestHostsSayTheirLoad: each host reports its own load, or that it has not yet measured it.
 func TestHostsSayTheirLoad(t *testing.T) {
 	cluster := servertest.Start(t, servertest.Hosts(2))
 	reported := server.Load{
@@ -44,7 +44,8 @@ func TestHostsSayTheirLoad(t *testing.T) {
 	}
 }
 
-// TestAHostOfAnEarlierBuildSaysNoLoad: it is not asked, since it has not announced the request, and says the rest.
+// TestAHostOfAnEarlierBuildSaysNoLoad: an older host, which does not announce the request, is not asked, and reports
+// the rest.
 func TestAHostOfAnEarlierBuildSaysNoLoad(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		list, err := c.Status(t.Context())

@@ -11,9 +11,9 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// storm is a random game: workers acquire one semaphore, give up at any moment, and release, while something
-// disturbs them. At no moment more of them than the limit may believe that they own; and when all is calm
-// again, the hosts and the workers agree about who owns, and none waits.
+// storm is a random game: workers acquire one semaphore, give up at any moment, and release, during disturbances.
+// Workers that believe to own it never exceed the limit; after the disturbances hosts and workers agree about the
+// owners, and no worker waits.
 type storm struct {
 	seed    uint64
 	workers []*stormWorker
@@ -29,7 +29,8 @@ type stormWorker struct {
 
 const stormLimit = 2
 
-// rage plays. disturb is called 30 times, at intervals of up to calm, and then with nil, to end what it does.
+// rage runs the game. It calls disturb 30 times, at intervals up to calm, and then with nil, which ends all
+// disturbances.
 func rage(
 	t *testing.T, seed uint64, c *client.Client, calm time.Duration, disturb func(random *rand.Rand),
 	options ...client.SessionOption,
@@ -52,7 +53,7 @@ func rage(
 	disturb(nil)
 	stop()
 	all.Wait()
-	time.Sleep(either(30*time.Second, 0)) // what is done in the background is done by then
+	time.Sleep(either(30*time.Second, 0)) // background work is done by then
 	got := 0
 	for _, w := range g.workers {
 		got += w.got
@@ -98,7 +99,7 @@ func (s *storm) work(t *testing.T, ctx context.Context, w *stormWorker, random *
 	}
 }
 
-// owns notes a lease, and counts those who believe that they own.
+// owns records a lease and counts the workers that believe to own.
 func (s *storm) owns(t *testing.T, w *stormWorker, lease *client.Lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +116,7 @@ func (s *storm) owns(t *testing.T, w *stormWorker, lease *client.Lease) {
 	}
 }
 
-// differences compares what workers and hosts believe.
+// differences compares the workers' and the hosts' views.
 func (s *storm) differences(t *testing.T, c *client.Client) (found []string) {
 	owners := make(map[uint64]uint64)
 	for _, w := range s.workers {
@@ -144,7 +145,7 @@ func (s *storm) differences(t *testing.T, c *client.Client) (found []string) {
 	return found
 }
 
-// storms is how many are played in bubbles of time; shortStorms, where time is short: each takes seconds under the race
+// storms is the number of storms in bubbles of time; shortStorms, in short runs: each takes seconds under the race
 // detector.
 const storms, shortStorms = 15, 2
 

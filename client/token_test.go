@@ -15,10 +15,9 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Callers read by themselves only where connections are TCP, so these tests have a fake behind sockets, and real
-// time.
+// Callers read their answers only over TCP, so these tests use a fake behind sockets, in real time.
 
-// socketStage is a fake that is reached over TCP.
+// socketStage is a fake reached over TCP.
 type socketStage struct{ *fakeCluster }
 
 func (s socketStage) dial(ctx context.Context, address string) (net.Conn, error) {
@@ -54,7 +53,7 @@ func playOverSockets(t *testing.T, f func(t *testing.T, st socketStage, c *clien
 	playInRealTime(t, socketStage{newFakeCluster(t, 1, 1)}, f)
 }
 
-// lendToken uses the semaphore until a caller has read an answer by itself, so that no goroutine reads at the moment.
+// lendToken uses the semaphore until a caller has read its own answer, so no goroutine reads at the moment.
 func lendToken(t *testing.T, c *client.Client, sem *client.Semaphore) {
 	t.Helper()
 	before := c.Lent()
@@ -82,7 +81,7 @@ func TestACallerThatReadsNoticesTheEndOfItsContext(t *testing.T) {
 			if c.Lent() > before {
 				byThemselves++
 			}
-			st.cut() // what was given up is waited for otherwise
+			st.cut() // given-up requests wait another way
 		}
 		if byThemselves == 0 {
 			t.Error("nobody read by himself")
@@ -116,7 +115,7 @@ func TestABrokenConnectionIsNoticedWhileTheTokenIsLent(t *testing.T) {
 	})
 }
 
-// TestAGrantComesWhileOthersRead: a grant comes to an acquire that waits, whatever reads and goes meanwhile.
+// TestAGrantComesWhileOthersRead: a waiting acquire gets its grant, no matter which callers read and leave.
 func TestAGrantComesWhileOthersRead(t *testing.T) {
 	playOverSockets(t, func(t *testing.T, _ socketStage, c *client.Client) {
 		sem := session(t, c).Semaphore(name, client.Limit(1))
@@ -132,8 +131,8 @@ func TestAGrantComesWhileOthersRead(t *testing.T) {
 	})
 }
 
-// TestTheTokenPassesFromCallerToCaller: callers come one at a time, at the same time, and in between, some give up, and
-// a loop watches now and then.
+// TestTheTokenPassesFromCallerToCaller: callers come one at a time, together, and in between; some give up, and now and
+// then a loop watches.
 func TestTheTokenPassesFromCallerToCaller(t *testing.T) {
 	playOverSockets(t, func(t *testing.T, _ socketStage, c *client.Client) {
 		var all sync.WaitGroup

@@ -22,7 +22,7 @@ import (
 
 var ann = admin.ChangeInfo{Author: "ann", Reason: "a test"}
 
-// gated is a cluster in memory that keeps rights: the token root may do everything, anonymous clients nothing.
+// gated is a cluster in memory with rights: the token root has all rights, anonymous clients have none.
 type gated struct {
 	*clienttest.Stage
 	root *admin.Admin
@@ -43,7 +43,7 @@ func playGated(t *testing.T, hosts int, play func(t *testing.T, g *gated)) {
 	})
 }
 
-// alias is another name of the first host, for which clients cannot know that before they have asked.
+// alias is another name of the first host. Clients learn this only from the host's answer.
 const alias = "alias:7421"
 
 func token(t string) client.Option { return client.WithToken(t) }
@@ -65,7 +65,7 @@ func (g *gated) open(options ...client.Option) *client.Client {
 	return c
 }
 
-// await waits, in a bubble of time, until something holds.
+// await waits, in a bubble of time, until a condition holds.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
@@ -85,7 +85,7 @@ func changed(t *testing.T, want bool) func(bool, error) {
 	}
 }
 
-// TestRightsAreChangedAndShown: what the SDK asks for of rights, from the first token to the last refusal.
+// TestRightsAreChangedAndShown: the SDK's requests about rights, from the first token to the last refusal.
 func TestRightsAreChangedAndShown(t *testing.T) {
 	playGated(t, 3, func(t *testing.T, g *gated) {
 		ctx, on := t.Context(), g.root
@@ -154,7 +154,7 @@ func TestRightsAreChangedAndShown(t *testing.T) {
 	})
 }
 
-// TestATokenThatExpiredIn1970IsExpired, and is not one for ever.
+// TestATokenThatExpiredIn1970IsExpired: an expiry in 1970 does not mean "never".
 func TestATokenThatExpiredIn1970IsExpired(t *testing.T) {
 	playGated(t, 1, func(t *testing.T, g *gated) {
 		for name, expires := range map[string]time.Time{"at": time.UnixMilli(0), "before": time.UnixMilli(-1)} {
@@ -167,7 +167,7 @@ func TestATokenThatExpiredIn1970IsExpired(t *testing.T) {
 	})
 }
 
-// expiryHooks keep what is said of tokens that expire.
+// expiryHooks keep the reports about tokens near their expiry.
 type expiryHooks struct {
 	client.NoHooks
 	mu   sync.Mutex
@@ -180,7 +180,7 @@ func (h *expiryHooks) TokenExpiring(e client.TokenExpiry) {
 	h.seen = append(h.seen, e)
 }
 
-// TestAClientIsWarnedBeforeItsTokenExpires: and goes on with the next one, where there is one by then.
+// TestAClientIsWarnedBeforeItsTokenExpires: with a next token available, the client continues with the next token.
 func TestAClientIsWarnedBeforeItsTokenExpires(t *testing.T) {
 	playGated(t, 1, func(t *testing.T, g *gated) {
 		ctx, began := t.Context(), time.Now()
@@ -220,7 +220,7 @@ func TestAClientIsWarnedBeforeItsTokenExpires(t *testing.T) {
 	})
 }
 
-// TestAnAcquireThatWaitsEndsWithItsRight: and what its session has it can give back.
+// TestAnAcquireThatWaitsEndsWithItsRight: the session can still release its semaphores.
 func TestAnAcquireThatWaitsEndsWithItsRight(t *testing.T) {
 	playGated(t, 1, func(t *testing.T, g *gated) {
 		ctx := t.Context()

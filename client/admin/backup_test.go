@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// furnish makes semaphores, so that the state of each shard has several pieces.
+// furnish makes enough semaphores that each shard's state has several pieces.
 func furnish(t *testing.T, g *clienttest.Stage) {
 	t.Helper()
 	s := g.Session()
@@ -22,7 +22,7 @@ func furnish(t *testing.T, g *clienttest.Stage) {
 	}
 }
 
-// TestABackupHasAllShards: each once, and the file is whole.
+// TestABackupHasAllShards: the file is complete and contains each shard once.
 func TestABackupHasAllShards(t *testing.T) {
 	clienttest.Play(t, 1, func(t *testing.T, g *clienttest.Stage) {
 		furnish(t, g)
@@ -45,7 +45,8 @@ func TestABackupHasAllShards(t *testing.T) {
 	})
 }
 
-// TestABackupGoesOnAtTheNextLeader: a connection or a leader is lost in the middle of a shard, and the file is whole.
+// TestABackupGoesOnAtTheNextLeader: the file is complete although a connection or a leader is lost in the middle of a
+// shard.
 func TestABackupGoesOnAtTheNextLeader(t *testing.T) {
 	for name, lose := range map[string]func(c *servertest.Cluster, shard uint64){
 		"a connection": func(c *servertest.Cluster, shard uint64) { c.CutClients(c.Leader(shard)) },
@@ -62,7 +63,7 @@ func TestABackupGoesOnAtTheNextLeader(t *testing.T) {
 					case b.Saved != 1 || lost:
 					case before == 0:
 						before = b.Bytes
-					case b.Bytes > before: // a piece of shard 2 has come
+					case b.Bytes > before: // a piece of shard 2 has arrived
 						lost = true
 						lose(g.Server, 2)
 					}
@@ -79,7 +80,7 @@ func TestABackupGoesOnAtTheNextLeader(t *testing.T) {
 	}
 }
 
-// TestABackupEndsWithItsFile: a file that cannot be written is no reason to ask again.
+// TestABackupEndsWithItsFile: if the file cannot be written, the client does not ask again.
 func TestABackupEndsWithItsFile(t *testing.T) {
 	clienttest.Play(t, 1, func(t *testing.T, g *clienttest.Stage) {
 		furnish(t, g)

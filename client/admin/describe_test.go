@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// TestADescriptionFindsHosts by id, and by name among the hosts that belong to the cluster.
+// TestADescriptionFindsHosts finds hosts by id, and by name among the cluster's members.
 func TestADescriptionFindsHosts(t *testing.T) {
 	standing := func(s State, epoch uint64) HostState { return HostState{State: s, Epoch: epoch} }
 	m := &protocol.ClusterDescribeAnswer{ClusterID: []byte("prod"), Hosts: []Host{

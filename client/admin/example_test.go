@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// Example looks at the hosts of a cluster, keeps one of them from getting more work, and reads who did so.
+// Example lists a cluster's hosts, stops new work for one host, and reads the author of the change.
 func Example() {
 	ctx := context.Background()
 	c, _, stop := clienttest.Connect(ctx, "/prod/jobs")
@@ -39,7 +39,7 @@ func Example() {
 			fmt.Printf("%s is %s, by %s: %s\n", e.HostName, e.Text, e.Author, e.Reason)
 		}
 	}
-	// What would end the cluster is refused, and the error says why.
+	// A change that would end the cluster is refused, with the reason in the error.
 	if _, err = a.Expel(ctx, "host-1", true, admin.ChangeInfo{}); errors.Is(err, client.ErrPreconditionFailed) {
 		fmt.Println("the last host stays")
 	}
@@ -51,15 +51,15 @@ func Example() {
 	// the last host stays
 }
 
-// ExampleAdmin_CreateToken gives a token that may work with the locks of one service below a path, and asks by which of
-// its grants it may. Who has the secret opens a client with client.WithToken.
+// ExampleAdmin_CreateToken creates a token for one service's locks below a path and asks which grant allows the access.
+// The owner of the secret opens a client with client.WithToken.
 func ExampleAdmin_CreateToken() {
 	ctx := context.Background()
 	c, _, stop := clienttest.Connect(ctx, "/prod/jobs")
 	defer stop()
 	a, by := admin.New(c), admin.ChangeInfo{Author: "ann", Reason: "the nightly jobs"}
 
-	// The first rule of a new cluster must leave a principal that can change rules. Here it is every client.
+	// The first rule of a new cluster must leave a principal with the right to change rules: here every client.
 	_, err := a.Grant(ctx, "anonymous", admin.Grant{Role: "root", Path: "/"}, by)
 	fmt.Println("granted:", err)
 	grants := []admin.Grant{{Role: "write", Path: "/prod/jobs", Object: "nightly-"}}

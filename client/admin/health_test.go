@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/protocol/health"
 )
 
-// TestClocksAndGenerationsThatDifferAreHealthIssues of the merged list: no host sees them alone. Hosts without an
-// answer do not count, as nothing is known of them.
+// TestClocksAndGenerationsThatDifferAreHealthIssues: the merged list has these issues; no single host can see them.
+// Hosts without an answer do not count.
 func TestClocksAndGenerationsThatDifferAreHealthIssues(t *testing.T) {
 	for name, c := range map[string]struct {
 		all  []hostAnswer
@@ -45,8 +45,8 @@ func TestClocksAndGenerationsThatDifferAreHealthIssues(t *testing.T) {
 	}
 }
 
-// TestWhyAHostDoesNotAnswerIsSaidOnce: the address stands beside the reason, and the words of the standard library
-// around the cause are left out.
+// TestWhyAHostDoesNotAnswerIsSaidOnce: the address stands beside the reason, without the standard library's words
+// around the cause.
 func TestWhyAHostDoesNotAnswerIsSaidOnce(t *testing.T) {
 	_, err := net.Dial("tcp", "127.0.0.1:1")
 	if err == nil {
@@ -58,7 +58,7 @@ func TestWhyAHostDoesNotAnswerIsSaidOnce(t *testing.T) {
 	}
 }
 
-// TestAHostThatWasExpelledIsNotMissed: a client that knew the host before asks for it as long as the client lasts.
+// TestAHostThatWasExpelledIsNotMissed: a client with old knowledge of the host asks for the host until the client ends.
 func TestAHostThatWasExpelledIsNotMissed(t *testing.T) {
 	c := &Cluster{Hosts: []Host{{ID: 1, Current: HostState{State: Online}},
 		{ID: 2, Current: HostState{State: Expelled}}}}

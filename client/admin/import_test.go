@@ -34,8 +34,8 @@ func exported(b *book.Book) (rules AccessRules) {
 	return rules
 }
 
-// TestAnInterruptedImportGivesNoRightOfNeitherRules: between any two changes of an import no principal has a right that
-// the rules give neither before nor after the import. An import of the same file makes the rest.
+// TestAnInterruptedImportGivesNoRightOfNeitherRules: between any two changes of an import, a principal's rights are in
+// the old rules or in the new rules. Importing the same file again completes the import.
 func TestAnInterruptedImportGivesNoRightOfNeitherRules(t *testing.T) {
 	role := func(name string, rights access.Right) AccessRole {
 		return AccessRole{Name: name, Rules: []Rule{{Path: "/", Rights: rights}}}

@@ -15,7 +15,7 @@ import (
 
 var by = admin.ChangeInfo{Author: "ann", Reason: "a test"}
 
-// TestAnOperatorDrainsAHost and sees it through: the governor brings it to its target, and the history has who asked.
+// TestAnOperatorDrainsAHost: the governor brings the host to its target, and the history names the author.
 func TestAnOperatorDrainsAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := clienttest.New(t, servertest.Hosts(3))

@@ -16,8 +16,8 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// TestPartsMoveAsMembersComeAndGo: elsewhere all stop everything whenever one comes. Here what a member keeps is not
-// stopped.
+// TestPartsMoveAsMembersComeAndGo: in other products every member stops all parts at each join. Here a member continues
+// the parts it keeps.
 func TestPartsMoveAsMembersComeAndGo(t *testing.T) {
 	play(t, 1, assign.Numbers(6), func(t *testing.T, g *stage) {
 		calls := func() (n int) {
@@ -41,7 +41,7 @@ func TestPartsMoveAsMembersComeAndGo(t *testing.T) {
 			t.Errorf("the part of one who leaves ends with %v", err)
 		}
 		g.shares([]*member{a, c}, 3, 3)
-		g.Destroy(c.session) // and it comes again, as another member
+		g.Destroy(c.session) // the member comes again, as another member
 		g.shares([]*member{a, c}, 3, 3)
 		clienttest.Check(t, c.Leave(t.Context()))
 		g.shares([]*member{a}, 6)
@@ -51,7 +51,7 @@ func TestPartsMoveAsMembersComeAndGo(t *testing.T) {
 	})
 }
 
-// TestAPartIsStartedWhenItsOldOwnerHasStoppedIt, and one part that takes long holds no other up.
+// TestAPartIsStartedWhenItsOldOwnerHasStoppedIt: a part that stops slowly does not delay other parts.
 func TestAPartIsStartedWhenItsOldOwnerHasStoppedIt(t *testing.T) {
 	play(t, 1, assign.Numbers(6), func(t *testing.T, g *stage) {
 		a, b := g.join("a"), g.join("b")
@@ -69,9 +69,9 @@ func TestAPartIsStartedWhenItsOldOwnerHasStoppedIt(t *testing.T) {
 		if has := c.has(); len(has) != 1 || len(a.has()) != 2 || len(b.has()) != 2 {
 			t.Fatalf("while one part takes long to stop they have %v, %v, %v", a.has(), b.has(), has)
 		}
-		clienttest.Check(t, b.Leave(t.Context())) // another epoch in the middle
+		clienttest.Check(t, b.Leave(t.Context())) // a new epoch during the move
 		time.Sleep(handedOver)
-		if len(a.has()) != 3 || len(c.has()) != 3 { // the first is to have that part again
+		if len(a.has()) != 3 || len(c.has()) != 3 { // the first member gets the part back
 			t.Fatalf("after one has left, and while one part takes long, they have %v and %v", a.has(), c.has())
 		}
 		slow.Store(false)
@@ -80,7 +80,7 @@ func TestAPartIsStartedWhenItsOldOwnerHasStoppedIt(t *testing.T) {
 	})
 }
 
-// TestLeavingDoesNotWaitForOthers: elsewhere a shutdown hangs on what another member does not hand over.
+// TestLeavingDoesNotWaitForOthers: in other products a shutdown hangs on another member's handover.
 func TestLeavingDoesNotWaitForOthers(t *testing.T) {
 	play(t, 1, assign.Numbers(4), func(t *testing.T, g *stage) {
 		a := g.join("a")
@@ -112,7 +112,7 @@ func TestLeavingDoesNotWaitForOthers(t *testing.T) {
 	})
 }
 
-// TestAMemberThatStartsAgainGetsWhatItHad: by its name, while no other member has it.
+// TestAMemberThatStartsAgainGetsWhatItHad: members are recognised by name, unless another member has the parts.
 func TestAMemberThatStartsAgainGetsWhatItHad(t *testing.T) {
 	play(t, 1, assign.Numbers(9), func(t *testing.T, g *stage) {
 		late := assign.RebalanceDelay(5*time.Second, 5*time.Second)

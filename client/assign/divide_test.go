@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// taker makes a taker from words: what it has, and what it had.
+// taker makes a taker from words: its present parts and its former parts.
 func taker(has, had string) Candidate {
 	return Candidate{Has: strings.Fields(has), Had: strings.Fields(had)}
 }
@@ -47,7 +47,7 @@ func TestBalance(t *testing.T) {
 	}
 }
 
-// mostKept returns, by trying every way to hand out the odd parts, how many parts can stay where they are.
+// mostKept returns the largest number of parts that can stay, from all ways to give out the odd parts.
 func mostKept(parts int, takers []Candidate) int {
 	least, more, best := parts/len(takers), parts%len(takers), 0
 	for set := range 1 << len(takers) {
@@ -67,7 +67,7 @@ func mostKept(parts int, takers []Candidate) int {
 	return best
 }
 
-// TestBalanceMovesAsFewAsPossible compares it with all there is, on random cases.
+// TestBalanceMovesAsFewAsPossible compares balance with an exhaustive search, on random inputs.
 func TestBalanceMovesAsFewAsPossible(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// member makes a member from words: parts that it has, as "part:token", with a "-" before those that are stopping.
+// member makes a member from words: its parts as "part:token", with a "-" before parts that are stopping.
 func member(id uint64, name, held string) reporter {
 	m := reporter{id: id, name: name, report: report{Held: make(map[string]uint64), Stopping: make(map[string]bool)}}
 	for _, word := range strings.Fields(held) {
@@ -23,7 +23,7 @@ func member(id uint64, name, held string) reporter {
 	return m
 }
 
-// lines writes a plan down: what is started and stopped, and what goes from whom to whom.
+// lines prints a plan: starts, stops and moves.
 func (p *plan) lines() (lines []string) {
 	for id, parts := range p.starts {
 		lines = append(lines, fmt.Sprintf("%d starts %v", id, parts))
@@ -97,8 +97,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestPlansGiveNoPartToTwo carries random plans out half, and checks that no part ever has two members, that tokens
-// of a part grow, and that a plan that is carried out leads to its assignment.
+// TestPlansGiveNoPartToTwo carries out random plans partly. A part never has two members, a part's tokens grow, and a
+// completed plan results in its assignment.
 func TestPlansGiveNoPartToTwo(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	parts := []string{"a", "b", "c", "d", "e", "f", "g"}
@@ -140,7 +140,7 @@ func TestPlansGiveNoPartToTwo(t *testing.T) {
 		whole := true
 		for id, stops := range p.stops {
 			if random.IntN(3) == 0 {
-				whole = false // the epoch is over before that
+				whole = false // the epoch ends first
 				continue
 			}
 			for _, part := range stops {

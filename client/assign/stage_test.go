@@ -20,10 +20,10 @@ func TestMain(m *testing.M) { clienttest.Main(m) }
 
 const name = "parts"
 
-// handedOver is when all is handed over, on the time of the bubble, if nothing takes long to stop.
+// handedOver is the bubble's time after which all parts are handed over, unless a stop takes long.
 const handedOver = 10 * time.Second
 
-// stage is a cluster with members of an assignment, for one test. It checks that no part ever has two owners.
+// stage is a cluster with members of an assignment, for one test. A part must never have two owners.
 type stage struct {
 	*clienttest.Stage
 	t      *testing.T
@@ -38,21 +38,21 @@ func play(t *testing.T, hosts int, parts assign.PartitionSource, f func(t *testi
 	})
 }
 
-// ledger is what was done with each part.
+// ledger records the work on each part.
 type ledger struct {
 	mu    sync.Mutex
-	works map[string][]*work // by part, in the order in which they began
+	works map[string][]*work // by part, in the order of their begin
 }
 
-// work is one call of the function.
+// work is one call of the member's function.
 type work struct {
 	part   assign.Partition
 	member string
 	ctx    context.Context
-	ended  bool // the function has returned; guarded by the lock of the ledger
+	ended  bool // the function has returned; guarded by the ledger's lock
 }
 
-// begin notes a call, and checks that it is the only one for its part.
+// begin records a call and checks that no other call works on the part.
 func (l *ledger) begin(t *testing.T, w *work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,17 +86,17 @@ func (l *ledger) calls(part string) int {
 	return len(l.works[part])
 }
 
-// member is one of the assignment.
+// member is a member of the assignment.
 type member struct {
 	*assign.Member
 	name    string
 	session *client.Session
 	stage   *stage
-	// drain is how long its function takes to return when its context has ended, by part.
+	// drain is the time, by part, between the end of the context and the function's return.
 	drain func(part string) time.Duration
 }
 
-// join makes a member with a session of its own.
+// join makes a member with its own session.
 func (st *stage) join(name string, options ...assign.Option) *member {
 	st.t.Helper()
 	return st.joinBy(st.Session(client.Recreate()), name, options...)
@@ -121,7 +121,7 @@ func (m *member) work(ctx context.Context, p assign.Partition) error {
 	return context.Cause(ctx)
 }
 
-// has returns the parts that the member has and does not stop.
+// has returns the member's parts, without parts that are stopping.
 func (m *member) has() (parts []string) {
 	for _, h := range m.Partitions() {
 		if !h.Stopping {
@@ -131,7 +131,7 @@ func (m *member) has() (parts []string) {
 	return parts
 }
 
-// shares checks that each part has one owner, and that the members have so many.
+// shares checks that each part has one owner, and that the members have these numbers of parts.
 func (st *stage) shares(members []*member, want ...int) {
 	st.t.Helper()
 	time.Sleep(handedOver)

@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// TestStorm: members come and go, lose their sessions, and take their time to stop, while leaders move and connections
-// are cut. The ledger checks that no part ever has two owners, and that tokens grow; in the end all is divided.
+// TestStorm: members join, leave, lose their sessions and stop slowly, while leaders move and connections are cut. A
+// part never has two owners, and tokens grow; in the end all parts have an owner.
 func TestStorm(t *testing.T) {
 	for seed := range clienttest.Storms(6) {
 		play(t, 3, assign.Numbers(12), func(t *testing.T, g *stage) {
@@ -42,7 +42,7 @@ func TestStorm(t *testing.T) {
 					g.Server.CutClients(clusterHost(random.IntN(3)))
 				case 2:
 					if id := members[i].session.ID(); id != 0 {
-						_ = g.Client.DestroySession(t.Context(), id) // it may have ended
+						_ = g.Client.DestroySession(t.Context(), id) // the session may have ended
 					}
 				case 3:
 					if len(members) < 6 {
@@ -52,7 +52,7 @@ func TestStorm(t *testing.T) {
 					if len(members) > 1 {
 						patience := time.Duration(random.IntN(5000)) * time.Millisecond
 						ctx, cancel := context.WithTimeout(t.Context(), patience)
-						_ = members[i].Leave(ctx) // it goes on by itself
+						_ = members[i].Leave(ctx) // leaving continues by itself
 						cancel()
 						members = slices.Delete(members, i, i+1)
 					}
@@ -73,7 +73,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// TestOneThatIsCutOffStopsBeforeOthersStart: by its own clock, without hearing from anybody. The ledger checks it.
+// TestOneThatIsCutOffStopsBeforeOthersStart: the member stops by its own clock, without any message. The ledger checks
+// this.
 func TestOneThatIsCutOffStopsBeforeOthersStart(t *testing.T) {
 	play(t, 1, assign.Numbers(4), func(t *testing.T, g *stage) {
 		var cut atomic.Bool
@@ -101,7 +102,7 @@ func TestOneThatIsCutOffStopsBeforeOthersStart(t *testing.T) {
 	})
 }
 
-// TestTheCoordinatorDiesWhileItHandsOver: the next one goes on with it.
+// TestTheCoordinatorDiesWhileItHandsOver: the next coordinator continues the handover.
 func TestTheCoordinatorDiesWhileItHandsOver(t *testing.T) {
 	play(t, 1, assign.Numbers(6), func(t *testing.T, g *stage) {
 		a, b := g.join("a"), g.join("b")
@@ -112,7 +113,7 @@ func TestTheCoordinatorDiesWhileItHandsOver(t *testing.T) {
 		if len(b.Partitions()) != 3 || len(b.has()) != 2 {
 			t.Fatalf("nothing is handed over: %+v", b.Partitions())
 		}
-		clienttest.Check(t, a.session.Close(t.Context())) // it has joined first
+		clienttest.Check(t, a.session.Close(t.Context())) // the member that joined first
 		time.Sleep(time.Minute)
 		g.shares([]*member{b, c}, 3, 3)
 	})

@@ -18,7 +18,7 @@ type tenure struct{ ctx context.Context }
 func (t *tenure) Context() context.Context { return t.ctx }
 func (t *tenure) Err() error               { return context.Cause(t.ctx) }
 
-// TestWorkOnAPart goes through the life of the work on one part.
+// TestWorkOnAPart covers all states of the work on one part.
 func TestWorkOnAPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := make(chan context.Context, 1)
@@ -62,7 +62,7 @@ func TestWorkOnAPart(t *testing.T) {
 
 		d.start(one, p)
 		begins("started")
-		d.start(one, Partition{"x", 6}) // it goes on under its token
+		d.start(one, Partition{"x", 6}) // the work continues under its token
 		holds("started", one, OwnedPartition{Partition: p})
 
 		broken := errors.New("broken")
@@ -78,7 +78,7 @@ func TestWorkOnAPart(t *testing.T) {
 		}
 		holds("it is stopping", one, OwnedPartition{Partition: p, Stopping: true, Ended: 1, Err: broken})
 
-		d.start(one, Partition{"x", 8}) // it is given back
+		d.start(one, Partition{"x", 8}) // the part is given back
 		holds("given back", one, OwnedPartition{Partition: Partition{"x", 8}})
 		returns <- nil
 		second := begins("given back")

@@ -85,8 +85,8 @@ func TestPartiesEnterAgainAndGenerationsGrow(t *testing.T) {
 	})
 }
 
-// TestMoreThanTheBarrierIsFor: "Count (4) is greater than memberQty (3)" elsewhere. Here the next generation takes
-// them.
+// TestMoreThanTheBarrierIsFor: other products fail with "Count (4) is greater than memberQty (3)". Here the surplus
+// parties enter the next generation.
 func TestMoreThanTheBarrierIsFor(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		var all []*party
@@ -113,7 +113,7 @@ func TestMoreThanTheBarrierIsFor(t *testing.T) {
 	})
 }
 
-// TestATimeoutLeavesNothingBehind: elsewhere one who gave up is counted still, and lets a single one pass.
+// TestATimeoutLeavesNothingBehind: in other products a party that gave up still counts, and a single party passes.
 func TestATimeoutLeavesNothingBehind(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		a, b, c := g.party(t, 3), g.party(t, 3), g.party(t, 3)
@@ -135,7 +135,7 @@ func TestATimeoutLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// TestATimeoutOfLeave: elsewhere it is a loop without an end.
+// TestATimeoutOfLeave: other products loop without end.
 func TestATimeoutOfLeave(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		a, b := g.enter(t, 2), g.enter(t, 2)
@@ -236,7 +236,7 @@ func TestDoLeavesWhereTheFunctionPanics(t *testing.T) {
 	})
 }
 
-// TestDoDoesNotWaitForOthersWhenItIsStopped: a program that is to end ends.
+// TestDoDoesNotWaitForOthersWhenItIsStopped: the program can end.
 func TestDoDoesNotWaitForOthersWhenItIsStopped(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		other := g.enter(t, 2)

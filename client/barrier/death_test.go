@@ -32,7 +32,7 @@ func TestADeathBeforeAllHaveEntered(t *testing.T) {
 	})
 }
 
-// TestADeathInside does not hold those who leave.
+// TestADeathInside: a dead party does not delay parties that leave.
 func TestADeathInside(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		a, b, c := g.enter(t, 3), g.enter(t, 3), g.enter(t, 3)
@@ -53,7 +53,7 @@ func TestADeathInside(t *testing.T) {
 	})
 }
 
-// TestTheCoordinatorDies: the next one knows who is inside.
+// TestTheCoordinatorDies: the next coordinator knows the parties inside.
 func TestTheCoordinatorDies(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		a, b, c := g.enter(t, 2), g.enter(t, 2), g.enter(t, 2)
@@ -80,7 +80,7 @@ func TestOneThatWaitsOutlivesItsSession(t *testing.T) {
 	})
 }
 
-// TestOneThatWasInsideIsNotCountedAgain: its session is renewed, and it did not enter again.
+// TestOneThatWasInsideIsNotCountedAgain: the party's session is renewed, but the party did not enter again.
 func TestOneThatWasInsideIsNotCountedAgain(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		a, b := g.enter(t, 2, client.Recreate()), g.enter(t, 2)
@@ -104,7 +104,7 @@ func TestAnOperatorPutsOneOut(t *testing.T) {
 		c := g.enter(t, 2)
 		members, err := p.Members(t.Context())
 		clienttest.Check(t, err)
-		clienttest.Check(t, p.Evict(t.Context(), members[0].ID, by)) // the one that came first
+		clienttest.Check(t, p.Evict(t.Context(), members[0].ID, by)) // the party that came first
 		<-x.Context().Done()
 		if err := x.Err(); !errors.Is(err, barrier.ErrLost) || !errors.Is(err, process.ErrEvicted) {
 			t.Errorf("it was put out: %v", err)
@@ -143,7 +143,7 @@ func TestABarrierThatIsDeleted(t *testing.T) {
 	})
 }
 
-// TestThingsThatDoNotMatter: a party that comes back within the timeout of its session, and changes of leader.
+// TestThingsThatDoNotMatter: a party returns within its session's timeout; leaders change.
 func TestThingsThatDoNotMatter(t *testing.T) {
 	play(t, 3, func(t *testing.T, g *stage) {
 		a, b := g.enter(t, 3), g.enter(t, 3)
@@ -167,7 +167,7 @@ func TestThingsThatDoNotMatter(t *testing.T) {
 	})
 }
 
-// TestOneThatIsCutOffIsOutBeforeTheNextIsIn: by its own clock, without hearing from anybody.
+// TestOneThatIsCutOffIsOutBeforeTheNextIsIn: the party leaves by its own clock, without any message.
 func TestOneThatIsCutOffIsOutBeforeTheNextIsIn(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		var cut atomic.Bool

@@ -18,20 +18,20 @@ func TestMain(m *testing.M) { clienttest.Main(m) }
 
 const name = "barrier"
 
-// never is how long a test waits, on the time of the bubble, for what must come, or looks whether something comes that
-// must not.
+// never bounds a wait, on the bubble's clock, for an event that must come; and is the time in which a forbidden event
+// must not come.
 const never = time.Minute
 
 // stage is a cluster with a client, for one test.
 type stage struct{ *clienttest.Stage }
 
-// play runs a test on a stage of so many hosts, in a bubble of time.
+// play runs a test on a cluster of this many hosts, in a bubble of time.
 func play(t *testing.T, hosts int, f func(t *testing.T, g *stage)) {
 	t.Helper()
 	clienttest.Play(t, hosts, func(t *testing.T, g *clienttest.Stage) { f(t, &stage{g}) })
 }
 
-// party is one that enters, in the background.
+// party enters the barrier in the background.
 type party struct {
 	t       *testing.T
 	session *client.Session
@@ -40,7 +40,7 @@ type party struct {
 	failed  chan error
 }
 
-// party makes one with a session of its own.
+// party makes a party with its own session.
 func (st *stage) party(t *testing.T, parties int, options ...client.SessionOption) *party {
 	t.Helper()
 	s := st.Session(options...)
@@ -50,7 +50,7 @@ func (st *stage) party(t *testing.T, parties int, options ...client.SessionOptio
 	}
 }
 
-// enter makes a party that enters.
+// enter makes a party and lets the party enter.
 func (st *stage) enter(t *testing.T, parties int, options ...client.SessionOption) *party {
 	t.Helper()
 	p := st.party(t, parties, options...)
@@ -58,7 +58,7 @@ func (st *stage) enter(t *testing.T, parties int, options ...client.SessionOptio
 	return p
 }
 
-// enter has the party enter, and waits until it is a member of the process.
+// enter lets the party enter and waits until the party is a member of the process.
 func (p *party) enter(ctx context.Context) {
 	go func() {
 		if e, err := p.barrier.Enter(ctx); err != nil {
@@ -70,7 +70,7 @@ func (p *party) enter(ctx context.Context) {
 	time.Sleep(time.Second)
 }
 
-// isIn returns the entry of a party that is let in.
+// isIn returns the entry of a party inside the barrier.
 func (p *party) isIn() *barrier.Entry {
 	p.t.Helper()
 	select {
@@ -87,7 +87,7 @@ func (p *party) isIn() *barrier.Entry {
 	return nil
 }
 
-// fails returns the error of a party that is not let in.
+// fails returns the error of a party that cannot enter.
 func (p *party) fails() error {
 	p.t.Helper()
 	select {
@@ -101,7 +101,7 @@ func (p *party) fails() error {
 	return nil
 }
 
-// waits checks that the parties are not let in.
+// waits checks that the parties are still outside.
 func waits(t *testing.T, parties ...*party) {
 	t.Helper()
 	time.Sleep(never)
@@ -122,7 +122,7 @@ func leave(ctx context.Context, entries ...*barrier.Entry) chan error {
 	return left
 }
 
-// haveLeft checks that so many have left.
+// haveLeft checks that n parties have left.
 func haveLeft(t *testing.T, left chan error, n int) {
 	t.Helper()
 	for range n {
@@ -135,7 +135,7 @@ func haveLeft(t *testing.T, left chan error, n int) {
 	}
 }
 
-// isEmpty checks that no one is left in the barrier.
+// isEmpty checks that the barrier has no party.
 func (st *stage) isEmpty(t *testing.T) {
 	t.Helper()
 	time.Sleep(time.Second)

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// storm is what happens to parties while leaders move, connections are cut and sessions end.
+// storm disturbs parties: leaders move, connections are cut, sessions end.
 type storm struct {
 	t        *testing.T
 	g        *stage
@@ -26,8 +26,8 @@ type storm struct {
 	passes int
 }
 
-// TestStorm: five sessions go through a barrier for two while everything happens to them. Those who are inside at a
-// time are of one generation, and each has a place of its own in it.
+// TestStorm: five sessions use a barrier for two during all disturbances. All parties inside at a time are of one
+// generation, with different places.
 func TestStorm(t *testing.T) {
 	for seed := range clienttest.Storms(6) {
 		play(t, 3, func(t *testing.T, g *stage) {
@@ -80,7 +80,7 @@ func (st *storm) run(ctx context.Context, s *client.Session, random *rand.Rand) 
 	}
 }
 
-// in checks who is inside when one has been let in. Some have lost their places, and do not count.
+// in checks the parties inside after one more entered. Parties that lost their places do not count.
 func (st *storm) in(e *barrier.Entry) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -107,7 +107,7 @@ func (st *storm) out(e *barrier.Entry) {
 	delete(st.inside, e)
 }
 
-// disturb does one thing.
+// disturb makes one random disturbance.
 func (st *storm) disturb() {
 	switch st.random.IntN(4) {
 	case 0:
@@ -116,7 +116,7 @@ func (st *storm) disturb() {
 		st.g.Server.CutClients(clusterHost(st.random.IntN(3)))
 	default:
 		if s := st.sessions[st.random.IntN(len(st.sessions))]; s.ID() != 0 {
-			_ = st.g.Client.DestroySession(st.t.Context(), s.ID()) // it may have ended
+			_ = st.g.Client.DestroySession(st.t.Context(), s.ID()) // the session may have ended
 		}
 	}
 }

@@ -14,13 +14,12 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// trip is how long the bytes of a client take to a host. Answers, pushes and the log take no time, so the time of a
-// round counts the trips of the round that follow one another.
+// trip is the delay of a client's bytes to a host. Answers, pushes and the log take no time, so a round's time counts
+// the round's successive trips.
 const trip = 100 * time.Millisecond
 
-// TestARoundTakesFewTripsOneAfterTheOther counts five trips: of the joins, of the openings of inboxes, of the
-// confirmations that parties are prepared, with the coordinator's read of the members, of the completion, and of the
-// leaving, with the first look at the other parties.
+// TestARoundTakesFewTripsOneAfterTheOther: five trips: joins; openings of inboxes; confirmations of the preparation,
+// with the coordinator's read of the members; completion; leaving, with the first look at the other parties.
 func TestARoundTakesFewTripsOneAfterTheOther(t *testing.T) {
 	const parties, rounds, trips = 3, 5, 5
 	play(t, 1, func(t *testing.T, g *stage) {
@@ -76,13 +75,13 @@ func TestARoundTakesFewTripsOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// requests counts what clients send, by kind.
+// requests counts the clients' requests, by kind.
 type requests struct {
 	mu    sync.Mutex
 	kinds map[protocol.Kind]int
 }
 
-// count counts the requests in the bytes of a write. Clients write whole frames.
+// count counts the requests in one write. Clients write only complete frames.
 func (r *requests) count(b []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +109,7 @@ func (r *requests) all() map[protocol.Kind]int {
 	return maps.Clone(r.kinds)
 }
 
-// farConn is a connection to a host that is far away: the bytes written arrive later.
+// farConn is a connection to a distant host: written bytes arrive later.
 type farConn struct {
 	net.Conn
 	sent   *requests
@@ -132,7 +131,7 @@ func newFarConn(to net.Conn, sent *requests) *farConn {
 	return c
 }
 
-// write writes the bytes that have landed.
+// write writes the bytes that have arrived.
 func (c *farConn) write() {
 	for {
 		select {

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// seen keeps what a watch has shown.
+// seen keeps a watch's results.
 type seen struct {
 	mu     sync.Mutex
 	values []config.Value
@@ -35,7 +35,7 @@ func watching(t *testing.T, c *client.Client) *seen {
 	return w
 }
 
-// texts are the values, in which "-" stands for none.
+// texts returns the values; "-" means no value.
 func (s *seen) texts() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func TestAWatchShowsAValueFromBeforeItsBeginToAfterItsEnd(t *testing.T) {
 			check(t, config.Put(t.Context(), c, path, name, []byte(text)))
 			waitForQuiet()
 		}
-		// Who owns the semaphore is no news to those who read it.
+		// A change of owners is no event for readers.
 		lease, err := session(t, c).Semaphore(name).Acquire(t.Context())
 		check(t, err)
 		waitForQuiet()

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// increment is an edit that adds one to a number, which is 0 where there is none.
+// increment is an edit that adds one to a number, or to 0 for no value.
 func increment(old []byte) ([]byte, error) {
 	n := 0
 	if len(old) > 0 {
@@ -157,7 +157,7 @@ func TestAnEditWaitsForWhoOwnsTheSemaphore(t *testing.T) {
 			t.Errorf("it is %q", got)
 		}
 
-		// An owner that comes in between is noticed too.
+		// An edit also notices a new owner in between.
 		first := true
 		check(t, config.Edit(t.Context(), c, path, name, func(old []byte) ([]byte, error) {
 			if first {
@@ -227,7 +227,7 @@ func TestAStaleLeaseIsRefused(t *testing.T) {
 				check(t, err)
 				check(t, config.PutGuarded(t.Context(), next, []byte("new")))
 				err = config.PutGuarded(t.Context(), lease, []byte("stale"))
-				// of the end, before the answer
+				// the session learned of its end before the answer
 				toldMeanwhile := how == destroyed && errors.Is(err, client.ErrSessionExpired)
 				if !errors.Is(err, client.ErrFenced) && !toldMeanwhile {
 					t.Errorf("put with %v", err)

@@ -96,7 +96,7 @@ func ExamplePutGuarded() {
 	// config: put "limits": client: update "limits": FENCED: released
 }
 
-// ExampleIfRevision: of two who have read the same value one is too late.
+// ExampleIfRevision: if two clients have read the same value, one write comes too late.
 func ExampleIfRevision() {
 	ctx := context.Background()
 	c, stop := cluster(ctx)

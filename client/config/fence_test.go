@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// deaf is a connection whose user can be kept from hearing what the host says, though not from speaking.
+// deaf is a connection that can stop receiving the host's data, but still sends.
 type deaf struct {
 	net.Conn
 	gate *atomic.Pointer[chan struct{}]

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// cluster starts a cluster in memory, with a client, a node and a session in it.
+// cluster starts a cluster in memory, with a client, a node and a session.
 func cluster(ctx context.Context) (c *client.Client, s *client.Session, stop func()) {
 	return clienttest.Connect(ctx, "/prod/jobs", client.Recreate())
 }
@@ -69,7 +69,7 @@ func ExampleWatch() {
 	// 10.0.0.7:8080 joined
 }
 
-// ExampleFollow: a resolver, such as that of a gRPC client, keeps a goroutine that follows, and ends it by its context.
+// ExampleFollow: a resolver, for example in a gRPC client, follows on a goroutine that ends with its context.
 func ExampleFollow() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

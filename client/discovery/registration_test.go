@@ -20,7 +20,7 @@ func register(t *testing.T, s *client.Session, address string) *discovery.Regist
 	return r
 }
 
-// addresses are those of a list, in one text.
+// addresses returns the addresses of a list as one text.
 func addresses(list []discovery.Endpoint) string {
 	var all []string
 	for _, e := range list {
@@ -29,7 +29,7 @@ func addresses(list []discovery.Endpoint) string {
 	return strings.Join(all, " ")
 }
 
-// listed fails the test unless these addresses are listed.
+// listed fails the test unless exactly these addresses are listed.
 func listed(t *testing.T, c *client.Client, want string) {
 	t.Helper()
 	list, err := discovery.List(t.Context(), c, path, name)
@@ -84,7 +84,7 @@ func TestAnUpdateThatFailsLeavesTheEarlierEndpoint(t *testing.T) {
 		if err := a.Update(t.Context(), discovery.Endpoint{Address: strings.Repeat("x", 1<<21)}); err == nil {
 			t.Error("an address of two megabytes was published")
 		}
-		// The host carries this one out, when no caller waits for its answer any more.
+		// The host carries out this request after its caller has stopped waiting.
 		srv.Pause(1)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
@@ -108,13 +108,13 @@ func TestAnEndpointIsPublishedAgainAfterItsSessionExpired(t *testing.T) {
 		check(t, a.Update(t.Context(), discovery.Endpoint{Address: "b"}))
 		for range 3 {
 			id, fence := s.ID(), a.Fence()
-			srv.Stop(1) // for so long that the client gives its session up
+			srv.Stop(1) // for so long that the client gives up its session
 			time.Sleep(5 * time.Second)
 			if a.Err() == nil {
 				t.Error("nothing is published, and Err does not tell")
 			}
 			check(t, srv.Restart(1))
-			time.Sleep(20 * time.Second) // the grace of the session of before
+			time.Sleep(20 * time.Second) // the previous session's grace period
 			listed(t, c, "b")
 			if s.ID() == id || a.Fence() <= fence || a.Err() != nil {
 				t.Errorf("session %d after %d, order %d after %d, %v", s.ID(), id, a.Fence(), fence, a.Err())
@@ -159,7 +159,7 @@ func TestARegistrationEndsWithASessionThatIsNotRenewed(t *testing.T) {
 		if !errors.Is(b.Err(), client.ErrSessionClosed) {
 			t.Errorf("closed: %v", b.Err())
 		}
-		waitForQuiet() // the shard of the semaphore has to hear of the end from that of the session
+		waitForQuiet() // the session's shard must report the end to the semaphore's shard
 		listed(t, c, "d")
 		check(t, c.DropNode(t.Context(), path))
 		<-d.Done()

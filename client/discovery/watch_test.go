@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// watcher keeps the latest set, and a list of its own that only what came and went has made.
+// watcher keeps the latest set, and its own list, made only from additions and removals.
 type watcher struct {
 	mu     sync.Mutex
 	last   *discovery.Set
@@ -162,7 +162,7 @@ func TestFollowCallsWithEachList(t *testing.T) {
 	})
 }
 
-// converged fails the test unless all watchers show what is listed, and what is wanted.
+// converged fails the test unless all watchers show the listed endpoints and the wanted endpoints.
 func converged(t *testing.T, c *client.Client, want []string, watchers ...*watcher) {
 	t.Helper()
 	list, err := discovery.List(t.Context(), c, path, name)

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// connect starts a server in this process, and a client of it.
+// connect starts a server in this process, with a client.
 func connect(ctx context.Context) (c *client.Client, s *client.Session, stop func()) {
 	return clienttest.Connect(ctx, "/jobs", client.Recreate())
 }
@@ -23,7 +23,7 @@ func ExampleRun() {
 	err := election.Run(ctx, s, "leader", []byte("10.0.0.7:80"), func(ctx context.Context, term election.Term) error {
 		leader, ok, err := election.Current(ctx, c, "/jobs", "leader")
 		fmt.Println(string(leader.Data), "leads:", ok, leader.Fence == term.Fence)
-		cancel() // a program that ends; most lead until their context does
+		cancel() // for a program that ends; most programs lead until their context ends
 		return err
 	})
 	fmt.Println(errors.Is(err, context.Canceled))
@@ -38,7 +38,7 @@ func ExampleTerm_Resign() {
 	defer stop()
 
 	err := election.Run(ctx, s, "leader", nil, func(ctx context.Context, term election.Term) error {
-		go term.Resign() // an operator asks for it, say
+		go term.Resign() // for example at an operator's request
 		<-ctx.Done()
 		fmt.Println(context.Cause(ctx))
 		return context.Cause(ctx)

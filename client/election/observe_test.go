@@ -28,7 +28,7 @@ func TestObserveSeesEveryLeaderInOrder(t *testing.T) {
 				seen = append(seen, l)
 			}
 		}()
-		synctest.Wait() // it is there before the election is
+		synctest.Wait() // the observer exists before the election
 		a := g.candidate(t.Context(), "a", g.Session())
 		term := <-a.terms
 		b := g.candidate(t.Context(), "b", g.Session())
@@ -105,8 +105,8 @@ func TestCurrentTellsWhoLeads(t *testing.T) {
 	})
 }
 
-// TestALeaderThatIsOverIsNotReported: a host that is cut off from the others answers relaxed reads, and shows views, of
-// the past for as long as it cannot know: for a grace period.
+// TestALeaderThatIsOverIsNotReported: an isolated host answers relaxed reads and shows views from the past until it can
+// notice its isolation, for a grace period.
 func TestALeaderThatIsOverIsNotReported(t *testing.T) {
 	for _, deleted := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestALeaderThatIsOverIsNotReported(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			stale := 0
-			for _, c := range clients { // at once, while the host that is cut off still trusts its copy
+			for _, c := range clients { // at once, while the isolated host still trusts its copy
 				l, _, err := election.Current(t.Context(), c, path, name, election.Relaxed())
 				if err == nil && l.Fence == old.Fence {
 					stale++
@@ -173,8 +173,8 @@ func TestALeaderThatIsOverIsNotReported(t *testing.T) {
 	}
 }
 
-// TestObserveFollowsAnElectionWhoseDataHasChanged: the revision of a view stays as it was while something changes that
-// is not watched.
+// TestObserveFollowsAnElectionWhoseDataHasChanged: a view's revision stays unchanged while only unwatched fields
+// change.
 func TestObserveFollowsAnElectionWhoseDataHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
@@ -192,7 +192,7 @@ func TestObserveFollowsAnElectionWhoseDataHasChanged(t *testing.T) {
 		go observe()
 		synctest.Wait()
 		clienttest.Check(t, g.Client.Node(path).Update(t.Context(), name, []byte("more")))
-		go observe() // it shares the views of the first
+		go observe() // this one shares the first one's views
 		synctest.Wait()
 		term.Resign()
 		next := <-a.terms
@@ -207,8 +207,8 @@ func TestObserveFollowsAnElectionWhoseDataHasChanged(t *testing.T) {
 	})
 }
 
-// TestObserveAloneEndsWithTheSecondOwner, whether the second owner was there before or comes later. A plain Observe
-// goes on.
+// TestObserveAloneEndsWithTheSecondOwner, whether the second owner exists before or comes later. A plain Observe
+// continues.
 func TestObserveAloneEndsWithTheSecondOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// patience bounds what a process is waited for.
+// patience bounds the wait for a process.
 const patience = time.Minute
 
 func TestACandidateThatStoodStillContendsAgain(t *testing.T) {
@@ -48,7 +48,7 @@ func TestACandidateThatStoodStillContendsAgain(t *testing.T) {
 	other, err := process.Launch("candidate", cmd)
 	clienttest.Check(t, err)
 	defer other.Kill()
-	led := 0 // how often it led; on a slow machine it may lose its session by itself
+	led := 0 // number of terms; on a slow machine the session may also expire without a pause
 	for range 3 {
 		terms := func() int { return strings.Count(other.Output(), "term") }
 		if err := other.AwaitOutput("it leads", patience, func() bool { return terms() > led }); err != nil {
@@ -56,7 +56,7 @@ func TestACandidateThatStoodStillContendsAgain(t *testing.T) {
 		}
 		clienttest.Check(t, other.Pause())
 		led = terms()
-		// This one leads once the session of the process that stands still has expired.
+		// This candidate leads after the paused process's session has expired.
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		err := election.Run(ctx, s, name, nil, func(context.Context, election.Term) error {
 			return other.Signal(syscall.SIGCONT)

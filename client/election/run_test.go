@@ -76,7 +76,7 @@ func TestResignHandsOverOnceTheFunctionHasReturned(t *testing.T) {
 		if next.Fence <= term.Fence || string(next.Data) != "b" || next.Context.Err() != nil {
 			t.Fatalf("%+v after %+v", next, term)
 		}
-		// The first one contends again.
+		// The first candidate contends again.
 		time.Sleep(time.Second)
 		next.Resign()
 		if again := <-a.terms; again.Fence <= next.Fence {

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// candidateVariable makes the test's program a candidate: it holds the addresses of the hosts.
+// candidateVariable makes the test program a candidate. The value has the hosts' addresses.
 const candidateVariable = "SIGNALBOX_TEST_CANDIDATE"
 
 const path, name = clienttest.Path, "leader"
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	clienttest.Main(m)
 }
 
-// contend is a candidate as the recipe shows it, which asks term.Err before whatever only a leader may do. It has
-// always something to do, so that it asks before the timers of a process that stood still have fired.
+// contend is a candidate as in the recipe: it asks term.Err before each action of a leader. Constantly busy, it asks
+// before the timers of a paused process have fired.
 func contend(addresses string) error {
 	ctx := context.Background()
 	c, err := client.Open(ctx, addresses)
@@ -56,11 +56,11 @@ func newStage(t *testing.T) *stage {
 	return &stage{clienttest.New(t, servertest.Shards(1))}
 }
 
-// candidate is a Run whose terms are reported, and last until their context ends.
+// candidate is a Run with reported terms, which last until their context ends.
 type candidate struct {
 	s     *client.Session
 	terms chan election.Term
-	ends  chan error // the cause of the end of each term
+	ends  chan error // the cause of each term's end
 	done  chan error // what Run returned
 }
 

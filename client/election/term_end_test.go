@@ -11,9 +11,8 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// TestATermThatIsLostByTheClockIsEndedByWhatErrSays: a process that goes on after it stood still finds its lock lost by
-// the clock before the context has ended. A context that keeps its values and is never cancelled is in that state for
-// good.
+// TestATermThatIsLostByTheClockIsEndedByWhatErrSays: after a pause a process can find its lock lost by the clock before
+// the context has ended. A context with its values that is never cancelled stays in this state.
 func TestATermThatIsLostByTheClockIsEndedByWhatErrSays(t *testing.T) {
 	clienttest.Play(t, 1, func(t *testing.T, g *clienttest.Stage) {
 		s := g.Session()

@@ -10,8 +10,9 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// BenchmarkFiveSlots: what 64 goroutines of one process get through five slots, with work of a millisecond: at the most
-// 5000 a second. The session of the second, which has one place in the semaphore, lets one in at a time.
+// BenchmarkFiveSlots: the throughput of 64 goroutines of one process through five slots, with a millisecond of work: at
+// most 5000 a second. The second variant uses one session, with one place in the semaphore, so one goroutine enters at
+// a time.
 func BenchmarkFiveSlots(b *testing.B) {
 	work := func(context.Context, uint64) error { time.Sleep(time.Millisecond); return nil }
 	b.Run("limiter", func(b *testing.B) {
@@ -27,7 +28,7 @@ func BenchmarkFiveSlots(b *testing.B) {
 	})
 }
 
-// BenchmarkAFreeSlot: what a slot costs that no other process wants.
+// BenchmarkAFreeSlot: the cost of a slot without competing processes.
 func BenchmarkAFreeSlot(b *testing.B) {
 	g := clienttest.New(b)
 	l, err := limiter.New(g.Client, path, name, 5)

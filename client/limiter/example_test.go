@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// connect starts a server in this process, and a client of it.
+// connect starts a server in this process, with a client.
 func connect(ctx context.Context) (c *client.Client, stop func()) {
 	c, _, stop = clienttest.Connect(ctx, "/jobs")
 	return c, stop
@@ -65,7 +65,7 @@ func ExampleLimiter_Acquire() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		defer slot.Release(ctx) // slot.Context() ends where the slot is lost
+		defer slot.Release(ctx) // slot.Context() ends when the slot is lost
 	}
 	_, ok, err := exports.TryAcquire(ctx)
 	fmt.Println("a third one:", ok, err)

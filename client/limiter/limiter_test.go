@@ -114,7 +114,7 @@ func TestSlotsAreGrantedInTheOrderOfComingOverProcesses(t *testing.T) {
 				}
 			})
 			synctest.Wait()
-			if i%4 == 3 { // it gives up: no waiter moves ahead by that
+			if i%4 == 3 { // the waiter gives up; no other waiter moves ahead of its turn
 				all.Go(func() {
 					time.Sleep(time.Minute)
 					cancel()

@@ -14,7 +14,7 @@ import (
 
 const path, name = clienttest.Path, "exports"
 
-// workerVariable makes the test's program a process of workers: it holds the addresses of the hosts.
+// workerVariable makes the test program a process of workers. The value has the hosts' addresses.
 const workerVariable = "SIGNALBOX_TEST_LIMITED"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func play(t *testing.T, f func(t *testing.T, g stage)) {
 	clienttest.Play(t, 1, func(t *testing.T, g *clienttest.Stage) { f(t, stage{g}) })
 }
 
-// process returns the limiter of a client of its own, as another process would have it.
+// process returns the limiter of a separate client, like another process.
 func (st stage) process(limit uint64, options ...limiter.Option) *limiter.Limiter {
 	st.T.Helper()
 	return st.limiter(clienttest.Open(st.T, st.Server), limit, options...)
@@ -60,7 +60,7 @@ func (st stage) acquire(l *limiter.Limiter) *limiter.Slot {
 	return s
 }
 
-// describe returns the semaphore as the cluster has it.
+// describe returns the semaphore's state in the cluster.
 func (st stage) describe() *client.SemaphoreDetails {
 	st.T.Helper()
 	d, err := st.Client.Node(path).Describe(st.T.Context(), name, client.WithOwners(), client.WithWaiters())
@@ -68,7 +68,7 @@ func (st stage) describe() *client.SemaphoreDetails {
 	return d
 }
 
-// sessions returns how many sessions there are in the node.
+// sessions returns the number of sessions in the node.
 func (st stage) sessions() (n int) {
 	st.T.Helper()
 	for _, err := range st.Client.Node(path).Sessions(st.T.Context()) {

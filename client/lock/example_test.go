@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// connect starts a server in this process, and a session at it.
+// connect starts a server in this process, with a session.
 func connect(ctx context.Context) (s *client.Session, stop func()) {
 	_, s, stop = clienttest.Connect(ctx, "/jobs")
 	return s, stop
@@ -92,7 +92,7 @@ func ExampleMutex() {
 	// <nil>
 }
 
-// store is what a lock guards. It takes part in the guarding.
+// store is a resource behind a lock. It checks the fence too.
 type store struct {
 	mu      sync.Mutex
 	highest uint64
@@ -111,8 +111,8 @@ func (s *store) write(fence uint64, value string) error {
 	return nil
 }
 
-// Example_guardedStore: a store that remembers the largest fence refuses the write of a holder that was paused, and
-// does not know that its lock has gone to another.
+// Example_guardedStore: a store that remembers the largest fence refuses a paused holder's write. The holder does not
+// know of the lock's next owner.
 func Example_guardedStore() {
 	ctx := context.Background()
 	s, stop := connect(ctx)
@@ -121,7 +121,7 @@ func Example_guardedStore() {
 
 	var paused uint64
 	_ = lock.Do(ctx, s, "report", func(_ context.Context, fence uint64) error {
-		paused = fence // it is paused before it writes
+		paused = fence // the holder is paused before its write
 		return nil
 	})
 	_ = lock.Do(ctx, s, "report", func(_ context.Context, fence uint64) error {
@@ -141,7 +141,7 @@ func ExampleRWMutex() {
 
 	m := lock.NewRWMutex(s, "catalogue")
 	var readers []*lock.Lock
-	for range 2 { // readers share it, also those of one session
+	for range 2 { // readers share the lock, also within one session
 		hold, err := m.RLock(ctx)
 		if err != nil {
 			log.Fatal(err)

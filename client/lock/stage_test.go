@@ -23,7 +23,7 @@ func newStage(t *testing.T) *stage {
 	return &stage{clienttest.New(t, servertest.Shards(1))}
 }
 
-// inside returns how many own the semaphore, and how many wait for it.
+// inside returns the semaphore's numbers of owners and waiters.
 func (s *stage) inside(name string) (owners, waiters int) {
 	s.T.Helper()
 	d, err := s.Client.Node(path).Describe(s.T.Context(), name, client.WithOwners(), client.WithWaiters())
@@ -44,7 +44,7 @@ func (s *stage) want(name string, owners, waiters int) {
 	}
 }
 
-// hold is a function for Do that says when it is in, and stays until it is let go or its context ends.
+// hold is a function for Do: it reports its start, and runs until its release or its context's end.
 type hold struct {
 	in    chan uint64
 	leave chan struct{}
@@ -62,5 +62,5 @@ func (h *hold) run(ctx context.Context, fence uint64) error {
 	}
 }
 
-// never is how long a test waits for what must not happen, on the time of the bubble.
+// never is the bubble's time in which a forbidden event must not come.
 const never = time.Minute

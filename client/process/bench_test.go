@@ -13,14 +13,14 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// group is members of a process whose coordinator waits for work to do.
+// group is a process's members, with a coordinator that waits for work.
 type group struct {
 	g    *clienttest.Stage
 	work chan func(ctx context.Context, r *process.Round) error
 	done chan error
 }
 
-// newGroup joins so many members, each with a session of its own, and waits until all are of a round.
+// newGroup joins this many members, each with its own session, and waits until all are in one round.
 func newGroup(b *testing.B, members int, answer func(q *process.Request) (any, error)) *group {
 	x := &group{
 		g:    clienttest.New(b, servertest.Shards(1)),
@@ -62,7 +62,7 @@ func newGroup(b *testing.B, members int, answer func(q *process.Request) (any, e
 	return x
 }
 
-// do has the coordinator do something in its round.
+// do runs a function as the coordinator, in its round.
 func (g *group) do(b *testing.B, work func(ctx context.Context, r *process.Round) error) {
 	g.work <- work
 	clienttest.Check(b, <-g.done)
@@ -85,7 +85,7 @@ func BenchmarkBroadcast(b *testing.B) {
 	}
 }
 
-// BenchmarkRequestsToOne: 200 requests at a time to one member, whose replies go beside each other.
+// BenchmarkRequestsToOne: 200 concurrent requests to one member.
 func BenchmarkRequestsToOne(b *testing.B) {
 	const requests = 200
 	x := newGroup(b, 2, func(*process.Request) (any, error) { return "done", nil })
@@ -121,7 +121,7 @@ func BenchmarkRequestsToOne(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*requests), "us/request")
 }
 
-// BenchmarkIdleMembers: what a member that has nothing to do costs, in the client and in the machine together.
+// BenchmarkIdleMembers: an idle member's cost, in the client and the machine together.
 func BenchmarkIdleMembers(b *testing.B) {
 	const members = 2000
 	g := clienttest.New(b, servertest.Shards(1))

@@ -13,10 +13,10 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// The numbers are those of the cases in the documents: see shard/process/cases_test.go.
+// The member's side of a process. The machine's side is in shard/process.
 
-// TestCase01OneMember: it prepares, coordinates and completes once each, in that order, and its result can be read.
-func TestCase01OneMember(t *testing.T) {
+// TestOneMember: the member prepares, coordinates and completes once each, in this order, and its result is readable.
+func TestOneMember(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		a := g.join("a", process.Handler{
 			Coordinate: func(context.Context, *process.Round) (any, error) { return "done", nil },
@@ -34,7 +34,7 @@ func TestCase01OneMember(t *testing.T) {
 	})
 }
 
-// counter is a member of the seed's test: each round puts one more than the largest value into all members.
+// counter is a counting member: each round sets all members to one more than the largest value.
 type counter struct{ value int }
 
 type counterRequest struct {
@@ -68,8 +68,8 @@ func (c *counter) handler() process.Handler {
 	}
 }
 
-// TestCase02Counter: of three that join one after the other all show 1, 2, 3.
-func TestCase02Counter(t *testing.T) {
+// TestCounter: three members that join one after the other show 1, 2, 3.
+func TestCounter(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		var counts []*counter
 		var all []*actor
@@ -90,14 +90,15 @@ func TestCase02Counter(t *testing.T) {
 	})
 }
 
-// TestCase04BroadcastToAll: every member gets it once, the sender too, and its reply is known by it.
-func TestCase04BroadcastToAll(t *testing.T) { testBroadcast(t, 3) }
+// TestBroadcastToAll: every member, including the sender, gets the request once, and replies are attributed to their
+// members.
+func TestBroadcastToAll(t *testing.T) { testBroadcast(t, 3) }
 
-// TestCase05BroadcastToOthers: the coordinator's Process is not called.
-func TestCase05BroadcastToOthers(t *testing.T) { testBroadcast(t, 2, process.Others()) }
+// TestBroadcastToOthers: the coordinator's Process is not called.
+func TestBroadcastToOthers(t *testing.T) { testBroadcast(t, 2, process.Others()) }
 
-// TestCase07BroadcastToNone ends at once, and no member is asked.
-func TestCase07BroadcastToNone(t *testing.T) {
+// TestBroadcastToNone ends at once, and no member is asked.
+func TestBroadcastToNone(t *testing.T) {
 	testBroadcast(t, 0, process.Matching(func(*process.Peer) bool { return false }))
 	testBroadcast(t, 0, process.To())
 }
@@ -135,7 +136,7 @@ func testBroadcast(t *testing.T, receivers int, options ...process.SendOption) {
 	})
 }
 
-// checkReplies checks what the members of a round have replied, all of them, all others or none.
+// checkReplies checks the set of replies to a round: from all members, all others, or none.
 func checkReplies(
 	ctx context.Context, t *testing.T, r *process.Round, replies process.Replies, receivers int,
 ) error {
@@ -159,8 +160,8 @@ func checkReplies(
 	return err
 }
 
-// TestCase08ManyJoinAtOnce: they cause an epoch or two, and all await their first round.
-func TestCase08ManyJoinAtOnce(t *testing.T) {
+// TestManyJoinAtOnce: many joins cause one or two epochs, and all members await their first round.
+func TestManyJoinAtOnce(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		var all []*actor
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
@@ -175,8 +176,8 @@ func TestCase08ManyJoinAtOnce(t *testing.T) {
 	})
 }
 
-// TestCase10CoordinatorLeaves in the middle: the rest get cancel before prepare, the next oldest coordinates.
-func TestCase10CoordinatorLeaves(t *testing.T) {
+// TestCoordinatorLeaves in the middle: the rest get cancel before prepare, the next oldest coordinates.
+func TestCoordinatorLeaves(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 2})
 		var all []*actor
@@ -204,8 +205,8 @@ func TestCase10CoordinatorLeaves(t *testing.T) {
 	})
 }
 
-// TestCase13Await waits for the first completion, and returns at once after it, for later calls too.
-func TestCase13Await(t *testing.T) {
+// TestAwait waits for the first completion. Later calls return at once.
+func TestAwait(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		goOn := make(chan struct{})
 		a := g.join("a", process.Handler{Coordinate: func(context.Context, *process.Round) (any, error) {
@@ -235,8 +236,8 @@ func TestCase13Await(t *testing.T) {
 	})
 }
 
-// TestCase14AwaitOfAMemberThatIsOver fails.
-func TestCase14AwaitOfAMemberThatIsOver(t *testing.T) {
+// TestAwaitOfAMemberThatIsOver fails.
+func TestAwaitOfAMemberThatIsOver(t *testing.T) {
 	ended := &client.SessionEnd{}
 	for _, c := range []struct {
 		name string
@@ -279,8 +280,8 @@ func TestCase14AwaitOfAMemberThatIsOver(t *testing.T) {
 	}
 }
 
-// TestCase16AHandlerThatFailsNowAndThen: the sender sees it, and sends again; no request is handled twice.
-func TestCase16AHandlerThatFailsNowAndThen(t *testing.T) {
+// TestAHandlerThatFailsNowAndThen: the sender sees the failure and sends again; no request is handled twice.
+func TestAHandlerThatFailsNowAndThen(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		const rounds = 3
 		sent, calls, failures, value := 0, 0, 0, 0
@@ -317,8 +318,8 @@ func TestCase16AHandlerThatFailsNowAndThen(t *testing.T) {
 	})
 }
 
-// TestCase28ObserversOnly: no epoch opens, and the process says why.
-func TestCase28ObserversOnly(t *testing.T) {
+// TestObserversOnly: no epoch opens, and the process says why.
+func TestObserversOnly(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		a := g.join("a", process.Handler{}, process.Observer())
 		time.Sleep(never)
@@ -330,8 +331,8 @@ func TestCase28ObserversOnly(t *testing.T) {
 	})
 }
 
-// TestCase29OfTheCandidatesTheOldestCoordinates, and never an observer, however long it has been there.
-func TestCase29OfTheCandidatesTheOldestCoordinates(t *testing.T) {
+// TestOfTheCandidatesTheOldestCoordinates; an observer never coordinates, however old.
+func TestOfTheCandidatesTheOldestCoordinates(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		a := g.join("a", process.Handler{}, process.Observer())
 		b, c := g.join("b", process.Handler{}), g.join("c", process.Handler{})
@@ -347,8 +348,8 @@ func TestCase29OfTheCandidatesTheOldestCoordinates(t *testing.T) {
 	})
 }
 
-// TestCase31TwoProcessesOfASession have epochs of their own, and a slow handler of one does not delay the other.
-func TestCase31TwoProcessesOfASession(t *testing.T) {
+// TestTwoProcessesOfASession: the processes have separate epochs, and a slow handler does not delay the other process.
+func TestTwoProcessesOfASession(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		s := g.Session()
 		stuck := g.joinBy(s, "a", process.Handler{Prepare: func(ctx context.Context, _ *process.Round) error {

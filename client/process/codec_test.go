@@ -42,7 +42,7 @@ func TestCodecs(t *testing.T) {
 	}
 }
 
-// TestNothingIsNothing: nil is no bytes, and changes nothing where it is read.
+// TestNothingIsNothing: nil encodes to no bytes, and decoding no bytes changes nothing.
 func TestNothingIsNothing(t *testing.T) {
 	for _, codec := range []Codec{MsgPack, JSON, Raw} {
 		data, err := encode(codec, nil)

@@ -12,15 +12,15 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// cluster starts a cluster in memory, with a client, a node and a session in it.
+// cluster starts a cluster in memory, with a client, a node and a session.
 func cluster(ctx context.Context) (c *client.Client, s *client.Session, stop func()) {
 	return clienttest.Connect(ctx, "/prod/jobs", client.Recreate())
 }
 
-// worker does something while all members hold a lock of their own.
+// worker works while all members hold their own locks.
 type worker struct {
 	name   string
-	data   sync.Mutex // what others in this program use
+	data   sync.Mutex // data used by other parts of the program
 	locked bool
 }
 
@@ -73,7 +73,7 @@ func (w *worker) unlock() {
 	}
 }
 
-// Example is that of the document: members execute something while all of them hold a lock.
+// Example: members work while all of them hold a lock.
 func Example() {
 	ctx := context.Background()
 	c, _, stop := cluster(ctx)

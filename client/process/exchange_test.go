@@ -10,9 +10,8 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// TestCase20MemberToMember: what a member sends to another, not through the coordinator, arrives in the same epoch and
-// in the order of sending.
-func TestCase20MemberToMember(t *testing.T) {
+// TestMemberToMember: requests sent directly between members arrive in the same epoch and in the order of sending.
+func TestMemberToMember(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		const requests, ahead = 1000, 100
 		g.create(process.Spec{MinMembers: 3})
@@ -75,7 +74,7 @@ func TestCase20MemberToMember(t *testing.T) {
 	})
 }
 
-// TestTwoThatAskEachOther do not stand still where they defer their replies.
+// TestTwoThatAskEachOther: two members that ask each other make progress if they defer their replies.
 func TestTwoThatAskEachOther(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 2})
@@ -149,14 +148,14 @@ func TestADeferredReplyAfterTheEpoch(t *testing.T) {
 	})
 }
 
-// TestYield lets the others run while Coordinate waits for what they do.
+// TestYield: other functions run while Coordinate waits for their result.
 func TestYield(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 3})
 		const ready = "ready"
 		var all []*actor
 		for _, name := range []string{"a", "b", "c"} {
-			came := make(chan uint64, 3) // Process must not wait for Coordinate: it has the turn
+			came := make(chan uint64, 3) // Process must not wait for Coordinate, which has the turn
 			all = append(all, g.join(name, process.Handler{
 				Prepare: func(_ context.Context, r *process.Round) error {
 					go func() { _, _ = r.Send(r.Context(), r.Coordinator(), ready) }()
@@ -183,7 +182,7 @@ func TestYield(t *testing.T) {
 	})
 }
 
-// TestOneFunctionAtATime: Coordinate and Process share what they use, with no lock of their own.
+// TestOneFunctionAtATime: Coordinate and Process share data without their own lock.
 func TestOneFunctionAtATime(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		running := 0
@@ -221,7 +220,7 @@ func TestOneFunctionAtATime(t *testing.T) {
 	})
 }
 
-// TestValuesOfARound are for the functions of one round.
+// TestValuesOfARound: values belong to one round's functions.
 func TestValuesOfARound(t *testing.T) {
 	type key struct{}
 	play(t, 1, func(t *testing.T, g *stage) {

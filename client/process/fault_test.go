@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// TestCase17ConnectionCutBeforeTheReplyIsAcknowledged: the reply comes once, and Process is not called again.
-func TestCase17ConnectionCutBeforeTheReplyIsAcknowledged(t *testing.T) {
+// TestConnectionCutBeforeTheReplyIsAcknowledged: the reply comes once, and Process is not called again.
+func TestConnectionCutBeforeTheReplyIsAcknowledged(t *testing.T) {
 	play(t, 3, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 2})
 		c, net := g.client()
@@ -38,7 +38,7 @@ func TestCase17ConnectionCutBeforeTheReplyIsAcknowledged(t *testing.T) {
 			Request: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
 				var i int
 				err := q.Decode(&i)
-				// The reply is cut off: before it is sent, on its way, or before its answer.
+				// The reply is cut off before sending, on its way, or before its answer.
 				time.AfterFunc(time.Duration(i)*100*time.Microsecond, func() { net.cut(false) })
 				return i, err
 			},
@@ -50,8 +50,8 @@ func TestCase17ConnectionCutBeforeTheReplyIsAcknowledged(t *testing.T) {
 	})
 }
 
-// TestCase19DetachedMember: while its session goes on, no epoch opens.
-func TestCase19DetachedMember(t *testing.T) {
+// TestDetachedMember: no epoch opens while the detached session lives.
+func TestDetachedMember(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		away   time.Duration
@@ -86,8 +86,8 @@ func TestCase19DetachedMember(t *testing.T) {
 	}
 }
 
-// TestCase22NoReplyInTime: the member is waited for and named, removed, or left out, as the spec says.
-func TestCase22NoReplyInTime(t *testing.T) {
+// TestNoReplyInTime: the member is waited for and named, removed, or left out, as the spec says.
+func TestNoReplyInTime(t *testing.T) {
 	for _, c := range []struct {
 		on    process.OnTimeout
 		check func(t *testing.T, g *stage, a, slow *actor, ended chan error)
@@ -172,8 +172,8 @@ func TestASendHasATimeoutOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestCase23CancelledWithSomeReplies carries exactly those that came.
-func TestCase23CancelledWithSomeReplies(t *testing.T) {
+// TestCancelledWithSomeReplies: the error carries exactly the received replies.
+func TestCancelledWithSomeReplies(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 3})
 		ended := make(chan error, 1)
@@ -201,7 +201,7 @@ func TestCase23CancelledWithSomeReplies(t *testing.T) {
 		first, second := receive(t, replied), receive(t, replied)
 		c.await("process 1")
 		synctest.Wait()
-		epoch := a.epochs[0] // before another one begins
+		epoch := a.epochs[0] // before another epoch begins
 		clienttest.Check(t, g.process.Restart(t.Context(), by))
 		cancelled := &process.CancelledError{}
 		err := receive(t, ended)
@@ -215,8 +215,8 @@ func TestCase23CancelledWithSomeReplies(t *testing.T) {
 	})
 }
 
-// TestCase26TooMuch is refused to the sender, and the round goes on.
-func TestCase26TooMuch(t *testing.T) {
+// TestTooMuch is refused to the sender, and the round goes on.
+func TestTooMuch(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 2, MaxPayload: 1000})
 		goOn := make(chan struct{})
@@ -301,8 +301,8 @@ func TestTooLongAReplyIsAFailure(t *testing.T) {
 	})
 }
 
-// TestCase32RestartFromASnapshotInTheMiddle: the round goes on, and no request is handled twice.
-func TestCase32RestartFromASnapshotInTheMiddle(t *testing.T) {
+// TestRestartFromASnapshotInTheMiddle: the round goes on, and no request is handled twice.
+func TestRestartFromASnapshotInTheMiddle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := clienttest.New(t, servertest.Network(func(c *memlog.Config) { c.SnapshotEvery = 1 }))
 		g := &stage{st, process.New(st.Client, path, name)}
@@ -334,8 +334,8 @@ func TestCase32RestartFromASnapshotInTheMiddle(t *testing.T) {
 	})
 }
 
-// TestCase35Kicked: the member is notified, by whom and why, and may join again.
-func TestCase35Kicked(t *testing.T) {
+// TestKicked: the member is notified, by whom and why, and may join again.
+func TestKicked(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		s := g.Session()
 		a := g.joinBy(s, "a", process.Handler{})
@@ -373,8 +373,8 @@ func TestADeletedProcessEndsItsMembers(t *testing.T) {
 	})
 }
 
-// TestACoordinatorThatIsOverHearsSo: what it sends, or waits for, when its session has ended is cancelled, also in the
-// moment before the context of its round has ended.
+// TestACoordinatorThatIsOverHearsSo: after its session's end a coordinator's sends and waits are cancelled, even before
+// its round's context has ended.
 func TestACoordinatorThatIsOverHearsSo(t *testing.T) {
 	const times = 20
 	for range times {

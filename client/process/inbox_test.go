@@ -9,11 +9,11 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// TestWhatComesAgainIsNotHandledAgain: a host may push what the member has, after a connection was lost.
+// TestWhatComesAgainIsNotHandledAgain: after a lost connection a host may push items that the member already has.
 func TestWhatComesAgainIsNotHandledAgain(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		pushed [][]uint64 // in each push the seqs of its items
+		pushed [][]uint64 // the seqs of the items in each push
 		want   []uint64
 	}{
 		{"all once", [][]uint64{{1, 2}, {3}}, []uint64{1, 2, 3}},
@@ -24,7 +24,7 @@ func TestWhatComesAgainIsNotHandledAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPart(&Member{object: object.Object{Name: "x"}}, nil)
 			defer p.end(nil)
-			p.running = true // nothing is handled: what is to be stays in the queue
+			p.running = true // no item is handled: all stay in the queue
 			for _, seqs := range c.pushed {
 				var items protocol.Items
 				for _, seq := range seqs {

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// TestAMemberOutlivesItsSession: what it was prepared for ends, and it joins again by the session that replaces it.
+// TestAMemberOutlivesItsSession: the prepared round ends, and the member joins again with the replacement session.
 func TestAMemberOutlivesItsSession(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		s := g.Session(client.Recreate())
@@ -33,7 +33,7 @@ func TestAMemberOutlivesItsSession(t *testing.T) {
 	})
 }
 
-// TestAMemberThatIsAwayForLongJoinsAgain, and neither does it take anything for its own meanwhile.
+// TestAMemberThatIsAwayForLongJoinsAgain, and acts on nothing meanwhile.
 func TestAMemberThatIsAwayForLongJoinsAgain(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		way, net := g.client()
@@ -64,7 +64,7 @@ func TestAMemberThatIsAwayForLongJoinsAgain(t *testing.T) {
 	})
 }
 
-// TestASessionIsOneMember of a process, until that is over.
+// TestASessionIsOneMember: a session has one membership of a process at a time.
 func TestASessionIsOneMember(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		s := g.Session()
@@ -186,7 +186,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// TestRoundOfAMember: an observer sends from outside of its handler, once all are prepared.
+// TestRoundOfAMember: an observer sends from outside its handler, once all members are prepared.
 func TestRoundOfAMember(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 2})

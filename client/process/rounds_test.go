@@ -11,9 +11,9 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// These count how often a member goes to hosts, one time after the other.
+// These count a member's successive trips to hosts.
 
-// operations counts what a client begins, and holds some of it up.
+// operations counts a client's operations, and can delay them.
 type operations struct {
 	client.NoHooks
 
@@ -39,7 +39,7 @@ func (o *operations) count(k client.OperationKind) int {
 	return o.begun[k]
 }
 
-// hold holds operations of a kind up until it is released.
+// hold delays operations of a kind until release.
 func (o *operations) hold(k client.OperationKind) (release func()) {
 	held := make(chan struct{})
 	o.mu.Lock()
@@ -48,7 +48,7 @@ func (o *operations) hold(k client.OperationKind) (release func()) {
 	return func() { close(held) }
 }
 
-// observed opens a client whose operations are counted.
+// observed opens a client with counted operations.
 func (st *stage) observed() (*client.Client, *operations) {
 	st.T.Helper()
 	o := &operations{begun: make(map[client.OperationKind]int), held: make(map[client.OperationKind]chan struct{})}
@@ -59,7 +59,7 @@ func (st *stage) observed() (*client.Client, *operations) {
 	return c, o
 }
 
-// TestTheMembersOfARoundAreReadOnce, however often they are asked for.
+// TestTheMembersOfARoundAreReadOnce for any number of calls.
 func TestTheMembersOfARoundAreReadOnce(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 2})
@@ -83,7 +83,7 @@ func TestTheMembersOfARoundAreReadOnce(t *testing.T) {
 	})
 }
 
-// TestLeavingWaitsForNoAnswerToACompletion: it is of no use to who leaves, nor to others.
+// TestLeavingWaitsForNoAnswerToACompletion: neither the leaving member nor others need the answer.
 func TestLeavingWaitsForNoAnswerToACompletion(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		c, operations := g.observed()
@@ -100,7 +100,7 @@ func TestLeavingWaitsForNoAnswerToACompletion(t *testing.T) {
 	})
 }
 
-// TestLeavingWaitsForAnswersThatOthersWaitFor: a reply that was given arrives.
+// TestLeavingWaitsForAnswersThatOthersWaitFor: a member's reply arrives.
 func TestLeavingWaitsForAnswersThatOthersWaitFor(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 2})
@@ -119,7 +119,7 @@ func TestLeavingWaitsForAnswersThatOthersWaitFor(t *testing.T) {
 			},
 		}, process.Observer())
 		receive(t, asked)
-		synctest.Wait() // its reply is held up
+		synctest.Wait() // the reply is delayed
 		left := make(chan error, 1)
 		go func() { left <- b.Leave(t.Context()) }()
 		b.await("terminate")

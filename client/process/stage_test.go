@@ -20,7 +20,7 @@ import (
 const (
 	path = clienttest.Path
 	name = "rebalance"
-	// never is how long a test waits, on the time of the bubble, for what must come.
+	// never bounds a wait, on the bubble's clock, for an event that must come.
 	never = 2 * time.Minute
 )
 
@@ -28,13 +28,13 @@ func TestMain(m *testing.M) { clienttest.Main(m) }
 
 var by = process.ChangeInfo{Author: "anna", Reason: "a test"}
 
-// stage is a cluster with a client and the name of a process, for one test.
+// stage is a cluster with a client and a process's name, for one test.
 type stage struct {
 	*clienttest.Stage
 	process *process.Process
 }
 
-// play runs a test on a stage of so many hosts, in a bubble of time.
+// play runs a test on a cluster of this many hosts, in a bubble of time.
 func play(t *testing.T, hosts int, f func(t *testing.T, g *stage)) {
 	t.Helper()
 	clienttest.Play(t, hosts, func(t *testing.T, st *clienttest.Stage) {
@@ -48,27 +48,27 @@ func (st *stage) create(s process.Spec) {
 	clienttest.Check(st.T, st.process.Create(st.T.Context(), s, by))
 }
 
-// actor is a member that keeps what happens to it.
+// actor is a member that records its events.
 type actor struct {
 	*process.Member
 	t    testing.TB
 	name string
 
 	mu        sync.Mutex // guards what follows
-	epochs    []uint64   // in the order in which it was prepared for them
+	epochs    []uint64   // in the order of preparation
 	events    []string
-	completed uint64        // the epoch of the last completion
-	more      chan struct{} // closed when there is another event
+	completed uint64        // the last completed epoch
+	more      chan struct{} // closed at the next event
 }
 
-// join lets a session of its own take part under a name.
+// join lets a new session take part under a name.
 func (st *stage) join(name string, h process.Handler, options ...process.JoinOption) *actor {
 	st.T.Helper()
 	return st.joinBy(st.Session(), name, h, options...)
 }
 
-// joinBy lets a session take part, with a handler all of whose calls are kept as events. Without a Coordinate the round
-// is completed at once, with the epoch as its result.
+// joinBy lets a session take part, with a handler that records all calls as events. Without a Coordinate function the
+// round completes at once, with the epoch as its result.
 func (st *stage) joinBy(s *client.Session, name string, h process.Handler, options ...process.JoinOption) *actor {
 	st.T.Helper()
 	a := &actor{t: st.T, name: name, more: make(chan struct{})}
@@ -80,7 +80,7 @@ func (st *stage) joinBy(s *client.Session, name string, h process.Handler, optio
 
 const rebalance = name
 
-// keep wraps a handler. Events are words, with the number of the epoch among those of the actor.
+// keep wraps a handler. Events are words with the epoch's index among the actor's epochs.
 func (a *actor) keep(h process.Handler) process.Handler {
 	coordinate := h.Coordinate
 	if coordinate == nil {
@@ -133,7 +133,7 @@ func (a *actor) keep(h process.Handler) process.Handler {
 	}
 }
 
-// begin notes the epoch of a round, which must be above all before.
+// begin records a round's epoch, which must be above all earlier ones.
 func (a *actor) begin(r *process.Round) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -181,7 +181,7 @@ func (a *actor) await(event string) {
 	a.until("it has seen "+event, func() bool { return slices.Contains(a.seen(), event) })
 }
 
-// until waits until something holds, which is looked at after each event.
+// until waits until a condition holds, checked after each event.
 func (a *actor) until(what string, holds func() bool) {
 	a.t.Helper()
 	timeout := time.After(never)
@@ -208,7 +208,7 @@ func (a *actor) checkSeen(want ...string) {
 	}
 }
 
-// awaitResult waits for the first round of the member.
+// awaitResult waits for the member's first round.
 func (a *actor) awaitResult() *process.Result {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), never)
@@ -225,14 +225,14 @@ func (a *actor) first() uint64 {
 	return a.epochs[0]
 }
 
-// last returns the epoch of the newest round that was completed, 0 for none.
+// last returns the newest completed epoch, 0 for none.
 func (a *actor) last() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.completed
 }
 
-// state returns the process as it is.
+// state returns the process's state.
 func (st *stage) state() *process.State {
 	st.T.Helper()
 	s, err := st.process.Describe(st.T.Context(), process.Consistency(client.Strict), process.WithReasons())
@@ -268,14 +268,14 @@ func receive[T any](t testing.TB, c <-chan T) (value T) {
 	return value
 }
 
-// network is the way of a client to hosts, which can be cut off.
+// network is a client's connections to hosts, which can be cut.
 type network struct {
 	mu    sync.Mutex // guards what follows
 	down  bool
 	conns []net.Conn
 }
 
-// client opens a client of its own, over a network of its own.
+// client opens a separate client over a separate network.
 func (st *stage) client() (*client.Client, *network) {
 	st.T.Helper()
 	n := &network{}
@@ -299,7 +299,7 @@ func (st *stage) client() (*client.Client, *network) {
 	return c, n
 }
 
-// cut breaks the client's connections. It makes no others while the network is down.
+// cut breaks the client's connections. While the network is down, the client makes no others.
 func (n *network) cut(down bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

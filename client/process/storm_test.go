@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// storm is what happens to members while leaders move, connections are cut, sessions end, and operators interfere.
+// storm disturbs members: leaders move, connections are cut, sessions end, operators interfere.
 type storm struct {
 	g        *stage
 	random   *rand.Rand
@@ -25,9 +25,9 @@ type storm struct {
 	calm     bool       // rounds are completed
 	sent     uint64
 	handled  map[uint64]map[uint64]uint64 // by request and member: the epoch
-	replied  map[uint64]map[uint64]bool   // that a sender has got, by request and member
-	epochOf  map[uint64]uint64            // in which a request was sent
-	coord    map[uint64]uint64            // by epoch: the member that coordinates
+	replied  map[uint64]map[uint64]bool   // replies received by the sender, by request and member
+	epochOf  map[uint64]uint64            // the epoch of each request's sending
+	coord    map[uint64]uint64            // the coordinator's member, by epoch
 	complete map[uint64]int               // by epoch: how many members have handled the completion
 }
 
@@ -38,12 +38,12 @@ type stormMember struct {
 	random *rand.Rand
 	busy   bool // a function of the handler runs
 	last   uint64
-	open   *process.Round // that was begun, and neither cancelled nor completed
+	open   *process.Round // begun, and neither cancelled nor completed
 }
 
-// TestStorm: whatever happens, each request is handled at most once, in the epoch of its sending, in the order of its
-// sender; each reply comes once; a round that was begun is cancelled or completed before the next; and in the end there
-// is one with all members.
+// TestStorm: in spite of all disturbances each request is handled at most once, in the epoch of its sending, in its
+// sender's order; each reply comes once; a begun round is cancelled or completed before the next; the end is a round
+// with all members.
 func TestStorm(t *testing.T) {
 	for seed := range clienttest.Storms(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -101,7 +101,7 @@ func (st *storm) run(t *testing.T) {
 	t.Logf("%d epochs, %d of them completed, %d requests", len(st.coord), len(st.complete), len(st.handled))
 }
 
-// checkReplies checks that each member that is said to have replied has handled the request.
+// checkReplies checks that each member listed as a replier has handled the request.
 func (st *storm) checkReplies(t *testing.T) {
 	for request, from := range st.replied {
 		for member := range from {
@@ -112,7 +112,7 @@ func (st *storm) checkReplies(t *testing.T) {
 	}
 }
 
-// disturb does one thing.
+// disturb makes one random disturbance.
 func (st *storm) disturb(t *testing.T) {
 	switch st.random.IntN(8) {
 	case 0, 1:
@@ -160,7 +160,7 @@ func (m *stormMember) handler(t *testing.T) process.Handler {
 	}
 }
 
-// enter checks that no other function runs. It returns what is called at the end.
+// enter checks that no other function runs. The caller calls the result at the end.
 func (m *stormMember) enter(t *testing.T) func() {
 	if m.busy {
 		t.Error("two functions of a handler run")
@@ -205,13 +205,13 @@ func (m *stormMember) coordinate(ctx context.Context, t *testing.T, r *process.R
 	}
 }
 
-// message is a request of a storm, known by its number.
+// message is a storm's request, identified by its number.
 type message struct {
 	Number uint64
 	PassOn bool
 }
 
-// ask broadcasts a request, and checks what comes back.
+// ask broadcasts a request and checks the replies.
 func (m *stormMember) ask(ctx context.Context, t *testing.T, r *process.Round, passOn bool) error {
 	st := m.storm
 	st.mu.Lock()
@@ -254,7 +254,7 @@ func (m *stormMember) process(ctx context.Context, t *testing.T, r *process.Roun
 		reply := q.Defer()
 		go func() {
 			if asked.PassOn {
-				_ = m.ask(r.Context(), t, r, false) // what came of it is checked
+				_ = m.ask(r.Context(), t, r, false) // ask checks the outcome
 			}
 			_ = reply.Reply(r.Context(), asked.Number) // the round may be over
 		}()
@@ -264,7 +264,7 @@ func (m *stormMember) process(ctx context.Context, t *testing.T, r *process.Roun
 	return asked.Number, ctx.Err()
 }
 
-// note notes that a request is handled.
+// note records the handling of a request.
 func (m *stormMember) note(t *testing.T, r *process.Round, q *process.Request, number uint64) {
 	st := m.storm
 	st.mu.Lock()

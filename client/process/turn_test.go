@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// TestAFunctionThatWaitsInSeveralGoroutines has the turn again when all of them go on.
+// TestAFunctionThatWaitsInSeveralGoroutines gets its turn back when all its goroutines continue.
 func TestAFunctionThatWaitsInSeveralGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := newTurn()
@@ -38,7 +38,7 @@ func TestAFunctionThatWaitsInSeveralGoroutines(t *testing.T) {
 	})
 }
 
-// TestWhatIsLeftOfAFunctionTakesNoTurn: goroutines of it that wait when it returns.
+// TestWhatIsLeftOfAFunctionTakesNoTurn: goroutines that still wait after the function's return do not take the turn.
 func TestWhatIsLeftOfAFunctionTakesNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := newTurn()

@@ -1,6 +1,6 @@
 package raw
 
-// Requests counts those for which something is still to come.
+// Requests counts requests without a final answer.
 func (s *Session) Requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

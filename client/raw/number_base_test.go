@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// attachDrawing attaches a session that is numbered from a base that the attach draws.
+// attachDrawing attaches a session with a number base drawn by the attach.
 func (g *gateway) attachDrawing(id, sequence uint64) *handle {
 	g.t.Helper()
 	over := make(chan error, 2)
@@ -23,9 +23,9 @@ func (g *gateway) attachDrawing(id, sequence uint64) *handle {
 	return &handle{t: g.t, Session: s, over: over, number: s.SequenceBase()}
 }
 
-// TestAnAttachDrawsNumbersThatNoOtherHas: through one gateway and another, under the sequence of before, a higher one,
-// and, where a new leader knows of none, a lower one. Each handle does what the one before it has done in all shards,
-// beginning with the first number of its own, and has it done.
+// TestAnAttachDrawsNumbersThatNoOtherHas: attaches come through two gateways, under the same sequence, a higher one,
+// and, at a new leader without knowledge, a lower one. From its first number, each handle can repeat the previous
+// handle's work in all shards as new work.
 func TestAnAttachDrawsNumbersThatNoOtherHas(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
@@ -64,7 +64,7 @@ func (h *handle) acquireAndRelease() {
 	}
 }
 
-// moveLeaders gives each data shard another leader, which knows of no attach.
+// moveLeaders gives each data shard another leader, without knowledge of attaches.
 func (r *rig) moveLeaders(shards int) {
 	r.t.Helper()
 	for id := range uint64(shards) {
@@ -75,7 +75,7 @@ func (r *rig) moveLeaders(shards int) {
 	synctest.Wait()
 }
 
-// TestAnAttachDrawsNumbersInItsOwnRoundTrip: it takes one request, as one that draws none.
+// TestAnAttachDrawsNumbersInItsOwnRoundTrip: like an attach without a draw it takes one request.
 func TestAnAttachDrawsNumbersInItsOwnRoundTrip(t *testing.T) {
 	play(t, 1, 4, func(t *testing.T, r *rig) {
 		var requests atomic.Int64
@@ -90,8 +90,7 @@ func TestAnAttachDrawsNumbersInItsOwnRoundTrip(t *testing.T) {
 	})
 }
 
-// TestABaseIsAboveWhatTheSessionHasUsedAtHome: numbers that no attach has drawn, of a clock or of an owner that counts
-// by itself, stay below it too.
+// TestABaseIsAboveWhatTheSessionHasUsedAtHome, including numbers from a clock or from an owner's own counter.
 func TestABaseIsAboveWhatTheSessionHasUsedAtHome(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, r *rig) {
 		h := r.start()

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// late is a connection over which what is sent arrives later.
+// late is a connection with delayed sending.
 type late struct {
 	net.Conn
 	by func() time.Duration
@@ -26,7 +26,7 @@ func (l *late) Write(b []byte) (int, error) {
 	return l.Conn.Write(b)
 }
 
-// behind returns another gateway, and how to make what it sends to a host arrive later.
+// behind returns another gateway, and a function that delays its data to a host.
 func (r *rig) behind(address string) (g *gateway, slow func(by time.Duration)) {
 	var wait atomic.Int64
 	dial := func(ctx context.Context, to string) (net.Conn, error) {
@@ -45,8 +45,8 @@ func (r *rig) behind(address string) (g *gateway, slow func(by time.Duration)) {
 		func(by time.Duration) { synctest.Wait(); wait.Store(int64(by)) }
 }
 
-// TestASlowHostDoesNotHoldUpADetach: the session acts over connections to two hosts, and lives for what it was left at
-// its home.
+// TestASlowHostDoesNotHoldUpADetach: the session acts over connections to two hosts; after the detach it lives for the
+// remaining time at its home.
 func TestASlowHostDoesNotHoldUpADetach(t *testing.T) {
 	play(t, 3, 2, func(t *testing.T, r *rig) {
 		home := r.cluster.Leader(1)
@@ -73,7 +73,7 @@ func TestASlowHostDoesNotHoldUpADetach(t *testing.T) {
 	})
 }
 
-// TestADetachThatWaitsLeavesNoMoreForThat: what is left is counted from the call, and the request leaves later.
+// TestADetachThatWaitsLeavesNoMoreForThat: the remaining time counts from the call, although the request leaves later.
 func TestADetachThatWaitsLeavesNoMoreForThat(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, r *rig) {
 		g, slow := r.behind(servertest.Address(1))
@@ -81,13 +81,13 @@ func TestADetachThatWaitsLeavesNoMoreForThat(t *testing.T) {
 		slow(2 * time.Second)
 		attached := make(chan error, 1)
 		go func() {
-			// It is refused, and has the turn until then.
+			// The attach is refused, and has the turn until then.
 			p := params(0, make(chan error, 1))
 			p.Key = []byte("another")
 			_, err := g.raw.Attach(t.Context(), h.ID(), p)
 			attached <- err
 		}()
-		slow(0) // for what is sent behind it
+		slow(0) // for the requests behind it
 		began := time.Now()
 		detached := make(chan error, 1)
 		go func() { detached <- h.Detach(t.Context(), 5*time.Second) }()
@@ -112,7 +112,7 @@ func isOver(t *testing.T, r *rig, id uint64) bool {
 	return errors.Is(err, client.ErrSessionExpired)
 }
 
-// TestARenewalIsAnsweredByTheHost that the session is attached at, and by none where it is not.
+// TestARenewalIsAnsweredByTheHost of the session's attachment; no other host answers.
 func TestARenewalIsAnsweredByTheHost(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, r *rig) {
 		g, slow := r.behind(servertest.Address(1))
@@ -150,7 +150,7 @@ func TestARenewalIsAnsweredByTheHost(t *testing.T) {
 	})
 }
 
-// TestARequestThatIsLeftIsForgotten: one place in a queue that is asked for again and again, under the same number.
+// TestARequestThatIsLeftIsForgotten: repeated requests for one place in a queue, under the same number.
 func TestARequestThatIsLeftIsForgotten(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, r *rig) {
 		owner, h := r.start(), r.start()

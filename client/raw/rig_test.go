@@ -18,7 +18,7 @@ import (
 
 const path = "/jobs"
 
-// rig is a cluster with a gateway on it, in time that only waiting moves.
+// rig is a cluster with a gateway. Its time moves only while all wait.
 type rig struct {
 	t       *testing.T
 	cluster *servertest.Cluster
@@ -32,7 +32,7 @@ type gateway struct {
 	raw    *raw.Client
 }
 
-// play runs f with a cluster of so many hosts and shards.
+// play runs f with a cluster of this many hosts and shards.
 func play(t *testing.T, hosts, shards int, f func(t *testing.T, r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{t: t, cluster: servertest.Start(t, servertest.Hosts(hosts), servertest.Shards(shards))}
@@ -54,7 +54,7 @@ func (r *rig) another() *gateway {
 	return &gateway{t: r.t, client: c, raw: raw.New(c, raw.Options{PingEvery: time.Second})}
 }
 
-// tapped is a connection that shows the kind of each request before it is sent, and is lost where it may not be.
+// tapped is a connection that shows each request's kind before sending, and breaks if the request is not allowed.
 type tapped struct {
 	net.Conn
 	may func(k protocol.Kind) bool
@@ -72,7 +72,7 @@ func (t tapped) Write(b []byte) (int, error) {
 	return t.Conn.Write(b)
 }
 
-// tap returns a gateway whose connections are tapped.
+// tap returns a gateway with tapped connections.
 func (r *rig) tap(may func(k protocol.Kind) bool) *gateway {
 	c, err := client.Open(r.t.Context(), r.cluster.Addresses(), client.WithDialer(
 		func(ctx context.Context, address string) (net.Conn, error) {
@@ -86,7 +86,7 @@ func (r *rig) tap(may func(k protocol.Kind) bool) *gateway {
 	return &gateway{t: r.t, client: c, raw: raw.New(c, raw.Options{})}
 }
 
-// handle is a session of a gateway, and its last event.
+// handle is a gateway's session, with its last event.
 type handle struct {
 	t *testing.T
 	*raw.Session
@@ -122,7 +122,7 @@ func (g *gateway) attach(id, sequence uint64) *handle {
 	return &handle{t: g.t, Session: s, over: over, number: sequence << 32}
 }
 
-// acquire asks for a lock and returns the outcomes, one after the other.
+// acquire asks for a lock and returns the outcomes in order.
 func (h *handle) acquire(name string, timeout time.Duration) <-chan protocol.Kind {
 	h.number++
 	outcomes := make(chan protocol.Kind, 8)
@@ -146,7 +146,7 @@ func (h *handle) acquire(name string, timeout time.Duration) <-chan protocol.Kin
 	return outcomes
 }
 
-// What acquire yields for the two outcomes of an answer.
+// The two outcomes of an answer, as acquire returns them.
 const (
 	acquired = protocol.Kind(1)
 	queued   = protocol.Kind(2)
@@ -164,7 +164,7 @@ func (h *handle) release(name string) {
 	}
 }
 
-// expect waits for something for a minute of the rig's time at the most.
+// expect waits at most a minute of the rig's time.
 func expect[T comparable](t *testing.T, from <-chan T, want T) {
 	t.Helper()
 	select {
@@ -177,7 +177,7 @@ func expect[T comparable](t *testing.T, from <-chan T, want T) {
 	}
 }
 
-// ends waits for the last event, which is an error.
+// ends waits for the last event, an error.
 func (h *handle) ends(want error) {
 	h.t.Helper()
 	select {

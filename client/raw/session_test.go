@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestASessionGoesOnThroughAnotherGateway: with its locks, its places in queues, and numbers of its owner's.
+// TestASessionGoesOnThroughAnotherGateway with its locks, places in queues, and its owner's numbers.
 func TestASessionGoesOnThroughAnotherGateway(t *testing.T) {
 	play(t, 1, 2, func(t *testing.T, r *rig) {
 		owner, waiter, last := r.start(), r.start(), r.start()
@@ -40,7 +40,8 @@ func TestASessionGoesOnThroughAnotherGateway(t *testing.T) {
 	})
 }
 
-// TestDetachLeavesTheTimeThatIsLeft: what the session owns is free after it, though others go on over the connection.
+// TestDetachLeavesTheTimeThatIsLeft: the session's locks are free afterwards, although other sessions still use the
+// connection.
 func TestDetachLeavesTheTimeThatIsLeft(t *testing.T) {
 	for _, c := range []struct{ left, want time.Duration }{{0, 15 * time.Second}, {5 * time.Second, 5 * time.Second}} {
 		t.Run(fmt.Sprint(c.left), func(t *testing.T) {
@@ -62,7 +63,7 @@ func TestDetachLeavesTheTimeThatIsLeft(t *testing.T) {
 	}
 }
 
-// TestTheLastEventSaysWhy: one comes, whatever ends the handle, and requests fail with it.
+// TestTheLastEventSaysWhy: each end of a handle results in one last event, and requests fail with its error.
 func TestTheLastEventSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(t *testing.T, r *rig, h *handle)
@@ -105,7 +106,7 @@ func TestTheLastEventSaysWhy(t *testing.T) {
 				expect(t, waits, queued)
 				c.end(t, r, h)
 				h.ends(c.want)
-				// The drop of a node ends what waits in it as well.
+				// A node's drop also ends the waits in the node.
 				if got := <-waits; got != 0 && got != protocol.KindAborted {
 					t.Errorf("the acquire that waits: %v", got)
 				}
@@ -114,7 +115,7 @@ func TestTheLastEventSaysWhy(t *testing.T) {
 	}
 }
 
-// TestADetachDoesNotUndoANewerAttach: the handle that detaches was replaced, over the same connection.
+// TestADetachDoesNotUndoANewerAttach: the detaching handle was replaced over the same connection.
 func TestADetachDoesNotUndoANewerAttach(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, r *rig) {
 		for round := range uint64(20) {
@@ -139,7 +140,7 @@ func TestADetachDoesNotUndoANewerAttach(t *testing.T) {
 	})
 }
 
-// TestAnAttachIsRefused: a handle that is there goes on.
+// TestAnAttachIsRefused: an existing handle continues.
 func TestAnAttachIsRefused(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, r *rig) {
 		h := r.start()
@@ -170,7 +171,7 @@ func TestAnAttachIsRefused(t *testing.T) {
 	})
 }
 
-// TestACallerThatHasGoneLeavesNoSession: neither one that was started for it, nor one that it attached.
+// TestACallerThatHasGoneLeavesNoSession, neither a started one nor an attached one.
 func TestACallerThatHasGoneLeavesNoSession(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, r *rig) {
 		node := r.client.Node(path)
@@ -201,8 +202,8 @@ func TestACallerThatHasGoneLeavesNoSession(t *testing.T) {
 	})
 }
 
-// TestACallerThatHasGoneLeavesNoSessionBehindALostConnection: the connection is lost when the session is to be ended
-// that was started for it. The session is ended over another one.
+// TestACallerThatHasGoneLeavesNoSessionBehindALostConnection: the connection is lost before the caller's session is
+// ended. The client ends the session over another connection.
 func TestACallerThatHasGoneLeavesNoSessionBehindALostConnection(t *testing.T) {
 	play(t, 3, 1, func(t *testing.T, r *rig) {
 		var cut atomic.Bool
@@ -229,8 +230,8 @@ func TestACallerThatHasGoneLeavesNoSessionBehindALostConnection(t *testing.T) {
 	})
 }
 
-// TestALeaseIsCountedFromThePings: it never has much less than its timeout left while the host answers, and runs out
-// where it does not.
+// TestALeaseIsCountedFromThePings: the lease has almost its whole timeout left while the host answers, and runs out
+// otherwise.
 func TestALeaseIsCountedFromThePings(t *testing.T) {
 	play(t, 3, 1, func(t *testing.T, r *rig) {
 		h := r.start()
@@ -246,7 +247,7 @@ func TestALeaseIsCountedFromThePings(t *testing.T) {
 		for h.LeaseLeft() > 10*time.Second {
 			time.Sleep(10 * time.Millisecond)
 		}
-		// The host may answer for as long as the grace period from its latest barrier.
+		// The host may answer for the grace period after its latest barrier.
 		if took := time.Since(began); took > 15*time.Second {
 			t.Errorf("it went on for %v", took)
 		}
@@ -256,7 +257,7 @@ func TestALeaseIsCountedFromThePings(t *testing.T) {
 	})
 }
 
-// TestSessionsActInAllShards: those that other hosts lead too, and after a leader has moved.
+// TestSessionsActInAllShards, including shards with other leaders, and after a leader has moved.
 func TestSessionsActInAllShards(t *testing.T) {
 	play(t, 3, 4, func(t *testing.T, r *rig) {
 		for i := range uint64(4) {
@@ -314,7 +315,7 @@ func TestAnAcquireThatWaitsIsAskedForAgain(t *testing.T) {
 	})
 }
 
-// startIn starts a session whose home is a shard.
+// startIn starts a session with its home in a shard.
 func (g *gateway) startIn(shard uint64) *handle {
 	for {
 		h := g.start()
@@ -325,7 +326,7 @@ func (g *gateway) startIn(shard uint64) *handle {
 	}
 }
 
-// nameIn returns the name of a semaphore of one of two shards.
+// nameIn returns the name of a semaphore in one of two shards.
 func (r *rig) nameIn(shard, node uint64) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprint("lock", i)
@@ -335,7 +336,7 @@ func (r *rig) nameIn(shard, node uint64) string {
 	}
 }
 
-// TestAWatchReportsOneChange: and a description that follows replaces it.
+// TestAWatchReportsOneChange; a later description with a watch replaces it.
 func TestAWatchReportsOneChange(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, r *rig) {
 		if err := r.client.Node(path).Create(t.Context(), "config", 1, []byte("a")); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// asks asks for the target; it must have this seq, 0 for none.
+// asks asks for the target and checks its seq, 0 for none.
 func asks(t *testing.T, m *rollout.Member, current, want uint64) (*rollout.Target, time.Duration) {
 	t.Helper()
 	target, next, err := m.Ask(t.Context(), current)
@@ -26,7 +26,7 @@ func asks(t *testing.T, m *rollout.Member, current, want uint64) (*rollout.Targe
 	return target, next
 }
 
-// TestInstancesMayPoll is the document's GetTargetState, by instances that know nothing but what they use.
+// TestInstancesMayPoll is the document's GetTargetState, by instances that know only their present version.
 func TestInstancesMayPoll(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		sas, man := g.join("sas", "a.sas"), g.join("man", "a.man")
@@ -81,7 +81,7 @@ func TestWhoAsksSaysAgainWhatFailed(t *testing.T) {
 	})
 }
 
-// TestAskJoinsAgain by the session that replaces the one before, and leaves out what was of another rollout.
+// TestAskJoinsAgain with the replacement session, without reports about another rollout.
 func TestAskJoinsAgain(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		s := g.Session(client.Recreate())

@@ -11,12 +11,12 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// cluster starts a cluster in memory, with a client, a node and a session in it.
+// cluster starts a cluster in memory, with a client, a node and a session.
 func cluster(ctx context.Context) (c *client.Client, s *client.Session, stop func()) {
 	return clienttest.Connect(ctx, "/prod/jobs", client.Recreate())
 }
 
-// Example brings a version to SAS at once, to MAN 300 ms after SAS has it, and to VLA 300 ms after MAN.
+// Example brings a version to SAS at once, to MAN 300 ms after SAS, and to VLA 300 ms after MAN.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

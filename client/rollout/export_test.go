@@ -1,4 +1,4 @@
 package rollout
 
-// Rejoin has the member join again, as where a host that lags shows that its rollout has gone.
+// Rejoin lets the member join again, as after a lagging host showed its rollout as gone.
 func (m *Member) Rejoin() { m.rejoin() }

@@ -25,7 +25,7 @@ type check struct {
 	version rollout.Version
 }
 
-// gate is a gate in the background, whose verdicts the test gives.
+// gate is a gate in the background. The test gives its verdicts.
 type gate struct {
 	checks   chan check
 	verdicts chan rollout.Verdict
@@ -57,7 +57,7 @@ func (st *stage) gate(s *client.Session, location, of string) *gate {
 	return x
 }
 
-// next returns the next target that is to be judged, which must be of a version.
+// next returns the next target to check and checks its version.
 func (g *gate) next(t *testing.T, seq uint64) check {
 	t.Helper()
 	select {
@@ -81,7 +81,7 @@ func (g *gate) quiet(t *testing.T) {
 	}
 }
 
-// TestAGateHoldsALocationBack until its checker passes the target, which is checked once.
+// TestAGateHoldsALocationBack until its checker passes the target; each target is checked once.
 func TestAGateHoldsALocationBack(t *testing.T) {
 	play(t, 1, gated(), func(t *testing.T, g *stage) {
 		x := g.gate(g.Session(), "sas", "errors")
@@ -108,8 +108,7 @@ func TestAGateHoldsALocationBack(t *testing.T) {
 	})
 }
 
-// TestWhySaysWhoChecks: a gate that no checker has taken up differs from one that is being checked, and what a person
-// has said stays.
+// TestWhySaysWhoChecks: a gate without a checker differs from a gate being checked, and a person's verdict stays.
 func TestWhySaysWhoChecks(t *testing.T) {
 	play(t, 1, gated(), func(t *testing.T, g *stage) {
 		why := func() string {
@@ -146,7 +145,7 @@ func TestWhySaysWhoChecks(t *testing.T) {
 	})
 }
 
-// TestATargetIsCheckedOncePerGeneration: the same version is checked again where it is assigned again.
+// TestATargetIsCheckedOncePerGeneration: a version assigned again is checked again.
 func TestATargetIsCheckedOncePerGeneration(t *testing.T) {
 	play(t, 3, gated(), func(t *testing.T, g *stage) {
 		x := g.gate(g.Session(), "sas", "errors")
@@ -169,7 +168,7 @@ func TestATargetIsCheckedOncePerGeneration(t *testing.T) {
 	})
 }
 
-// TestACheckEndsWithItsTarget, and what it returns then counts for nothing.
+// TestACheckEndsWithItsTarget; the check's later result is ignored.
 func TestACheckEndsWithItsTarget(t *testing.T) {
 	play(t, 1, gated(), func(t *testing.T, g *stage) {
 		x := g.gate(g.Session(), "sas", "errors")
@@ -187,7 +186,7 @@ func TestACheckEndsWithItsTarget(t *testing.T) {
 	})
 }
 
-// TestAGateGoesOnByTheNextSession with the check that it was at.
+// TestAGateGoesOnByTheNextSession with its present check.
 func TestAGateGoesOnByTheNextSession(t *testing.T) {
 	play(t, 1, gated(), func(t *testing.T, g *stage) {
 		s := g.Session(client.Recreate())
@@ -220,7 +219,7 @@ func TestAGateThatDoesNotExistIsAnError(t *testing.T) {
 	})
 }
 
-// TestAVerdictOnAnotherTargetIsRefused: nothing passes by what was said of the one before.
+// TestAVerdictOnAnotherTargetIsRefused: the previous target's verdict passes nothing.
 func TestAVerdictOnAnotherTargetIsRefused(t *testing.T) {
 	play(t, 1, gated(), func(t *testing.T, g *stage) {
 		g.join("sas", "a.sas")

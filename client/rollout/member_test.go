@@ -32,7 +32,7 @@ func TestVersionsReachLocationsInOrder(t *testing.T) {
 	})
 }
 
-// TestOnlyTheNewestTargetIsYielded, and the context of the one before ends when the location has another.
+// TestOnlyTheNewestTargetIsYielded; a target's context ends with the location's next target.
 func TestOnlyTheNewestTargetIsYielded(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		sas := g.run(g.join("sas", "a.sas"))
@@ -63,7 +63,7 @@ func TestOnlyTheNewestTargetIsYielded(t *testing.T) {
 	})
 }
 
-// TestAFailedTargetIsYieldedAgain after a pause, with its attempts counted for hosts.
+// TestAFailedTargetIsYieldedAgain after a pause; hosts get the number of attempts.
 func TestAFailedTargetIsYieldedAgain(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		sas := g.run(g.join("sas", "a.sas", rollout.Backoff(time.Second, 4*time.Second)))
@@ -134,11 +134,12 @@ func TestTheFirstSuccessMakesALeader(t *testing.T) {
 	}
 }
 
-// TestATargetThatIsSupersededIsNotReached: who says so of it hears that, and is made no leader.
+// TestATargetThatIsSupersededIsNotReached: an instance that reports a superseded target gets an error, and is made no
+// leader.
 func TestATargetThatIsSupersededIsNotReached(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		m := g.join("sas", "a.sas")
-		clienttest.Check(t, g.join("sas", "b.sas").Lead(t.Context())) // who has not reached the target
+		clienttest.Check(t, g.join("sas", "b.sas").Lead(t.Context())) // an instance that has not reached the target
 		g.publish("zone 1")
 		r := g.run(m)
 		first := r.next(t)
@@ -161,7 +162,7 @@ func TestATargetThatIsSupersededIsNotReached(t *testing.T) {
 	})
 }
 
-// TestFollowEndsTheCount: a leader that follows again holds nothing up.
+// TestFollowEndsTheCount: a leader that follows again delays nothing.
 func TestFollowEndsTheCount(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		one, other := g.join("sas", "a.sas"), g.join("sas", "b.sas")
@@ -179,7 +180,7 @@ func TestFollowEndsTheCount(t *testing.T) {
 	})
 }
 
-// TestUpdatingIsSeenByOthers: why names who is waited for.
+// TestUpdatingIsSeenByOthers: why names the instances that others wait for.
 func TestUpdatingIsSeenByOthers(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		m := g.join("sas", "a.sas", rollout.Manual())
@@ -218,7 +219,8 @@ func TestAnErrorOfAListedCodeBringsAnotherVersion(t *testing.T) {
 	})
 }
 
-// TestANameIsThatOfOneInstance: the second one hears whose it is, and has it when the first has ended.
+// TestANameIsThatOfOneInstance: a second instance gets the owner's name, and has the name after the first instance's
+// end.
 func TestANameIsThatOfOneInstance(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		first, second := g.Session(), g.Session()
@@ -235,7 +237,7 @@ func TestANameIsThatOfOneInstance(t *testing.T) {
 	})
 }
 
-// TestAJoinIsRefusedForGood: what was not accepted is not tried again by itself.
+// TestAJoinIsRefusedForGood: the member does not retry a refused join by itself.
 func TestAJoinIsRefusedForGood(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		s := g.Session()
@@ -295,7 +297,7 @@ func TestAMemberHasOneLoop(t *testing.T) {
 	})
 }
 
-// TestALoopThatBeginsAgainYieldsNoTargetThatIsReached: the instance uses it already.
+// TestALoopThatBeginsAgainYieldsNoTargetThatIsReached: the instance already uses the target.
 func TestALoopThatBeginsAgainYieldsNoTargetThatIsReached(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		m := g.join("sas", "a.sas")

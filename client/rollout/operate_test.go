@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// TestActsAreCarriedOut: each does what it says, and is kept with who and why.
+// TestActsAreCarriedOut: each act takes effect, and is stored with its author and reason.
 func TestActsAreCarriedOut(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		r, ctx := g.rollout, t.Context()
@@ -31,7 +31,7 @@ func TestActsAreCarriedOut(t *testing.T) {
 		if s := g.state(); s.Phase != rollout.Paused || s.Paused.By != by || !s.Paused.Since.Happened {
 			t.Errorf("it is %v: %+v", s.Phase, s.Paused)
 		}
-		clienttest.Check(t, r.Promote(ctx, by, two, "man")) // works while it is paused
+		clienttest.Check(t, r.Promote(ctx, by, two, "man")) // works while the rollout is paused
 		man.reach(t, two)
 		clienttest.Check(t, r.Resume(ctx, by))
 		sas.reach(t, two)
@@ -75,7 +75,7 @@ func TestActsAreCarriedOut(t *testing.T) {
 	})
 }
 
-// TestAlterLosesNoChange: two operators who alter at a time both have their way.
+// TestAlterLosesNoChange: both changes of two concurrent operators take effect.
 func TestAlterLosesNoChange(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		ctx, calls := t.Context(), 0
@@ -105,7 +105,7 @@ func TestAlterLosesNoChange(t *testing.T) {
 	})
 }
 
-// TestRefusalsSayWhy, and which kind they are of.
+// TestRefusalsSayWhy and return the right kind.
 func TestRefusalsSayWhy(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		ctx, r := t.Context(), g.rollout
@@ -132,7 +132,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestPublishersAreFenced: who was the leader of an election publishes nothing after the next one has.
+// TestPublishersAreFenced: a former leader of an election cannot publish after the next leader has published.
 func TestPublishersAreFenced(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		ctx := t.Context()
@@ -160,7 +160,7 @@ func TestPublishersAreFenced(t *testing.T) {
 	})
 }
 
-// TestAPublicationOfASessionIsOne, however often it is sent.
+// TestAPublicationOfASessionIsOne for any number of sends.
 func TestAPublicationOfASessionIsOne(t *testing.T) {
 	play(t, 3, spec(), func(t *testing.T, g *stage) {
 		s := g.Session()

@@ -103,7 +103,7 @@ func TestListsAreInTheOrderOfNames(t *testing.T) {
 	})
 }
 
-// TestInstancesAreListedInPages, in the order in which they joined, and again from the beginning.
+// TestInstancesAreListedInPages, in the order of their joins, and again from the beginning.
 func TestInstancesAreListedInPages(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		var want []string
@@ -166,7 +166,7 @@ func TestADryRunSaysWhoGetsWhatWhen(t *testing.T) {
 		} {
 			got, err := g.rollout.Plan(t.Context(), c.dry)
 			clienttest.Check(t, err)
-			// Seldom one of the steps is a millisecond later: times are whole milliseconds of the shard.
+			// Rarely a step is a millisecond later: times are whole milliseconds of the shard.
 			same := func(a, b rollout.Step) bool {
 				late := a.After - b.After
 				a.After = b.After
@@ -182,7 +182,7 @@ func TestADryRunSaysWhoGetsWhatWhen(t *testing.T) {
 	})
 }
 
-// TestAWatchShowsWholeStates: that there is none, its making, what changes, and what time alone changes.
+// TestAWatchShowsWholeStates: a missing rollout, its creation, changes, and changes by time alone.
 func TestAWatchShowsWholeStates(t *testing.T) {
 	play(t, 3, spec(), func(t *testing.T, g *stage) {
 		other := rollout.New(g.Client, path, "other")

@@ -15,7 +15,7 @@ import (
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// TestAMemberOutlivesItsSession: it joins again by the session that replaces it, and says what it uses.
+// TestAMemberOutlivesItsSession: the member joins again with the replacement session and reports its present version.
 func TestAMemberOutlivesItsSession(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		s := g.Session(client.Recreate())
@@ -35,13 +35,13 @@ func TestAMemberOutlivesItsSession(t *testing.T) {
 			t.Errorf("after it has joined again hosts know %+v, before %+v", after, before)
 		}
 		clienttest.Check(t, m.Err())
-		r.quiet(t, never) // it uses the target
+		r.quiet(t, never) // the instance uses the target
 		g.publish("zone 2")
 		r.reach(t, 2)
 	})
 }
 
-// TestWhatWasReportedOfAnOlderTargetIsNotRepeated: of the newer one the instance has reached nothing.
+// TestWhatWasReportedOfAnOlderTargetIsNotRepeated: the instance has not reached the newer target.
 func TestWhatWasReportedOfAnOlderTargetIsNotRepeated(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		s := g.Session(client.Recreate())
@@ -62,7 +62,8 @@ func TestWhatWasReportedOfAnOlderTargetIsNotRepeated(t *testing.T) {
 	})
 }
 
-// TestAnotherRolloutOfTheNameBeginsAnew: its first target has the numbers of the one that was reached, and is another.
+// TestAnotherRolloutOfTheNameBeginsAnew: its first target differs from the reached target, although both have the same
+// numbers.
 func TestAnotherRolloutOfTheNameBeginsAnew(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -92,7 +93,7 @@ func TestAnotherRolloutOfTheNameBeginsAnew(t *testing.T) {
 				}
 				clienttest.WaitForQuiet()
 				if i := g.instance("sas", "a.sas"); i != nil && i.Report.Generation == 0 {
-					r.reach(t, 1) // the instance joined before the version was published, so its first target is new
+					r.reach(t, 1) // the instance joined before the version's publication, so its first target is new
 				}
 				if i := g.instance("sas", "a.sas"); i == nil || i.Report.Current != 1 || i.Report.Generation != 1 {
 					t.Errorf("hosts know %+v", i)
@@ -103,7 +104,7 @@ func TestAnotherRolloutOfTheNameBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestALocationThatComesBackHasItsInstances: one that is left out of the spec waits for it.
+// TestALocationThatComesBackHasItsInstances: an instance waits while the spec lacks its location.
 func TestALocationThatComesBackHasItsInstances(t *testing.T) {
 	without := func(s *rollout.Spec) error {
 		s.Locations = append(s.Locations[:1:1], s.Locations[2])
@@ -142,7 +143,7 @@ func testLocationThatComesBack(t *testing.T, removedFirst bool, without func(*ro
 	})
 }
 
-// TestAnInstanceThatIsThereStillLosesNothingByJoiningAgain: a host that lags may show a rollout without it.
+// TestAnInstanceThatIsThereStillLosesNothingByJoiningAgain: a lagging host may show a rollout without the instance.
 func TestAnInstanceThatIsThereStillLosesNothingByJoiningAgain(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		m := g.join("sas", "a.sas")
@@ -167,7 +168,7 @@ func TestAnInstanceThatIsThereStillLosesNothingByJoiningAgain(t *testing.T) {
 	})
 }
 
-// TestAMemberEndsWithItsSession for good, where that is not renewed.
+// TestAMemberEndsWithItsSession for good, if the session is not renewed.
 func TestAMemberEndsWithItsSession(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		s := g.Session()
@@ -187,7 +188,7 @@ func TestAMemberEndsWithItsSession(t *testing.T) {
 	})
 }
 
-// TestAReportThatWasGivenUpIsSentLater: it is the state of the instance, whether or not the call could wait for it.
+// TestAReportThatWasGivenUpIsSentLater: the report is the instance's state, even if the call could not wait.
 func TestAReportThatWasGivenUpIsSentLater(t *testing.T) {
 	play(t, 3, spec(), func(t *testing.T, g *stage) {
 		m := g.join("sas", "a.sas")
@@ -211,7 +212,7 @@ func TestAReportThatWasGivenUpIsSentLater(t *testing.T) {
 	})
 }
 
-// TestLoopsSurviveChangesOfLeader, and connections that are cut.
+// TestLoopsSurviveChangesOfLeader and cut connections.
 func TestLoopsSurviveChangesOfLeader(t *testing.T) {
 	play(t, 3, spec(), func(t *testing.T, g *stage) {
 		sas := g.run(g.join("sas", "a.sas"))

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// source is a source in the background, whose questions the test answers.
+// source is a source in the background. The test answers its questions.
 type source struct {
 	asked   chan context.Context
 	answers chan made
@@ -51,7 +51,7 @@ func (st *stage) source(s *client.Session, options ...rollout.SourceOption) *sou
 	return src
 }
 
-// question returns the context of the next question.
+// question returns the next question's context.
 func (s *source) question(t *testing.T) context.Context {
 	t.Helper()
 	select {
@@ -80,7 +80,7 @@ func (s *source) answer(t *testing.T, payload string, err error) {
 	s.answers <- made{payload, err}
 }
 
-// quiet checks that the source is not asked.
+// quiet checks that the source gets no question.
 func (s *source) quiet(t *testing.T) {
 	t.Helper()
 	select {
@@ -90,7 +90,7 @@ func (s *source) quiet(t *testing.T) {
 	}
 }
 
-// end returns the error with which the source ends.
+// end returns the source's final error.
 func (s *source) end(t *testing.T) error {
 	t.Helper()
 	select {
@@ -102,18 +102,18 @@ func (s *source) end(t *testing.T) error {
 	}
 }
 
-// asked is a spec of which versions are asked for.
+// asked is a spec with versions from a source.
 func asked() rollout.Spec {
 	s := spec()
 	s.Versions = rollout.Asked
 	return s
 }
 
-// TestASourceIsAskedWhereAVersionIsWanted, once for each, and not before one is.
+// TestASourceIsAskedWhereAVersionIsWanted, once for each, and not earlier.
 func TestASourceIsAskedWhereAVersionIsWanted(t *testing.T) {
 	play(t, 1, asked(), func(t *testing.T, g *stage) {
 		src := g.source(g.Session(), rollout.SourceName("generator"))
-		src.quiet(t) // no instance is there
+		src.quiet(t) // there is no instance
 		sas := g.run(g.join("sas", "a.sas"))
 		for seq := uint64(1); seq <= 3; seq++ {
 			src.answer(t, "zone "+decimal(seq), nil)
@@ -121,7 +121,7 @@ func TestASourceIsAskedWhereAVersionIsWanted(t *testing.T) {
 			if want := "zone " + decimal(seq); string(target.Payload) != want || target.Label != want {
 				t.Errorf("got %+v", target)
 			}
-			src.quiet(t) // the leader has not reached it
+			src.quiet(t) // the leader has not reached the version
 			sas.apply <- nil
 		}
 		if got := g.state().Sources; len(got) != 1 || got[0] != "generator" {
@@ -164,7 +164,7 @@ func TestADeclinedQuestionIsAskedAgain(t *testing.T) {
 	})
 }
 
-// TestTheNextSourceIsAsked when the one before is gone, whatever has ended it.
+// TestTheNextSourceIsAsked after the previous source's end, for any reason.
 func TestTheNextSourceIsAsked(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -198,7 +198,7 @@ func TestTheNextSourceIsAsked(t *testing.T) {
 	}
 }
 
-// TestASourceOutlivesItsSession: it takes the role again by the session that replaces it.
+// TestASourceOutlivesItsSession: it takes the role again with the replacement session.
 func TestASourceOutlivesItsSession(t *testing.T) {
 	play(t, 1, asked(), func(t *testing.T, g *stage) {
 		s := g.Session(client.Recreate())
@@ -232,7 +232,7 @@ func TestAQuestionEndsThatIsVoid(t *testing.T) {
 	})
 }
 
-// TestASourceWaitsForItsRollout, also for one that takes the place of another.
+// TestASourceWaitsForItsRollout, even when it replaces another source.
 func TestASourceWaitsForItsRollout(t *testing.T) {
 	play(t, 1, asked(), func(t *testing.T, g *stage) {
 		clienttest.Check(t, g.rollout.Delete(t.Context(), false))
@@ -249,7 +249,7 @@ func TestASourceWaitsForItsRollout(t *testing.T) {
 	})
 }
 
-// TestASessionIsInstanceAndSource of one rollout, and either ends without the other.
+// TestASessionIsInstanceAndSource of one rollout; each role can end without the other.
 func TestASessionIsInstanceAndSource(t *testing.T) {
 	play(t, 1, asked(), func(t *testing.T, g *stage) {
 		s := g.Session()

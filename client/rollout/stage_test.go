@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { clienttest.Main(m) }
 
 var by = rollout.ChangeInfo{Author: "anna", Reason: "a test"}
 
-// spec is the example of the document: sas, man 5 s after it, vla 5 s after man.
+// spec is the document's example: sas, man 5 s later, vla 5 s after man.
 func spec() rollout.Spec {
 	return rollout.Spec{Locations: []rollout.Location{
 		{Name: "sas"}, {Name: "man", Delay: 5 * time.Second}, {Name: "vla", Delay: 5 * time.Second},
@@ -48,7 +48,7 @@ func play(t *testing.T, hosts int, s rollout.Spec, f func(t *testing.T, g *stage
 	})
 }
 
-// join lets a session of its own take part as an instance.
+// join lets a new session take part as an instance.
 func (st *stage) join(location, instance string, options ...rollout.JoinOption) *rollout.Member {
 	st.T.Helper()
 	return st.joinBy(st.Session(), location, instance, options...)
@@ -68,7 +68,7 @@ func (st *stage) publish(payload string, options ...rollout.PublishOption) uint6
 	return seq
 }
 
-// state returns the rollout as it is.
+// state returns the rollout's state.
 func (st *stage) state() *rollout.State {
 	st.T.Helper()
 	s, err := st.rollout.Describe(st.T.Context(), rollout.Consistency(client.Strict), rollout.WithReasons())
@@ -76,7 +76,7 @@ func (st *stage) state() *rollout.State {
 	return s
 }
 
-// instance returns what hosts know of an instance, nil where it has not joined.
+// instance returns the hosts' record of an instance, or nil before its join.
 func (st *stage) instance(location, instance string) *rollout.InstanceState {
 	st.T.Helper()
 	for i, err := range st.rollout.Instances(st.T.Context(), location, rollout.Consistency(client.Strict)) {
@@ -88,16 +88,16 @@ func (st *stage) instance(location, instance string) *rollout.InstanceState {
 	return nil
 }
 
-// run is a loop over the targets of a member, in the background until it is stopped.
+// run is a loop over a member's targets, in the background until its stop.
 type run struct {
 	targets  chan *rollout.Target // that were yielded
-	apply    chan error           // what comes of each
-	reported chan struct{}        // hosts have what came of the last one
-	err      chan error           // with which the loop ended
+	apply    chan error           // each target's result
+	reported chan struct{}        // hosts have the last result
+	err      chan error           // the loop's final error
 	stop     context.CancelFunc
 }
 
-// run has every target that is yielded wait for what comes of it: nil is reached.
+// run lets each yielded target wait for its result: nil means reached.
 func (st *stage) run(m *rollout.Member) *run {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &run{
@@ -139,7 +139,7 @@ func (st *stage) run(m *rollout.Member) *run {
 	return r
 }
 
-// next returns the next target that is yielded.
+// next returns the next yielded target.
 func (r *run) next(t *testing.T) *rollout.Target {
 	t.Helper()
 	select {
@@ -153,7 +153,7 @@ func (r *run) next(t *testing.T) *rollout.Target {
 	return nil
 }
 
-// reach takes the next target, which must have the seq, and reaches it. Hosts know it then.
+// reach takes the next target, checks its seq and reaches it. Then hosts know this.
 func (r *run) reach(t *testing.T, seq uint64) *rollout.Target {
 	t.Helper()
 	target := r.next(t)
@@ -187,7 +187,7 @@ func (r *run) quiet(t *testing.T, d time.Duration) {
 	}
 }
 
-// end returns the error with which the loop ends.
+// end returns the loop's final error.
 func (r *run) end(t *testing.T) error {
 	t.Helper()
 	select {
@@ -199,7 +199,7 @@ func (r *run) end(t *testing.T) error {
 	}
 }
 
-// never is how long a test waits, on the time of the bubble, for what must come.
+// never bounds a wait, on the bubble's clock, for an event that must come.
 const never = time.Minute
 
 // clusterHost is one of three hosts, in turn.

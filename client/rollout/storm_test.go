@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// storm is what happens to instances while leaders move, connections are cut and sessions end.
+// storm disturbs instances: leaders move, connections are cut, sessions end.
 type storm struct {
 	g        *stage
 	random   *rand.Rand
@@ -23,8 +23,8 @@ type storm struct {
 	uses map[string]uint64
 }
 
-// TestStorm: whatever happens, no instance is given an older target after a newer one, and in the end all use the
-// newest version and hosts know it.
+// TestStorm: no instance gets an older target after a newer one; in the end all use the newest version, and hosts know
+// this.
 func TestStorm(t *testing.T) {
 	for seed := range uint64(4) {
 		play(t, 3, spec(), func(t *testing.T, g *stage) {
@@ -73,7 +73,7 @@ func (st *storm) start(t *testing.T, ctx context.Context, location, instance str
 			last = target.Generation
 			time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
 			if random.IntN(3) == 0 {
-				_ = m.Failed(ctx, target, "", errApply) // it goes on by itself where it is given up
+				_ = m.Failed(ctx, target, "", errApply) // after a given-up call the report continues by itself
 				continue
 			}
 			st.mu.Lock()
@@ -86,7 +86,7 @@ func (st *storm) start(t *testing.T, ctx context.Context, location, instance str
 	})
 }
 
-// disturb does one thing that must not matter.
+// disturb makes one harmless disturbance.
 func (st *storm) disturb(t *testing.T) {
 	switch st.random.IntN(3) {
 	case 0:
@@ -100,7 +100,7 @@ func (st *storm) disturb(t *testing.T) {
 	}
 }
 
-// check checks that all instances use the version, and that hosts know it.
+// check checks that all instances use the version, and that hosts know this.
 func (st *storm) check(t *testing.T, seq uint64) {
 	t.Helper()
 	state := st.g.state()

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestTargetsThatDifferInAnythingAreTwo: a rollout that was deleted and made again begins to count again.
+// TestTargetsThatDifferInAnythingAreTwo: a recreated rollout counts from the beginning.
 func TestTargetsThatDifferInAnythingAreTwo(t *testing.T) {
 	one := func() *Target { return &Target{Generation: 3, Seq: 2, Label: "r2", Payload: []byte("zone")} }
 	others := []*Target{

@@ -33,9 +33,9 @@ func (r *round) opensNext() {
 	}
 }
 
-// TestCase10And11ACoordinatorThatIsGone: the coordinator leaves, or its session expires, during a round. The other
+// TestAnd11ACoordinatorThatIsGone: the coordinator leaves, or its session expires, during a round. The other
 // members cancel the round before they prepare for the next one, coordinated by the next oldest.
-func TestCase10And11ACoordinatorThatIsGone(t *testing.T) {
+func TestAnd11ACoordinatorThatIsGone(t *testing.T) {
 	for name, ends := range map[string]func(r *round){
 		"leaves":  func(r *round) { r.in(0, shard.CmdProcessLeave, shard.Command{}) },
 		"expires": func(r *round) { r.Expire(r.IDs[0]) },
@@ -61,8 +61,8 @@ func TestCase10And11ACoordinatorThatIsGone(t *testing.T) {
 	}
 }
 
-// TestCase19OnlyTheEndOfASessionOpensAnEpoch: silence, or a new leader, does not.
-func TestCase19OnlyTheEndOfASessionOpensAnEpoch(t *testing.T) {
+// TestOnlyTheEndOfASessionOpensAnEpoch: silence, or a new leader, does not.
+func TestOnlyTheEndOfASessionOpensAnEpoch(t *testing.T) {
 	r := running(t, 3, processSpec)
 	epoch := r.epoch()
 	r.M = machinetest.Copy(t, r.M, empty())
@@ -79,8 +79,8 @@ func TestCase19OnlyTheEndOfASessionOpensAnEpoch(t *testing.T) {
 	}
 }
 
-// TestCase20RequestsOfOneMemberStandInOrder: 1,000 requests, acknowledged progressively by the receiver.
-func TestCase20RequestsOfOneMemberStandInOrder(t *testing.T) {
+// TestRequestsOfOneMemberStandInOrder: 1,000 requests, acknowledged progressively by the receiver.
+func TestRequestsOfOneMemberStandInOrder(t *testing.T) {
 	r := running(t, 3, processSpec)
 	to := AppendReceivers(nil, Request{To: []uint64{uint64(r.members[2])}})
 	after := r.hosted().Member(uint64(r.members[2])).LastSeq()
@@ -103,8 +103,8 @@ func TestCase20RequestsOfOneMemberStandInOrder(t *testing.T) {
 	}
 }
 
-// TestCase22AMemberThatDoesNotReply: it is named, removed, or its exchange ends without it.
-func TestCase22AMemberThatDoesNotReply(t *testing.T) {
+// TestAMemberThatDoesNotReply: it is named, removed, or its exchange ends without it.
+func TestAMemberThatDoesNotReply(t *testing.T) {
 	for on, check := range map[processkind.OnTimeout]func(r *round){
 		processkind.TimeoutWait: func(r *round) {
 			var d Description
@@ -137,9 +137,9 @@ func TestCase22AMemberThatDoesNotReply(t *testing.T) {
 	}
 }
 
-// TestCase26WhatIsTooMuchIsRefused: a payload that is too long; and a member's 257th unacknowledged request, which only
+// TestWhatIsTooMuchIsRefused: a payload that is too long; and a member's 257th unacknowledged request, which only
 // affects its sender.
-func TestCase26WhatIsTooMuchIsRefused(t *testing.T) {
+func TestWhatIsTooMuchIsRefused(t *testing.T) {
 	r := running(t, 3, processSpec)
 	toAll := AppendReceivers(nil, Request{Audience: processkind.ToAll})
 	r.in(0, shard.CmdProcessSend, shard.Command{Body: toAll, Data: make([]byte, processkind.MaxPayload+1)})
@@ -169,8 +169,8 @@ func (r *round) broadcastTo(i, to int) {
 	}
 }
 
-// TestCase28WithoutACandidateNoEpochOpens: until a member becomes a candidate.
-func TestCase28WithoutACandidateNoEpochOpens(t *testing.T) {
+// TestWithoutACandidateNoEpochOpens: until a member becomes a candidate.
+func TestWithoutACandidateNoEpochOpens(t *testing.T) {
 	r := newRound(t, 1, processSpec)
 	observer := processkind.Arrival{Joining: processkind.Joining{Name: "m0"}}
 	joins := func(a processkind.Arrival) {
@@ -195,8 +195,8 @@ func TestCase28WithoutACandidateNoEpochOpens(t *testing.T) {
 	}
 }
 
-// TestCase31ProcessesOfOneSessionAreIndependent: the round of one continues while the other has its next epoch.
-func TestCase31ProcessesOfOneSessionAreIndependent(t *testing.T) {
+// TestProcessesOfOneSessionAreIndependent: the round of one continues while the other has its next epoch.
+func TestProcessesOfOneSessionAreIndependent(t *testing.T) {
 	r := running(t, 2, processSpec)
 	epoch := r.epoch()
 	for i := range 2 {
@@ -216,9 +216,9 @@ func TestCase31ProcessesOfOneSessionAreIndependent(t *testing.T) {
 	r.expect(1, "request ")
 }
 
-// TestCase34APayloadIsInTheLogOnce: a request to 1,000 members is hardly longer than its payload in the log; and a
+// TestAPayloadIsInTheLogOnce: a request to 1,000 members is hardly longer than its payload in the log; and a
 // reply is short.
-func TestCase34APayloadIsInTheLogOnce(t *testing.T) {
+func TestAPayloadIsInTheLogOnce(t *testing.T) {
 	r := running(t, 1000, processSpec)
 	r.Do(r.requestToAll(1024))
 	bytes := func() int { return len(shard.AppendBatch(nil, &r.One)) }
@@ -232,8 +232,8 @@ func TestCase34APayloadIsInTheLogOnce(t *testing.T) {
 	}
 }
 
-// TestCase35AMemberIsKicked: it gets the reason, even in answers to requests, and may join again.
-func TestCase35AMemberIsKicked(t *testing.T) {
+// TestAMemberIsKicked: it gets the reason, even in answers to requests, and may join again.
+func TestAMemberIsKicked(t *testing.T) {
 	r := running(t, 2, processSpec)
 	by := processkind.ChangeInfo{Author: "op", Reason: "misbehaves"}
 	act := processkind.Action{Kind: processkind.ActionEvict, MemberID: uint64(r.members[1]), By: by}

@@ -164,8 +164,8 @@ func (r *round) expect(i int, want ...string) {
 	}
 }
 
-// TestCase32ARoundOfThree runs a round, with a replica restored in the middle.
-func TestCase32ARoundOfThree(t *testing.T) {
+// TestARoundOfThree runs a round, with a replica restored in the middle.
+func TestARoundOfThree(t *testing.T) {
 	r := newRound(t, 3, processkind.Spec{}.WithDefaults())
 	if to := r.effects(shard.EffectInbox); !slices.Equal(to, []int{0, 1, 2}) {
 		t.Errorf("the epoch is reported to %v", to)

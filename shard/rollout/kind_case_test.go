@@ -15,9 +15,9 @@ import (
 
 // Tests of the rules that depend on sessions, links and objects. The remaining rules are tested in cases_test.go.
 
-// TestCase16ALocationWithoutLeadersIsBlocked: the only leader of man is killed. When its session expires man is
+// TestALocationWithoutLeadersIsBlocked: the only leader of man is killed. When its session expires man is
 // blocked, and its versions flow on to vla.
-func TestCase16ALocationWithoutLeadersIsBlocked(t *testing.T) {
+func TestALocationWithoutLeadersIsBlocked(t *testing.T) {
 	b := rolloutBed(t, 3)
 	spec := twoLocations()
 	spec.Locations = append(spec.Locations, rolloutkind.Location{Name: "vla", Delay: 5 * time.Second})
@@ -46,7 +46,7 @@ func TestCase16ALocationWithoutLeadersIsBlocked(t *testing.T) {
 	}
 }
 
-func TestCase17ALocationIsReachedWithoutTheInstanceThatIsOver(t *testing.T) {
+func TestALocationIsReachedWithoutTheInstanceThatIsOver(t *testing.T) {
 	b := rolloutBed(t, 2)
 	for i, name := range []string{"a", "b"} {
 		b.joinRollout(i, name, "sas")
@@ -69,8 +69,8 @@ func TestCase17ALocationIsReachedWithoutTheInstanceThatIsOver(t *testing.T) {
 	}
 }
 
-// TestCase28TwoThatAskAtOnceGetTheSame: there is one new target when the last leader has reported, shown to both.
-func TestCase28TwoThatAskAtOnceGetTheSame(t *testing.T) {
+// TestTwoThatAskAtOnceGetTheSame: there is one new target when the last leader has reported, shown to both.
+func TestTwoThatAskAtOnceGetTheSame(t *testing.T) {
 	b := rolloutBed(t, 2)
 	for i, name := range []string{"a", "b"} {
 		b.joinRollout(i, name, "sas")
@@ -87,7 +87,7 @@ func TestCase28TwoThatAskAtOnceGetTheSame(t *testing.T) {
 	}
 }
 
-func TestCase29ANameIsOfOneInstance(t *testing.T) {
+func TestANameIsOfOneInstance(t *testing.T) {
 	b := rolloutBed(t, 2)
 	b.joinRollout(0, "a", "sas")
 	e := b.joinRollout(1, "a", "man")
@@ -107,7 +107,7 @@ func TestCase29ANameIsOfOneInstance(t *testing.T) {
 	}
 }
 
-func TestCase31ARolloutWithInstancesIsDeletedByForce(t *testing.T) {
+func TestARolloutWithInstancesIsDeletedByForce(t *testing.T) {
 	b := rolloutBed(t, 2)
 	b.joinRollout(0, "a", "sas")
 	b.part(1, shard.CmdRolloutSource, Append(nil, &rolloutkind.SourceRole{Name: "s"}))

@@ -106,9 +106,9 @@ func (m *mortal) join(ctx context.Context, h process.Handler) (*process.Member, 
 	return process.Join(ctx, s, "workers", h, process.Existing())
 }
 
-// TestCase11TheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled: the coordinator is killed during its round. When
+// TestTheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled: the coordinator is killed during its round. When
 // its session has timed out, and not before, the remaining members get a cancellation, and the next oldest coordinates.
-func TestCase11TheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled(t *testing.T) {
+func TestTheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled(t *testing.T) {
 	inCluster(t, func(*server.Config) {}, func(ctx context.Context, t *testing.T, cluster *servertest.Cluster) {
 		var mu sync.Mutex
 		calls := make([][]string, 3)
@@ -303,10 +303,10 @@ func (l *lockers) died(id uint64) {
 	delete(l.executing, id)
 }
 
-// TestCase25MembersLockExecuteAndUnlockTogether: three processes lock, execute and unlock together, while 100 of them
+// TestMembersLockExecuteAndUnlockTogether: three processes lock, execute and unlock together, while 100 of them
 // are killed at random times: no member executes while another has no lock, no two execute in different epochs, and no
 // terminated member has a lock.
-func TestCase25MembersLockExecuteAndUnlockTogether(t *testing.T) {
+func TestMembersLockExecuteAndUnlockTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a hundred processes")
 	}
@@ -334,9 +334,9 @@ func TestCase25MembersLockExecuteAndUnlockTogether(t *testing.T) {
 	})
 }
 
-// TestCase34ABroadcastToAThousandMembersIsInTheLogOnce: the payload of a request to 1,000 members is in a single
+// TestABroadcastToAThousandMembersIsInTheLogOnce: the payload of a request to 1,000 members is in a single
 // command, and all reply.
-func TestCase34ABroadcastToAThousandMembersIsInTheLogOnce(t *testing.T) {
+func TestABroadcastToAThousandMembersIsInTheLogOnce(t *testing.T) {
 	const members, bytes = 1000, 1024
 	if testing.Short() {
 		t.Skip("has a thousand sessions")

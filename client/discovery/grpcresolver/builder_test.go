@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/client/discovery/grpcresolver"
 )
 
-// listener is a connection that hands on what the resolver reports.
+// listener is a connection that passes on the resolver's reports.
 type listener struct {
 	resolver.ClientConn
 	states chan resolver.State
@@ -112,7 +112,8 @@ func TestAClosedClientIsReported(t *testing.T) {
 	r.Close()
 }
 
-// TestEndpointsOfADroppedNodeAreForgotten: no endpoint of a dropped node is left, though the resolver cannot follow.
+// TestEndpointsOfADroppedNodeAreForgotten: the resolver drops the endpoints of a dropped node, although it cannot
+// follow the node.
 func TestEndpointsOfADroppedNodeAreForgotten(t *testing.T) {
 	c := cluster(t)
 	_, err := c.CreateNode(t.Context(), path, client.NodeConfig{})

@@ -25,7 +25,7 @@ const (
 	path = "/prod/jobs"
 	name = "endpoints"
 
-	// patience is how long anything may take that must come some time.
+	// patience bounds the wait for an event that must come.
 	patience = 30 * time.Second
 )
 
@@ -46,7 +46,7 @@ func cluster(t *testing.T) *client.Client {
 	return c
 }
 
-// service is a gRPC server over TCP that registers itself.
+// service is a gRPC server over TCP with its own registration.
 type service struct {
 	t            *testing.T
 	address      string
@@ -74,7 +74,7 @@ func serve(t *testing.T, c *client.Client, metadata map[string]string) *service 
 	return x
 }
 
-// leave ends a service as it should be ended.
+// leave ends a service in the recommended order.
 func (s *service) leave() {
 	s.t.Helper()
 	check(s.t, s.registration.Close(s.t.Context()))
@@ -90,7 +90,7 @@ func connect(t *testing.T, c *client.Client, options ...grpcresolver.Option) *gr
 	return conn
 }
 
-// call makes one call and returns who answered.
+// call makes one call and returns the answering server.
 func call(ctx context.Context, conn *grpc.ClientConn, options ...grpc.CallOption) (address string, err error) {
 	var by peer.Peer
 	_, err = grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{},
@@ -101,14 +101,14 @@ func call(ctx context.Context, conn *grpc.ClientConn, options ...grpc.CallOption
 	return by.Addr.String(), nil
 }
 
-// answered calls until exactly these have answered, in as many calls in a row as it takes to be sure. No call fails.
+// answered calls until exactly these servers have answered, with enough calls in a row to be sure. No call fails.
 func answered(t *testing.T, conn *grpc.ClientConn, want ...*service) {
 	t.Helper()
 	awaitAnswers(t, conn, false, want)
 }
 
-// answeredAfterAFailure is answered where a server has stopped without a word: a call that is sent before that is
-// noticed fails.
+// answeredAfterAFailure is answered for a server that stopped without notice: a call sent before the client notices
+// fails.
 func answeredAfterAFailure(t *testing.T, conn *grpc.ClientConn, want ...*service) {
 	t.Helper()
 	awaitAnswers(t, conn, true, want)
@@ -148,7 +148,7 @@ func TestCallsAreSpreadOverAllWhoAreThere(t *testing.T) {
 	answered(t, conn, a, b, d)
 	a.leave()
 	answered(t, conn, b, d)
-	b.server.Stop() // it is listed, and cannot be reached
+	b.server.Stop() // listed but not reachable
 	answeredAfterAFailure(t, conn, d)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestCallersThatWereAnsweredTogetherLeaveTheWritingToTheWriter: what they send next goes out in one write. A caller
-// that is answered by itself writes by itself.
+// TestCallersThatWereAnsweredTogetherLeaveTheWritingToTheWriter: their next requests go out in one write. A caller with
+// a separate answer writes itself.
 func TestCallersThatWereAnsweredTogetherLeaveTheWritingToTheWriter(t *testing.T) {
 	const callers = 3
 	from := &source{}
@@ -23,14 +23,14 @@ func TestCallersThatWereAnsweredTogetherLeaveTheWritingToTheWriter(t *testing.T)
 	caller := &call{done: make(chan struct{}, callers)}
 	send := func() (id uint64, writes bool) {
 		t.Helper()
-		c.out.Reset() // what was sent before is on its way
+		c.out.Reset() // the earlier requests are on their way
 		id, work, err := c.SendAwaited("", caller, &protocol.Ping{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return id, work.write
 	}
-	// answer has one read bring the answers to so many requests.
+	// answer delivers the answers to several requests in one read.
 	answer := func(ids ...uint64) {
 		t.Helper()
 		var sent bytebufferpool.ByteBuffer

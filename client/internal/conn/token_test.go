@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// source sends a push, and then nothing. It notes when it is asked for more.
+// source sends one push and then nothing. It records the next read.
 type source struct {
 	push []byte
 	more bool
@@ -28,7 +28,7 @@ func (s *source) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// follower is an owner that hears of the routing.
+// follower is an owner that receives routing changes.
 type follower struct{ Owner }
 
 // RoutingChanged implements Owner.
@@ -37,8 +37,8 @@ func (follower) RoutingChanged(*Conn, *protocol.RoutingChanged) {}
 // ConnectionLost implements Owner.
 func (follower) ConnectionLost(*Conn, error) {}
 
-// TestTheReaderLeavesALostConnectionToTheCallerThatReadsIt: a caller that has the token when the connection is lost
-// reads until it sees that, and nothing else may read beside it.
+// TestTheReaderLeavesALostConnectionToTheCallerThatReadsIt: a caller with the token reads until it sees the
+// connection's loss, and nothing else may read at the same time.
 func TestTheReaderLeavesALostConnectionToTheCallerThatReadsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
@@ -53,7 +53,7 @@ func TestTheReaderLeavesALostConnectionToTheCallerThatReadsIt(t *testing.T) {
 		c.pinger.conn = c
 		c.token.answeredAlone = true
 		go c.read()
-		synctest.Wait() // it has lent the token
+		synctest.Wait() // the reader has lent the token
 		c.mu.Lock()
 		borrowed := c.token.holder == noHolder
 		c.token.holder = caller

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// suspendable is a machine whose clocks a test reads.
+// suspendable is a machine with clocks for a test.
 type suspendable struct {
 	suspended time.Duration
 	reads     int
@@ -32,7 +32,7 @@ func TestClockCountsSuspensions(t *testing.T) {
 			t.Errorf("the clock shows %v after a second", time.Duration(now))
 		}
 		m.suspended += time.Minute
-		// The wall clock of a bubble does not show a suspension: the clock finds it by looking now and then.
+		// The wall clock of a bubble does not show a suspension: the clock finds it by periodic looks.
 		time.Sleep(lookEvery + time.Nanosecond)
 		if now, want := c.now(), Instant(time.Second+lookEvery+time.Nanosecond+time.Minute); now != want {
 			t.Errorf("the clock shows %v, want %v", time.Duration(now), time.Duration(want))
@@ -47,7 +47,7 @@ func TestClockNoticesSuspensionAtOnce(t *testing.T) {
 		c := newClock(m)
 		before := c.now()
 		m.suspended = time.Minute
-		c.apart.Add(-int64(m.suspended)) // the wall clock is a minute ahead of what it was at the latest look
+		c.apart.Add(-int64(m.suspended)) // the wall clock is a minute ahead of its value at the latest look
 		if took := c.now().Sub(before); took != time.Minute {
 			t.Errorf("the clock went on by %v, want a minute", took)
 		}
@@ -81,7 +81,7 @@ func TestClockReadsSuspensionsSeldom(t *testing.T) {
 	})
 }
 
-// TestSuspensionOfTheMachine: the difference of two clocks of the real machine does not change while it runs.
+// TestSuspensionOfTheMachine: the difference between the real machine's two clocks does not change while it runs.
 func TestSuspensionOfTheMachine(t *testing.T) {
 	first := suspension()
 	for range 100 {

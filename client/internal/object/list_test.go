@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestListsOfShardsBecomeOneInTheOrderOfNames: whatever shard has which name.
+// TestListsOfShardsBecomeOneInTheOrderOfNames for any distribution of names over shards.
 func TestListsOfShardsBecomeOneInTheOrderOfNames(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -34,7 +34,7 @@ func TestListsOfShardsBecomeOneInTheOrderOfNames(t *testing.T) {
 	}
 }
 
-// TestAListEndsWithTheErrorOfAShard: what other shards have must not look like all that there is.
+// TestAListEndsWithTheErrorOfAShard: other shards' entries must not look like a complete list.
 func TestAListEndsWithTheErrorOfAShard(t *testing.T) {
 	cut := errors.New("cut off")
 	var names []string
@@ -49,7 +49,7 @@ func TestAListEndsWithTheErrorOfAShard(t *testing.T) {
 	}
 }
 
-// shardLists are lists of shards of which the last one ends with an error, if it is not nil.
+// shardLists are the shards' lists; the last list ends with an error, if not nil.
 func shardLists(t *testing.T, shards [][]string, last error) (lists []*shardList[string]) {
 	for i, names := range shards {
 		slices.Sort(names)

@@ -92,8 +92,8 @@ func TestAPauseEndsWithItsContexts(t *testing.T) {
 	})
 }
 
-// TestAPauseEndsSoonWhereThereIsALeader: all that wait for one come soon, and try as if at first. Who was
-// asked to wait by a host waits.
+// TestAPauseEndsSoonWhereThereIsALeader: all waiting callers continue soon, and begin again with the first pause. After
+// a host's request to wait, a caller waits.
 func TestAPauseEndsSoonWhereThereIsALeader(t *testing.T) {
 	gone := &failure.Transport{Address: "x", Err: errors.New("gone")}
 	for what, test := range map[string]struct {

@@ -2,9 +2,8 @@ package session
 
 import "testing"
 
-// TestOnlyForgottenMutationsAreReused: the memory of a mutation goes back to the pool only if no connection can know
-// the mutation any more. A connection that reads a push about an acquire that waits hands the push on without a lock,
-// perhaps after the acquire has ended.
+// TestOnlyForgottenMutationsAreReused: a mutation's memory returns to the pool only after no connection can know the
+// mutation. A connection passes on pushes about a waiting acquire without a lock, perhaps after the acquire's end.
 func TestOnlyForgottenMutationsAreReused(t *testing.T) {
 	for what, x := range map[string]struct {
 		m      mutation

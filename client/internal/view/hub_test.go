@@ -22,12 +22,11 @@ import (
 
 const kindTable protocol.ObjectKind = 200
 
-// board is a machine with one object, of a kind that these tests alone know: it has a head and rows, and is watched as
-// a whole.
+// board is a machine with one object of a test-only kind: the object has a head and rows, and is watched as a whole.
 type board struct {
 	mu     sync.Mutex
 	last   shard.Revision
-	base   shard.Revision // 0: it does not exist
+	base   shard.Revision // 0: the object does not exist
 	head   string
 	headAt shard.Revision
 	rows   map[uint64]string
@@ -96,7 +95,7 @@ func (b *board) change(random *rand.Rand) []shard.Effect {
 	return []shard.Effect{{Kind: shard.EffectChanged, Flags: flags, Node: 1, Name: "table", Revision: b.last}}
 }
 
-// line is a connection from a hub to the watches of a client.
+// line is a connection from a hub to a client's watches.
 type line struct {
 	mu      sync.Mutex
 	encoder *protocol.Encoder
@@ -141,7 +140,7 @@ func (l *line) Flush(bool) {
 func (l *line) Pending() int { return 0 }
 func (l *line) Ended(uint64) {}
 
-// open opens the stream of a watch at a hub, from where its view is.
+// open opens a watch's stream at a hub, from its view's revision.
 func (l *line) open(t *testing.T, h *watch.Hub, id uint64, s *sharedWatch) {
 	st := &stream{watch: s}
 	s.mu.Lock()
@@ -163,7 +162,7 @@ func newSharedWatch(key Key) *sharedWatch {
 
 var tableKey = Key{Node: 1, Name: "table", Kind: kindTable, View: "all"}
 
-// expect checks that the view shows what there is.
+// expect checks that the view equals the object.
 func (b *board) expect(t *testing.T, s *sharedWatch) {
 	t.Helper()
 	b.mu.Lock()
@@ -187,8 +186,8 @@ func (b *board) expect(t *testing.T, s *sharedWatch) {
 	}
 }
 
-// TestAViewOfRowsFollowsAHubAndGoesOnAtAnother: the same machine behind two hubs; the stream is opened again at the
-// other one now and then.
+// TestAViewOfRowsFollowsAHubAndGoesOnAtAnother: two hubs serve the same machine; now and then the stream moves to the
+// other hub.
 func TestAViewOfRowsFollowsAHubAndGoesOnAtAnother(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -231,7 +230,7 @@ func TestAViewOfRowsFollowsAHubAndGoesOnAtAnother(t *testing.T) {
 }
 
 // TestReadersOfOneViewShareOneSmallDelta: ten thousand readers of a view of ten thousand rows cost one watch, and one
-// change of a row is one small frame. Each reader sees it once.
+// row's change is one small frame. Each reader sees the change once.
 func TestReadersOfOneViewShareOneSmallDelta(t *testing.T) {
 	const readers, rows = 10_000, 10_000
 	synctest.Test(t, func(t *testing.T) {
@@ -289,7 +288,7 @@ func TestReadersOfOneViewShareOneSmallDelta(t *testing.T) {
 	})
 }
 
-// TestAHostThatPassesOverTheKindIsNoHostForIt: it would show a semaphore of that name, or none.
+// TestAHostThatPassesOverTheKindIsNoHostForIt: such a host would show a semaphore with the name, or none.
 func TestAHostThatPassesOverTheKindIsNoHostForIt(t *testing.T) {
 	for kind, want := range map[protocol.ObjectKind]error{kindTable: nil, 0: protocol.ErrUnsupported} {
 		s := newSharedWatch(tableKey)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// naiveOwners is what Owners stand for.
+// naiveOwners is the simple model of Owners.
 type naiveOwners map[uint64]Owner
 
 func (n naiveOwners) list() []Owner {
