@@ -18,8 +18,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestAnSDKDiscoversAgain is case 1 with the SDK: with its default balancer it asks when it is opened, and again each
-// time its interval has passed.
+// TestAnSDKDiscoversAgain: with its default balancer the SDK asks at its opening, and again after each interval.
 func TestAnSDKDiscoversAgain(t *testing.T) {
 	r := newRig(t, 1)
 	db, err := sdk.Open(t.Context(), "grpc://"+r.address+database, sdk.WithDiscoveryInterval(100*time.Millisecond))
@@ -39,7 +38,7 @@ func TestAnSDKDiscoversAgain(t *testing.T) {
 	}
 }
 
-// TestASessionThatIsEnded by an operator ends its stream with SESSION_EXPIRED.
+// TestASessionThatIsEnded: a session ended by an operator ends its stream with SESSION_EXPIRED.
 func TestASessionThatIsEnded(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -50,7 +49,7 @@ func TestASessionThatIsEnded(t *testing.T) {
 	a.fails(Ydb.StatusIds_SESSION_EXPIRED)
 }
 
-// TestADescriptionOfManyPages: hosts answer it page by page, the SDK gets it as one.
+// TestADescriptionOfManyPages: hosts answer in pages; the SDK gets one description.
 func TestADescriptionOfManyPages(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -85,7 +84,7 @@ func TestADescriptionOfManyPages(t *testing.T) {
 	}
 }
 
-// TestAnOperationHasItsTimeout: the one in its params bounds the call.
+// TestAnOperationHasItsTimeout: the timeout in its params bounds the call.
 func TestAnOperationHasItsTimeout(t *testing.T) {
 	r := newRig(t, 1)
 	for timeout, want := range map[time.Duration]Ydb.StatusIds_StatusCode{
@@ -101,7 +100,7 @@ func TestAnOperationHasItsTimeout(t *testing.T) {
 	}
 }
 
-// TestStatusesAreYDBs: each that a host answers is one of YDB's, which says to SDKs what it has to.
+// TestStatusesAreYDBs maps each host status to the YDB status with the right meaning for SDKs.
 func TestStatusesAreYDBs(t *testing.T) {
 	want := map[protocol.Status]Ydb.StatusIds_StatusCode{
 		protocol.StatusSuccess: 400_000, protocol.StatusBadRequest: 400_010, protocol.StatusUnauthorized: 400_020,
@@ -126,8 +125,8 @@ func TestStatusesAreYDBs(t *testing.T) {
 	}
 }
 
-// TestPingsComeInTime: every third of the timeout, and every 2 seconds at the least: the Python SDK gives a stream up
-// that has brought it nothing for 3. A client has a third of its timeout to answer, and 5 to 7 seconds at the most.
+// TestPingsComeInTime: a ping comes every third of the timeout, and at least every 2 seconds: the Python SDK gives up a
+// stream after 3 silent seconds. A client has a third of its timeout to answer, and at most 5 to 7 seconds.
 func TestPingsComeInTime(t *testing.T) {
 	const ms = time.Millisecond
 	for asked, want := range map[time.Duration][2]time.Duration{
@@ -141,9 +140,8 @@ func TestPingsComeInTime(t *testing.T) {
 	}
 }
 
-// TestRequestsThatOvertakeEachOther: a stream that has just begun acts at a host that its session is not known at yet.
-// What is asked for meanwhile reaches it in any order. A request whose number it does not take any more is sent again
-// under another one, and all are carried out.
+// TestRequestsThatOvertakeEachOther: a new stream acts at a host that does not know its session yet. Requests reach the
+// session in any order. A request refused for its number is sent again under another number, and all are carried out.
 func TestRequestsThatOvertakeEachOther(t *testing.T) {
 	r := newRig(t, 3)
 	if err := r.cluster.Elect(2, r.cluster.Leader(1)%3+1); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestDataThatIsTooLong is case 26: what hosts do not take is refused in the result, what no message may have ends
-// the stream, and other streams go on.
+// TestDataThatIsTooLong: data too long for hosts is refused in the result, data too long for any message ends the
+// stream, and other streams continue.
 func TestDataThatIsTooLong(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -43,8 +43,8 @@ func TestDataThatIsTooLong(t *testing.T) {
 	}
 }
 
-// TestALockAsThePythonSDKHasIt is case 29: its lock tries to acquire a semaphore, creates it where there is none, and
-// tries again; it is reconnected by a new stream with the next count of attaches.
+// TestALockAsThePythonSDKHasIt: the Python lock tries to acquire a semaphore, creates a missing one, and tries again;
+// it reconnects with a new stream and the next count of attaches.
 func TestALockAsThePythonSDKHasIt(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -68,7 +68,7 @@ func TestALockAsThePythonSDKHasIt(t *testing.T) {
 
 	a.cancel()
 	a = r.session(start{session: a.id, key: "a", sequence: 1})
-	a.acquired(a.acquire("lock", 1, time.Hour, false), true, ok) // it is still its own
+	a.acquired(a.acquire("lock", 1, time.Hour, false), true, ok) // the session still owns the lock
 	a.released(a.release("lock"), true)
 	b.acquired(waits, true, ok)
 	b.released(b.release("lock"), true)
@@ -77,7 +77,7 @@ func TestALockAsThePythonSDKHasIt(t *testing.T) {
 	b.stop()
 }
 
-// TestAStreamStartsOneSession: a second start, and messages that are unknown, end it.
+// TestAStreamStartsOneSession: a second start or an unknown message ends the stream.
 func TestAStreamStartsOneSession(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -96,8 +96,8 @@ func TestAStreamStartsOneSession(t *testing.T) {
 	}
 }
 
-// TestAHostThatIsLost ends the streams of its sessions with UNAVAILABLE; they attach again and keep what they own, and
-// what was watched is watched no more.
+// TestAHostThatIsLost ends its sessions' streams with UNAVAILABLE; the sessions attach again and keep their semaphores,
+// but lose their watches.
 func TestAHostThatIsLost(t *testing.T) {
 	r := newRig(t, 3)
 	r.create()
@@ -113,9 +113,8 @@ func TestAHostThatIsLost(t *testing.T) {
 	b.stop()
 }
 
-// TestWorkersThatReconnectUnderLoad is case 29 too: three workers race for a lock, and each loses its stream time and
-// again, while it waits, and while it has the lock. It repeats its acquire over the next stream then, and at no time
-// two of them have the lock.
+// TestWorkersThatReconnectUnderLoad: three workers compete for a lock, and each repeatedly loses its stream, both while
+// waiting and while owning. A worker repeats its acquire over the next stream, and the lock never has two owners.
 func TestWorkersThatReconnectUnderLoad(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -138,7 +137,7 @@ func TestWorkersThatReconnectUnderLoad(t *testing.T) {
 					t.Errorf("%d have the lock", n)
 				}
 				if round%4 < 2 {
-					w.await(w.reconnect()) // it has the lock still
+					w.await(w.reconnect()) // the worker still has the lock
 				}
 				inside.Add(-1)
 				w.released(w.release("lock"), true)
@@ -148,7 +147,7 @@ func TestWorkersThatReconnectUnderLoad(t *testing.T) {
 	}
 }
 
-// worker is a caller that comes back.
+// worker is a caller that reconnects.
 type worker struct {
 	*rig
 	*caller
@@ -156,7 +155,7 @@ type worker struct {
 	sequence uint64
 }
 
-// reconnect goes on over another stream, and repeats the acquire.
+// reconnect continues over another stream and repeats the acquire.
 func (w *worker) reconnect() (id uint64) {
 	w.rig.t.Helper()
 	w.cancel()

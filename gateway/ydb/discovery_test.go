@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// endpoints is what discovery answers over a connection.
+// endpoints returns discovery's answer over a connection.
 func (r *rig) endpoints(over grpc.ClientConnInterface) *Ydb_Discovery.ListEndpointsResult {
 	r.t.Helper()
 	a, err := Ydb_Discovery_V1.NewDiscoveryServiceClient(over).ListEndpoints(r.context(),
@@ -29,7 +29,6 @@ func (r *rig) endpoints(over grpc.ClientConnInterface) *Ydb_Discovery.ListEndpoi
 	return list
 }
 
-// TestDiscoveryNamesTheGateway is case 1.
 func TestDiscoveryNamesTheGateway(t *testing.T) {
 	r := newRig(t, 1)
 	over := r.dial()
@@ -45,8 +44,8 @@ func TestDiscoveryNamesTheGateway(t *testing.T) {
 	}
 }
 
-// TestGatewaysFindEachOther: those that are in the cluster's list are named by all of them, with the same numbers for
-// as long as they are in it. One that drains is named no more, not by itself either.
+// TestGatewaysFindEachOther: every gateway names all gateways in the cluster's list, with stable numbers while they are
+// listed. No gateway names a draining gateway, not even the draining one itself.
 func TestGatewaysFindEachOther(t *testing.T) {
 	r := newRig(t, 1)
 	numbers := make(map[string]uint32)

@@ -23,8 +23,8 @@ import (
 
 var faultsToo = flag.Bool("faults", false, "run the tests that kill, stop and cut off real processes")
 
-// scene is a program on the SDK that holds a lock, the gateway that it uses, the host behind it, and what is between
-// them; and a client of the cluster that waits for the lock.
+// scene is an SDK program with a lock, its gateway, the host behind the gateway, and the connections between them; and
+// a cluster client that waits for the lock.
 type scene struct {
 	t         *testing.T
 	lock      string
@@ -36,14 +36,14 @@ type scene struct {
 	holder    *subprocess.Process
 }
 
-// fault is what becomes of a scene. A holder that is hit itself cannot say until when it relied on its lease.
+// fault is a scene's failure. A holder hit by the failure cannot report the end of its reliance on the lease.
 type fault struct {
 	name string
-	own  bool // the scene has a host of its own
+	own  bool // the scene has its own host
 	do   func(s *scene)
-	// after is done when the holder relies on its lease no more.
+	// after is done when the holder no longer relies on its lease.
 	after func(s *scene)
-	// killed is the holder, which relied on its lease until then; or it is stopped, and cannot know the time.
+	// killed is the holder, which relied on its lease until then; a stopped holder cannot know the time.
 	killed, stopped bool
 }
 
@@ -64,9 +64,9 @@ var faults = []fault{
 		after: func(s *scene) { s.resume(s.host.Process) }},
 }
 
-// TestNoTwoHoldersWhateverFails: a program on the SDK never believes in a lock that another one has got, whichever of
-// SDK, gateway and host is killed, is stopped, is cut off or hears nothing (case 13, where the network is silent). A
-// machine that stands still in between says nothing about it.
+// TestNoTwoHoldersWhateverFails: an SDK program never believes in a lock that has another owner, whichever of SDK,
+// gateway and host is killed, stopped, cut off or gets no data. A run in which the test machine stood still proves
+// nothing.
 func TestNoTwoHoldersWhateverFails(t *testing.T) {
 	if !*faultsToo {
 		t.Skip("it takes a minute; run it with -faults")
@@ -86,7 +86,7 @@ func TestNoTwoHoldersWhateverFails(t *testing.T) {
 	}
 }
 
-// build builds a program of a module.
+// build builds a module's program.
 func build(t testing.TB, module, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), filepath.Base(name))
@@ -115,8 +115,7 @@ func startGateway(t testing.TB, command, listen, hosts string, args ...string) *
 	return p
 }
 
-// TestAGatewayThatIsKilled: programs on the SDK come back with their sessions through another gateway, and keep what
-// they hold.
+// TestAGatewayThatIsKilled: SDK programs return with their sessions through another gateway and keep their locks.
 func TestAGatewayThatIsKilled(t *testing.T) {
 	if !*faultsToo {
 		t.Skip("it starts processes; run it with -faults")
@@ -158,7 +157,7 @@ func TestAGatewayThatIsKilled(t *testing.T) {
 	}
 }
 
-// newHost starts a host with the node of the tests.
+// newHost starts a host with the tests' node.
 func newHost(t testing.TB, program process.Program) (*process.Place, *process.Host) {
 	t.Helper()
 	place, err := process.NewPlace(program, t.TempDir())
@@ -180,7 +179,7 @@ func newHost(t testing.TB, program process.Program) (*process.Place, *process.Ho
 	return place, host
 }
 
-// patience is how long anything may take that must come some time.
+// patience bounds the wait for an event that must come.
 const patience = 5 * time.Minute
 
 func nativeClient(t testing.TB, address string) *client.Client {
@@ -193,7 +192,7 @@ func nativeClient(t testing.TB, address string) *client.Client {
 	return c
 }
 
-// start starts a gateway, and the holder, which has the lock then.
+// start starts a gateway and the holder, and waits until the holder has the lock.
 func (s *scene) start() {
 	s.t.Helper()
 	s.toHost = newRelay(s.t, "")
@@ -227,11 +226,10 @@ func (s *scene) startHost() {
 	s.t.Cleanup(host.Kill)
 }
 
-// stillness is how long a process may stand still in a test that says something: less than what a message may be
-// late by (DESIGN.md).
+// stillness is the longest pause of a process in a valid run: less than a message's largest delay (DESIGN.md).
 const stillness = time.Second
 
-// play lets the fault happen, and compares when the holder ceased to believe with when another one had the lock.
+// play applies the fault, and compares the end of the holder's belief with the next grant.
 func (s *scene) play(f fault) {
 	s.t.Helper()
 	var stall stallMeter
@@ -257,7 +255,7 @@ func (s *scene) play(f fault) {
 	}
 	if f.stopped {
 		s.resume(s.holder)
-		_, _ = s.reliance() // it ceases, once it can
+		_, _ = s.reliance() // the holder gives up, once it can
 		return
 	}
 	between := time.Duration(at - ended)
@@ -269,7 +267,7 @@ func (s *scene) play(f fault) {
 	}
 }
 
-// contend waits for the lock, and returns when it has it.
+// contend waits for the lock and returns when it has the lock.
 func (s *scene) contend() <-chan int64 {
 	s.t.Helper()
 	granted := make(chan int64, 1)
@@ -293,7 +291,7 @@ func (s *scene) contend() <-chan int64 {
 	return granted
 }
 
-// reliance returns when the holder ceased to believe, and for how long it stood still at the most.
+// reliance returns the end of the holder's belief and the holder's longest pause.
 func (s *scene) reliance() (at int64, still time.Duration) {
 	s.t.Helper()
 	await(s.t, s.holder, "ended")

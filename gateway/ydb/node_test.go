@@ -19,7 +19,7 @@ func (r *rig) coordination() Ydb_Coordination_V1.CoordinationServiceClient {
 	return Ydb_Coordination_V1.NewCoordinationServiceClient(r.dial())
 }
 
-// done is the status of an operation whose call has succeeded.
+// done is the status of an operation after a successful call.
 func done(t *testing.T, answer interface {
 	GetOperation() *Ydb_Operations.Operation
 }, err error) Ydb.StatusIds_StatusCode {
@@ -49,7 +49,7 @@ func (r *rig) describe(path string) (*Ydb_Coordination.DescribeNodeResult, Ydb.S
 	return result, code
 }
 
-// TestAConfigComesBackAsItWasSet is cases 4 and 5, and the node's life cycle of the Python SDK's tests.
+// TestAConfigComesBackAsItWasSet also covers the node's life cycle in the Python SDK's tests.
 func TestAConfigComesBackAsItWasSet(t *testing.T) {
 	r := newRig(t, 1)
 	set := func(check, grace uint32, read, attach Ydb_Coordination.ConsistencyMode) *Ydb_Coordination.Config {
@@ -124,7 +124,6 @@ func (r *rig) nativeWith(token string) *client.Client {
 	return c
 }
 
-// TestAMissingNodeIsAnErrorOfTheScheme is case 7.
 func TestAMissingNodeIsAnErrorOfTheScheme(t *testing.T) {
 	r := newRig(t, 1)
 	for _, path := range []string{nodePath, "/other/jobs", database} {

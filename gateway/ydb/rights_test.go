@@ -18,8 +18,8 @@ import (
 
 const denied = Ydb.StatusIds_UNAUTHORIZED
 
-// newGatedRig is a cluster that lets in who shows a token, with the node of the tests. "root" is the token of one who
-// may do everything; the tokens that are named may do what their role says.
+// newGatedRig is a cluster that requires tokens, with the tests' node. The token "root" has all rights; each named
+// token has its role's rights.
 func newGatedRig(t *testing.T, tokens map[string]string) *rig {
 	t.Helper()
 	r := newRig(t, 1)
@@ -46,7 +46,7 @@ func newGatedRig(t *testing.T, tokens map[string]string) *rig {
 	return r
 }
 
-// TestTicketsAreTokens is case 28: who shows none, or a wrong one, is refused with the issue that SDKs look for.
+// TestTicketsAreTokens: a missing or wrong ticket is refused with the issue known to SDKs.
 func TestTicketsAreTokens(t *testing.T) {
 	r := newGatedRig(t, map[string]string{"reader": "read"})
 	for _, ticket := range []string{"", "wrong"} {
@@ -75,7 +75,7 @@ func TestTicketsAreTokens(t *testing.T) {
 	s.fails(denied)
 }
 
-// TestTicketsFromElsewhereNeedTLS: others could read them on their way, unless it is said that none can.
+// TestTicketsFromElsewhereNeedTLS: others could read tickets on their way, unless a setting declares the network safe.
 func TestTicketsFromElsewhereNeedTLS(t *testing.T) {
 	r := newGatedRig(t, nil)
 	r.elsewhere = true
@@ -107,7 +107,7 @@ func TestTicketsFromElsewhereNeedTLS(t *testing.T) {
 	}
 }
 
-// TestEachRequestNeedsItsRight is case 28 too: a request without it is refused in its result, and the stream goes on.
+// TestEachRequestNeedsItsRight: a request without its right is refused in its result, and the stream continues.
 func TestEachRequestNeedsItsRight(t *testing.T) {
 	r := newGatedRig(t, map[string]string{"writer": "write", "operator": "operator"})
 	r.ticket = "writer"
@@ -139,7 +139,7 @@ func login(t *testing.T, r *rig, user, password string) (*Ydb_Auth.LoginResult, 
 	return result, code
 }
 
-// TestLogin: the name of a token and the token are user and password, and the answer is a ticket.
+// TestLogin: user and password are a token's name and the token; the answer is a ticket.
 func TestLogin(t *testing.T) {
 	r := newGatedRig(t, map[string]string{"writer": "write"})
 	for _, c := range []struct{ user, password string }{{"writer", "wrong"}, {"root", "writer"}, {"writer", ""}} {
@@ -159,7 +159,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestPermissionsAreRoles: what ModifyPermissions grants and revokes are roles at the path.
+// TestPermissionsAreRoles: ModifyPermissions grants and revokes roles at the path.
 func TestPermissionsAreRoles(t *testing.T) {
 	r := newGatedRig(t, map[string]string{"ci": "read"})
 	permit := func(code Ydb.StatusIds_StatusCode, actions ...*Ydb_Scheme.PermissionsAction) {

@@ -14,7 +14,7 @@ var rounds = flag.Int("sdk-rounds", 1, "how often the tests of the SDK run")
 
 const sdkTests = "github.com/ydb-platform/ydb-go-sdk/v3/tests/integration"
 
-// TestTheTestsOfTheSDKPass is case 2: those of ydb-go-sdk for coordination nodes, as they are in its module.
+// TestTheTestsOfTheSDKPass runs the tests for coordination nodes in the module of ydb-go-sdk.
 func TestTheTestsOfTheSDKPass(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the SDK's tests")

@@ -13,7 +13,6 @@ import (
 
 const ok = Ydb.StatusIds_SUCCESS
 
-// TestTheFirstMessageStartsASession is case 8.
 func TestTheFirstMessageStartsASession(t *testing.T) {
 	r := newRig(t, 1)
 	c := r.call()
@@ -23,7 +22,7 @@ func TestTheFirstMessageStartsASession(t *testing.T) {
 	}
 }
 
-// TestASessionThatIsRefusedWaits is case 10: SDKs come back at once. Statuses are those of YDB.
+// TestASessionThatIsRefusedWaits because SDKs come back at once. Statuses are YDB's.
 func TestASessionThatIsRefusedWaits(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -51,7 +50,7 @@ func TestASessionThatIsRefusedWaits(t *testing.T) {
 	}
 }
 
-// TestAttachIsRefused is case 11; the stream that is there goes on.
+// TestAttachIsRefused: the existing stream continues.
 func TestAttachIsRefused(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -75,7 +74,6 @@ func TestAttachIsRefused(t *testing.T) {
 	s.fails(Ydb.StatusIds_SESSION_EXPIRED)
 }
 
-// TestAcquireAnswersAsYDB is cases 16, 17 and 19.
 func TestAcquireAnswersAsYDB(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -115,7 +113,6 @@ func TestAcquireAnswersAsYDB(t *testing.T) {
 	b.deleteSemaphore("sem", true, Ydb.StatusIds_NOT_FOUND)
 }
 
-// TestWatchesAnswerAsYDB is cases 20 and 22.
 func TestWatchesAnswerAsYDB(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -147,7 +144,6 @@ func TestWatchesAnswerAsYDB(t *testing.T) {
 	}
 }
 
-// TestAnEphemeralSemaphore is case 23.
 func TestAnEphemeralSemaphore(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -163,7 +159,7 @@ func TestAnEphemeralSemaphore(t *testing.T) {
 	}
 }
 
-// TestAClientThatIsSilent is case 14: its stream ends when the second ping is due, and its session lives on.
+// TestAClientThatIsSilent: the stream ends when the second ping is due; the session survives.
 func TestAClientThatIsSilent(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -200,7 +196,7 @@ func TestPingsOfClients(t *testing.T) {
 	a.fails(Ydb.StatusIds_BAD_REQUEST)
 }
 
-// TestASessionGoesOnThroughAnotherGateway: its place in a queue is kept, and the gateway before it is gone.
+// TestASessionGoesOnThroughAnotherGateway with its place in a queue, after its former gateway is gone.
 func TestASessionGoesOnThroughAnotherGateway(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -220,7 +216,8 @@ func TestASessionGoesOnThroughAnotherGateway(t *testing.T) {
 	first.acquired(waits, true, ok)
 }
 
-// TestADrainEndsSessions: they live on, and their SDKs come back to another gateway.
+// TestADrainEndsSessions: the drain ends the streams; the sessions live on, and their SDKs return through another
+// gateway.
 func TestADrainEndsSessions(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -237,8 +234,8 @@ func TestADrainEndsSessions(t *testing.T) {
 	b.released(b.release("lock"), true)
 }
 
-// TestACancelledStreamLeavesTheAskedTimeout is case 13: what the session owned is free after it, though the session
-// would live longer where its stream was lost.
+// TestACancelledStreamLeavesTheAskedTimeout: the session's semaphores are free after this timeout. After a lost stream
+// the session would live longer.
 func TestACancelledStreamLeavesTheAskedTimeout(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -254,7 +251,7 @@ func TestACancelledStreamLeavesTheAskedTimeout(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsDropped ends the streams of its sessions with UNAVAILABLE, and refuses them with NOT_FOUND.
+// TestANodeThatIsDropped ends its sessions' streams with UNAVAILABLE, and refuses its sessions with NOT_FOUND.
 func TestANodeThatIsDropped(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -268,8 +265,8 @@ func TestANodeThatIsDropped(t *testing.T) {
 	s.fails(Ydb.StatusIds_NOT_FOUND)
 }
 
-// TestASessionSaysWhoseItIs: operators see the program, its process and its address in the description, and the
-// gateway's address as that of the client. A description that leaves no room for that stays as it is.
+// TestASessionSaysWhoseItIs: the description shows the program, its process and its address; the client's address is
+// the gateway's. A description without enough room stays unchanged.
 func TestASessionSaysWhoseItIs(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()

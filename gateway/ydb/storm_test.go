@@ -11,8 +11,8 @@ import (
 	sdk "github.com/ydb-platform/ydb-go-sdk/v3"
 )
 
-// TestAnSDKInItsLoopIsHeldBack is case 10: against a node that is missing, ydb-go-sdk opens the next stream as soon as
-// the one before has failed, for as long as its caller waits.
+// TestAnSDKInItsLoopIsHeldBack: for a missing node, ydb-go-sdk opens the next stream right after each failure, as long
+// as its caller waits.
 func TestAnSDKInItsLoopIsHeldBack(t *testing.T) {
 	r := newRig(t, 1)
 	db, err := sdk.Open(t.Context(), "grpc://"+r.address+database)
@@ -33,7 +33,7 @@ func TestAnSDKInItsLoopIsHeldBack(t *testing.T) {
 	}
 }
 
-// counted is what the gateway counts under a name.
+// counted is the gateway's counter of a name.
 func (r *rig) counted(name string) float64 {
 	r.t.Helper()
 	var out bytes.Buffer

@@ -14,7 +14,7 @@ const three = `
 
 // cases are the rules for one process and its members, as scripts.
 var cases = []struct{ name, text string }{
-	{"1 one member prepares, coordinates and completes", `
+	{"one member prepares, coordinates and completes", `
 		join a
 		inbox a -
 		at 101
@@ -28,7 +28,7 @@ var cases = []struct{ name, text string }{
 		state complete
 		result 1 done
 		why nothing`},
-	{"2 members that join one after the other get an epoch each", `
+	{"members that join one after the other get an epoch each", `
 		join a
 		at 101
 		round
@@ -47,7 +47,7 @@ var cases = []struct{ name, text string }{
 		result 3 3
 		inbox b complete:3=3
 		inbox c complete:3=3`},
-	{"4 a broadcast reaches every member once, its sender too", three + `
+	{"a broadcast reaches every member once, its sender too", three + `
 		send a all get
 		inbox a request:1#1<a=get
 		inbox b request:1#1<a=get
@@ -59,23 +59,23 @@ var cases = []struct{ name, text string }{
 		inbox a end:1#1=all[b=two,a=one,c=three]
 		ack a
 		inbox a -`},
-	{"5 a broadcast to the others leaves its sender out", three + `
+	{"a broadcast to the others leaves its sender out", three + `
 		send a others get
 		inbox a -
 		reply b 1 x
 		reply c 1 y
 		inbox a end:1#1=all[b=x,c=y]`},
-	{"7 a request to none ends at once", three + `
+	{"a request to none ends at once", three + `
 		send a none get
 		inbox a end:1#1=all[]
 		inbox b -`},
-	{"7 the others of one member are none", `
+	{"the others of one member are none", `
 		join a
 		at 101
 		round
 		send a others get
 		inbox a end:1#1=all[]`},
-	{"8 members that join within the delay share an epoch", `
+	{"members that join within the delay share an epoch", `
 		join a
 		join b
 		at 50
@@ -89,7 +89,7 @@ var cases = []struct{ name, text string }{
 		at 300
 		epoch 1
 		inbox e prepare:1(a,5)`},
-	{"10 a coordinator that leaves in the middle", three + `
+	{"a coordinator that leaves in the middle", three + `
 		send a others work
 		ack b 2
 		reply b 1 done
@@ -104,7 +104,7 @@ var cases = []struct{ name, text string }{
 		complete b well
 		inbox b complete:2=well
 		inbox c complete:2=well`},
-	{"16 a failure goes to the sender, who sends again", three + `
+	{"a failure goes to the sender, who sends again", three + `
 		send a b count
 		failed b 1 not now
 		inbox a end:1#1=all[b=!not now]
@@ -112,7 +112,7 @@ var cases = []struct{ name, text string }{
 		reply b 2 1
 		inbox a end:1#1=all[b=!not now] end:1#2=all[b=1]
 		inbox b request:1#1<a=count request:1#2<a=count`},
-	{"17 what is given twice counts once", three + `
+	{"what is given twice counts once", three + `
 		prepared b
 		prepared b
 		send a b work
@@ -129,7 +129,7 @@ var cases = []struct{ name, text string }{
 		completed b
 		completed b
 		inbox b -`},
-	{"19 only members and operators open epochs", three + `
+	{"only members and operators open epochs", three + `
 		send a others x
 		reply b 1 y
 		at 100000
@@ -139,7 +139,7 @@ var cases = []struct{ name, text string }{
 		due 100101
 		at 100101
 		epoch 2`},
-	{"20 a request from member to member, in the order of sending", three + `
+	{"a request from member to member, in the order of sending", three + `
 		send b c one
 		send b c two
 		send c b three
@@ -148,7 +148,7 @@ var cases = []struct{ name, text string }{
 		reply c 2 2
 		reply c 1 1
 		inbox b request:1#3<c=three end:1#2=all[c=2] end:1#1=all[c=1]`},
-	{"22 a member that never replies is waited for, and named", `
+	{"a member that never replies is waited for, and named", `
 		spec timeout=1000 wait` + three + `
 		send a all work
 		reply a 1 x
@@ -161,7 +161,7 @@ var cases = []struct{ name, text string }{
 		reply c 1 z
 		ack a 3
 		inbox a end:1#1=all[a=x,b=y,c=z]`},
-	{"22 a member that never replies is put out", `
+	{"a member that never replies is put out", `
 		spec timeout=1000 kick` + three + `
 		send a all work
 		reply a 1 x
@@ -175,7 +175,7 @@ var cases = []struct{ name, text string }{
 		at 1203
 		epoch 2
 		inbox a end:1#1=cancelled[a=x,b=y]-gone cancel:1 prepare:2(a,2)`},
-	{"22 a member that never replies makes its exchange end", `
+	{"a member that never replies makes its exchange end", `
 		spec timeout=1000 fail` + three + `
 		send a all work
 		reply a 1 x
@@ -187,7 +187,7 @@ var cases = []struct{ name, text string }{
 		reply c 1 z
 		refused FENCED ended
 		complete a x`},
-	{"23 a cancelled exchange has the replies that had come", three + `
+	{"a cancelled exchange has the replies that had come", three + `
 		send a all work
 		reply b 1 x
 		reply c 1 y
@@ -195,7 +195,7 @@ var cases = []struct{ name, text string }{
 		at 300
 		epoch 2
 		inbox a end:1#1=cancelled[b=x,c=y]-a cancel:1 prepare:2(a,3)`},
-	{"26 a payload that is too long", `
+	{"a payload that is too long", `
 		spec payload=4` + three + `
 		send a all 12345
 		refused BAD_REQUEST 4 bytes
@@ -204,7 +204,7 @@ var cases = []struct{ name, text string }{
 		refused BAD_REQUEST
 		complete a 12345
 		refused BAD_REQUEST`},
-	{"26 a full inbox refuses its sender, and hurts no one else", three + `
+	{"a full inbox refuses its sender, and hurts no one else", three + `
 		fill a 200 b
 		fill c 56 b
 		send a all more
@@ -215,7 +215,7 @@ var cases = []struct{ name, text string }{
 		ack b 3
 		send a all more
 		inbox c request:1#257<a=x request:1#259<a=more`},
-	{"28 observers alone form no epoch", `
+	{"observers alone form no epoch", `
 		join a observer
 		join b observer
 		at 1000
@@ -225,7 +225,7 @@ var cases = []struct{ name, text string }{
 		join a
 		at 1101
 		coordinator a`},
-	{"29 of the candidates the one that joined first coordinates", `
+	{"of the candidates the one that joined first coordinates", `
 		join a observer
 		join b
 		join c
@@ -234,7 +234,7 @@ var cases = []struct{ name, text string }{
 		leave b
 		at 300
 		coordinator c`},
-	{"32 a restart in the middle of a round", three + `
+	{"a restart in the middle of a round", three + `
 		send a all work timeout=900
 		reply b 1 x
 		reload
@@ -248,7 +248,7 @@ var cases = []struct{ name, text string }{
 		reload
 		completed b
 		inbox c request:1#1<a=work complete:1=done`},
-	{"35 a member that was kicked is told, and may join again", three + `
+	{"a member that was kicked is told, and may join again", three + `
 		kick b misbehaves
 		removed b
 		send b all x

@@ -5,7 +5,7 @@ import "testing"
 // cases are the rules as scripts. T1, T2... are versions 1, 2...; a report at 999 ms counts at 1000, the next whole
 // millisecond, and a delay of 5 s ends at 6000.
 var cases = []struct{ name, text string }{
-	{"1 nothing yet: the first location gets a version, the next hears when", `
+	{"nothing yet: the first location gets a version, the next hears when", `
 		spec sas man:5000 vla:5000
 		publish
 		join b.man
@@ -19,7 +19,7 @@ var cases = []struct{ name, text string }{
 		ask b.man
 		target man none
 		next man 5001   # of which the first belongs to the millisecond that has begun`},
-	{"2 a location gets a version when its delay is over, and not before", `
+	{"a location gets a version when its delay is over, and not before", `
 		spec sas man:5000 vla:5000
 		publish
 		join b.man
@@ -35,7 +35,7 @@ var cases = []struct{ name, text string }{
 		at 6000
 		ask b.man
 		target man 1`},
-	{"3 the third location waits for the second", `
+	{"the third location waits for the second", `
 		spec sas man:5000 vla:5000
 		publish
 		leader a.sas
@@ -51,7 +51,7 @@ var cases = []struct{ name, text string }{
 		target vla none
 		at 25001
 		target vla 1`},
-	{"4 all leaders reach the target before the next one", `
+	{"all leaders reach the target before the next one", `
 		spec sas
 		publish
 		leader a.sas
@@ -65,7 +65,7 @@ var cases = []struct{ name, text string }{
 		reach b.sas
 		ask a.sas
 		target sas 2`},
-	{"5 a follower does not count", `
+	{"a follower does not count", `
 		spec sas
 		publish
 		leader a.sas
@@ -74,14 +74,14 @@ var cases = []struct{ name, text string }{
 		publish
 		ask a.sas
 		target sas 2`},
-	{"6 a follower gets the target of its location", `
+	{"a follower gets the target of its location", `
 		spec sas
 		publish
 		join f.sas
 		ask f.sas
 		target sas 1
 		report f.sas 0 1`},
-	{"7 the newest version that is old enough is next: others are skipped", `
+	{"the newest version that is old enough is next: others are skipped", `
 		spec sas man:5000
 		leader a.sas
 		publish
@@ -97,7 +97,7 @@ var cases = []struct{ name, text string }{
 		ask b.man
 		target man 3
 		given 4`},
-	{"8 what is too new waits", `
+	{"what is too new waits", `
 		spec sas man:5000
 		leader a.sas
 		publish
@@ -112,14 +112,14 @@ var cases = []struct{ name, text string }{
 		leader b.man
 		ask b.man
 		target man 2`},
-	{"9 a version that no leader reached goes no further", `
+	{"a version that no leader reached goes no further", `
 		spec sas man:5000
 		publish
 		leader a.sas
 		join b.man
 		at 60000
 		target man none`},
-	{"10 an error with a listed code: another version at once", `
+	{"an error with a listed code: another version at once", `
 		spec sas
 		publish
 		leader a.sas
@@ -130,7 +130,7 @@ var cases = []struct{ name, text string }{
 		target sas 2
 		reach a.sas
 		phase idle`},
-	{"11 errors without a code: after a minute, and after the fourth attempt", `
+	{"errors without a code: after a minute, and after the fourth attempt", `
 		spec sas
 		publish
 		leader a.sas
@@ -143,7 +143,7 @@ var cases = []struct{ name, text string }{
 		target sas 1
 		fail a.sas - 4
 		target sas 2`},
-	{"11 errors without a code: many attempts in less than a minute", `
+	{"errors without a code: many attempts in less than a minute", `
 		spec sas
 		publish
 		leader a.sas
@@ -154,7 +154,7 @@ var cases = []struct{ name, text string }{
 		target sas 1
 		at 60002
 		target sas 2`},
-	{"12 a leader that goes on after an error", `
+	{"a leader that goes on after an error", `
 		spec sas
 		publish
 		leader a.sas
@@ -166,7 +166,7 @@ var cases = []struct{ name, text string }{
 		at 90000
 		target sas 2
 		given 2`},
-	{"13 a version that was given up goes no further", `
+	{"a version that was given up goes no further", `
 		spec sas man:5000
 		publish
 		leader a.sas
@@ -182,7 +182,7 @@ var cases = []struct{ name, text string }{
 		reach b.man
 		at 60000
 		target man 1`},
-	{"13 a version that was given up goes no further, where delays count from the assignment too", `
+	{"a version that was given up goes no further, where delays count from the assignment too", `
 		spec sas man:5000 from=assigned
 		publish
 		leader a.sas
@@ -200,7 +200,7 @@ var cases = []struct{ name, text string }{
 		target man 1
 		at 9001
 		target man 3`},
-	{"13 where delays count from the assignment a version flows on before it is reached, unless it fails", `
+	{"where delays count from the assignment a version flows on before it is reached, unless it fails", `
 		spec sas man:5000 from=assigned
 		publish
 		leader a.sas
@@ -211,7 +211,7 @@ var cases = []struct{ name, text string }{
 		target man none
 		update a.sas
 		target man 1`},
-	{"14 no alternative", `
+	{"no alternative", `
 		spec sas man:5000
 		publish
 		leader a.sas
@@ -231,7 +231,7 @@ var cases = []struct{ name, text string }{
 		target man 1
 		at 15001
 		target man 2`},
-	{"15 a version that was given up in a location is not chosen there again", `
+	{"a version that was given up in a location is not chosen there again", `
 		spec sas man:5000
 		publish
 		leader a.sas
@@ -250,7 +250,7 @@ var cases = []struct{ name, text string }{
 		fail b.man timestamp-out-of-range 1
 		target man 3
 		why man no-alternative`},
-	{"16 the only leader of a location dies", `
+	{"the only leader of a location dies", `
 		spec sas man:5000 vla:5000
 		publish
 		leader a.sas
@@ -269,7 +269,7 @@ var cases = []struct{ name, text string }{
 		reach c.vla
 		phase blocked
 		why man no-leaders`},
-	{"17 the leader that is behind dies", `
+	{"the leader that is behind dies", `
 		spec sas
 		publish
 		leader a.sas
@@ -278,7 +278,7 @@ var cases = []struct{ name, text string }{
 		unreached sas
 		leave b.sas
 		reached sas`},
-	{"18 a leader becomes a follower again", `
+	{"a leader becomes a follower again", `
 		spec sas
 		publish
 		leader a.sas
@@ -286,7 +286,7 @@ var cases = []struct{ name, text string }{
 		reach a.sas
 		follower b.sas
 		reached sas`},
-	{"19 birth with a follower alone: one version, and no second", `
+	{"birth with a follower alone: one version, and no second", `
 		spec sas
 		publish
 		join f.sas
@@ -299,7 +299,7 @@ var cases = []struct{ name, text string }{
 		unreached sas
 		why sas no-leaders
 		given 1`},
-	{"20 a pause holds targets", `
+	{"a pause holds targets", `
 		spec sas
 		publish
 		leader a.sas
@@ -312,7 +312,7 @@ var cases = []struct{ name, text string }{
 		target sas 1
 		act resume
 		target sas 2`},
-	{"20 an abort works while paused", `
+	{"an abort works while paused", `
 		spec sas
 		publish
 		leader a.sas
@@ -323,7 +323,7 @@ var cases = []struct{ name, text string }{
 		target sas 1
 		act resume
 		target sas 2`},
-	{"21 a rollback works while paused", `
+	{"a rollback works while paused", `
 		spec sas man:5000
 		publish
 		leader a.sas
@@ -341,7 +341,7 @@ var cases = []struct{ name, text string }{
 		target sas 1
 		target man 1
 		phase paused`},
-	{"22 a location that is bypassed", `
+	{"a location that is bypassed", `
 		spec sas man:5000 vla:5000
 		publish
 		leader a.sas
@@ -357,7 +357,7 @@ var cases = []struct{ name, text string }{
 		target man none
 		act unbypass man
 		target man 1`},
-	{"23 a gate", `
+	{"a gate", `
 		spec sas man:5000 vla:5000 gates=man:errors
 		publish
 		leader a.sas
@@ -377,7 +377,7 @@ var cases = []struct{ name, text string }{
 		target vla none
 		at 65001
 		target vla 1`},
-	{"24 a gate has a verdict for another version, fails, and takes back", `
+	{"a gate has a verdict for another version, fails, and takes back", `
 		spec sas man:5000 gates=sas:errors
 		publish
 		leader a.sas
@@ -402,7 +402,7 @@ var cases = []struct{ name, text string }{
 		refused FENCED
 		reach a.sas
 		unreached sas`},
-	{"27 a report of an older target counts for nothing", `
+	{"a report of an older target counts for nothing", `
 		spec sas
 		publish
 		leader a.sas
@@ -419,7 +419,7 @@ var cases = []struct{ name, text string }{
 		reach b.sas
 		report b.sas 1 1
 		refused FENCED`},
-	{"28 two that ask at once get the same", `
+	{"two that ask at once get the same", `
 		spec sas
 		publish
 		leader a.sas
@@ -431,10 +431,10 @@ var cases = []struct{ name, text string }{
 		ask b.sas
 		generation sas 2
 		given 2`},
-	{"31 deleting wants force while instances are there", `
+	{"deleting wants force while instances are there", `
 		spec sas
 		publish`},
-	{"33 a source is asked once", `
+	{"a source is asked once", `
 		spec sas source=asked
 		leader a.sas
 		why - no-source
@@ -465,7 +465,7 @@ var cases = []struct{ name, text string }{
 		asked 8 4
 		offer 8 4
 		target sas 2`},
-	{"34 a location is removed in the middle", `
+	{"a location is removed in the middle", `
 		spec sas man:5000 vla:5000
 		publish
 		leader a.sas
