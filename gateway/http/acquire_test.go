@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// own is a session of a caller of the gateway.
+// own is a caller's session at the gateway.
 type own struct {
 	*stage
 	ID      string
@@ -26,7 +26,7 @@ func (st *stage) start(node string, timeout time.Duration) *own {
 	return o
 }
 
-// by sends a change by the session, under a number where that is not empty.
+// by sends a change by the session, with a number unless the number is empty.
 func (o *own) by(number, address, body string) reply {
 	o.Helper()
 	return o.send(http.MethodPost, address, body, func(r *http.Request) {
@@ -37,7 +37,7 @@ func (o *own) by(number, address, body string) reply {
 	})
 }
 
-// got reads what has become of an acquire.
+// got reads an acquire's outcome.
 func (o *own) got(r reply) (outcome, fence string) {
 	o.Helper()
 	var a struct{ Outcome, Fence string }
@@ -45,7 +45,7 @@ func (o *own) got(r reply) (outcome, fence string) {
 	return a.Outcome, a.Fence
 }
 
-// TestALockOverHTTP is taken, waited for, handed over, and lost with its session.
+// TestALockOverHTTP: a lock is taken, waited for, handed over, and lost with its session.
 func TestALockOverHTTP(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
@@ -94,8 +94,7 @@ func TestALockOverHTTP(t *testing.T) {
 	}
 }
 
-// TestAnEphemeralSemaphoreIsOwnedAlone by an acquire that names no count, as by a lock of a client. Who wants to share
-// it names a count.
+// TestAnEphemeralSemaphoreIsOwnedAlone by an acquire without a count, like a client's lock. Sharing needs a count.
 func TestAnEphemeralSemaphoreIsOwnedAlone(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
@@ -121,12 +120,12 @@ func TestAnEphemeralSemaphoreIsOwnedAlone(t *testing.T) {
 	}
 }
 
-// TestNumbersMakeChangesOnce: without one the gateway finds a number above those that were used.
+// TestNumbersMakeChangesOnce: for a request without a number the gateway finds a number above all used ones.
 func TestNumbersMakeChangesOnce(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
 	o := st.start("/a", time.Hour/2)
-	ahead := fmt.Sprint(time.Now().Add(2 * time.Minute).UnixMicro()) // as of a host whose clock is ahead
+	ahead := fmt.Sprint(time.Now().Add(2 * time.Minute).UnixMicro()) // like a host with a fast clock
 	for _, c := range []struct {
 		number, request, body string
 		code                  int
@@ -152,8 +151,8 @@ func TestNumbersMakeChangesOnce(t *testing.T) {
 	}
 }
 
-// TestANumberBelongsToOneRequest: another request under a number that was used is refused, or, where its object is in
-// another shard, one of its own. In no case it is answered as the first one was.
+// TestANumberBelongsToOneRequest: another request under a used number is refused, or, for an object in another shard,
+// is a separate request. It never gets the first request's answer.
 func TestANumberBelongsToOneRequest(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
@@ -219,7 +218,7 @@ func TestANumberBelongsToOneRequest(t *testing.T) {
 	}
 }
 
-// TestWhatIsTooLongIsRefused, and costs the other requests of the token nothing.
+// TestWhatIsTooLongIsRefused at no cost for the token's other requests.
 func TestWhatIsTooLongIsRefused(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
@@ -244,8 +243,8 @@ func TestWhatIsTooLongIsRefused(t *testing.T) {
 	}
 }
 
-// TestWaitsEnd: a try does not wait, a place in the queue lasts as long as was asked for, and one that is given up is
-// given up.
+// TestWaitsEnd: a try does not wait, a place in the queue lasts for the requested time, and a given-up place is
+// removed.
 func TestWaitsEnd(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
@@ -271,7 +270,7 @@ func TestWaitsEnd(t *testing.T) {
 	}
 }
 
-// TestASessionIsItsOwners: the key is needed, and the node must be its own.
+// TestASessionIsItsOwners: a request needs the session's key, in the session's node.
 func TestASessionIsItsOwners(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")

@@ -38,8 +38,8 @@ func because(reason string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(reasonHeader, reason) }
 }
 
-// TestWhatIsDoneForAReasonIsInTheHistory, with who and why. What had no reason, was refused, only reads, or keeps
-// its reason itself is not.
+// TestWhatIsDoneForAReasonIsInTheHistory, with author and reason. Requests without a reason, refused requests, reads,
+// and requests that store their reason themselves are not.
 func TestWhatIsDoneForAReasonIsInTheHistory(t *testing.T) {
 	var st *stage
 	st = newStage(t, noting(&st))
@@ -78,7 +78,7 @@ func TestWhatIsDoneForAReasonIsInTheHistory(t *testing.T) {
 				t.Errorf("%+v", e)
 			}
 		}
-		got = slices.Compact(got) // a word that was lost on its way may be there twice
+		got = slices.Compact(got) // a repeated report after a lost answer may appear twice
 		return len(got) >= len(want)
 	})
 	if !slices.Equal(got, want) {
@@ -86,8 +86,8 @@ func TestWhatIsDoneForAReasonIsInTheHistory(t *testing.T) {
 	}
 }
 
-// TestAnActIsAuditedByWhereItsClientIs: in the log of the host and in the history, directly and through a proxy, and
-// only through one that is trusted.
+// TestAnActIsAuditedByWhereItsClientIs: the host's log and the history show the client's address, directly and through
+// a trusted proxy only.
 func TestAnActIsAuditedByWhereItsClientIs(t *testing.T) {
 	for _, c := range []struct {
 		what    string
@@ -134,7 +134,7 @@ func TestAnActIsAuditedByWhereItsClientIs(t *testing.T) {
 	}
 }
 
-// lockedText is text that several goroutines write.
+// lockedText is text for several writing goroutines.
 type lockedText struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -194,7 +194,7 @@ func TestAPersonPassesAGate(t *testing.T) {
 	}
 }
 
-// TestAnActWithAnOutcomeThatIsNotKnownIsInTheHistory as one that perhaps was.
+// TestAnActWithAnOutcomeThatIsNotKnownIsInTheHistory as a possible act.
 func TestAnActWithAnOutcomeThatIsNotKnownIsInTheHistory(t *testing.T) {
 	noted := make(chan Act, 1)
 	st := newStage(t, func(c *Config) {

@@ -24,18 +24,18 @@ import (
 	processrules "github.com/signalbox/signalbox/shard/process"
 )
 
-// TestEveryAnswerIsBounded: an answer comes in pages, ends at the size of a page, is a stream, or is no larger than a
-// figure. An answer to a read fits in the memory that one party may have for answers, with what hosts send for it. A
-// new route that is none of these needs a line.
+// TestEveryAnswerIsBounded: an answer comes in pages, ends at a page's size, is a stream, or has a fixed bound. A
+// read's answer, with the hosts' data for it, fits in one party's memory for answers. A new route of no such sort needs
+// a line here.
 func TestEveryAnswerIsBounded(t *testing.T) {
-	// These lists end at the size of a page, and have no cursor.
+	// These lists end at a page's size, and have no cursor.
 	ending := map[string]string{
 		"/v1/contention": "more", "/v1/session": "more_holdings", "/v1/search": "more", "/v1/health": "more",
 		"/v1/access/denials": "more", "/v1/cluster/audit": "more", "/v1/join-tokens": "more",
 		"/v1/rollout/actions": "more",
 		"/v1/process/actions": "more", "/v1/why": "more", "/v1/access/who-can": "more",
 	}
-	// Streams write parts, and all of a kind have so many bytes in memory, or one of them.
+	// Streams write parts, and keep in memory this many bytes of all of one kind, or one part.
 	streams := map[string]int{"/v1/events": viewBytes, "/v1/backup": protocol.PageBytes}
 	data := []byte(longText(protocol.MaxDataBytes))
 	wholeLoads := slices.Repeat([]ClusterLoad{{longLoad(), math.MaxInt}}, loadKept)
@@ -98,7 +98,7 @@ func TestEveryAnswerIsBounded(t *testing.T) {
 	}
 }
 
-// fieldsOf are the names of the fields of a structure in JSON.
+// fieldsOf returns the JSON names of a structure's fields.
 func fieldsOf(t reflect.Type) (names []string) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -109,7 +109,7 @@ func fieldsOf(t reflect.Type) (names []string) {
 	return names
 }
 
-// flat reports whether a type has neither lists nor data: some numbers, and texts such as the path of a node.
+// flat reports whether a type has neither lists nor data, only numbers and short texts such as a node's path.
 func flat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -126,10 +126,10 @@ func flat(t reflect.Type) bool {
 	return true
 }
 
-// longText is a text whose characters JSON writes with six bytes each.
+// longText is a text of characters that each take six bytes in JSON.
 func longText(bytes int) string { return strings.Repeat("\x01", bytes) }
 
-// many are so many items of the largest size.
+// many returns n items of the largest size.
 func many[T any, P interface {
 	*T
 	field.Value
@@ -141,7 +141,7 @@ func many[T any, P interface {
 	return items
 }
 
-// framed are as many items of the largest size as a host puts into half a page.
+// framed returns as many largest items as a host puts into half a page.
 func framed[T any, P interface {
 	*T
 	field.Value
@@ -174,7 +174,7 @@ func largestProcess() *process.State {
 	return s
 }
 
-// largestCluster has as much as a frame has: all hosts that a cluster can have, and replicas of all shards.
+// largestCluster fills a frame: the largest number of hosts, and replicas of all shards.
 func largestCluster() *admin.Cluster {
 	c := &admin.Cluster{Hosts: many[host.Host](hosts.MaxSpreadHosts), Policy: many[host.Policy](1)[0]}
 	room := int(protocol.FrameLimits(protocol.MaxDataBytes).AnswerFrameBytes) - len(c.Hosts)*protocol.Size(&c.Hosts[0])
@@ -210,7 +210,7 @@ func largestJoining() *admin.JoinInfo {
 	}
 }
 
-// largest is a field.Coder that reads the largest value of each field.
+// largest is a field.Coder that reads each field's largest value.
 type largest struct{}
 
 func (largest) Text(_ string, v *string, most int)      { *v = longText(most) }
@@ -245,5 +245,5 @@ func (largest) Moment(_ string, v *field.Timestamp) {
 	*v = field.Timestamp{Happened: true, Ago: math.MaxInt64, Time: math.MaxInt64, Wall: longTime}
 }
 
-// longTime is a time whose text is as long as any.
+// longTime is a time with the longest text.
 var longTime = time.Date(2026, 12, 31, 23, 59, 59, 999999999, time.UTC)

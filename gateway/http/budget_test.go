@@ -21,7 +21,7 @@ import (
 	"github.com/signalbox/signalbox/internal/fairshare"
 )
 
-// fill creates so many semaphores with 60 KiB of data each.
+// fill creates n semaphores with 60 KiB of data each.
 func (d *door) fill(semaphores int) {
 	d.Helper()
 	data := []byte(strings.Repeat("x", 60<<10))
@@ -32,7 +32,7 @@ func (d *door) fill(semaphores int) {
 	}
 }
 
-// largeList is the address of what fill has created.
+// largeList is the address of fill's semaphores.
 const largeList = "/v1/semaphores?node=/a&data=true&limit=10000"
 
 // answersTake is how much memory answers take by the metrics.
@@ -94,7 +94,7 @@ func TestUnreadAnswersAreBoundedTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
-		if err := c.(*net.TCPConn).SetReadBuffer(1 << 12); err != nil { // else systems may buffer all of the answer
+		if err := c.(*net.TCPConn).SetReadBuffer(1 << 12); err != nil { // else systems buffer it
 			t.Fatal(err)
 		}
 		go func() {
@@ -117,8 +117,8 @@ func TestUnreadAnswersAreBoundedTogether(t *testing.T) {
 	}
 }
 
-// TestARequestWithoutMemoryForItsAnswerIsRefused with a problem that says when to come again, and is served then.
-// Changes need no memory, and what was taken is given back.
+// TestARequestWithoutMemoryForItsAnswerIsRefused with a problem that names the time for a retry; the retry succeeds.
+// Changes need no memory, and all memory is given back.
 func TestARequestWithoutMemoryForItsAnswerIsRefused(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
@@ -195,7 +195,7 @@ func TestASlowReaderIsCutIfAnotherNeedsTheMemory(t *testing.T) {
 	})
 }
 
-// TestAPartyHasHalfOfTheMemory, and what it gives back goes to one that waits.
+// TestAPartyHasHalfOfTheMemory; memory given back goes to a waiting request.
 func TestAPartyHasHalfOfTheMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &budget{limit: 100}
@@ -217,8 +217,8 @@ func TestAPartyHasHalfOfTheMemory(t *testing.T) {
 	})
 }
 
-// TestAddressesTakeTurnsForMemory: one address with a token has many requests that wait for memory. A request of
-// another address with the same token gets memory after one of them, and a request with another token at once.
+// TestAddressesTakeTurnsForMemory: one address with a token has many requests waiting for memory. Another address's
+// request with the same token gets memory after one of them, and a request with another token at once.
 func TestAddressesTakeTurnsForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &budget{limit: 100}
@@ -262,8 +262,8 @@ func TestAddressesTakeTurnsForMemory(t *testing.T) {
 	})
 }
 
-// TestAnAnswerThatIsNoListReservesWhatHostsSend: a large piece of config is refused without memory for it, also in a
-// stream, and answered with enough. The leader in a crowd of owners is found with the memory for one owner.
+// TestAnAnswerThatIsNoListReservesWhatHostsSend: a large piece of config is refused without enough memory, also in a
+// stream. Finding the leader in a crowd of owners takes memory for one owner.
 func TestAnAnswerThatIsNoListReservesWhatHostsSend(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
@@ -302,8 +302,8 @@ func TestAnAnswerThatIsNoListReservesWhatHostsSend(t *testing.T) {
 	await(t, "all memory is given back", func() bool { return b.bytes() == 0 })
 }
 
-// TestAnAnswerWaitsForAllThatItNeeds: what comes from hosts does not fit in the memory that is left. The request waits
-// for a moment, and is answered when another answer has left.
+// TestAnAnswerWaitsForAllThatItNeeds: the hosts' data does not fit in the remaining memory. The request waits, and is
+// answered when another answer has left.
 func TestAnAnswerWaitsForAllThatItNeeds(t *testing.T) {
 	d := newDoor(t, nil, nil)
 	d.fill(3)
@@ -328,7 +328,7 @@ func TestAnAnswerWaitsForAllThatItNeeds(t *testing.T) {
 	}
 }
 
-// TestOwnersAndEndpointsComeInPages: the pages together are what the client reads, in its order.
+// TestOwnersAndEndpointsComeInPages: together the pages equal the client's list, in its order.
 func TestOwnersAndEndpointsComeInPages(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
@@ -368,7 +368,7 @@ func TestOwnersAndEndpointsComeInPages(t *testing.T) {
 				var more bool
 				_, _ = json.Unmarshal(page[part], &items), json.Unmarshal(page["more"], &more)
 				for _, item := range items {
-					got = append(got, item.Fence+item.OrderID) // owners have the one, endpoints the other
+					got = append(got, item.Fence+item.OrderID) // owners have a fence, endpoints an order id
 				}
 				cursor = strings.Trim(string(page["cursor"]), `"`)
 				if len(items) > limit || more != (cursor != "") {
@@ -385,7 +385,7 @@ func TestOwnersAndEndpointsComeInPages(t *testing.T) {
 	}
 }
 
-// TestAStreamOfALongListShowsItsFirstPage, and that there is more. Texts count while streams have them.
+// TestAStreamOfALongListShowsItsFirstPage and a mark for the rest. Texts count while streams hold them.
 func TestAStreamOfALongListShowsItsFirstPage(t *testing.T) {
 	d := newDoor(t, nil, nil)
 	d.fill(100)

@@ -14,7 +14,7 @@ import (
 
 const nodeA = "/a"
 
-// begin starts a session that says of itself who it is.
+// begin starts a session with a description.
 func (st *stage) begin(description string) *client.Session {
 	st.Helper()
 	s, err := st.client.Session(st.Context(), nodeA, client.Description(description))
@@ -25,7 +25,7 @@ func (st *stage) begin(description string) *client.Session {
 	return s
 }
 
-// TestWhoOwnsAndWaitsIsDescribed: lists and a semaphore show the words of sessions, not their numbers alone.
+// TestWhoOwnsAndWaitsIsDescribed: lists and semaphores show the sessions' descriptions beside their numbers.
 func TestWhoOwnsAndWaitsIsDescribed(t *testing.T) {
 	st := newStage(t, nil)
 	st.node(nodeA)
@@ -49,7 +49,7 @@ func TestWhoOwnsAndWaitsIsDescribed(t *testing.T) {
 	})
 }
 
-// TestWhatProgramsLookUpIsNoLock: config and endpoints are in the list of lookups alone, unless sessions use them as
+// TestWhatProgramsLookUpIsNoLock: config and endpoints appear only in the list of lookups, unless sessions use them as
 // locks.
 func TestWhatProgramsLookUpIsNoLock(t *testing.T) {
 	st := newStage(t, nil)
@@ -87,7 +87,7 @@ func TestWhatProgramsLookUpIsNoLock(t *testing.T) {
 	})
 }
 
-// TestTheHistoryOfARollout is that of one location, or of all.
+// TestTheHistoryOfARollout covers one location, or all.
 func TestTheHistoryOfARollout(t *testing.T) {
 	st := newStage(t, nil)
 	st.node(nodeA)

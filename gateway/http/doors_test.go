@@ -20,14 +20,14 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// doors are gateways in front of one cluster, in time that only waiting moves.
+// doors are gateways in front of one cluster. Time moves only while all wait.
 type doors struct {
 	t       *testing.T
 	cluster *servertest.Cluster
 	watcher *client.Client // beside the gateways
 }
 
-// gatewayDoor is one gateway, with the connections that it has to hosts.
+// gatewayDoor is one gateway with its connections to hosts.
 type gatewayDoor struct {
 	*Gateway
 	t *testing.T
@@ -84,7 +84,7 @@ func (d *doors) open() *gatewayDoor {
 	return o
 }
 
-// Write counts what is asked for. To a slow host it takes a while.
+// Write counts requests, and is slow for a slow host.
 func (l *line) Write(b []byte) (int, error) {
 	l.of.mu.Lock()
 	wait := l.of.slow[l.address]
@@ -103,7 +103,7 @@ func (l *line) Write(b []byte) (int, error) {
 	return l.Conn.Write(b)
 }
 
-// Close closes the connection, which a slow host hears of later too.
+// Close closes the connection. A slow host notices late.
 func (l *line) Close() error {
 	l.of.mu.Lock()
 	wait := l.of.slow[l.address]
@@ -115,14 +115,14 @@ func (l *line) Close() error {
 	return l.Conn.Close()
 }
 
-// slowTo makes what the gateway sends to a host, from now on, arrive later.
+// slowTo delays the gateway's further data to a host.
 func (d *gatewayDoor) slowTo(host shard.HostID, by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.slow[servertest.Address(host)] = by
 }
 
-// count returns what was asked for since the latest counting, once what is under way is over.
+// count returns the requests since the last count, after all work under way has ended.
 func (d *gatewayDoor) count() map[protocol.Kind]int {
 	synctest.Wait()
 	d.mu.Lock()
@@ -132,7 +132,7 @@ func (d *gatewayDoor) count() map[protocol.Kind]int {
 	return asked
 }
 
-// cut breaks all connections of the gateway, as its death would.
+// cut breaks all the gateway's connections, like its death.
 func (d *gatewayDoor) cut() {
 	d.mu.Lock()
 	lines := d.lines
@@ -143,7 +143,7 @@ func (d *gatewayDoor) cut() {
 	}
 }
 
-// attached counts the sessions that stay.
+// attached counts the attached sessions.
 func (d *gatewayDoor) attached() int {
 	synctest.Wait()
 	d.stays.mu.Lock()
@@ -157,7 +157,7 @@ type visitor struct {
 	ID      string
 	Session string
 	id      uint64
-	asked   time.Time // when it has sent the latest request
+	asked   time.Time // time of the latest request
 }
 
 func (d *gatewayDoor) start(timeout time.Duration) *visitor {
@@ -171,7 +171,7 @@ func (d *gatewayDoor) start(timeout time.Duration) *visitor {
 	return v
 }
 
-// post sends a request by the session. It may be called by any goroutine.
+// post sends a request by the session, from any goroutine.
 func (v *visitor) post(o *gatewayDoor, path, body string, header ...string) reply {
 	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, path, strings.NewReader(body))
 	r.Host = "localhost"
@@ -185,7 +185,7 @@ func (v *visitor) post(o *gatewayDoor, path, body string, header ...string) repl
 	return reply{w.Code, w.Header(), w.Body.String()}
 }
 
-// must is post for what is not refused.
+// must is post for a request that must succeed.
 func (v *visitor) must(o *gatewayDoor, path, body string, header ...string) string {
 	v.t.Helper()
 	v.asked = time.Now()
@@ -198,7 +198,7 @@ func (v *visitor) must(o *gatewayDoor, path, body string, header ...string) stri
 
 func (v *visitor) keep(o *gatewayDoor) { v.t.Helper(); v.must(o, "/v1/session/keep-alive", "{}") }
 
-// lasts waits until the session is over, and returns when that is.
+// lasts waits for the session's end and returns its time.
 func (d *doors) lasts(v *visitor) time.Time {
 	d.t.Helper()
 	for end := time.Now().Add(time.Hour); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

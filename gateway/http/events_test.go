@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// TestAStreamShowsALockThatIsHandedOver from one owner to the next, one stream for all that it shows.
+// TestAStreamShowsALockThatIsHandedOver from one owner to the next, with one stream for all its addresses.
 func TestAStreamShowsALockThatIsHandedOver(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
@@ -53,7 +53,7 @@ func TestAStreamShowsALockThatIsHandedOver(t *testing.T) {
 	until(0, `"owners":[]`)
 }
 
-// TestAStreamGoesOnAfterTheOneBefore: what its reader has seen is not sent again, and what has changed meanwhile is.
+// TestAStreamGoesOnAfterTheOneBefore: the stream sends changes since the reader's last event, and repeats nothing.
 func TestAStreamGoesOnAfterTheOneBefore(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
@@ -84,7 +84,7 @@ func TestAStreamGoesOnAfterTheOneBefore(t *testing.T) {
 	}
 }
 
-// TestAStreamShowsWhyThereIsNothingToSee in the place of an answer, and goes on.
+// TestAStreamShowsWhyThereIsNothingToSee in place of an answer, and continues.
 func TestAStreamShowsWhyThereIsNothingToSee(t *testing.T) {
 	st := newStage(t, nil)
 	e := st.watch("", "/v1/node?node=/later")
@@ -97,8 +97,8 @@ func TestAStreamShowsWhyThereIsNothingToSee(t *testing.T) {
 	}
 }
 
-// TestAStreamSaysThatNothingIsReadWithoutAMajority, of what is polled and of what is pushed, and a request to read is
-// not said to have an unknown outcome.
+// TestAStreamSaysThatNothingIsReadWithoutAMajority, for polled and for pushed data; a read's outcome is never called
+// unknown.
 func TestAStreamSaysThatNothingIsReadWithoutAMajority(t *testing.T) {
 	st := newStage(t, nil, servertest.Hosts(3))
 	st.node("/demo")
@@ -114,7 +114,7 @@ func TestAStreamSaysThatNothingIsReadWithoutAMajority(t *testing.T) {
 	}
 }
 
-// TestMarksSayWhatIsNew: revisions in their order, other answers by their text.
+// TestMarksSayWhatIsNew: revisions by their order, other answers by their text.
 func TestMarksSayWhatIsNew(t *testing.T) {
 	for _, c := range []struct {
 		now, sent mark
@@ -123,7 +123,7 @@ func TestMarksSayWhatIsNew(t *testing.T) {
 		{mark{revision: 5}, mark{}, true},
 		{mark{revision: 5}, mark{revision: 4}, true},
 		{mark{revision: 5}, mark{revision: 5}, false},
-		{mark{revision: 5}, mark{revision: 6}, false}, // of a host that is behind
+		{mark{revision: 5}, mark{revision: 6}, false}, // from a lagging host
 		{mark{sum: 5}, mark{sum: 6}, true},
 		{mark{sum: 5}, mark{sum: 5}, false},
 		{mark{sum: 5}, mark{revision: 5}, true},
@@ -140,7 +140,7 @@ func TestMarksSayWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestViewsAreSharedAndEnd: two streams that show the same have it read once, and the last one ends that.
+// TestViewsAreSharedAndEnd: two streams of the same address share one read, which ends with the last stream.
 func TestViewsAreSharedAndEnd(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")

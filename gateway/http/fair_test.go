@@ -20,7 +20,7 @@ import (
 	"github.com/signalbox/signalbox/internal/fairshare"
 )
 
-// accepting lets in who shows one of these tokens.
+// accepting accepts these tokens.
 func accepting(names ...string) func(*Config) {
 	return func(c *Config) {
 		open := c.Open
@@ -34,8 +34,8 @@ func accepting(names ...string) func(*Config) {
 	}
 }
 
-// TestHoldersOfATokenShutNoNewcomerOut: a gateway is full of connections that each have shown a token once, and are
-// kept. A newcomer with another token is answered every time, from whatever addresses the others came.
+// TestHoldersOfATokenShutNoNewcomerOut: a gateway is full of kept connections that each have shown a token once. A
+// newcomer with another token is always answered, for any addresses of the others.
 func TestHoldersOfATokenShutNoNewcomerOut(t *testing.T) {
 	const limit, newcomers = 256, 40
 	for what, address := range map[string]func(int) string{
@@ -100,8 +100,8 @@ func askOver(t *testing.T, c net.Conn, token string) {
 	}
 }
 
-// TestProgramsThatShareATokenOrAnAddressKeepTheirConnections while a stranger opens connections, as programs with other
-// tokens do behind one address.
+// TestProgramsThatShareATokenOrAnAddressKeepTheirConnections while a stranger opens connections, like programs with
+// other tokens behind one address.
 func TestProgramsThatShareATokenOrAnAddressKeepTheirConnections(t *testing.T) {
 	const limit, programs = 256, 60
 	names := []string{"shared"}
@@ -141,8 +141,8 @@ func TestProgramsThatShareATokenOrAnAddressKeepTheirConnections(t *testing.T) {
 }
 
 // TestUnreadPipelinedRequestsDelayNoOtherClient: 300 addresses send 200 requests at once over each of thousands of
-// connections, and read nothing. Other clients are answered within a second, with a token and without. Other programs
-// on the machine do not count: the second is one of processor time.
+// connections, and read nothing. Other clients, with and without a token, get answers within a second. The second is
+// processor time, so other programs on the machine do not count.
 func TestUnreadPipelinedRequestsDelayNoOtherClient(t *testing.T) {
 	const attackers, addresses, each = 4000, 300, 200
 	if testing.Short() {
@@ -159,7 +159,7 @@ func TestUnreadPipelinedRequestsDelayNoOtherClient(t *testing.T) {
 			for i := worker; i < attackers; i += 16 {
 				c, err := d.from(fmt.Sprintf("127.2.%d.%d", i%addresses>>8, i%addresses&255))
 				if err != nil {
-					continue // it was closed for others
+					continue // closed in favour of others
 				}
 				held[i] = c
 				_, _ = io.WriteString(c, text) // as above
@@ -203,7 +203,7 @@ func TestUnreadPipelinedRequestsDelayNoOtherClient(t *testing.T) {
 	}
 }
 
-// processorTime is what the process has used of processors.
+// processorTime is the process's use of processors.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var used syscall.Rusage
@@ -213,9 +213,9 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// TestWaitsAreDividedAmongTokens: callers without a token hold all places for waits. A caller with a token waits beside
-// them in the place of one of theirs, whose request is answered as after a poll; a further one of theirs is refused,
-// and what waits for nothing is carried out.
+// TestWaitsAreDividedAmongTokens: callers without a token hold all places for waits. A caller with a token takes one of
+// their places, and the request that had the place is answered like a poll. Their next wait is refused, and requests
+// without a wait are carried out.
 func TestWaitsAreDividedAmongTokens(t *testing.T) {
 	const limit = 3
 	st := newStage(t, nil)
@@ -273,7 +273,7 @@ func TestWaitsAreDividedAmongTokens(t *testing.T) {
 	st.gateway.cancel()
 }
 
-// waiters counts who waits for the lock.
+// waiters counts the lock's waiters.
 func (st *stage) waiters() int {
 	st.Helper()
 	d, err := st.client.Node("/a").Describe(st.Context(), "lock", client.WithWaiters())

@@ -12,11 +12,11 @@ import (
 
 var generated = flag.Bool("generated", false, "generate a client from the OpenAPI document, with npm, and run it")
 
-// generatedWithin is how long all of that may take; most of it is the download.
+// generatedWithin bounds the test's time; most of it is the download.
 const generatedWithin = time.Minute
 
-// TestAGeneratedClientWorks: a client that a program of npm generates from the document compiles and works without
-// anything added by hand, and a validator has no error.
+// TestAGeneratedClientWorks: a client generated from the document by an npm program compiles and works without manual
+// additions, and a validator finds no error.
 func TestAGeneratedClientWorks(t *testing.T) {
 	if !*generated {
 		t.Skip("it downloads packages: -generated runs it")

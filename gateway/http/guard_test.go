@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestPagesOfOtherSitesAreRefused, whatever they make a browser send.
+// TestPagesOfOtherSitesAreRefused for every kind of browser request.
 func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 	st := newStage(t, func(c *Config) { c.Names = []string{"box.example.com"}; c.Actions = true })
 	own := st.server.URL
@@ -69,7 +69,7 @@ func TestTheConsoleOnlyReadsWithoutAToken(t *testing.T) {
 	}
 }
 
-// tokens lets one token in that a test may revoke.
+// tokens accepts one token, which a test may revoke.
 type tokens struct {
 	token string
 	open  func(ctx context.Context, token string) (*client.Client, error)
@@ -82,7 +82,7 @@ func (to *tokens) check(ctx context.Context, token string) (*client.Client, erro
 	return to.open(ctx, "")
 }
 
-// TestTheCookieStandsForTheToken and goes with it, and with the sign-out.
+// TestTheCookieStandsForTheToken and ends with the token, and with the sign-out.
 func TestTheCookieStandsForTheToken(t *testing.T) {
 	known := &tokens{token: "good"}
 	st := newStage(t, func(c *Config) {
@@ -141,7 +141,7 @@ func TestTheCookieStandsForTheToken(t *testing.T) {
 	}
 }
 
-// TestAnswersForbidWhatPagesDoNotNeed: what a page could be made to load or run is not of this host.
+// TestAnswersForbidWhatPagesDoNotNeed: pages may load and run content only from this host.
 func TestAnswersForbidWhatPagesDoNotNeed(t *testing.T) {
 	st := newStage(t, nil)
 	h := st.get("/v1/nodes").header
@@ -158,7 +158,7 @@ func TestAnswersForbidWhatPagesDoNotNeed(t *testing.T) {
 	}
 }
 
-// TestEveryStatusHasACode and says what to do.
+// TestEveryStatusHasACode and advice for the caller.
 func TestEveryStatusHasACode(t *testing.T) {
 	for n := range 64 {
 		status := protocol.Status(n)
@@ -181,7 +181,7 @@ func TestEveryStatusHasACode(t *testing.T) {
 	}
 }
 
-// TestATokenThatIsRevokedIsAskedForAnother, as one that never was good: not only for a right.
+// TestATokenThatIsRevokedIsAskedForAnother, like a token that was never valid: the problem is not only a missing right.
 func TestATokenThatIsRevokedIsAskedForAnother(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/backupfile"
 )
 
-// TestASlowReaderGetsTheNewestOnly: what came in between is kept nowhere.
+// TestASlowReaderGetsTheNewestOnly: no intermediate version is kept.
 func TestASlowReaderGetsTheNewestOnly(t *testing.T) {
 	s := &eventStream{changed: make(chan struct{}, 1), sent: make([]mark, 1)}
 	v := &view{streams: map[*eventStream]bool{s: true}}
@@ -42,8 +42,8 @@ func TestASlowReaderGetsTheNewestOnly(t *testing.T) {
 	}
 }
 
-// TestATokenIsOpenedOnce for all requests that show it at the same time, such as those of many consoles after a restart
-// of their host.
+// TestATokenIsOpenedOnce for all concurrent requests with the token, for example from many consoles after their host's
+// restart.
 func TestATokenIsOpenedOnce(t *testing.T) {
 	const requests = 4 * maxOpening
 	var opened atomic.Int32

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// pages reads a list in pages, and calls between before each page but the first, with the last item of the one before.
+// pages reads a list in pages, and calls between before each page but the first, with the previous page's last item.
 func (st *stage) pages(address string, limit int, between func(last map[string]any)) (items []map[string]any) {
 	st.Helper()
 	cursor := ""
@@ -49,7 +49,7 @@ func (st *stage) pages(address string, limit int, between func(last map[string]a
 	return nil
 }
 
-// keysOf says which items a list has.
+// keysOf returns the keys of a list's items.
 func keysOf(items []map[string]any) (keys []string) {
 	for _, item := range items {
 		keys = append(keys, fmt.Sprint(item["node"], item["name"], item["id"], item["path"], item["location"],
@@ -58,7 +58,7 @@ func keysOf(items []map[string]any) (keys []string) {
 	return keys
 }
 
-// TestListsComeInPages over all nodes and shards: the pages together are the list, each item once.
+// TestListsComeInPages over all nodes and shards: together the pages equal the list, each item once.
 func TestListsComeInPages(t *testing.T) {
 	st := newStage(t, nil, servertest.Shards(3))
 	ctx := t.Context()
@@ -143,7 +143,7 @@ func TestListsComeInPages(t *testing.T) {
 			}
 		}
 	}
-	// A page begins behind an item that is gone.
+	// A page begins after a deleted item.
 	parts := st.pages("/v1/semaphores?node=/a", 2, func(last map[string]any) {
 		if err := st.client.Node("/a").Delete(ctx, last["name"].(string)); err != nil {
 			t.Error(err)

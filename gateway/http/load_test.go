@@ -31,7 +31,7 @@ func TestLoadsAreOfTheLastHalfHour(t *testing.T) {
 	}
 }
 
-// TestTheLoadIsThatOfTheHost which serves the API.
+// TestTheLoadIsThatOfTheHost with the API.
 func TestTheLoadIsThatOfTheHost(t *testing.T) {
 	st := newStage(t, nil)
 	st.gateway.AddLoad(client.HostLoad{
@@ -44,7 +44,7 @@ func TestTheLoadIsThatOfTheHost(t *testing.T) {
 	}
 }
 
-// TestTheLoadOfAllHosts is in the list of hosts, and added up. A host that does not know yet adds nothing.
+// TestTheLoadOfAllHosts is in the list of hosts, with a total. A host without a measurement adds nothing.
 func TestTheLoadOfAllHosts(t *testing.T) {
 	st := newStage(t, nil, servertest.Hosts(3))
 	for id, l := range map[shard.HostID]server.Load{
@@ -78,7 +78,7 @@ func TestTheLoadOfAllHosts(t *testing.T) {
 	}
 }
 
-// TestLoadsOfAllHostsAreFarEnoughApart: a caller that asks more often adds none, and after a gap they begin anew.
+// TestLoadsOfAllHostsAreFarEnoughApart: frequent requests add no loads, and after a gap the loads begin anew.
 func TestLoadsOfAllHostsAreFarEnoughApart(t *testing.T) {
 	var l wholeLoads
 	began := time.Now()
@@ -97,7 +97,7 @@ func TestLoadsOfAllHostsAreFarEnoughApart(t *testing.T) {
 	}
 }
 
-// TestLoadsOfAllHostsAreKeptBetweenViewers: a console that is opened shows what happened before.
+// TestLoadsOfAllHostsAreKeptBetweenViewers: a newly opened console shows the past.
 func TestLoadsOfAllHostsAreKeptBetweenViewers(t *testing.T) {
 	st := newStage(t, nil, servertest.Hosts(3))
 	for id := range shard.HostID(3) {
@@ -120,7 +120,7 @@ func TestLoadsOfAllHostsAreKeptBetweenViewers(t *testing.T) {
 	}
 }
 
-// TestNothingIsAskedWithoutATokenAgain after a refusal: a gateway does not fill the list of what was refused.
+// TestNothingIsAskedWithoutATokenAgain after a refusal: a gateway does not fill the list of refusals.
 func TestNothingIsAskedWithoutATokenAgain(t *testing.T) {
 	var asked atomic.Int32
 	st := newStage(t, func(c *Config) {
@@ -131,20 +131,20 @@ func TestNothingIsAskedWithoutATokenAgain(t *testing.T) {
 	})
 	st.gateway.AddLoad(client.HostLoad{})
 	await(t, "a question", func() bool { return asked.Load() == 1 })
-	// The goroutine that asks has ended once what it does not take stays.
+	// The asking goroutine has ended once its channel's value stays.
 	await(t, "the end of questions", func() bool { return len(st.gateway.measured) == 1 || st.add() })
 	if asked.Load() != 1 {
 		t.Errorf("%d questions", asked.Load())
 	}
 }
 
-// add adds a load, and reports false: what is awaited has not come yet.
+// add adds a load and returns false: the awaited load has not come yet.
 func (st *stage) add() bool {
 	st.gateway.AddLoad(client.HostLoad{})
 	return false
 }
 
-// TestWhoMaySeeNoHostSeesNoLoad of all hosts either.
+// TestWhoMaySeeNoHostSeesNoLoad, not even the list of all hosts' loads.
 func TestWhoMaySeeNoHostSeesNoLoad(t *testing.T) {
 	st := newStage(t, nil, servertest.Config(func(c *server.Config) { c.Access = blind{} }))
 	if r := st.get("/v1/cluster/load"); r.code != 401 && r.code != 403 {
@@ -152,7 +152,7 @@ func TestWhoMaySeeNoHostSeesNoLoad(t *testing.T) {
 	}
 }
 
-// blind lets all clients in, and lets them see nothing.
+// blind accepts all clients, without the right to see anything.
 type blind struct{ hostcaller.Rights }
 
 func (blind) Authenticate([]byte) (hostcaller.Rights, string, bool) { return blind{}, "nobody", true }

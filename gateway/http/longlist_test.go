@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestALongListIsReadToItsEndInBoundedMemory: a list of more than 128 MiB is read in pages, with each semaphore once,
-// by two callers at a time. The heap grows by a part of the list only, and shrinks again.
+// TestALongListIsReadToItsEndInBoundedMemory: two concurrent callers read a list of more than 128 MiB in pages, with
+// each semaphore once. The heap grows only by a part of the list, and shrinks again.
 func TestALongListIsReadToItsEndInBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes and reads hundreds of mebibytes")
@@ -63,18 +63,18 @@ func TestALongListIsReadToItsEndInBoundedMemory(t *testing.T) {
 	await(t, "no answer takes memory", func() bool { return d.answersTake() == 0 })
 }
 
-// heapInUse is what the heap has without garbage.
+// heapInUse returns the heap's size without garbage.
 func heapInUse() uint64 {
 	var now runtime.MemStats
-	for range 2 { // the second collection frees what pools keep after the first
+	for range 2 { // the second collection frees the pools' remaining memory
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&now)
 	return now.HeapAlloc
 }
 
-// readAll reads the list of what fill has created from an address, page by page, and returns the number of semaphores
-// and of bytes. A page that a busy machine does not make in time is asked for again, as programs do.
+// readAll reads fill's list from an address, page by page, and returns the numbers of semaphores and of bytes. Like a
+// program it repeats a page that a busy machine did not make in time.
 func (d *door) readAll(from string) (read, size int) {
 	by, end := d.customer(from), time.Now().Add(patience)
 	for cursor := ""; ; {
@@ -123,7 +123,7 @@ func (d *door) readAll(from string) (read, size int) {
 	}
 }
 
-// untilQuote splits JSON whose texts have no escapes at the quotes. Long texts are cut.
+// untilQuote splits JSON with escape-free texts at the quotes, and cuts long texts.
 func untilQuote(data []byte, atEnd bool) (advance int, token []byte, err error) {
 	if i := bytes.IndexByte(data, '"'); i >= 0 {
 		return i + 1, data[:i], nil

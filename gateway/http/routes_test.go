@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestRoutesReadAndChange: each route does what its line says, over a real cluster.
+// TestRoutesReadAndChange: each route works as in its line, over a real cluster.
 func TestRoutesReadAndChange(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
@@ -127,7 +127,7 @@ func TestRoutesReadAndChange(t *testing.T) {
 	}
 }
 
-// TestProblemsSayWhatToDo in one form, whatever has refused.
+// TestProblemsSayWhatToDo in one form, for refusals from every layer.
 func TestProblemsSayWhatToDo(t *testing.T) {
 	st := newStage(t, nil)
 	for request, code := range map[string]int{
@@ -161,7 +161,7 @@ func TestProblemsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestWhatAPathMayBeAskedForBy: another method is refused with those that there are, and HEAD is a GET without its
+// TestWhatAPathMayBeAskedForBy: an unknown method is refused with a list of methods, and HEAD is a GET without its
 // body.
 func TestWhatAPathMayBeAskedForBy(t *testing.T) {
 	st := newStage(t, func(c *Config) { c.Files = fstest.MapFS{"index.html": {Data: []byte("a page")}} })

@@ -23,7 +23,8 @@ const (
 	tableEnd     = "<!-- The end of the table. -->\n"
 )
 
-// TestTheDocumentIsThatOfTheTable: what programs are generated from changes only on purpose, and is what is served.
+// TestTheDocumentIsThatOfTheTable: the source of generated programs changes only on purpose, and equals the served
+// document.
 func TestTheDocumentIsThatOfTheTable(t *testing.T) {
 	if *update {
 		if err := os.WriteFile(documentFile, append(document(), '\n'), 0o644); err != nil {
@@ -43,7 +44,7 @@ func TestTheDocumentIsThatOfTheTable(t *testing.T) {
 	}
 }
 
-// TestTheTableIsWhole: rows have what handlers, document and page need, and no two are one route.
+// TestTheTableIsWhole: rows have everything for handlers, document and page, and no route is listed twice.
 func TestTheTableIsWhole(t *testing.T) {
 	var parsed struct {
 		Paths      map[string]map[string]struct{ OperationID string }

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// patience is how long a test waits for what must come.
+// patience bounds the wait for an event that must come.
 const patience = time.Minute
 
 // stage is a gateway in front of a cluster.
@@ -52,14 +52,14 @@ func newStage(t *testing.T, change func(*Config), options ...servertest.Option) 
 	return st
 }
 
-// reply is what the gateway has answered.
+// reply is the gateway's answer.
 type reply struct {
 	code   int
 	header http.Header
 	text   string
 }
 
-// send sends a request: what is given in JSON is its body.
+// send sends a request, with a value's JSON as its body.
 func (st *stage) send(method, address, body string, change func(*http.Request)) reply {
 	st.Helper()
 	r, err := http.NewRequestWithContext(st.Context(), method, st.server.URL+address, strings.NewReader(body))
@@ -90,7 +90,7 @@ func (st *stage) post(address, body string) reply {
 	return st.send(http.MethodPost, address, body, nil)
 }
 
-// in reads an answer that must be a success.
+// in decodes an answer that must be a success.
 func (r reply) in(t *testing.T, into any) {
 	t.Helper()
 	if r.code != http.StatusOK {
@@ -109,7 +109,7 @@ func (st *stage) node(path string) {
 	}
 }
 
-// eventReader reads the events of a stream.
+// eventReader reads a stream's events.
 type eventReader struct {
 	*testing.T
 	lines *bufio.Reader
@@ -117,7 +117,7 @@ type eventReader struct {
 	id    string // of the last event
 }
 
-// watch begins a stream. The id of an event of an earlier one may be empty.
+// watch begins a stream. The id of an earlier stream's event may be empty.
 func (st *stage) watch(id string, addresses ...string) *eventReader {
 	st.Helper()
 	ctx, cancel := context.WithTimeout(st.Context(), patience)
@@ -141,7 +141,7 @@ func (st *stage) watch(id string, addresses ...string) *eventReader {
 	return &eventReader{T: st.T, lines: bufio.NewReader(answer.Body), end: cancel}
 }
 
-// next returns the next event: which of the addresses it is of, and the answer.
+// next returns the next event: its address and its answer.
 func (e *eventReader) next() (watch int, answer string) {
 	e.Helper()
 	for {

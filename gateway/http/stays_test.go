@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// moment is how long a session may stay attached after the start of a request, where its timeout is long.
+// moment is the longest attachment of a session after the start of a request, for a long timeout.
 const moment = time.Second
 
 const (
@@ -22,8 +22,8 @@ const (
 	releaseBody = `{"node":"/a","name":"lock"}`
 )
 
-// TestARequestThatFindsItsSessionAsksOnce: for what it does, with a ping that renews the session. The first after the
-// session was let go attaches it.
+// TestARequestThatFindsItsSessionAsksOnce: the request sends its own work, and a ping that renews the session. The
+// first request after the session was let go attaches the session.
 func TestARequestThatFindsItsSessionAsksOnce(t *testing.T) {
 	type kinds = map[protocol.Kind]int
 	play(t, 1, 1, func(t *testing.T, d *doors) {
@@ -67,17 +67,17 @@ func TestARequestThatFindsItsSessionAsksOnce(t *testing.T) {
 	})
 }
 
-// far is a number ahead of those that gateways make up.
+// far is a number ahead of the gateways' own numbers.
 func far(n int) string {
 	return strconv.FormatInt(time.Now().Add(2*time.Hour).UnixMicro()+int64(n), 10)
 }
 
-// TestASessionLastsAsLongAsIsPromised: its timeout from the start of its latest request on, whatever came before, and
-// however it is let go. Only where the gateway dies it lives on for as long as it would have stayed attached.
+// TestASessionLastsAsLongAsIsPromised: for its timeout from the start of its latest request, no matter what came before
+// and how the session is let go. Only after a gateway's death it lives longer, for the remaining attachment.
 func TestASessionLastsAsLongAsIsPromised(t *testing.T) {
 	const (
 		timeout = 12 * time.Second
-		late    = 250 * time.Millisecond // what a host may take to notice
+		late    = 250 * time.Millisecond // a host's delay in noticing
 	)
 	for name, c := range map[string]struct {
 		do   func(d *doors, o *gatewayDoor, v *visitor)
@@ -176,7 +176,7 @@ func TestASessionLastsAsLongAsIsPromised(t *testing.T) {
 	}
 }
 
-// hold has another client own a semaphore for as long as the test runs.
+// hold lets another client own a semaphore for the test's duration.
 func (d *doors) hold(name string) {
 	d.t.Helper()
 	s, err := d.watcher.Session(d.t.Context(), "/a")
@@ -191,8 +191,8 @@ func (d *doors) hold(name string) {
 	}
 }
 
-// TestASessionIsAttachedForAMomentOnly: a second after the start of its latest request it is not, and a wait does not
-// keep it attached.
+// TestASessionIsAttachedForAMomentOnly: the attachment ends a second after the start of the latest request, and a wait
+// does not extend it.
 func TestASessionIsAttachedForAMomentOnly(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, d *doors) {
 		d.hold("lock")
@@ -220,8 +220,8 @@ func TestASessionIsAttachedForAMomentOnly(t *testing.T) {
 	})
 }
 
-// TestARequestThatIsStuckKeepsNothingAlive for longer than a third of the timeout: the shard of its semaphore has no
-// majority, that of its session has.
+// TestARequestThatIsStuckKeepsNothingAlive for longer than a third of the timeout: the semaphore's shard has no
+// majority, the session's shard has one.
 func TestARequestThatIsStuckKeepsNothingAlive(t *testing.T) {
 	play(t, 3, 2, func(t *testing.T, d *doors) {
 		home := d.cluster.Leader(1)
@@ -255,7 +255,7 @@ func nodeOf(d *doors) uint64 {
 	return node.ID
 }
 
-// startIn starts a session whose home is one of two shards.
+// startIn starts a session with its home in one of two shards.
 func (d *gatewayDoor) startIn(shard uint64, timeout time.Duration) *visitor {
 	for {
 		v := d.start(timeout)
@@ -266,7 +266,7 @@ func (d *gatewayDoor) startIn(shard uint64, timeout time.Duration) *visitor {
 	}
 }
 
-// nameIn returns the name of a semaphore of one of two shards.
+// nameIn returns the name of a semaphore in one of two shards.
 func nameIn(shard, node uint64) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprint("lock", i)
@@ -276,8 +276,8 @@ func nameIn(shard, node uint64) string {
 	}
 }
 
-// TestTwoGatewaysTakeASessionFromEachOther: the attach of one ends the stay at the other at once, and each request gets
-// on with what it was sent for, once.
+// TestTwoGatewaysTakeASessionFromEachOther: one gateway's attach ends the stay at the other at once, and each request's
+// work is done once.
 func TestTwoGatewaysTakeASessionFromEachOther(t *testing.T) {
 	play(t, 3, 2, func(t *testing.T, d *doors) {
 		one, two := d.open(), d.open()
@@ -300,7 +300,7 @@ func TestTwoGatewaysTakeASessionFromEachOther(t *testing.T) {
 				t.Fatalf("request %d: %s", n, text)
 			}
 			if n%5 > 0 {
-				continue // the other gateway has not heard of it yet
+				continue // the other gateway has not learned of the attach yet
 			}
 			if n := before.attached(); n != 0 {
 				t.Errorf("%d sessions stay where the session was taken from", n)
@@ -310,7 +310,7 @@ func TestTwoGatewaysTakeASessionFromEachOther(t *testing.T) {
 	})
 }
 
-// TestRequestsBySeveralGatewaysAtOnceEnd: those that lose the session say so, and none goes on for ever.
+// TestRequestsBySeveralGatewaysAtOnceEnd: requests that lose the session report this, and none runs for ever.
 func TestRequestsBySeveralGatewaysAtOnceEnd(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, d *doors) {
 		gateways := []*gatewayDoor{d.open(), d.open()}
@@ -354,7 +354,7 @@ func TestRequestsInParallelFollowEachOther(t *testing.T) {
 	})
 }
 
-// TestALostSessionIsAttachedAgain by the request that finds it lost, and what was under way takes effect once.
+// TestALostSessionIsAttachedAgain by the request that finds the loss, and work under way takes effect once.
 func TestALostSessionIsAttachedAgain(t *testing.T) {
 	for name, lose := range map[string]func(d *doors, o *gatewayDoor){
 		"the connections are lost": func(_ *doors, o *gatewayDoor) { o.cut() },
@@ -379,7 +379,7 @@ func TestALostSessionIsAttachedAgain(t *testing.T) {
 					time.Sleep(time.Millisecond) // numbers follow from the clock
 					lose(d, o)
 					if n%3 == 0 {
-						synctest.Wait() // else the request goes out over what is just being lost
+						synctest.Wait() // otherwise the request would use the connection being lost
 					}
 					if text := v.must(o, path, body); !strings.Contains(text, want) {
 						t.Fatalf("request %d: %s", n, text)
@@ -390,7 +390,7 @@ func TestALostSessionIsAttachedAgain(t *testing.T) {
 	}
 }
 
-// TestOnlyTheKeyOpensASession that stays: another is compared by the host, as often as hosts compare keys, and the
+// TestOnlyTheKeyOpensASession that stays: the host compares another key, as often as hosts compare keys, and the
 // session's own caller is served meanwhile.
 func TestOnlyTheKeyOpensASession(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, d *doors) {
@@ -418,7 +418,7 @@ func TestOnlyTheKeyOpensASession(t *testing.T) {
 	})
 }
 
-// TestAStayIsOfOneCaller: the same session, with its key, under another token is attached by that token's rights.
+// TestAStayIsOfOneCaller: the session, with its key but under another token, is attached with the other token's rights.
 func TestAStayIsOfOneCaller(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, d *doors) {
 		o := d.open()
@@ -434,7 +434,7 @@ func TestAStayIsOfOneCaller(t *testing.T) {
 	})
 }
 
-// TestASessionThatIsOverIsNotServed: it has stayed when it was ended, by whom ever.
+// TestASessionThatIsOverIsNotServed: the session was ended during its stay, by any client.
 func TestASessionThatIsOverIsNotServed(t *testing.T) {
 	for name, end := range map[string]func(d *doors, o *gatewayDoor, v *visitor) error{
 		"by its caller": func(_ *doors, o *gatewayDoor, v *visitor) error {
@@ -478,7 +478,7 @@ func TestASessionThatIsOverIsNotServed(t *testing.T) {
 	}
 }
 
-// TestThoseIdleForLongestMakeRoom: and those that requests use stay in any case.
+// TestThoseIdleForLongestMakeRoom; sessions in use by requests always stay.
 func TestThoseIdleForLongestMakeRoom(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, d *doors) {
 		o := d.open()
@@ -488,7 +488,7 @@ func TestThoseIdleForLongestMakeRoom(t *testing.T) {
 			all = append(all, o.start(30*time.Second))
 			time.Sleep(time.Millisecond)
 		}
-		all[2].keep(o) // it has been idle for less long than the fourth
+		all[2].keep(o) // idle for less time than the fourth
 		all = append(all, o.start(30*time.Second))
 		synctest.Wait()
 		for i, stays := range []bool{false, false, true, false, true, true} {
@@ -502,7 +502,8 @@ func TestThoseIdleForLongestMakeRoom(t *testing.T) {
 	})
 }
 
-// TestNothingIsAnsweredThatNoHostVouchesFor: the caller counts from its request, so the host must have heard of it.
+// TestNothingIsAnsweredThatNoHostVouchesFor: the caller counts from its request, so a host must have received the
+// request.
 func TestNothingIsAnsweredThatNoHostVouchesFor(t *testing.T) {
 	play(t, 3, 1, func(t *testing.T, d *doors) {
 		o := d.open()

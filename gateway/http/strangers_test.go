@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// crowd is how many connections a stranger opens: more than the gateway of these tests has for all.
+	// crowd is the number of a stranger's connections: more than the limit of the tests' gateway.
 	crowd, connections = 1300, 512
-	// soon is within what time another client must be answered beside that.
+	// soon bounds the wait for another client's answer meanwhile.
 	soon = time.Second
 )
 
@@ -52,7 +52,7 @@ func newDoor(t *testing.T, config *tls.Config, change func(*Config)) *door {
 	return &door{st, s, config}
 }
 
-// lettingIn lets in who shows the token good, and no other client.
+// lettingIn accepts only clients with the token good.
 func lettingIn(c *Config) {
 	known := &tokens{token: "good", open: c.Open}
 	c.Open = known.check
@@ -64,7 +64,7 @@ func (d *door) from(address string) (net.Conn, error) {
 	return dialer.DialContext(d.Context(), "tcp", d.Addr().String())
 }
 
-// customer is a client from an address, which keeps its connection.
+// customer is a client at an address, with a kept connection.
 func (d *door) customer(address string) *http.Client {
 	transport := &http.Transport{
 		DialContext:     func(context.Context, string, string) (net.Conn, error) { return d.from(address) },
@@ -127,7 +127,7 @@ func (d *door) askAs(by *http.Client, token, method, url, body string) (time.Dur
 	return time.Since(began), err
 }
 
-// besiege opens a crowd of connections from some addresses, says something over each, and holds all until the test
+// besiege opens a crowd of connections from some addresses, sends something over each, and holds all until the test
 // ends.
 func (d *door) besiege(addresses func(i int) string, says string) {
 	d.Helper()
@@ -138,7 +138,7 @@ func (d *door) besiege(addresses func(i int) string, says string) {
 			for i := worker; i < crowd; i += 16 {
 				c, err := d.from(addresses(i))
 				if err != nil {
-					continue // the door has closed it for others before this goroutine went on
+					continue // already closed in favour of others
 				}
 				held[i] = c
 				_, _ = io.WriteString(c, says) // as above
@@ -168,8 +168,8 @@ const (
 		"Content-Length: 99\r\n"
 )
 
-// TestAStrangerShutsNoClientOut, whatever its connections do: clients with a token are answered soon, over a connection
-// that they have and over new ones, from other addresses and from the stranger's own.
+// TestAStrangerShutsNoClientOut: whatever the connections send, clients with a token are answered soon, over kept and
+// new connections, from other addresses and from the stranger's own.
 func TestAStrangerShutsNoClientOut(t *testing.T) {
 	for _, c := range []struct {
 		what, says string
@@ -226,7 +226,7 @@ func TestAnAnswerThatIsNotReadHoldsNoPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err = c.(*net.TCPConn).SetReadBuffer(1 << 16); err != nil { // else systems may buffer all of the answer
+	if err = c.(*net.TCPConn).SetReadBuffer(1 << 16); err != nil { // else systems buffer it
 		t.Fatal(err)
 	}
 	_, err = io.WriteString(c, "GET /v1/semaphores?node=/a&data=true HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -234,7 +234,7 @@ func TestAnAnswerThatIsNotReadHoldsNoPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := make([]byte, 1)
-	if _, err = io.ReadFull(c, first); err != nil { // the answer is under way, and larger than what systems buffer
+	if _, err = io.ReadFull(c, first); err != nil { // the answer is under way, and larger than the systems' buffers
 		t.Fatal(err)
 	}
 	await(t, "its place is free", func() bool { return d.stage.gateway.calls.Load() == 0 })
@@ -243,8 +243,8 @@ func TestAnAnswerThatIsNotReadHoldsNoPlace(t *testing.T) {
 	await(t, "nothing counts", func() bool { return d.answersTake() == 0 })
 }
 
-// TestATokenThatIsRefusedIsAskedForOnceMore for all requests that came while hosts were asked: for them the refusal may
-// be too old.
+// TestATokenThatIsRefusedIsAskedForOnceMore for all requests that came while hosts were asked: the refusal may be too
+// old for these requests.
 func TestATokenThatIsRefusedIsAskedForOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 )
 
-// TestARecoveryNamesTheHostsThatItExpels: those that vote, are not heard, and are not being expelled already.
+// TestARecoveryNamesTheHostsThatItExpels: silent voters that are not being expelled already.
 func TestARecoveryNamesTheHostsThatItExpels(t *testing.T) {
 	gone := admin.HostState{State: admin.Expelled}
 	c := &admin.Cluster{Observed: true,

@@ -18,7 +18,7 @@ func (r *rig) scheme() Ydb_Scheme_V1.SchemeServiceClient {
 	return Ydb_Scheme_V1.NewSchemeServiceClient(r.dial())
 }
 
-// listed returns what is in a directory: names, with a slash behind those of directories.
+// listed returns a directory's names; directories end with a slash.
 func (r *rig) listed(path string) (names []string, self string, code Ydb.StatusIds_StatusCode) {
 	r.t.Helper()
 	a, err := r.scheme().ListDirectory(r.context(), &Ydb_Scheme.ListDirectoryRequest{Path: path})
@@ -45,7 +45,7 @@ func shown(e *Ydb_Scheme.Entry) string {
 	return e.String()
 }
 
-// directory makes and removes one.
+// directory makes and removes a directory.
 func (r *rig) directory(path string, made, removed Ydb.StatusIds_StatusCode) {
 	r.t.Helper()
 	a, err := r.scheme().MakeDirectory(r.context(), &Ydb_Scheme.MakeDirectoryRequest{Path: path})
@@ -58,8 +58,8 @@ func (r *rig) directory(path string, made, removed Ydb.StatusIds_StatusCode) {
 	}
 }
 
-// TestDirectoriesAreWhatIsAboveNodes: they are listed and described, more than one page of them too, and removed only
-// where nothing is in them. A path that is another database's is no path here.
+// TestDirectoriesAreWhatIsAboveNodes: directories are listed and described, even over several pages, and removed only
+// when empty. Another database's path is invalid here.
 func TestDirectoriesAreWhatIsAboveNodes(t *testing.T) {
 	r := newRig(t, 1)
 	native := r.native()

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// BePatient makes a gateway bear with a machine that stands still for minutes: no stream ends because of that, but
-// over pings without an answer where these are heeded, and after a stall of its client where one is given.
+// BePatient makes a gateway tolerate a machine that stands still for minutes: streams end only over unanswered pings,
+// where these are heeded, and after a client's stall, where a stall time is given.
 func (g *Gateway) BePatient(heedPings bool, stall time.Duration) {
 	g.timing = timing{slack: 4 * time.Minute, leastPing: maxPongTime, unheeded: 1000, stall: time.Hour}
 	if heedPings {
@@ -20,16 +20,16 @@ func (g *Gateway) BePatient(heedPings bool, stall time.Duration) {
 	}
 }
 
-// Timeouts returns what a session is given that is asked for with a timeout, and how long its SDK may believe.
+// Timeouts returns a session's timeout for a requested timeout, and the SDK's time of belief.
 func Timeouts(asked time.Duration) (reliance, timeout time.Duration) {
 	reliance = relianceOf(asked)
 	return reliance, asYDB.timeoutOf(reliance)
 }
 
-// MaxAsked is the longest timeout that can be asked for.
+// MaxAsked is the longest timeout for a request.
 const MaxAsked = maxAsked
 
-// StatusOf returns what SDKs are answered for a status of hosts, and the message of its issue.
+// StatusOf returns the SDKs' status for a host status, and its issue's message.
 func StatusOf(s protocol.Status) (code Ydb.StatusIds_StatusCode, issue string) {
 	var err error
 	if s != protocol.StatusSuccess {
@@ -42,20 +42,19 @@ func StatusOf(s protocol.Status) (code Ydb.StatusIds_StatusCode, issue string) {
 	return code, issue
 }
 
-// PingTimes returns how often a session is pinged that was asked for with a timeout, and how long its client may take
-// to answer.
+// PingTimes returns, for a requested timeout, the interval of pings and the client's time to answer.
 func PingTimes(asked time.Duration) (period, answer time.Duration) {
 	t := asYDB.pingsOf(asked)
 	return t.period, t.period * time.Duration(1+t.unheeded)
 }
 
-// Numbers are those of one stream.
+// Numbers are one stream's numbers.
 type Numbers struct{ numbers }
 
-// NewNumbers returns the numbers of a stream whose base is 0.
+// NewNumbers returns a stream's numbers with base 0.
 func NewNumbers() *Numbers { return new(Numbers) }
 
-// Next numbers a mutation, and returns what takes its answer.
+// Next numbers a mutation and returns the receiver of its answer.
 func (n *Numbers) Next() (number uint64, answered func(stale bool)) {
 	m := n.next()
 	return m.Sequence, func(stale bool) { n.answered(m.Sequence, stale) }

@@ -32,7 +32,7 @@ func (r *rig) from(address string) *grpc.ClientConn {
 	return c
 }
 
-// starts has a client at an address start a session over a connection of its own.
+// starts lets a client at an address start a session over its own connection.
 func (r *rig) starts(address string) *caller {
 	r.t.Helper()
 	rpc, err := Ydb_Coordination_V1.NewCoordinationServiceClient(r.from(address)).Session(r.context())
@@ -49,8 +49,8 @@ func (r *rig) starts(address string) *caller {
 	return c
 }
 
-// TestSilentCallsShutNoClientOut: clients open as many Session calls as they can and send nothing. Others have their
-// sessions meanwhile, the calls end after 5 seconds, and all of that is counted.
+// TestSilentCallsShutNoClientOut: clients open as many Session calls as possible and send nothing. Others get their
+// sessions meanwhile, the calls end after 5 seconds, and the metrics count all of this.
 func TestSilentCallsShutNoClientOut(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -103,7 +103,7 @@ func (r *rig) await(what string, holds func() bool) {
 	}
 }
 
-// bare opens a connection that speaks HTTP/2 and calls nothing. It answers pings.
+// bare opens an HTTP/2 connection without calls. It answers pings.
 func (r *rig) bare(address string) {
 	r.t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
@@ -113,7 +113,7 @@ func (r *rig) bare(address string) {
 	}
 	r.t.Cleanup(func() { _ = c.Close() })
 	if _, err = c.Write([]byte(http2.ClientPreface)); err != nil {
-		return // it was closed for others
+		return // closed in favour of others
 	}
 	frames := http2.NewFramer(c, c)
 	if frames.WriteSettings() != nil {
@@ -132,8 +132,8 @@ func (r *rig) bare(address string) {
 	}()
 }
 
-// TestBareConnectionsShutNoClientOut: more connections without calls than there may be, from one address and from many.
-// Those with a session keep it, and newcomers get one, from these addresses too.
+// TestBareConnectionsShutNoClientOut: there are more connections without calls than the limit, from one address and
+// from many. Clients with a session keep it, and newcomers get one, even from these addresses.
 func TestBareConnectionsShutNoClientOut(t *testing.T) {
 	for what, address := range map[string]func(int) string{
 		"one address":    func(int) string { return "127.5.1.1" },
@@ -163,8 +163,8 @@ func TestBareConnectionsShutNoClientOut(t *testing.T) {
 	}
 }
 
-// TestHoldersOfATicketShutNoNewcomerOut: a ticket has all connections and all sessions, from one address and from many.
-// A newcomer with another ticket gets both every time, from these addresses too, and the holders keep the rest.
+// TestHoldersOfATicketShutNoNewcomerOut: one ticket has all connections and all sessions, from one address and from
+// many. A newcomer with another ticket always gets both, even from these addresses, and the holders keep the rest.
 func TestHoldersOfATicketShutNoNewcomerOut(t *testing.T) {
 	for what, address := range map[string]func(int) string{
 		"one address":    func(int) string { return "127.5.1.1" },
@@ -203,8 +203,8 @@ func TestHoldersOfATicketShutNoNewcomerOut(t *testing.T) {
 	}
 }
 
-// TestSessionsAreDividedAmongAddresses: one address has all sessions. A session of another address takes the place of
-// one that owns nothing, a further one of the first address is refused, and those that own semaphores go on.
+// TestSessionsAreDividedAmongAddresses: one address has all sessions. Another address's session replaces a session that
+// owns nothing; the first address's next session is refused, and sessions with semaphores continue.
 func TestSessionsAreDividedAmongAddresses(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()

@@ -18,13 +18,12 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// instant is a server that says yes to each lock and unlock at once. What the SDK reaches with it is what it can reach
-// at all on a machine.
+// instant is a server that grants each lock and unlock at once. It shows the SDK's upper bound on a machine.
 type instant struct {
 	Ydb_Coordination_V1.UnimplementedCoordinationServiceServer
 }
 
-// instantServer is a process that is one.
+// instantServer is an instant server's process.
 type instantServer struct {
 	*subprocess.Process
 	address string
@@ -51,7 +50,7 @@ func beInstant(string) error {
 	return serveHere(g, server)
 }
 
-// Session answers on the goroutine that receives.
+// Session answers on the receiving goroutine.
 func (instant) Session(rpc Ydb_Coordination_V1.CoordinationService_SessionServer) error {
 	for {
 		m, err := rpc.Recv()

@@ -31,8 +31,8 @@ const (
 	killRounds = 20
 )
 
-// TestLeadersThatAreKilled: programs on the SDK go on while leaders are killed, one after the other. They see nothing
-// of it but outcomes of creates and deletes that are unknown.
+// TestLeadersThatAreKilled: SDK programs continue while leaders are killed one after the other. The only visible
+// effects are unknown outcomes of creates and deletes.
 func TestLeadersThatAreKilled(t *testing.T) {
 	if !*faultsToo {
 		t.Skip("it starts processes; run it with -faults")
@@ -75,7 +75,7 @@ func TestLeadersThatAreKilled(t *testing.T) {
 		programs.unknown.Load())
 }
 
-// startHosts starts a cluster of so many hosts, with the node of the tests.
+// startHosts starts a cluster of n hosts, with the tests' node.
 func startHosts(t *testing.T, n int) (hosts []*process.Host) {
 	t.Helper()
 	program := process.Program{Path: build(t, filepath.Join("..", ".."), "./cmd/signalbox")}
@@ -130,19 +130,19 @@ func mostLeading(t *testing.T, hosts []*process.Host) (most int) {
 	return most
 }
 
-// programs run on the SDK, round after round, until they are stopped.
+// programs run on the SDK, round after round, until their stop.
 type programs struct {
 	t       *testing.T
 	db      *sdk.Driver
 	stop    chan struct{}
-	went    chan struct{} // a program has done a round, or has failed; holds one
+	went    chan struct{} // has a value after a program's round or failure
 	all     sync.WaitGroup
 	rounds  []*atomic.Int64
 	inside  atomic.Int64
 	unknown atomic.Int64
 }
 
-// start starts programs, each with a session of its own that outlasts every change of leader.
+// start starts programs, each with its own session, which outlasts every change of leader.
 func (p *programs) start(name string, n int, round func(s coordination.Session, name string) error) {
 	p.t.Helper()
 	for i := range n {
@@ -174,7 +174,7 @@ func (p *programs) start(name string, n int, round func(s coordination.Session, 
 	}
 }
 
-// awaitRounds waits until each program has done so many rounds from now on.
+// awaitRounds waits until each program has done n more rounds.
 func (p *programs) awaitRounds(n int64) {
 	p.t.Helper()
 	tooLong := time.After(patience)
@@ -197,7 +197,7 @@ func (p *programs) end() {
 	p.all.Wait()
 }
 
-// lock has a lock that all such programs share, for a moment.
+// lock briefly holds a lock shared by all programs.
 func (p *programs) lock(s coordination.Session, _ string) error {
 	lease, err := s.AcquireSemaphore(p.t.Context(), "lock", coordination.Exclusive, options.WithEphemeral(true))
 	if err != nil {
@@ -213,7 +213,7 @@ func (p *programs) lock(s coordination.Session, _ string) error {
 	return lease.Release()
 }
 
-// work owns a task of its own for a moment, and finds itself its only owner.
+// work briefly owns its own task, and checks that it is the only owner.
 func (p *programs) work(s coordination.Session, task string) error {
 	lease, err := s.AcquireSemaphore(p.t.Context(), task, coordination.Exclusive, options.WithEphemeral(true))
 	if err != nil {
@@ -229,7 +229,7 @@ func (p *programs) work(s coordination.Session, task string) error {
 	return lease.Release()
 }
 
-// remake makes a semaphore of its own, writes to it and removes it.
+// remake makes its own semaphore, writes to it and removes it.
 func (p *programs) remake(s coordination.Session, name string) error {
 	ctx := p.t.Context()
 	if err := p.orUnknown(s.CreateSemaphore(ctx, name, 1)); err != nil {
@@ -241,7 +241,7 @@ func (p *programs) remake(s coordination.Session, name string) error {
 	return p.orUnknown(s.DeleteSemaphore(ctx, name, options.WithForceDelete(true)))
 }
 
-// orUnknown lets an outcome that is unknown pass.
+// orUnknown ignores an unknown outcome.
 func (p *programs) orUnknown(err error) error {
 	if errors.Is(err, coordination.ErrOperationStatusUnknown) {
 		p.unknown.Add(1)

@@ -14,13 +14,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// pushed adds pushes to what hosts say to a gateway.
+// pushed adds pushes to the hosts' data for a gateway.
 type pushed struct {
 	mu    sync.Mutex
 	conns []*pushedConn
 }
 
-// push has every host say something over every connection, with the next message of the host.
+// push adds a push to every connection, sent with the host's next message.
 func (p *pushed) push(m protocol.PushMessage) {
 	var buf bytebufferpool.ByteBuffer
 	protocol.NewEncoder().Push(&buf, 0, m)
@@ -47,13 +47,13 @@ func (p *pushed) dial(
 	}
 }
 
-// pushedConn reads whole frames, and what is added before them.
+// pushedConn reads whole frames, after the added ones.
 type pushedConn struct {
 	net.Conn
 	of    *pushed
 	added []byte // guarded by the lock of pushed
 	ready []byte // read, and not returned
-	part  []byte // of a frame that is not whole
+	part  []byte // of an incomplete frame
 }
 
 // Read implements net.Conn.
@@ -81,8 +81,8 @@ func (c *pushedConn) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// TestASessionThatMayHaveLostALockIsEnded: a shard was made anew, and hosts have clients look at what they hold. In the
-// protocol of YDB a lock is lost with its session only. A session that has acquired nothing lives on.
+// TestASessionThatMayHaveLostALockIsEnded: a shard was recreated, and hosts ask clients to check their locks. In YDB's
+// protocol a lock is lost only with its session. A session without acquires lives on.
 func TestASessionThatMayHaveLostALockIsEnded(t *testing.T) {
 	p := &pushed{}
 	r := newRigOf(t)

@@ -30,7 +30,7 @@ import (
 
 var idleStreams = flag.Int("idle-streams", 0, "measure what so many idle streams cost a gateway")
 
-// measuredSessions is how many sessions the callers of a benchmark share.
+// measuredSessions is the number of sessions shared by a benchmark's callers.
 var measuredSessions = flag.Int("measured-sessions", 8, "sessions that the callers of a benchmark share")
 
 // gatewayProcess is the command, in front of one host.
@@ -52,13 +52,13 @@ func newGatewayProcess(t testing.TB) *gatewayProcess {
 	return g
 }
 
-// locker locks and unlocks what one caller has for itself.
+// locker locks and unlocks one caller's own lock.
 type locker func(ctx context.Context, name string) error
 
-// BenchmarkLockAndUnlock is what callers of this process reach with the SDK through a gateway, with the SDK and a
-// server that says yes at once, and with the client of Signalbox without a gateway, each over as many sessions; one
-// operation is a lock and an unlock, each caller's of its own lock. It shows what each process spends on one, for which
-// share of the time the processors had nothing to do, and of how many commands the host's batches were.
+// BenchmarkLockAndUnlock compares this process's callers on the SDK through a gateway, on the SDK with an instant
+// server, and on Signalbox's client without a gateway, with equally many sessions. One operation is a lock and an
+// unlock of the caller's own lock. The benchmark reports each process's processor time for an operation, the
+// processors' idle share, and the number of commands in a host's batches.
 func BenchmarkLockAndUnlock(b *testing.B) {
 	g := newGatewayProcess(b)
 	yes := newInstantServer(b)
@@ -88,7 +88,7 @@ func BenchmarkLockAndUnlock(b *testing.B) {
 	}
 }
 
-// logCounts are what a host's metrics say of its log.
+// logCounts are the log's counts in a host's metrics.
 type logCounts struct {
 	commands, batches float64
 	syncing           float64 // in seconds
@@ -109,7 +109,7 @@ func countsOf(t testing.TB, host *process.Host) (c logCounts) {
 	return c
 }
 
-// spender is a process that does a part of the work.
+// spender is a process with a part of the work.
 type spender struct {
 	name string
 	pid  int
@@ -183,14 +183,14 @@ func sdkLockers(t testing.TB, address string) (list []locker) {
 	return list
 }
 
-// What an idle stream may cost at the most, and how often it is pinged at the least.
+// Upper bounds for an idle stream's cost, and the lower bound for its pings.
 const (
 	idleStreamKiB   = 32
 	idleStreamShare = 0.1 / 10_000 // of a core
 	idleStreamPings = 0.8 / 2      // a second: one is due every 2 seconds
 )
 
-// TestIdleStreams measures what streams that do nothing cost a gateway: case 25.
+// TestIdleStreams measures a gateway's cost of idle streams.
 func TestIdleStreams(t *testing.T) {
 	if *idleStreams == 0 {
 		t.Skip("it measures; run it with -idle-streams 10000")
@@ -263,7 +263,7 @@ func idle(ctx context.Context, conn *grpc.ClientConn, started func(), pings *ato
 	return err
 }
 
-// memory is what the process has in memory, in bytes.
+// memory is the process's memory, in bytes.
 func (g *gatewayProcess) memory(t testing.TB) (bytes int64) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.PID()))
@@ -277,7 +277,7 @@ func (g *gatewayProcess) memory(t testing.TB) (bytes int64) {
 	return bytes << 10
 }
 
-// idleTime is for how long the processors of the machine have had nothing to do, all of them together.
+// idleTime is the total idle time of the machine's processors.
 func idleTime(t testing.TB) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/stat")
@@ -292,7 +292,7 @@ func idleTime(t testing.TB) time.Duration {
 	return time.Duration(idle+waiting) * 10 * time.Millisecond
 }
 
-// processor is the time that processors have spent on a process.
+// processor is the processor time of a process.
 func processor(t testing.TB, pid int) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -307,5 +307,5 @@ func processor(t testing.TB, pid int) time.Duration {
 	if _, err := fmt.Sscan(fields[12], &system); err != nil {
 		t.Fatal(err)
 	}
-	return time.Duration(user+system) * 10 * time.Millisecond // of a hundredth of a second, as everywhere on Linux
+	return time.Duration(user+system) * 10 * time.Millisecond // hundredths of a second, as everywhere on Linux
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// sequences are the counts of attaches that an SDK shows, one after the other. Those of Python, JavaScript and Java
-// always show 0; one that shows a lower count than before is let in where the shard's leader is a new one.
+// sequences are an SDK's successive counts of attaches. Python, JavaScript and Java always show 0; a lower count than
+// before is accepted after a change of the shard's leader.
 var sequences = map[string][]uint64{
 	"equal":  {0, 0, 0, 0, 0, 0},
 	"higher": {0, 1, 2, 3, 900, 901},
 	"lower":  {900, 7, 7, 7, 5, 5},
 }
 
-// TestWhatAStreamIsAnsweredIsItsOwn: each stream of a session does something else than the one before, as the first
-// that it does. What it is answered is what has happened, in every shard.
+// TestWhatAStreamIsAnsweredIsItsOwn: the first request of each stream of a session differs from the previous stream's.
+// The answer always matches the effect, in every shard.
 func TestWhatAStreamIsAnsweredIsItsOwn(t *testing.T) {
 	for order, counts := range sequences {
 		for _, shards := range []int{1, 4} {
@@ -42,23 +42,23 @@ func TestWhatAStreamIsAnsweredIsItsOwn(t *testing.T) {
 	}
 }
 
-// reattached is a session that attaches again and again.
+// reattached is a session that attaches repeatedly.
 type reattached struct {
 	*rig
 	shards    int
 	addresses []string // of gateways
-	counts    []uint64 // that are still to be shown
-	shown     uint64   // the latest of those
+	counts    []uint64 // counts still to be shown
+	shown     uint64   // the latest shown count
 	session   uint64
 	attaches  int
 }
 
-// objects are how many semaphores there are for each purpose: some in each shard.
+// objects is the number of semaphores for each purpose: some in each shard.
 const objects = 16
 
 func named(purpose string, i int) string { return fmt.Sprintf("%s-%d", purpose, i) }
 
-// attach begins the next stream of the session.
+// attach begins the session's next stream.
 func (r *reattached) attach() *caller {
 	r.t.Helper()
 	count := r.counts[0]
@@ -74,7 +74,7 @@ func (r *reattached) attach() *caller {
 	shows := start{session: r.session, key: "key", sequence: count, timeout: 5 * time.Minute}
 	c, refusal := r.tries(shows)
 	for i := 0; c == nil && count < r.shown && i < 200; i++ {
-		// The leader of before has not heard of the new one yet, and knows of the higher count.
+		// The former leader has not learned of the new one yet, and knows the higher count.
 		if refusal.GetFailure().GetStatus() != Ydb.StatusIds_BAD_SESSION {
 			break
 		}
@@ -88,7 +88,7 @@ func (r *reattached) attach() *caller {
 	return c
 }
 
-// another is a session of someone else.
+// another is another client's session.
 func (r *reattached) another() *caller {
 	r.t.Helper()
 	return r.rig.session(start{timeout: 5 * time.Minute})
@@ -148,8 +148,8 @@ func (r *reattached) play() {
 	}
 }
 
-// TestNumbersLeapOverThoseOfAnEarlierStream: in a cluster that draws none, a stream whose SDK shows a count a second
-// time begins among numbers that were used. It is above them after a few.
+// TestNumbersLeapOverThoseOfAnEarlierStream: in a cluster without drawn bases, a stream with a repeated count begins
+// among used numbers. After a few requests its numbers are above them.
 func TestNumbersLeapOverThoseOfAnEarlierStream(t *testing.T) {
 	const used = 100_000
 	tries := 0

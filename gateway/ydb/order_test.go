@@ -8,8 +8,8 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
 )
 
-// TestTheOrderOfMessages: what one operation causes comes in the order in which YDB sends it. The one who asks watches
-// the semaphore as well: the result comes before the change, but for a delete, whose result is the last.
+// TestTheOrderOfMessages: an operation's messages come in YDB's order. If the caller also watches the semaphore, the
+// result comes before the change, except for a delete, with its result last.
 func TestTheOrderOfMessages(t *testing.T) {
 	for name, play := range map[string]func(t *testing.T, a, b, c *caller){
 		"update":          updatesWhatItWatches,
@@ -37,7 +37,7 @@ func updatesWhatItWatches(t *testing.T, a, _, _ *caller) {
 	a.changed(watch, true, false)
 }
 
-// acquiresWhatItWatches: an owner that has less lets others in before the change is reported.
+// acquiresWhatItWatches: a smaller acquire lets others in before the change is reported.
 func acquiresWhatItWatches(t *testing.T, a, b, _ *caller) {
 	t.Helper()
 	watch := a.watch("sem")
@@ -64,7 +64,7 @@ func releasesWhatItWatches(t *testing.T, a, b, _ *caller) {
 	b.changed(watchOfB, false, true)
 }
 
-// queue has a wait at the head and c behind it, for what is free: c is let in when a waits no more.
+// queue has a waiter a at the head and c behind it, for free units: c enters when a stops waiting.
 func queue(t *testing.T, a, b, c *caller, timeout time.Duration) (waits, behind, watch, watchOfC uint64) {
 	t.Helper()
 	b.acquired(b.acquire("sem", 2, 0, false), true, ok)
@@ -95,7 +95,7 @@ func isLeftInTheQueue(t *testing.T, a, b, c *caller) {
 	c.changed(watchOfC, false, true)
 }
 
-// asksForLess: what fits now is granted, and was not answered before.
+// asksForLess: the smaller request fits and is granted; the larger one had no answer before.
 func asksForLess(t *testing.T, a, b, c *caller) {
 	t.Helper()
 	waits, _, watch, _ := queue(t, a, b, c, time.Hour)

@@ -14,11 +14,11 @@ import (
 	"google.golang.org/grpc"
 )
 
-// gone is the stream of a client that has gone before anything was sent to it.
+// gone is the stream of a client that left before any message to it.
 type gone struct {
 	grpc.ServerStream
 	ctx   context.Context
-	first *request // nil once it was received
+	first *request // nil once received
 }
 
 func (g *gone) Context() context.Context { return g.ctx }
@@ -33,8 +33,8 @@ func (g *gone) Recv() (m *request, err error) {
 	return m, nil
 }
 
-// TestASessionThatItsClientNeverKnewIsEnded: the SDK asks for another one, so nothing would ever end this one before
-// its timeout has passed. One that was attached lives on.
+// TestASessionThatItsClientNeverKnewIsEnded: the SDK asks for another session, so the unknown session would otherwise
+// last until its timeout. An attached session lives on.
 func TestASessionThatItsClientNeverKnewIsEnded(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -52,7 +52,7 @@ func TestASessionThatItsClientNeverKnewIsEnded(t *testing.T) {
 	r.awaitSessions(known.id)
 }
 
-// awaitSessions waits until the node has these sessions and no others.
+// awaitSessions waits until the node has exactly these sessions.
 func (r *rig) awaitSessions(want ...uint64) {
 	r.t.Helper()
 	node := r.native().Node(nodePath)
@@ -74,7 +74,7 @@ func (r *rig) awaitSessions(want ...uint64) {
 	}
 }
 
-// TestOfAThousandCancelledStartsNoneStays: their clients go at any moment between the first message and its answer.
+// TestOfAThousandCancelledStartsNoneStays: the clients leave at any moment between the first message and its answer.
 func TestOfAThousandCancelledStartsNoneStays(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()

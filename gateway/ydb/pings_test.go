@@ -19,13 +19,13 @@ func pong(opaque uint64) *request {
 	}}
 }
 
-// TestEachSDKsWayWithPings: what the sources of the SDKs do with a ping of the server, and with pings of their own.
-// Each keeps its stream for as long as it answers its way, and gets exactly one pong for each ping of its own: those of
-// C++ have the numbers of its requests, which are the gateway's as well.
+// TestEachSDKsWayWithPings follows the SDKs' sources: their answers to the server's pings, and their own pings. Each
+// SDK keeps its stream as long as it answers, and gets exactly one pong for each of its pings; the C++ SDK numbers
+// pings like its requests, and the gateway uses the same numbers.
 func TestEachSDKsWayWithPings(t *testing.T) {
 	for sdk, of := range map[string]struct {
 		answers func(opaque uint64) *request
-		own     bool // it pings as well, and gives up where no pong comes
+		own     bool // the SDK sends pings too, and gives up without a pong
 	}{
 		"Go":         {answers: pong},
 		"Java":       {answers: pong},
@@ -56,7 +56,7 @@ func TestEachSDKsWayWithPings(t *testing.T) {
 					}
 					if of.own {
 						asked++
-						c.send(ping(m.GetPing().Opaque)) // a number of its own, which happens to be the same
+						c.send(ping(m.GetPing().Opaque)) // the SDK's own number, equal by chance
 					}
 					c.send(answer)
 				case m.GetPong() != nil:

@@ -24,7 +24,7 @@ func (r *rig) open() *sdk.Driver {
 	return db
 }
 
-// sessionOf starts a session that outlasts a machine that stands still.
+// sessionOf starts a session that survives a machine that stands still.
 func sessionOf(t *testing.T, db *sdk.Driver) coordination.Session {
 	t.Helper()
 	s, err := db.Coordination().Session(t.Context(), nodePath, options.WithSessionTimeout(5*time.Minute))
@@ -34,8 +34,8 @@ func sessionOf(t *testing.T, db *sdk.Driver) coordination.Session {
 	return s
 }
 
-// TestALockOfPrograms is the SDK's example of a lock: programs take it in turn, and what it guards is changed by one at
-// a time.
+// TestALockOfPrograms is the SDK's example of a lock: programs take turns, and only the owner changes the guarded
+// value.
 func TestALockOfPrograms(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -69,8 +69,8 @@ func TestALockOfPrograms(t *testing.T) {
 	}
 }
 
-// TestWorkersShareTasks is the SDK's example of workers: each task is a semaphore that one worker at a time owns. What
-// a worker leaves another one takes over.
+// TestWorkersShareTasks is the SDK's example of workers: each task is a semaphore with one owner at a time. Other
+// workers take over tasks left by a worker.
 func TestWorkersShareTasks(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// relay passes connections on, to one address or to that which a connection names in its first line, until it is
-// silenced or cut.
+// relay passes on connections, to a fixed address or to the address in a connection's first line, until silence or cut.
 type relay struct {
 	address string
 	to      string // "" where connections name it
@@ -47,7 +46,7 @@ func (r *relay) accept() {
 	}
 }
 
-// keep remembers a connection, so that a cut reaches it. It closes one that comes after the cut.
+// keep records a connection for a later cut, and closes a connection that comes after the cut.
 func (r *relay) keep(c net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +81,7 @@ func (r *relay) pass(c net.Conn) {
 	r.copy(c, d, d)
 }
 
-// copy passes bytes on until an end is closed, which closes the other one. What is read after the silence began stays.
+// copy passes on bytes until one end is closed, and then closes the other. Bytes read after the silence began are held.
 func (r *relay) copy(to net.Conn, from io.Reader, closes net.Conn) {
 	b := make([]byte, 16<<10)
 	for {
@@ -112,7 +111,7 @@ func (r *relay) isSilent() bool {
 	}
 }
 
-// silence makes it pass nothing on from now on, in both directions, and close nothing.
+// silence stops all data in both directions, and closes nothing.
 func (r *relay) silence() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +121,7 @@ func (r *relay) silence() {
 	}
 }
 
-// close cuts all connections, and refuses others.
+// close cuts all connections and refuses new ones.
 func (r *relay) close() {
 	_ = r.l.Close()
 	r.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestASessionLastsLongerThanItsSDKBelieves: whatever timeout is asked for, there is room for two pings to the host
-// between what the gateway may count on and what the SDK believes, and it fits into what sessions may have.
+// TestASessionLastsLongerThanItsSDKBelieves: for any requested timeout two pings to the host fit between the SDK's
+// belief and the gateway's guarantee, and the timeout is within the sessions' bounds.
 func TestASessionLastsLongerThanItsSDKBelieves(t *testing.T) {
 	for asked := time.Duration(0); asked <= ydb.MaxAsked; asked += 100 * time.Millisecond {
 		reliance, timeout := ydb.Timeouts(asked)

@@ -15,33 +15,33 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// database is the one that SDKs name.
+// database is the database in the SDKs' requests.
 const database = "/local"
 
-// rig is a cluster with a gateway to it.
+// rig is a cluster with a gateway.
 type rig struct {
 	t *testing.T
-	// heedPings: gateways end the streams of clients that do not answer pings.
+	// heedPings: gateways end streams of clients that do not answer pings.
 	heedPings bool
 	ticket    string // that calls show
-	// Of gateways that are started from then on: callers seem to be elsewhere, tickets are taken from there, and where
-	// it is in the cluster's list.
+	// For gateways started later: whether callers seem to be elsewhere, whether tickets are accepted from there, and
+	// the place in the cluster's list.
 	elsewhere, plainTickets bool
 	published               string
 	sessions                int           // of all; 0 for the default
 	connections             int           // of all; 0 for the default
-	queued                  int64         // bytes that may wait for all; 0 for the default
+	queued                  int64         // waiting bytes of all; 0 for the default
 	stallAfter              time.Duration // of a client that does not read; 0 for never
-	// through wraps how gateways that are started from then on connect to hosts; nil for no wrapping.
+	// through wraps later gateways' connections to hosts; nil for no wrapping.
 	through    func(func(context.Context, string) (net.Conn, error)) func(context.Context, string) (net.Conn, error)
-	discovered chan struct{} // gets one each time that discovery was asked for, while there is room
+	discovered chan struct{} // gets a value for each discovery request, while there is room
 	cluster    *servertest.Cluster
 	gateway    *ydb.Gateway
 	server     *grpc.Server
 	address    string
 }
 
-// newRig starts a cluster of so many hosts, and a gateway.
+// newRig starts a cluster of n hosts, and a gateway.
 func newRig(t *testing.T, hosts int) *rig {
 	t.Helper()
 	return newRigOf(t, servertest.Hosts(hosts), servertest.Shards(2))
@@ -58,7 +58,7 @@ func newRigOf(t *testing.T, options ...servertest.Option) *rig {
 	return r
 }
 
-// serve starts a gateway, which is that of the rig from then on.
+// serve starts a gateway, the rig's gateway from now on.
 func (r *rig) serve() {
 	t := r.t
 	t.Helper()
@@ -103,7 +103,7 @@ func (r *rig) serve() {
 	})
 }
 
-// count counts what is asked for.
+// count counts requests.
 func (r *rig) count(
 	ctx context.Context, m any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 ) (any, error) {
@@ -141,5 +141,5 @@ func (r *rig) dial() *grpc.ClientConn {
 	return c
 }
 
-// limit is how long a test waits for what must come, on any machine.
+// limit bounds the wait for an event that must come, on any machine.
 const limit = time.Minute

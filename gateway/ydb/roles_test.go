@@ -26,11 +26,11 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// Tests with real processes start this program again: as a gateway, or as a program on the SDK that holds a lock. These
-// variables say as what, and with whom it speaks.
+// Tests with real processes start this program again, as a gateway or as an SDK program with a lock. These variables
+// give the role and its peers.
 const (
 	roleVariable  = "SIGNALBOX_TEST_ROLE"
-	callsVariable = "SIGNALBOX_TEST_CALLS" // the address of a hosts' relay, or the connection string of the SDK
+	callsVariable = "SIGNALBOX_TEST_CALLS" // the address of a hosts' relay, or the SDK's connection string
 	aboutVariable = "SIGNALBOX_TEST_ABOUT" // the hosts of a gateway, or the lock of a holder
 )
 
@@ -78,7 +78,7 @@ func await(t testing.TB, p *subprocess.Process, word string) {
 	}
 }
 
-// beGateway serves SDKs until it is killed. It reaches all hosts over a relay, and says where it listens.
+// beGateway serves SDKs until it is killed. It reaches all hosts over a relay, and prints its address.
 func beGateway(relay string) error {
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
 		var d net.Dialer
@@ -99,7 +99,7 @@ func beGateway(relay string) error {
 	return serveHere(g, server)
 }
 
-// serveHere serves until the process is killed, and says where it listens.
+// serveHere serves until the process is killed, and prints its address.
 func serveHere(g *ydb.Gateway, server *grpc.Server) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -109,8 +109,8 @@ func serveHere(g *ydb.Gateway, server *grpc.Server) error {
 	return server.Serve(g.Listener(l))
 }
 
-// beHolder holds a lock for as long as its lease lasts, and says when it is held and when it is not any more, with the
-// longest time for which the process stood still.
+// beHolder holds a lock for its lease's whole length, and prints the begin and the end, with the process's longest
+// pause.
 func beHolder(dsn string) error {
 	var stall stallMeter
 	defer stall.run()()
@@ -130,11 +130,11 @@ func beHolder(dsn string) error {
 	fmt.Println("holds")
 	<-lease.Context().Done()
 	fmt.Println("ended", time.Now().UnixNano(), stall.longest.Load())
-	_, err = bufio.NewReader(os.Stdin).ReadString('\n') // until the test has seen it
+	_, err = bufio.NewReader(os.Stdin).ReadString('\n') // until the test has read it
 	return errors.Join(err, db.Close(ctx))
 }
 
-// askedTimeout is what the holder asks for.
+// askedTimeout is the holder's requested timeout.
 const askedTimeout = 5 * time.Second
 
 // stallMeter measures for how long a process stood still.
@@ -162,7 +162,7 @@ func (m *stallMeter) run() (stop func()) {
 	return func() { close(done) }
 }
 
-// line returns what stands behind a word in an output, "" where it is not there yet.
+// line returns the text after a word in an output, or "".
 func line(output, word string) string {
 	for l := range strings.Lines(output) {
 		if rest, is := strings.CutPrefix(l, word); is && strings.HasSuffix(l, "\n") {

@@ -18,8 +18,7 @@ const (
 	all        = 1<<64 - 1
 )
 
-// TestAForcedDeleteEndsWhatWaits: waiters are answered ABORTED and then see the change that they watch, owners get
-// nothing.
+// TestAForcedDeleteEndsWhatWaits: waiters get ABORTED and then the watched change, owners get nothing.
 func TestAForcedDeleteEndsWhatWaits(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -37,7 +36,7 @@ func TestAForcedDeleteEndsWhatWaits(t *testing.T) {
 	a.released(a.release("sem"), false)
 }
 
-// TestAcquiredAgain: an owner may have less than before, which lets others in, and never more.
+// TestAcquiredAgain: an owner may reduce its count, which lets others in, but never raise it.
 func TestAcquiredAgain(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -57,7 +56,8 @@ func TestAcquiredAgain(t *testing.T) {
 	}
 }
 
-// TestWhatIsEphemeralIsNotPersistent: neither is taken for the other, and no call makes or deletes an ephemeral one.
+// TestWhatIsEphemeralIsNotPersistent: neither kind passes for the other, and no call makes or deletes an ephemeral
+// semaphore.
 func TestWhatIsEphemeralIsNotPersistent(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -110,7 +110,7 @@ func TestAWatchSeesWhatItAsksFor(t *testing.T) {
 	a.changed(data, true, false)
 }
 
-// TestAStopIsTheEndOfAStream: what the session owned is free when it is answered, and nothing comes after that.
+// TestAStopIsTheEndOfAStream: the session's semaphores are free by the time of the answer, and nothing follows.
 func TestAStopIsTheEndOfAStream(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -125,7 +125,7 @@ func TestAStopIsTheEndOfAStream(t *testing.T) {
 	b.acquired(waits, true, ok)
 }
 
-// TestPathsAsYDBReadsThem: empty parts are none, names are names, and a node is made below the database only.
+// TestPathsAsYDBReadsThem: empty parts are dropped, other parts are names, and nodes exist only below the database.
 func TestPathsAsYDBReadsThem(t *testing.T) {
 	r := newRig(t, 1)
 	for path, want := range map[string]Ydb.StatusIds_StatusCode{

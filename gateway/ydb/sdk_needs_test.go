@@ -2,7 +2,7 @@
 
 package ydb_test
 
-// What the tests of ydb-go-sdk need, so that they can be built from this module as they are: see sdk_test.go.
+// These imports let the tests of ydb-go-sdk build unchanged from this module: see sdk_test.go.
 import (
 	_ "github.com/google/uuid"
 	_ "github.com/rekby/fixenv"

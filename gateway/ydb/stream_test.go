@@ -21,7 +21,7 @@ type (
 
 const nodePath = database + "/jobs"
 
-// create makes the node that tests use.
+// create makes the tests' node.
 func (r *rig) create() {
 	r.t.Helper()
 	c := Ydb_Coordination_V1.NewCoordinationServiceClient(r.dial())
@@ -31,13 +31,13 @@ func (r *rig) create() {
 	}
 }
 
-// context is that of a call of an SDK.
+// context is the context of an SDK's call.
 func (r *rig) context() context.Context {
 	return metadata.AppendToOutgoingContext(r.t.Context(), "x-ydb-database", database, "x-ydb-auth-ticket", r.ticket,
 		"x-ydb-sdk-build-info", "ydb-go-sdk/3.156.1", "x-ydb-client-pid", "4711", "x-ydb-trace-id", "1")
 }
 
-// caller is a stream as a client without an SDK uses it. It answers pings unless it is mute.
+// caller is a stream of a client without an SDK. It answers pings unless it is mute.
 type caller struct {
 	t      *testing.T
 	rpc    Ydb_Coordination_V1.CoordinationService_SessionClient
@@ -116,7 +116,7 @@ func (r *rig) session(s start) *caller {
 	return c
 }
 
-// tries is session, for what may be refused: caller is nil then.
+// tries is session, but allows a refusal, with a nil caller.
 func (r *rig) tries(s start) (c *caller, refusal *response) {
 	r.t.Helper()
 	c = r.call()
@@ -130,7 +130,7 @@ func (r *rig) tries(s start) (c *caller, refusal *response) {
 	return c, nil
 }
 
-// received is what came: a message that is no ping, or the end of the stream.
+// received is a message other than a ping, or the stream's end.
 type received struct {
 	m   *response
 	err error
@@ -158,7 +158,7 @@ func (c *caller) listen() {
 	}
 }
 
-// next returns the next message that is no ping.
+// next returns the next message other than a ping.
 func (c *caller) next() *response {
 	c.t.Helper()
 	m, err := c.receive()

@@ -10,10 +10,10 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
 )
 
-// most is how much may wait for one stream: 4 MiB, and a message that was begun below that.
+// most bounds one stream's queue: 4 MiB, and one message begun below this bound.
 const most = 5 << 20
 
-// largeSemaphore makes a semaphore with as much data as the hosts take, and returns how much that is.
+// largeSemaphore makes a semaphore with the hosts' largest data, and returns its size.
 func (r *rig) largeSemaphore(c *caller) int {
 	const bytes = 64 << 10
 	c.createSemaphore("large", 1, strings.Repeat("d", bytes), ok)
@@ -30,7 +30,7 @@ func describeUnread(t *testing.T, c *caller, n int) {
 	}
 }
 
-// awaitQueued waits until so much waits in the gateway at least, and fails where it is more than there may be.
+// awaitQueued waits until at least this much is queued in the gateway, and fails above the upper bound.
 func (r *rig) awaitQueued(least, atMost float64) {
 	r.t.Helper()
 	for until := time.Now().Add(limit); ; {
@@ -45,8 +45,8 @@ func (r *rig) awaitQueued(least, atMost float64) {
 	}
 }
 
-// TestAStreamThatIsNotRead: what waits for it is bounded, however much it asks for, and all of it comes in its order
-// when it is read.
+// TestAStreamThatIsNotRead: its queue is bounded for any number of requests, and arrives in order once the client
+// reads.
 func TestAStreamThatIsNotRead(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -74,8 +74,8 @@ func TestAStreamThatIsNotRead(t *testing.T) {
 	r.awaitQueued(0, 1<<20)
 }
 
-// TestAStreamThatIsNotReadIsNotRead: a client that sends and does not read is held up by the gateway, and gets an
-// answer to everything when it reads.
+// TestAStreamThatIsNotReadIsNotRead: the gateway delays a client that sends without reading, and answers everything
+// once the client reads.
 func TestAStreamThatIsNotReadIsNotRead(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -118,11 +118,11 @@ func TestAStreamThatIsNotReadIsNotRead(t *testing.T) {
 	r.awaitQueuedNone()
 }
 
-// awaitQueuedNone waits until nothing is counted any more.
+// awaitQueuedNone waits until the count of queued bytes is zero.
 func (r *rig) awaitQueuedNone() { r.t.Helper(); r.awaitDropped(0) }
 
-// awaitDropped waits until no more than so many bytes are counted: the message that is being sent, once what waited
-// behind it is dropped and the descriptions that were under way have ended.
+// awaitDropped waits until at most this many bytes are queued: only the message being sent remains after the queue is
+// dropped and open descriptions have ended.
 func (r *rig) awaitDropped(atMost float64) {
 	r.t.Helper()
 	for until := time.Now().Add(limit); r.counted("signalbox_ydb_queued_bytes") > atMost; {
@@ -132,8 +132,8 @@ func (r *rig) awaitDropped(atMost float64) {
 	}
 }
 
-// TestAStreamThatIsNeverRead ends with OVERLOADED: its session is detached long before the client reads on, which gets
-// that as its last message.
+// TestAStreamThatIsNeverRead ends with OVERLOADED, the client's last message: the session is detached long before the
+// client reads on.
 func TestAStreamThatIsNeverRead(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -170,8 +170,8 @@ func TestAStreamThatIsNeverRead(t *testing.T) {
 	r.session(start{session: first.GetSessionStarted().GetSessionId(), key: "key", sequence: 1}).stop()
 }
 
-// TestAllStreamsTogether: where as much waits as may for all of them, a description is refused with OVERLOADED, and
-// everything else goes on.
+// TestAllStreamsTogether: with the common queue full, a description is refused with OVERLOADED, and everything else
+// continues.
 func TestAllStreamsTogether(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()

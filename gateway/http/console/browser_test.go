@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must come.
+// patience bounds the wait for an event that must come.
 const patience = 2 * time.Minute
 
 // browser is a page of a headless Chromium, driven by its DevTools protocol.
@@ -34,18 +34,18 @@ type browser struct {
 	mu       sync.Mutex
 	next     int
 	waiting  map[int]chan reply
-	problems []string      // what the console of the page, and the requests of it, complain of
+	problems []string      // complaints of the page's console and of its requests
 	asked    []string      // the addresses of all requests
-	asks     chan struct{} // has one when a request was added
+	asks     chan struct{} // has a value after a new request
 }
 
-// reply is what the browser answers to a command.
+// reply is the browser's answer to a command.
 type reply struct {
 	Result json.RawMessage
 	Error  *struct{ Message string }
 }
 
-// openBrowser starts a browser that ends with the test. Where there is none on this machine the test is skipped.
+// openBrowser starts a browser for the test's duration. Without a browser on this machine the test is skipped.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	if !*inBrowser {
@@ -61,7 +61,7 @@ func openBrowser(t *testing.T) *browser {
 	if program == "" {
 		t.Skip("there is no Chromium on this machine: apt-get install chromium")
 	}
-	dir, err := os.MkdirTemp("", "console") // the browser may still write to it when it has ended
+	dir, err := os.MkdirTemp("", "console") // the browser may still write to the directory after its end
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func openBrowser(t *testing.T) *browser {
 	return b
 }
 
-// connect connects to the first page of the browser, by the address that it has written into a file.
+// connect connects to the browser's first page, by the address in the browser's file.
 func (b *browser) connect(file string) {
 	b.Helper()
 	var address string
@@ -129,7 +129,7 @@ func (b *browser) connect(file string) {
 	go b.read()
 }
 
-// do sends a command, and returns what came of it.
+// do sends a command and returns its result.
 func (b *browser) do(method string, parameters any) json.RawMessage {
 	b.Helper()
 	answer := make(chan reply, 1)
@@ -157,7 +157,7 @@ func (b *browser) do(method string, parameters any) json.RawMessage {
 	return nil
 }
 
-// into is do for a command whose result is read.
+// into is do for a command with a result to decode.
 func (b *browser) into(method string, parameters, result any) {
 	b.Helper()
 	if err := json.Unmarshal(b.do(method, parameters), result); err != nil {
@@ -243,7 +243,7 @@ func (b *browser) read() {
 	}
 }
 
-// evaluate returns the value of an expression in the page, as text.
+// evaluate returns an expression's value in the page, as text.
 func (b *browser) evaluate(expression string) string {
 	b.Helper()
 	var result struct {
@@ -283,7 +283,7 @@ func (b *browser) visit(address string) {
 	b.await(fmt.Sprintf("location.href === %q && document.readyState === 'complete'", address))
 }
 
-// press presses a key, such as Tab, with the text that it types.
+// press presses a key, such as Tab, with its typed text.
 func (b *browser) press(key, text string) {
 	b.Helper()
 	code := map[string]int{"Tab": 9, "Enter": 13}[key]
@@ -294,7 +294,7 @@ func (b *browser) press(key, text string) {
 	}
 }
 
-// fill types into a field of the dialog, and goes on by the button that carries it out.
+// fill types into a field of the dialog and presses the confirming button.
 func (b *browser) fill(field, text string) {
 	b.Helper()
 	b.await(fmt.Sprintf("!!document.querySelector('dialog [name=%s]')", field))
@@ -302,7 +302,7 @@ func (b *browser) fill(field, text string) {
 	b.evaluate("document.querySelector('dialog button[type=submit]').click()")
 }
 
-// click clicks the first button of the page that has a word on it.
+// click clicks the page's first button with a word.
 func (b *browser) click(word string) {
 	b.Helper()
 	button := fmt.Sprintf("[...document.querySelectorAll('main button')].find((one) => one.textContent === %q)", word)
@@ -310,7 +310,7 @@ func (b *browser) click(word string) {
 	b.evaluate(button + ".click()")
 }
 
-// look sets the theme and the width of the page.
+// look sets the page's theme and width.
 func (b *browser) look(theme string, width int) {
 	b.Helper()
 	b.do("Emulation.setEmulatedMedia", map[string]any{
@@ -321,7 +321,7 @@ func (b *browser) look(theme string, width int) {
 	})
 }
 
-// shoot saves what the page looks like.
+// shoot saves a picture of the page.
 func (b *browser) shoot(file string) {
 	b.Helper()
 	var shot struct{ Data []byte }

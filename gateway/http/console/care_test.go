@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// showLoads: the overview adds up what hosts do and shows the worst of them, the page of hosts each by itself. A host
-// that says nothing yet is not shown as one that does nothing.
+// showLoads: the overview shows the hosts' total load and the worst host, the page of hosts each host. A host without a
+// report does not look idle.
 func showLoads(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	report := func(id shard.HostID, requests uint64, p99 time.Duration, free uint64) {
@@ -45,7 +45,7 @@ func showLoads(t *testing.T, b *browser) {
 	b.checkQuiet(st.url)
 }
 
-// quoteNames: what is pasted into a shell runs no part of a name.
+// quoteNames: pasted into a shell, a command runs no part of a name.
 func quoteNames(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	const name = "it's; <b>true</b> $(id)"
@@ -57,7 +57,7 @@ func quoteNames(t *testing.T, b *browser) {
 	b.await(fmt.Sprintf("document.querySelector('h1').textContent === %q", name))
 }
 
-// giveUpSigningIn: who closes the dialog is left alone, and can still ask for it.
+// giveUpSigningIn: after closing the dialog the user is not asked again, but can reopen it.
 func giveUpSigningIn(t *testing.T, b *browser) {
 	st := newStage(t, true)
 	b.visit(st.url + "/locks")
@@ -73,7 +73,7 @@ func giveUpSigningIn(t *testing.T, b *browser) {
 		}
 		return n
 	}
-	before := streams() // each try is a stream, and a question why it failed
+	before := streams() // each try is a stream and a question about its failure
 	for end := time.After(patience); streams() < before+4; {
 		select {
 		case <-b.asks:
@@ -87,7 +87,7 @@ func giveUpSigningIn(t *testing.T, b *browser) {
 	b.awaitText("There is no semaphore yet.")
 }
 
-// leaveADialog: what was begun in a dialog that was closed since does nothing to the one after it.
+// leaveADialog: work begun in a closed dialog does not affect the next dialog.
 func leaveADialog(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/locks")
@@ -105,7 +105,7 @@ func leaveADialog(t *testing.T, b *browser) {
 	b.await("document.querySelector('dialog[open] h1')?.textContent === 'Two'")
 }
 
-// keepLines: a value of several lines has them still when another one was added.
+// keepLines: a value of several lines keeps them after another line is added.
 func keepLines(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	if err := config.Put(t.Context(), st.client, node, "limits", []byte("a=1\nb=2\n")); err != nil {
@@ -122,10 +122,10 @@ func keepLines(t *testing.T, b *browser) {
 	}
 }
 
-// reportTooManyStreams: a host that has no place for another stream is not shown as one that is gone.
+// reportTooManyStreams: a host without room for another stream does not look gone.
 func reportTooManyStreams(t *testing.T, b *browser) {
 	st := newStage(t, false)
-	const places = 1024 // of all callers together
+	const places = 1024 // for all callers together
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range places {
@@ -146,7 +146,7 @@ func reportTooManyStreams(t *testing.T, b *browser) {
 	b.awaitText("There is no semaphore yet.")
 }
 
-// readNothingUnseen: a tab that was opened behind another one begins to read when it is seen.
+// readNothingUnseen: a tab opened in the background begins to read when it is shown.
 func readNothingUnseen(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/icon.svg")
@@ -156,7 +156,7 @@ func readNothingUnseen(t *testing.T, b *browser) {
 	defer b.do("Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": script.Identifier})
 	b.visit(st.url + "/locks")
 	b.await("document.querySelector('h1')?.textContent === 'Locks'")
-	b.evaluate("new Promise((resolve) => setTimeout(resolve))") // what the page begins it has begun
+	b.evaluate("new Promise((resolve) => setTimeout(resolve))") // the page has begun all its work
 	b.mu.Lock()
 	for _, asked := range b.asked {
 		if strings.Contains(asked, "/v1/events") {

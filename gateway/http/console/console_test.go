@@ -16,12 +16,12 @@ var inBrowser = flag.Bool("browser", false, "run the tests that need a browser")
 
 var shots = flag.String("shots", "", "a folder to save what every page looks like in")
 
-// maxWeight bounds what a browser loads, in bytes.
+// maxWeight bounds the bytes that a browser loads.
 const maxWeight = 300 << 10
 
 var variable = regexp.MustCompile(`--([a-z-]+): #([0-9a-f]{6});`)
 
-// TestColoursCanBeRead: every pair of text and ground that is used has a contrast of 4.5 to 1 in both themes.
+// TestColoursCanBeRead: every used pair of text and ground has a contrast of at least 4.5 to 1 in both themes.
 func TestColoursCanBeRead(t *testing.T) {
 	text, err := fs.ReadFile(console.Files(), "palette.css")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestColoursCanBeRead(t *testing.T) {
 	}
 }
 
-// contrast is that of two colours, by WCAG.
+// contrast returns the WCAG contrast of two colours.
 func contrast(t *testing.T, a, b string) float64 {
 	t.Helper()
 	luminance := func(colour string) (l float64) {
@@ -69,7 +69,7 @@ func contrast(t *testing.T, a, b string) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// TestTheConsoleIsLight: it loads fast over a slow line.
+// TestTheConsoleIsLight: the console loads fast over a slow line.
 func TestTheConsoleIsLight(t *testing.T) {
 	weight := int64(0)
 	err := fs.WalkDir(console.Files(), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -87,7 +87,7 @@ func TestTheConsoleIsLight(t *testing.T) {
 	}
 }
 
-// TestListsSayThatTheyGoOn: a host ends a list at its limit, or at the size of a page.
+// TestListsSayThatTheyGoOn: a host ends a list at its limit, or at a page's size.
 func TestListsSayThatTheyGoOn(t *testing.T) {
 	pages, err := fs.Glob(console.Files(), "pages/*.js")
 	if err != nil {

@@ -54,7 +54,7 @@ func TestInABrowser(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b.T = t
-			b.visit("about:blank") // the page of the test before asks for a host that is gone
+			b.visit("about:blank") // the previous test's page polls a stopped host
 			b.mu.Lock()
 			b.problems, b.asked = nil, nil
 			b.mu.Unlock()
@@ -143,7 +143,7 @@ func dieAndComeBack(t *testing.T, b *browser) {
 	b.awaitText("3 / 3")
 	st.cluster.Crash(3, false)
 	b.awaitText("2 / 3")
-	// The page of hosts says which replicas are silent, and offers no act that would be refused: no host is drained.
+	// The page of hosts names silent replicas, and offers no act that would be refused: no host is drained.
 	b.visit(st.url + "/hosts")
 	b.awaitText("offline")
 	b.await("document.querySelectorAll('.badge.bad').length === 3") // the host, and its replicas of two shards
@@ -159,7 +159,7 @@ func dieAndComeBack(t *testing.T, b *browser) {
 	b.checkQuiet(st.url)
 }
 
-// showPlaces: only where data shards are on a part of the hosts. What is silent or short is not shown as good.
+// showPlaces: only for data shards on a part of the hosts. Silent hosts and missing replicas do not look good.
 func showPlaces(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/hosts")
@@ -246,10 +246,10 @@ func drawLongTables(t *testing.T, b *browser) {
 	}
 }
 
-// drawn is true of a page that shows what its host has answered.
+// drawn is true after a page shows its host's answer.
 const drawn = "!document.querySelector('.bones') && document.querySelector('#link').textContent === 'live'"
 
-// allPages are the addresses of all pages, by the names of their pictures.
+// allPages are the addresses of all pages, by their pictures' names.
 func allPages(session uint64) map[string]string {
 	at := func(path, name string) string {
 		return path + "?" + url.Values{"node": {node}, "name": {name}}.Encode()
@@ -266,7 +266,7 @@ func allPages(session uint64) map[string]string {
 	}
 }
 
-// save saves what the page looks like, where that was asked for.
+// save saves a picture of the page, if requested.
 func (b *browser) save(name string) {
 	b.Helper()
 	if *shots != "" {
@@ -274,7 +274,7 @@ func (b *browser) save(name string) {
 	}
 }
 
-// checkQuiet checks that the page has complained of nothing, and has asked for nothing from elsewhere.
+// checkQuiet checks that the page has no complaints and no requests to other sites.
 func (b *browser) checkQuiet(own string) {
 	b.Helper()
 	b.mu.Lock()

@@ -12,12 +12,12 @@ import (
 	"github.com/signalbox/signalbox/client/rollout"
 )
 
-// at is the address of the page of an object.
+// at is the address of an object's page.
 func (st *stage) at(path, name string) string {
 	return st.url + path + "?" + url.Values{"node": {node}, "name": {name}}.Encode()
 }
 
-// keepInTheAddress: order, page and filter are there after a reload, and when others open the address.
+// keepInTheAddress: order, page and filter survive a reload, and are part of a shared address.
 func keepInTheAddress(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	for i := range 250 {
@@ -49,7 +49,7 @@ func keepInTheAddress(t *testing.T, b *browser) {
 	first("lock-199")
 	b.await("document.querySelector('main input')?.value === 'lock-1'")
 	b.evaluate("document.querySelector('nav a[href=\"/sessions\"]').click()")
-	b.await("document.querySelector('main input')?.value === ''") // the field is that of another page
+	b.await("document.querySelector('main input')?.value === ''") // the field belongs to another page
 }
 
 // showEveryCharacter: text from right to left, directions and controls change nothing around, and are seen.
@@ -85,7 +85,7 @@ func goToTheSearch(t *testing.T, b *browser) {
 	b.awaitText("nightly")
 }
 
-// sayThereIsNoPage: an address that no page has is not shown as the overview.
+// sayThereIsNoPage: an unknown address does not show the overview.
 func sayThereIsNoPage(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/nowhere")
@@ -95,7 +95,7 @@ func sayThereIsNoPage(t *testing.T, b *browser) {
 	b.checkQuiet(st.url)
 }
 
-// keepLookupsApart: config and endpoints have pages of their own, and are no locks.
+// keepLookupsApart: config and endpoints have their own pages, and are not listed as locks.
 func keepLookupsApart(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	if err := config.Put(t.Context(), st.client, node, "limits", []byte("a=1")); err != nil {
@@ -116,7 +116,7 @@ func keepLookupsApart(t *testing.T, b *browser) {
 	b.await("['a.example:80', 'a=1'].some((one) => document.querySelector('main').innerText.includes(one))")
 }
 
-// growATree: the namespace is a tree whose nodes show what is in them.
+// growATree: the namespace is a tree with each node's contents.
 func growATree(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	for i := range 70 { // more than are shown open
@@ -139,7 +139,7 @@ func growATree(t *testing.T, b *browser) {
 	b.await(entries + " === 'test,n69'")
 }
 
-// nameRoles: what can be granted are the roles that there are.
+// nameRoles: the dialog offers the existing roles.
 func nameRoles(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/access")
@@ -150,14 +150,14 @@ func nameRoles(t *testing.T, b *browser) {
 	b.awaitText("read, write, operator, admin, root are there by themselves")
 }
 
-// plotThePast: a page that is opened shows the minutes before.
+// plotThePast: a newly opened page shows the last minutes.
 func plotThePast(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/")
 	b.await("document.querySelectorAll('.plot').length >= 3")
 	b.await("[...document.querySelectorAll('.plot .axis')].every((one) => one.innerText.includes('10 min ago'))")
 	b.await("!document.body.innerText.includes('one reading so far')")
-	// A line has no part where nothing was measured, and the newest reading is at the right edge.
+	// A line has a gap for times without a measurement, and the newest reading is at the right edge.
 	b.evaluate(`import("/plot.js").then(({ plot }) => {
 		const minute = 60000, lines = [["now", [1, 2, 3, 4]]];
 		const drawn = plot("x", "y", lines, [0, minute, 5 * minute, 6 * minute]);
@@ -167,8 +167,8 @@ func plotThePast(t *testing.T, b *browser) {
 	b.await("drawn.length === 2 && drawn[0].startsWith('M240.0') && /L600.0 [0-9.]+$/.test(drawn[1])")
 }
 
-// showWhatIsStuck: a blocked rollout and a round that hangs come first on the overview, and menu, title and icon count
-// them from every page. Neither is green in its list, and both have a reason and an age there.
+// showWhatIsStuck: a blocked rollout and a hanging round come first on the overview, and menu, title and icon count
+// them on every page. In their lists they are not green, and have a reason and an age.
 func showWhatIsStuck(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/")
@@ -200,7 +200,7 @@ func showWhatIsStuck(t *testing.T, b *browser) {
 	b.checkQuiet(st.url)
 }
 
-// proposeTheWayBack: the last version that all locations had, and never the one that they flee.
+// proposeTheWayBack: the newest version that all locations had, but never the version being left.
 func proposeTheWayBack(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	st.objects()
@@ -230,8 +230,8 @@ func proposeTheWayBack(t *testing.T, b *browser) {
 	}
 }
 
-// drawStages: locations stand in their order with what each has and waits for, and publishes with what was done. What
-// was given up has no bar, and says why.
+// drawStages: locations stand in their order with their version and their reason to wait, and publishes with their
+// results. A given-up version has no bar, but a reason.
 func drawStages(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	s := st.session("web")
@@ -275,7 +275,7 @@ func drawStages(t *testing.T, b *browser) {
 	b.checkQuiet(st.url)
 }
 
-// countDown: what is left grows less by itself.
+// countDown: the remaining time decreases without a reload.
 func countDown(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/locks")
@@ -291,8 +291,8 @@ func countDown(t *testing.T, b *browser) {
 	b.await("/^in 19 min [0-9] s$/.test(time.textContent)")
 }
 
-// sayWhatIsLost: what does not exist is said once. Without a majority no page looks as if it were loading, and the
-// overview names what is lost.
+// sayWhatIsLost: a missing object is reported once. Without a majority no page looks as if it were loading, and the
+// overview names the loss.
 func sayWhatIsLost(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.at("/rollout", "none"))

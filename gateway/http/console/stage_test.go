@@ -58,7 +58,7 @@ func (st *stage) open(ctx context.Context, _ string) (*client.Client, error) {
 	return client.Open(ctx, st.cluster.Addresses(), client.WithDialer(st.cluster.Dial), client.WithName("worker"))
 }
 
-// openByToken lets only the token of the test in.
+// openByToken accepts only the test's token.
 func (st *stage) openByToken(ctx context.Context, shown string) (*client.Client, error) {
 	if shown != token {
 		return nil, &protocol.Error{Status: protocol.StatusUnauthorized, Message: "the token is not known"}
@@ -66,7 +66,7 @@ func (st *stage) openByToken(ctx context.Context, shown string) (*client.Client,
 	return st.open(ctx, shown)
 }
 
-// serve serves the console at an address, and returns which one that is.
+// serve serves the console at an address and returns the address.
 func (st *stage) serve(address string, tokens bool) string {
 	st.Helper()
 	config := gateway.Config{
@@ -89,10 +89,10 @@ func (st *stage) serve(address string, tokens bool) string {
 	return st.server.Addr().(*net.TCPAddr).String()
 }
 
-// measured is how often the host that serves the console was measured.
+// measured counts the measurements of the console's host.
 const measured = 60
 
-// loadAt is a load of a host, which differs from one time to the next.
+// loadAt is a host's load, different each time.
 func loadAt(i int) server.Load {
 	wave := math.Sin(float64(i))
 	return server.Load{
@@ -128,7 +128,7 @@ func (st *stage) lock(name string) (first, second *client.Session, lease *client
 	return first, second, lease, granted
 }
 
-// await waits for what must come over a channel.
+// await waits for a value from a channel.
 func await[T any](t *testing.T, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {
@@ -162,7 +162,7 @@ func (st *stage) objects() {
 	}
 }
 
-// hang has a process open a round that one of its two members never prepares for.
+// hang lets a process open a round that one of its two members never prepares for.
 func (st *stage) hang(name string) {
 	st.Helper()
 	by := process.ChangeInfo{Author: "ann", Reason: "a test"}
@@ -184,7 +184,7 @@ func (st *stage) hang(name string) {
 	}
 }
 
-// reach has an instance in the first location use the version of a rollout.
+// reach lets an instance in the first location use a rollout's version.
 func (st *stage) reach(s *client.Session, name string) error {
 	m, err := rollout.Join(st.Context(), s, name, rollout.Instance{Name: "a.sas", Location: "SAS"})
 	if err != nil {

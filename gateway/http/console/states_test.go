@@ -25,8 +25,8 @@ func (b *browser) looks(f func(look string, width int)) {
 	}
 }
 
-// fit visits every page with what there usually is, with what fails, and with very much: none is wider than the screen,
-// in both themes, also on a phone.
+// fit visits every page with usual contents, with failures, and with very many objects: no page is wider than the
+// screen, in both themes, also on a phone.
 func fit(t *testing.T, b *browser) {
 	for prefix, fill := range map[string]func(*stage) uint64{"": usual, "failing-": failing, "huge-": huge} {
 		st := newStage(t, false)
@@ -141,7 +141,7 @@ func huge(st *stage) uint64 {
 	return s.ID()
 }
 
-// plotHosts has the hosts do more and less, until the page has a line of that.
+// plotHosts varies the hosts' work until the page has a line.
 func (st *stage) plotHosts(b *browser) {
 	for i := range 8 {
 		for id := range shard.HostID(3) {
@@ -153,8 +153,7 @@ func (st *stage) plotHosts(b *browser) {
 	}
 }
 
-// TestPicturesOfAllStates saves every page while it loads, where there is nothing, where it is refused, and while its
-// host is gone.
+// TestPicturesOfAllStates saves every page while loading, empty, refused, and without its host.
 func TestPicturesOfAllStates(t *testing.T) {
 	if *shots == "" {
 		t.Skip("it only saves pictures: make screenshots")

@@ -13,10 +13,10 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// limit is how long a test waits for what must come, on any machine.
+// limit bounds the wait for an event that must come, on any machine.
 const limit = time.Minute
 
-// replace puts what one file has into another.
+// replace copies one file's contents into another.
 func replace(t *testing.T, file, by string) {
 	t.Helper()
 	text, err := os.ReadFile(by)
@@ -28,7 +28,7 @@ func replace(t *testing.T, file, by string) {
 	}
 }
 
-// TestSDKsSeeTheCertificateOfTheMoment, and are asked for one by the authority that is named.
+// TestSDKsSeeTheCertificateOfTheMoment and must show one from the configured authority.
 func TestSDKsSeeTheCertificateOfTheMoment(t *testing.T) {
 	ports, err := subprocess.ReservePorts(1)
 	if err != nil {
@@ -55,7 +55,7 @@ func TestSDKsSeeTheCertificateOfTheMoment(t *testing.T) {
 			return err
 		}
 		defer c.Close()
-		_, err = c.Read(make([]byte, 1)) // a server says first what it refuses
+		_, err = c.Read(make([]byte, 1)) // a server reports a refusal in its first message
 		return err
 	}
 	await := func(pool *x509.CertPool) {
@@ -79,7 +79,7 @@ func TestSDKsSeeTheCertificateOfTheMoment(t *testing.T) {
 	}
 }
 
-// TestHostsSeeTheCertificateOfTheMoment, and are trusted by the authority of the moment.
+// TestHostsSeeTheCertificateOfTheMoment and are checked against the present authority.
 func TestHostsSeeTheCertificateOfTheMoment(t *testing.T) {
 	certificate, key, _ := selfSigned(t)
 	next, nextKey, _ := selfSigned(t)

@@ -23,8 +23,9 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// TestCrowdOfConnectionsAndCalls: a gateway that may open 2,000 files has 2,100 connections that call nothing and
-// answer pings, and then thousands of calls that send nothing. Other programs are answered, and its memory is bounded.
+// TestCrowdOfConnectionsAndCalls: a gateway with a limit of 2,000 open files has 2,100 connections that only answer
+// pings, and then thousands of calls that send nothing. Other programs get answers, and the gateway's memory is
+// bounded.
 func TestCrowdOfConnectionsAndCalls(t *testing.T) {
 	const files, crowd = 2000, 2100
 	if fileLimit() < crowd+500 {
@@ -98,7 +99,7 @@ func connect(t *testing.T, to, from string) *grpc.ClientConn {
 	return c
 }
 
-// bare opens a connection that speaks HTTP/2, calls nothing and answers pings.
+// bare opens an HTTP/2 connection that only answers pings.
 func bare(t *testing.T, to string) {
 	t.Helper()
 	c, err := net.Dial("tcp", to)
@@ -108,7 +109,7 @@ func bare(t *testing.T, to string) {
 	t.Cleanup(func() { _ = c.Close() })
 	frames := http2.NewFramer(c, c)
 	if _, err = c.Write([]byte(http2.ClientPreface)); err != nil || frames.WriteSettings() != nil {
-		return // it was closed for others
+		return // closed in favour of others
 	}
 	go func() {
 		for {

@@ -50,7 +50,7 @@ func TestWhatDiscoveryNames(t *testing.T) {
 	}
 }
 
-// TestHowManyProcessorsItUses: half of them, unless it is asked for more or fewer.
+// TestHowManyProcessorsItUses: half of them, unless a setting gives another number.
 func TestHowManyProcessorsItUses(t *testing.T) {
 	for _, c := range []struct{ asked, available, want int }{
 		{0, 1, 1}, {0, 2, 1}, {0, 3, 1}, {0, 16, 8}, {3, 16, 3}, {2, 1, 2},
@@ -82,11 +82,11 @@ func TestFlagsThatAreWrong(t *testing.T) {
 	}
 }
 
-// flags finds what looks like a flag with a value.
+// flags finds all text that looks like a flag with a value.
 var flags = regexp.MustCompile(`(?m)[ "]--([a-z-]+)[ =][^-]`)
 
-// TestFlagsOfTheUnit: those that the settings of the unit, the comment of the image and the manifest name are flags of
-// this program.
+// TestFlagsOfTheUnit: all flags in the unit's settings, in the image's comment and in the manifest are flags of this
+// program.
 func TestFlagsOfTheUnit(t *testing.T) {
 	deploy := filepath.Join("..", "..", "..", "deploy")
 	for _, file := range []string{"systemd/signalbox-ydb.env", "ydb.Dockerfile", "kubernetes/ydb.yaml"} {
@@ -111,7 +111,7 @@ func TestFlagsOfTheUnit(t *testing.T) {
 	}
 }
 
-// TestItServes over TLS, answers what operators ask, and stops when its context ends.
+// TestItServes over TLS, answers operators' requests, and stops when its context ends.
 func TestItServes(t *testing.T) {
 	ports, err := subprocess.ReservePorts(2)
 	if err != nil {
@@ -157,7 +157,7 @@ func TestItServes(t *testing.T) {
 	}
 }
 
-// selfSigned writes a certificate of this machine and its key, and returns who trusts it.
+// selfSigned writes this machine's certificate and key, and returns a pool that trusts it.
 func selfSigned(t *testing.T) (certificate, key string, pool *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

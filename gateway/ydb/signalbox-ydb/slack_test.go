@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// TestItsTimersComeLate by a millisecond, in a process that has its arguments still.
+// TestItsTimersComeLate by a millisecond, in a process with unchanged arguments.
 func TestItsTimersComeLate(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "signalbox-ydb")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
@@ -33,7 +33,7 @@ func TestItsTimersComeLate(t *testing.T) {
 	}
 	slack, err := os.ReadFile(fmt.Sprintf("/proc/%d/timerslack_ns", p.PID()))
 	if err != nil {
-		t.Skip(err) // only those may ask for it who may change it
+		t.Skip(err) // changing it needs a right
 	}
 	if got := strings.TrimSpace(string(slack)); got != "1000000" {
 		t.Errorf("its timers come late by %s ns", got)
