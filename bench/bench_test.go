@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// command runs a command line and returns what it printed.
+// command runs a command line and returns its output.
 func command(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -56,7 +56,7 @@ func TestWhatIsWrongIsSaidBeforeAnythingRuns(t *testing.T) {
 	}
 }
 
-// TestARaceOfTheFloorIsReported runs what needs no other program.
+// TestARaceOfTheFloorIsReported runs the part that needs no other program.
 func TestARaceOfTheFloorIsReported(t *testing.T) {
 	out, err := command(t, "run", "--workloads", "fsync", "--rounds", "2", "--duration", "300ms", "--warmup", "0s",
 		"--dir", t.TempDir(), "--output", t.TempDir())

@@ -18,8 +18,7 @@ import (
 	"github.com/signalbox/signalbox/bench/internal/zookeeper"
 )
 
-// contestants returns those that the cells need and that can run here, with their programs built. Those
-// that cannot run are noted in the report.
+// contestants returns the cells' contestants that can run here, with their programs built. The report lists the others.
 func (o *options) contestants(ctx context.Context, cells []race.Cell, r *results.Report,
 	progress io.Writer) ([]race.Contestant, error) {
 	wanted := func(name string) bool {
@@ -77,18 +76,18 @@ func (o *options) contestants(ctx context.Context, cells []race.Cell, r *results
 	return all, nil
 }
 
-// build builds the programs that are wanted and not named, fills in the directories that are not named, and
-// returns that of the source, where it is run from there.
+// build builds the wanted programs without a given path, fills in missing directories, and returns the source's
+// directory if the programs run from there.
 func (o *options) build(ctx context.Context, wanted func(string) bool, progress io.Writer) (source string, err error) {
 	needed := o.settings.SyncDelay > 0 ||
 		wanted(results.Signalbox) && (o.programs.Signalbox == "" || o.programs.Loadgen == "") ||
 		wanted(results.Etcd) && o.programs.Etcd == ""
 	source, err = race.Source()
 	if o.output == "" {
-		o.output = filepath.Join(source, "results") // here, where the source is nowhere near
+		o.output = filepath.Join(source, "results") // the working directory, away from the source
 	}
 	if err != nil && !needed {
-		return "", nil // everything is named, and nothing of the source is used
+		return "", nil // all paths are given, and no source is needed
 	}
 	if err != nil {
 		return "", err
@@ -110,7 +109,7 @@ func (o *options) build(ctx context.Context, wanted func(string) bool, progress 
 	return source, err
 }
 
-// withModule names the module that a contestant is driven with, and its version.
+// withModule names a contestant's client module, with its version.
 func withModule(path string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

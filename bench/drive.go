@@ -20,7 +20,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// addPlan adds the flags that say what a run does.
+// addPlan adds the flags of a run's plan.
 func addPlan(c *cobra.Command) *load.Plan {
 	p := new(load.Plan)
 	f := c.Flags()
@@ -34,7 +34,7 @@ func addPlan(c *cobra.Command) *load.Plan {
 	return p
 }
 
-// drivers are those of the peers.
+// drivers are the peers' drivers.
 var drivers = map[string]func(context.Context, []string, load.Plan) (*report.Report, error){
 	"etcd": etcd.Drive, "zookeeper": zookeeper.Drive, "redis": redis.Drive,
 	"signalbox-http": overHTTP(doors.Signalbox()), "etcd-http": overHTTP(doors.Etcd()),
@@ -46,8 +46,7 @@ func overHTTP(ways map[string]doors.Way) func(context.Context, []string, load.Pl
 	}
 }
 
-// newDrive returns the command that drives the servers of a peer. It is a process of its own for each run,
-// as loadgen is.
+// newDrive returns the command that drives a peer's servers: a separate process for each run, like loadgen.
 func newDrive() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "drive etcd|zookeeper|redis|signalbox-http|etcd-http",
@@ -73,10 +72,10 @@ func newDrive() *cobra.Command {
 	return c
 }
 
-// hostSlack is by how much timers of a host of Signalbox may come late, and so those of a bare log.
+// hostSlack is the timer slack of a Signalbox host, and of a bare log.
 const hostSlack = time.Millisecond
 
-// newPropose returns the command that is one of the hosts that bare proposals are measured on.
+// newPropose returns the command that runs one host for bare proposals.
 func newPropose() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "propose",

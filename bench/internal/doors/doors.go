@@ -1,5 +1,5 @@
-// Package doors drives the HTTP APIs of Signalbox and etcd: the same program, with routes of one or the other. Every
-// caller has a connection of its own that is kept alive, and a session (a lease) of its own.
+// Package doors drives the HTTP APIs of Signalbox and etcd: the same program, with each product's routes. Every caller
+// has its own kept-alive connection and its own session (or lease).
 package doors
 
 import (
@@ -24,7 +24,7 @@ const (
 	Echo = "http-echo" // a route that asks no host
 )
 
-// Drive has the callers of a plan ask at the first of the endpoints, as ways says.
+// Drive runs a plan's callers against the first endpoint, with the given ways.
 func Drive(ctx context.Context, endpoints []string, plan load.Plan, ways map[string]Way) (*report.Report, error) {
 	prepare, ok := ways[plan.Workload]
 	if !ok {
@@ -47,11 +47,11 @@ func Drive(ctx context.Context, endpoints []string, plan load.Plan, ways map[str
 	return load.Loop(ctx, plan, operations)
 }
 
-// Way prepares the operation of one caller.
+// Way prepares one caller's operation.
 type Way func(ctx context.Context, d *Door, caller int) (load.Operation, error)
 
-// Door is the connection of one caller, which asks for one thing at a time. The client of net/http has two goroutines
-// for each connection and takes more time than the server: it would be measured in place of that.
+// Door is one caller's connection, with one request at a time. It replaces net/http's client, whose two goroutines for
+// each connection take more time than the server and would dominate the measurement.
 type Door struct {
 	conn    net.Conn
 	address string
@@ -68,10 +68,10 @@ func open(ctx context.Context, address string) (*Door, error) {
 	return &Door{conn: c, address: address, in: bufio.NewReader(c)}, nil
 }
 
-// errRefused is an answer that is no success.
+// errRefused is an answer without success.
 var errRefused = errors.New("the request was refused")
 
-// ask sends a request and reads its answer, both in JSON. Headers are names, each with its value behind it.
+// ask sends a request and reads its answer, both in JSON. Headers alternate names and values.
 func (d *Door) ask(path string, q, answer any, headers ...string) error {
 	body, err := json.Marshal(q)
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *Door) ask(path string, q, answer any, headers ...string) error {
 	return nil
 }
 
-// trip sends what is written, and reads the body of the answer.
+// trip sends the written request and reads the answer's body.
 func (d *Door) trip() ([]byte, error) {
 	if _, err := d.conn.Write(d.out.Bytes()); err != nil {
 		return nil, err

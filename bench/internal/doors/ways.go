@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/bench/internal/load"
 )
 
-// The node, and how long leases of etcd live: nothing renews them while they are measured.
+// The node, and the life of etcd's leases: nothing renews them during the measurement.
 const (
 	node         = "/bench"
 	leaseSeconds = 3600
@@ -29,7 +29,7 @@ func Signalbox() map[string]Way {
 	}
 }
 
-// lockAtSignalbox locks and unlocks a semaphore of the caller's own, as docs/http.md says: each change under a number.
+// lockAtSignalbox locks and unlocks the caller's own semaphore, as in docs/http.md: each change with a number.
 func lockAtSignalbox(_ context.Context, d *Door, caller int) (load.Operation, error) {
 	if err := d.ask("/v1/node/create", map[string]any{"node": node}, new(struct{})); err != nil {
 		return nil, err

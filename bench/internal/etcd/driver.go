@@ -10,14 +10,14 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// Driver drives a cluster with a number of clients, each with one connection to one of the members in
-// turn. Callers are spread over the clients.
+// Driver drives a cluster with several clients, each connected to one of the members in turn. Callers are spread over
+// the clients.
 type Driver struct {
 	clients []*clientv3.Client
 	plan    load.Plan
 }
 
-// workloads by their name. What each does is in the file of its kind.
+// workloads by name. Each is in its kind's file.
 var workloads = map[string]func(*Driver, context.Context) (*report.Report, error){
 	"lock":         (*Driver).lock,
 	"handoff":      (*Driver).handoff,
@@ -52,5 +52,5 @@ func (d *Driver) close() {
 	}
 }
 
-// client is the one of a caller.
+// client is a caller's client.
 func (d *Driver) client(caller int) *clientv3.Client { return d.clients[caller%len(d.clients)] }

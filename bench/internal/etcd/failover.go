@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// FailOver kills the leader again and again while callers lock and unlock, each a client of its own that knows all
-// members.
+// FailOver kills leaders one after the other while callers lock and unlock. Each caller is a separate client that knows
+// all members.
 func FailOver(ctx context.Context, c *Cluster, plan failover.Plan, callers int) (*report.Report, error) {
 	// The clients end with the cluster.
 	all, err := load.Prepare(callers, func(i int) (failover.Caller, error) { return c.caller(ctx, i) })
@@ -22,7 +22,7 @@ func FailOver(ctx context.Context, c *Cluster, plan failover.Plan, callers int) 
 	return failover.Run(ctx, plan, c, all)
 }
 
-// caller makes a client with a session and a mutex. Where the session has ended it makes another one, and locks there.
+// caller makes a client with a session and a mutex. After a session's end the caller locks with a new session.
 func (c *Cluster) caller(ctx context.Context, i int) (failover.Caller, error) {
 	client, err := dial(c.Endpoints...)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // growing is over how many clients keys and sessions are spread.
 const growing = 8
 
-// Grow fills a member by itself with keys and sessions, and loads it with what is given for that. What etcd saves as a
-// snapshot does not hold the keys, which are in a database of their own.
+// Grow fills a single member with keys and sessions, and runs the given load. Etcd's snapshots do not contain the keys,
+// which are in a separate database.
 func Grow(ctx context.Context, c *Cluster, plan growth.Plan,
 	loaded func(context.Context) (*report.Report, error)) (*report.Report, error) {
 	var clients [growing]*clientv3.Client

@@ -11,20 +11,20 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// lock has every caller lock and unlock a mutex of its own.
+// lock: every caller locks and unlocks its own mutex.
 func (d *Driver) lock(ctx context.Context) (*report.Report, error) {
 	return d.mutexes(ctx, func(caller int) string { return fmt.Sprintf("/bench/lock/%d", caller) },
 		func(int) *load.Exclusion { return new(load.Exclusion) })
 }
 
-// handoff has all callers lock and unlock the same mutex.
+// handoff: all callers lock and unlock the same mutex.
 func (d *Driver) handoff(ctx context.Context) (*report.Report, error) {
 	var one load.Exclusion
 	return d.mutexes(ctx, func(int) string { return "/bench/handoff" },
 		func(int) *load.Exclusion { return &one })
 }
 
-// mutexes has every caller lock and unlock the mutex of a name, in a session of its own.
+// mutexes: every caller locks and unlocks the mutex with the given name, in its own session.
 func (d *Driver) mutexes(ctx context.Context, name func(caller int) string,
 	of func(caller int) *load.Exclusion) (*report.Report, error) {
 	operations, err := load.Prepare(d.plan.Callers, func(i int) (load.Operation, error) {
@@ -42,7 +42,7 @@ func (d *Driver) mutexes(ctx context.Context, name func(caller int) string,
 	return load.Loop(ctx, d.plan, operations)
 }
 
-// barrier has every caller go through rounds of a double barrier, with parties that have a session each.
+// barrier: every caller runs rounds of a double barrier, with one session for each party.
 func (d *Driver) barrier(ctx context.Context) (*report.Report, error) {
 	operations, err := load.Prepare(d.plan.Callers, func(i int) (load.Operation, error) {
 		parties := make([]load.Party, load.Parties)
@@ -66,7 +66,7 @@ func (d *Driver) barrier(ctx context.Context) (*report.Report, error) {
 	return load.Loop(ctx, d.plan, operations)
 }
 
-// session has every caller open a session and close it.
+// session: every caller opens and closes sessions.
 func (d *Driver) session(ctx context.Context) (*report.Report, error) {
 	operations := make([]load.Operation, d.plan.Callers)
 	for i := range operations {

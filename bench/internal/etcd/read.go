@@ -13,7 +13,7 @@ import (
 // readStrict has every caller read keys, linearizable.
 func (d *Driver) readStrict(ctx context.Context) (*report.Report, error) { return d.read(ctx, true) }
 
-// readRelaxed has every caller read keys from whatever member its connection leads to.
+// readRelaxed: every caller reads keys from its connection's member.
 func (d *Driver) readRelaxed(ctx context.Context) (*report.Report, error) {
 	return d.read(ctx, false, clientv3.WithSerializable())
 }

@@ -12,7 +12,7 @@ import (
 
 const watched = "/bench/watched"
 
-// watch has watchers of one key, spread over the clients, and one that puts the key.
+// watch has watchers of one key, spread over the clients, and one writer of the key.
 func (d *Driver) watch(ctx context.Context) (*report.Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

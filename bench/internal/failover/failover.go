@@ -1,8 +1,8 @@
-// Package failover measures how long a cluster of three hosts is without a leader that gives locks: callers lock and
-// unlock, the process of the leader is killed, and the time runs until a lock is acquired that was asked for after the
-// kill. Then the killed host is started again, and when it has caught up it is the next leader's turn.
+// Package failover measures how long a cluster of three hosts grants no locks after the loss of its leader: callers
+// lock and unlock, the leader's process is killed, and the time runs until the grant of a lock requested after the
+// kill. Then the killed host starts again, and once it has caught up, the next leader is killed.
 //
-// A lock that was asked for before the kill does not count: its answer may have been on its way already.
+// A lock requested before the kill does not count: its answer may have been on its way.
 package failover
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// patience bounds what has to come in the end: a lock after a kill, a host that catches up.
+// patience bounds the wait for a lock after a kill and for a host's catching up.
 const patience = 2 * time.Minute
 
-// Cluster is the processes of some hosts, of which one leads.
+// Cluster is the processes of some hosts, one of them the leader.
 type Cluster interface {
-	// AwaitCaughtUp waits until all hosts run and have what the leader had when it was asked, and returns the leader.
+	// AwaitCaughtUp waits until all hosts run and have the leader's state as of the call, and returns the leader.
 	AwaitCaughtUp(ctx context.Context) (leader int, err error)
-	// Kill ends the process of a host without warning, and returns when it is gone.
+	// Kill ends a host's process without warning, and returns after its end.
 	Kill(host int)
-	// Start starts a host that was killed on what its disk has. It does not wait until it serves.
+	// Start starts a killed host on its old disk. It does not wait until the host serves.
 	Start(host int) error
 }
 
@@ -35,10 +35,10 @@ type Plan struct {
 	Hosts int
 }
 
-// Names of the figures of a report. Times are in milliseconds.
+// Names of a report's figures. Times are in milliseconds.
 const (
-	// Next is the time from the kill to the next lock of any caller, median and worst; Every that to the lock of the
-	// caller that waits longest.
+	// Next is the time from the kill to the next lock of any caller, median and worst; Every is the time to the slowest
+	// caller's lock.
 	Next       = "kill of the leader to the next lock, median"
 	NextWorst  = "kill of the leader to the next lock, worst"
 	Every      = "until every caller has a lock, median"
@@ -47,7 +47,7 @@ const (
 	Failed = "failed attempts for each kill"
 )
 
-// Run measures a cluster. Its callers call until the end.
+// Run measures a cluster. Its callers run until the end.
 func Run(ctx context.Context, plan Plan, cluster Cluster, callers []Caller) (*report.Report, error) {
 	if plan.Kills < 1 || len(callers) < 1 {
 		return nil, fmt.Errorf("fail over: %d kills, %d callers: there must be one at least", plan.Kills, len(callers))
@@ -92,7 +92,7 @@ func killOnce(ctx context.Context, cluster Cluster, w *workers) (first, last tim
 	return locked[0].Sub(began), locked[len(locked)-1].Sub(began), nil
 }
 
-// report says what all kills came to.
+// report summarises all kills.
 func (w *workers) report(plan Plan, took time.Duration, next, every []time.Duration) *report.Report {
 	failed := w.failures()
 	attempts := int64(0)
@@ -113,11 +113,11 @@ func (w *workers) report(plan Plan, took time.Duration, next, every []time.Durat
 	}
 }
 
-// quantile returns the least of the times that a share of them do not exceed.
+// quantile returns the smallest time not exceeded by a share of the times.
 func quantile(times []time.Duration, share float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(times))
 	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
 }
 
-// ErrEnded is the cause of what callers see when the measurement is over.
+// ErrEnded is the cause of the callers' errors after the measurement.
 var ErrEnded = errors.New("the measurement is over")

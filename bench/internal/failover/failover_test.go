@@ -13,19 +13,19 @@ import (
 const (
 	election = 400 * time.Millisecond
 	catchUp  = 3 * time.Second
-	cycle    = time.Millisecond // about what a lock takes
+	cycle    = time.Millisecond // about one lock's time
 )
 
 var errNoLeader = errors.New("no leader")
 
-// pretended is a cluster whose hosts elect a leader some time after the last one was killed.
+// pretended is a cluster whose hosts elect a leader some time after a kill.
 type pretended struct {
 	mu      sync.Mutex
 	leader  int
 	elected time.Time // when the leader begins to serve
 	kills   []int
-	back    time.Time // when the host that was killed has caught up
-	refuses bool      // while there is no leader, in place of waiting
+	back    time.Time // when the killed host has caught up
+	refuses bool      // fail at once without a leader, instead of waiting
 	slow    time.Duration
 }
 
@@ -55,7 +55,7 @@ func (p *pretended) Start(int) error {
 	return nil
 }
 
-// ask is an operation that takes some time. What is under way at a kill is answered still.
+// ask is an operation that takes some time. Operations under way at a kill are still answered.
 func (p *pretended) ask(ctx context.Context, takes time.Duration) error {
 	p.mu.Lock()
 	wait := time.Until(p.elected)
@@ -90,7 +90,7 @@ func TestTheTimeRunsFromTheKillToALockThatWasAskedForAfterIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What callers had asked for before the kill is answered a moment after it, and does not count.
+		// Requests from before the kill are answered a moment after it, and do not count.
 		least, most := float64((election+cycle)/time.Millisecond), float64((election+6*cycle)/time.Millisecond)
 		for _, name := range []string{Next, NextWorst, Every, EveryWorst} {
 			if v, ok := r.Figure(name); !ok || v < least || v > most {

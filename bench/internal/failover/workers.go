@@ -11,8 +11,8 @@ import (
 // afterFailure is how long a caller rests when an attempt has failed, as programs do.
 const afterFailure = 10 * time.Millisecond
 
-// Caller locks and unlocks a lock of its own. Its functions are called by one goroutine. An attempt that fails is made
-// again: Unlock until it succeeds.
+// Caller locks and unlocks its own lock. One goroutine calls its functions. A failed attempt is repeated: Unlock until
+// success.
 type Caller struct{ Lock, Unlock func(context.Context) error }
 
 // workers is the callers at work.
@@ -23,15 +23,15 @@ type workers struct {
 
 	mu     sync.Mutex
 	failed map[string]int64 // attempts, by the text of the error
-	mark   *mark            // nil where none is awaited
+	mark   *mark            // nil without a wait
 }
 
-// mark awaits of every caller the first lock that it asked for after a moment.
+// mark waits for every caller's first lock requested after a moment.
 type mark struct {
 	after    time.Time
-	locked   []time.Time // when each caller had acquired it; zero for not yet
+	locked   []time.Time // each caller's grant time; zero for not yet
 	left     int
-	complete chan struct{} // closed when none is left
+	complete chan struct{} // closed when all callers have a lock
 }
 
 func newWorkers(callers []Caller) *workers {
@@ -45,13 +45,13 @@ func (w *workers) start(ctx context.Context) {
 	}
 }
 
-// stop ends the callers. What fails then does not count.
+// stop ends the callers. Later failures do not count.
 func (w *workers) stop() {
 	w.cancel(ErrEnded)
 	w.running.Wait()
 }
 
-// call is the loop of one caller.
+// call is one caller's loop.
 func (w *workers) call(ctx context.Context, i int) {
 	for ctx.Err() == nil {
 		asked := time.Now()
@@ -64,7 +64,7 @@ func (w *workers) call(ctx context.Context, i int) {
 	}
 }
 
-// attempt reports whether an attempt succeeded, and counts it and rests where it did not.
+// attempt reports an attempt's success. It counts a failure and pauses after it.
 func (w *workers) attempt(ctx context.Context, do func(context.Context) error) bool {
 	err := do(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -80,7 +80,7 @@ func (w *workers) attempt(ctx context.Context, do func(context.Context) error) b
 	return false
 }
 
-// note notes that a caller has acquired a lock that it had asked for at a time.
+// note records a caller's grant for a lock requested at a time.
 func (w *workers) note(i int, asked time.Time) {
 	now := time.Now()
 	w.mu.Lock()
@@ -96,7 +96,7 @@ func (w *workers) note(i int, asked time.Time) {
 	}
 }
 
-// acquired waits until every caller has acquired a lock that it asked for after a time, and returns when each had it.
+// acquired waits until every caller has a lock requested after a time, and returns the grant times.
 func (w *workers) acquired(ctx context.Context, after time.Time) ([]time.Time, error) {
 	m := &mark{
 		after: after, locked: make([]time.Time, len(w.callers)), left: len(w.callers), complete: make(chan struct{}),
@@ -112,7 +112,7 @@ func (w *workers) acquired(ctx context.Context, after time.Time) ([]time.Time, e
 	}
 }
 
-// failures returns how many attempts have failed with which error.
+// failures returns the numbers of failed attempts by error.
 func (w *workers) failures() map[string]int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()

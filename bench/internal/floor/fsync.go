@@ -1,5 +1,5 @@
-// Package floor measures what no coordination service on this machine can go below: one sync of the
-// disk, and one bare proposal to the Raft engine that Signalbox uses.
+// Package floor measures lower bounds for every coordination service on this machine: one sync of the disk, and one
+// bare proposal to Signalbox's Raft engine.
 package floor
 
 import (
@@ -19,8 +19,7 @@ const (
 	fileBytes  = 64 << 20
 )
 
-// Fsync writes blocks of 4 KiB to a preallocated file below dir, one after the other, each followed by
-// fdatasync.
+// Fsync writes blocks of 4 KiB to a preallocated file below dir, one after the other, each followed by fdatasync.
 func Fsync(ctx context.Context, dir string, plan load.Plan) (*report.Report, error) {
 	file, err := preallocate(filepath.Join(dir, "fsync"))
 	if err != nil {
@@ -45,7 +44,7 @@ func preallocate(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Written once in full, the blocks are not only reserved: no later sync has to say that they are in use.
+	// The first full write makes the blocks more than reserved: later syncs need not mark them as used.
 	if _, err = file.Write(make([]byte, fileBytes)); err == nil {
 		err = file.Sync()
 	}

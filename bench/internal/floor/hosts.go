@@ -11,9 +11,8 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// Proposal starts hosts, each as a process of its own, and returns what the one that leads measures.
-// command makes the command line of a host of a number, with a data directory and the addresses of all,
-// that of host 1 first.
+// Proposal starts hosts, each as a separate process, and returns the leading host's measurement. command makes a host's
+// command line from its number, its data directory and all addresses, host 1 first.
 func Proposal(ctx context.Context, dir string, hosts int,
 	command func(self int, dir string, addresses []string) []string) (*report.Report, error) {
 	ports, err := subprocess.ReservePorts(hosts)
@@ -44,7 +43,7 @@ func Proposal(ctx context.Context, dir string, hosts int,
 			endings <- ending{printed, err}
 		}()
 	}
-	// Only a host that leads ends by itself, and then the others are not needed any more.
+	// Only the leading host ends by itself; then the others are not needed any more.
 	first := <-endings
 	cancel()
 	for range hosts - 1 {

@@ -17,10 +17,10 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// proposalBytes is about what one command takes.
+// proposalBytes is about the size of one command.
 const proposalBytes = 64
 
-// Host is one of the hosts that a bare proposal is measured on: the log as Signalbox sets it up, and nothing above it.
+// Host is one host for bare proposals: the log with Signalbox's settings, and nothing above it.
 type Host struct {
 	self  shard.HostID
 	log   shard.Log
@@ -28,7 +28,7 @@ type Host struct {
 	close []func()
 }
 
-// Open opens a host on a directory of its own.
+// Open opens a host in its own directory.
 func Open(dir string, self shard.HostID, members map[shard.HostID]string) (_ *Host, err error) {
 	h := &Host{self: self, leads: make(chan struct{}, 1)}
 	defer func() {
@@ -67,7 +67,7 @@ func (h *Host) Close() {
 	}
 }
 
-// AwaitLead waits for this host to lead.
+// AwaitLead waits until this host leads.
 func (h *Host) AwaitLead(ctx context.Context) error {
 	select {
 	case <-h.leads:
@@ -77,10 +77,10 @@ func (h *Host) AwaitLead(ctx context.Context) error {
 	}
 }
 
-// leadAgain is how often a host that is to lead asks for it.
+// leadAgain is the interval of a host's requests to lead.
 const leadAgain = 100 * time.Millisecond
 
-// Lead has this host lead, whichever host was elected.
+// Lead makes this host the leader after any election.
 func (h *Host) Lead(ctx context.Context) error {
 	again := time.NewTicker(leadAgain)
 	defer again.Stop()
@@ -95,8 +95,8 @@ func (h *Host) Lead(ctx context.Context) error {
 	return nil
 }
 
-// Serve waits for a host to lead, and then makes proposals, one at a time, and returns what that came to; a host that
-// never leads stays until the context ends.
+// Serve waits until the host leads, then makes proposals one at a time, and returns their result; a host that never
+// leads waits for the context's end.
 func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard.HostID]string,
 	plan load.Plan) (*report.Report, error) {
 	host, err := Open(dir, self, members)
@@ -110,7 +110,7 @@ func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard
 	return load.Loop(ctx, plan, []load.Operation{host.Proposer()})
 }
 
-// incarnation is that of a host of this measurement, whose directories are all new.
+// incarnation is the same for all hosts of this measurement: all directories are new.
 func incarnation(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id)} }
 
 // connect listens for the other hosts.
@@ -129,7 +129,7 @@ func connect(self shard.HostID, members map[shard.HostID]string, log *slog.Logge
 	return transport.Open(config), nil
 }
 
-// Proposer proposes one batch and waits until it is applied here.
+// Proposer proposes one batch and waits until this host has applied the batch.
 func (h *Host) Proposer() load.Operation {
 	batch := make([]byte, proposalBytes)
 	outcome := make(chan shard.Outcome, 1)
@@ -145,7 +145,7 @@ func (h *Host) Proposer() load.Operation {
 	}
 }
 
-// machine is a state machine that does nothing but announce when its host begins to lead.
+// machine is a state machine that only announces its host's leadership.
 type machine struct {
 	self  shard.HostID
 	leads chan struct{} // has room for one

@@ -28,20 +28,20 @@ type Server interface {
 	PID(host int) int
 }
 
-// Subject is a server, and what is done with it.
+// Subject is a server with the functions of the measurement.
 type Subject struct {
 	Server
-	// Fill makes so many semaphores, or what is held in their place.
+	// Fill makes n semaphores, or the peer's equivalent.
 	Fill func(ctx context.Context, n int) error
-	// Open opens so many sessions, which last until the context ends; nil where the server cannot have as many.
+	// Open opens n sessions until the context ends; nil if the server cannot have this many.
 	Open func(ctx context.Context, n int) error
-	// Snapshots is how many the server has saved; nil where its snapshots do not hold what it was filled with.
+	// Snapshots returns the number of saved snapshots; nil if snapshots do not contain the filled objects.
 	Snapshots func() (int, error)
 	// Load measures locks for a while.
 	Load func(ctx context.Context) (*report.Report, error)
 }
 
-// Names of the figures of a report.
+// Names of a report's figures.
 const (
 	Empty         = "cycles a second, empty"
 	Full          = "cycles a second, full"
@@ -111,7 +111,7 @@ func (s Subject) open(ctx context.Context, plan Plan, r *report.Report) error {
 	return s.weigh(r, SessionMemory, plan.Sessions, func() error { return s.Open(ctx, plan.Sessions) })
 }
 
-// weigh adds by how much the process has grown for each of n things.
+// weigh adds the process's growth for each of n things.
 func (s Subject) weigh(r *report.Report, name string, n int, do func() error) error {
 	before, err := resident(s.PID(0))
 	if err != nil {
@@ -127,7 +127,7 @@ func (s Subject) weigh(r *report.Report, name string, n int, do func() error) er
 	return err
 }
 
-// loadFull loads the server until it has been measured with a snapshot that was saved meanwhile, and without one.
+// loadFull loads the server until it has one measurement with a snapshot saved meanwhile, and one without.
 func (s Subject) loadFull(ctx context.Context, _ Plan, r *report.Report) error {
 	var calm, beside bool
 	for n := 0; n < attempts && !(calm && (beside || s.Snapshots == nil)); n++ {
@@ -148,7 +148,7 @@ func (s Subject) loadFull(ctx context.Context, _ Plan, r *report.Report) error {
 	return nil
 }
 
-// loadOnce loads the server, and returns how many snapshots it has saved meanwhile.
+// loadOnce loads the server, and returns the number of snapshots saved meanwhile.
 func (s Subject) loadOnce(ctx context.Context) (l *report.Report, saved int, err error) {
 	if s.Snapshots == nil {
 		l, err = s.Load(ctx)
@@ -180,7 +180,7 @@ func (s Subject) restart(ctx context.Context, _ Plan, r *report.Report) error {
 	return nil
 }
 
-// together is how many things Many makes at the same time.
+// together is the number of things that Many makes at the same time.
 const together = 256
 
 // Many makes n things, many at the same time, and returns the first error.
@@ -202,7 +202,7 @@ func Many(ctx context.Context, n int, one func(ctx context.Context, i int) error
 	return context.Cause(ctx)
 }
 
-// resident is how many bytes of memory a process occupies, as /proc says.
+// resident is a process's memory in bytes, from /proc.
 func resident(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
@@ -211,7 +211,7 @@ func resident(pid int) (int64, error) {
 	return parseResident(text)
 }
 
-// parseResident reads the second field of statm, which counts pages.
+// parseResident reads the second field of statm, a number of pages.
 func parseResident(text []byte) (int64, error) {
 	fields := bytes.Fields(text)
 	if len(fields) < 2 {

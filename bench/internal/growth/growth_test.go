@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// server is one that starts in so long, and saves a snapshot with every third load.
+// server is a server with a start time, which saves a snapshot with every third load.
 type server struct {
 	starts    time.Duration
 	killed    bool

@@ -9,12 +9,12 @@ import (
 // Parties is how many a double barrier has.
 const Parties = 3
 
-// Party is one of a double barrier.
+// Party is one party of a double barrier.
 type Party struct{ Enter, Leave func(context.Context) error }
 
-// Rounds is an operation that is one round of a double barrier: all parties enter at the same time, and then leave. It
-// checks that none is let in before all have come, and none out before all have gone. A round that fails ends the
-// run: what the other parties wait for does not come any more.
+// Rounds is an operation: one round of a double barrier. All parties enter at the same time, and then leave. No party
+// may enter before all have come, or leave before all have left. A failed round ends the run: the other parties would
+// wait for ever.
 func Rounds(parties []Party) Operation {
 	return func(ctx context.Context) error {
 		var r round
@@ -31,7 +31,7 @@ func Rounds(parties []Party) Operation {
 	}
 }
 
-// round counts the parties that have come and gone in a round.
+// round counts a round's arrivals and departures.
 type round struct{ come, gone atomic.Int32 }
 
 func (r *round) pass(ctx context.Context, p Party, all int32) error {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// gate lets those through that wait when all have come, again and again.
+// gate lets all waiting parties through once all have come, repeatedly.
 type gate struct {
 	mu   sync.Mutex
 	come int
@@ -48,7 +48,7 @@ func TestRoundsOfADoubleBarrier(t *testing.T) {
 		if err := round(t.Context()); !errors.Is(err, ErrBroken) || !errors.Is(err, refused) {
 			t.Errorf("a round whose party cannot leave ended with %v", err)
 		}
-		_ = out.pass(t.Context()) // in the place of that party
+		_ = out.pass(t.Context()) // in the party's place
 	})
 }
 

@@ -1,5 +1,5 @@
-// Package load is the closed loop that drives a peer. Its outcome is a report of the load generator of Signalbox, so
-// that all contestants of a race are reported alike.
+// Package load is the closed loop that drives a peer. It returns a report of Signalbox's load generator, so that all
+// contestants have the same reports.
 package load
 
 import (
@@ -13,25 +13,25 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// Plan is what one run of a workload does.
+// Plan is one run of a workload.
 type Plan struct {
 	Workload    string
 	Hosts       int
 	Callers     int
 	Connections int
 	Watchers    int
-	Warmup      time.Duration // runs before what is measured
+	Warmup      time.Duration // before the measured time
 	Duration    time.Duration // what is measured
 }
 
-// Operation is what one caller does again and again, one at a time.
+// Operation is one caller's repeated action, one at a time.
 type Operation func(ctx context.Context) error
 
-// ErrBroken is wrapped by the error of an operation that found its peer to break a promise, such as two
-// holders of one lock. It ends the run: the figures of a broken service mean nothing.
+// ErrBroken is wrapped by an operation's error about a broken promise of its peer, such as two holders of one lock. It
+// ends the run: a broken service's figures mean nothing.
 var ErrBroken = errors.New("the service broke a promise")
 
-// window is the part of a run that is measured.
+// window is the measured part of a run.
 type window struct{ from, to time.Time }
 
 func (p Plan) window() window {
@@ -41,8 +41,8 @@ func (p Plan) window() window {
 
 func (w window) has(t time.Time) bool { return !t.Before(w.from) && t.Before(w.to) }
 
-// Loop has every caller do its operation until the plan's time is over. What ends within the time that
-// is measured counts.
+// Loop lets every caller repeat its operation until the plan's time is over. Operations that end within the measured
+// time count.
 func Loop(ctx context.Context, plan Plan, callers []Operation) (*report.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -66,7 +66,7 @@ func Loop(ctx context.Context, plan Plan, callers []Operation) (*report.Report, 
 	return plan.report(w, all...), nil
 }
 
-// call is the loop of one caller.
+// call is one caller's loop.
 func call(ctx context.Context, w window, operation Operation, to *recorder) error {
 	for begin := time.Now(); begin.Before(w.to) && ctx.Err() == nil; {
 		err := operation(ctx)
@@ -82,7 +82,7 @@ func call(ctx context.Context, w window, operation Operation, to *recorder) erro
 	return nil
 }
 
-// report returns the report of a window, with what the recorders have.
+// report returns a window's report from the recorders.
 func (p Plan) report(w window, all ...*recorder) *report.Report {
 	r := &report.Report{
 		Workload: p.Workload, Hosts: p.Hosts, Callers: p.Callers, Connections: p.Connections,
@@ -93,11 +93,11 @@ func (p Plan) report(w window, all ...*recorder) *report.Report {
 	return r
 }
 
-// preparing is how many callers are prepared at the same time.
+// preparing is the number of callers prepared at the same time.
 const preparing = 64
 
-// Prepare makes what n callers need before the part that is measured, such as a session each, many at the same time. It
-// returns the first error, if one failed.
+// Prepare makes the requirements of n callers before the measurement, such as sessions, many at the same time. It
+// returns the first error.
 func Prepare[T any](n int, prepare func(i int) (T, error)) ([]T, error) {
 	prepared, failed := make([]T, n), make([]error, n)
 	room := make(chan struct{}, preparing)

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// Pieces is how many pieces of data are read, by every caller in turn.
+	// Pieces is the number of pieces of data that every caller reads in turn.
 	Pieces = 64
-	// writePause is the time between the changes that are made beside the reads.
+	// writePause is the time between changes during the reads.
 	writePause = 100 * time.Millisecond
 )
 
-// Store is what reads need of a peer. A piece is a key or whatever the peer calls it.
+// Store is a peer's interface for reads. A piece is a key, or the peer's equivalent.
 type Store struct {
-	// Strict is set where a read must show what was acknowledged before it began.
+	// Strict is set if a read must show all changes acknowledged before its begin.
 	Strict bool
 	Write  func(ctx context.Context, piece int, value string) error
 	Read   func(ctx context.Context, caller, piece int) (value []byte, err error)
 }
 
-// piece is the numbers of one piece's changes. They only grow.
+// piece is one piece's change numbers, which only grow.
 type piece struct{ asked, acknowledged atomic.Int64 }
 
-// Read has every caller read one piece after the other, while now and then one changes.
+// Read lets every caller read one piece after the other, while now and then a piece changes.
 func Read(ctx context.Context, plan Plan, store Store) (*report.Report, error) {
 	var pieces [Pieces]piece
 	callers := make([]Operation, plan.Callers)
@@ -84,7 +84,7 @@ func write(ctx context.Context, end <-chan struct{}, pieces *[Pieces]piece, stor
 	}
 }
 
-// judge checks what was read; least was acknowledged before it was asked for.
+// judge checks a read's result; least was acknowledged before the read.
 func (p *piece) judge(value []byte, least int64, strict bool) error {
 	n, err := NumberOf(value)
 	if err != nil {
@@ -99,13 +99,13 @@ func (p *piece) judge(value []byte, least int64, strict bool) error {
 	return nil
 }
 
-// valueBytes is the size of what is written everywhere: what loadgen writes by default.
+// valueBytes is the size of all written values: loadgen's default.
 const valueBytes = 32
 
 // Value is data that carries a number.
 func Value(n int64) string { return fmt.Sprintf("%0*d", valueBytes, n) }
 
-// NumberOf returns the number that a value carries.
+// NumberOf returns a value's number.
 func NumberOf(value []byte) (int64, error) {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err != nil || len(value) != valueBytes {

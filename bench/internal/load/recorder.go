@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// slowest is the longest latency that is recorded; longer ones count as that.
+	// slowest is the longest recorded latency; longer latencies count as this one.
 	slowest = 5 * time.Minute
-	// digits of a latency are kept.
+	// digits is a latency's precision.
 	digits = 3
-	// recorders share the callers, so that hundreds of callers need neither a lock nor a histogram each.
+	// recorders share the callers, so that hundreds of callers need neither a lock nor separate histograms.
 	recorders = 16
 )
 
-// recorder collects what some of the callers measure.
+// recorder collects some callers' measurements.
 type recorder struct {
 	mu        sync.Mutex
 	latencies *hdr.Histogram   // microseconds; guarded by mu
@@ -31,7 +31,7 @@ func newRecorder() *recorder {
 	}
 }
 
-// record records one operation that ended.
+// record records one completed operation.
 func (r *recorder) record(took time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,11 +39,11 @@ func (r *recorder) record(took time.Duration, err error) {
 		r.errors[err.Error()]++
 		return
 	}
-	// It cannot fail: the value is within the bounds of the histogram.
+	// It cannot fail: the value is within the histogram's bounds.
 	_ = r.latencies.RecordValue(min(max(took, time.Microsecond), slowest).Microseconds())
 }
 
-// summary merges what recorders have.
+// summary merges all recorders.
 func summary(all []*recorder) (operations int64, l *report.Quantiles, failed map[string]int64) {
 	merged := newRecorder()
 	for _, r := range all {

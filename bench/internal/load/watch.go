@@ -11,25 +11,24 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// seeing is how long watchers may take to see one update.
+// seeing bounds the watchers' time to see one update.
 const seeing = time.Minute
 
-// Subscription calls seen for every event that reaches one watcher, with the number of its update, until the context
-// ends. An error of seen ends it.
+// Subscription calls seen for every event at one watcher, with its update's number, until the context ends. An error
+// from seen ends the subscription.
 type Subscription func(ctx context.Context, seen func(update int64) error) error
 
-// broadcast is a series of updates that all watchers must see, in order, each once. One update follows
-// when every watcher has seen the one before, so that what is measured is delivery and not a queue that
-// grows.
+// broadcast is a series of updates that all watchers must see in order, each once. The next update follows after every
+// watcher has seen the previous one, so the result measures delivery, not a growing queue.
 type broadcast struct {
 	watchers int64
 	events   atomic.Int64
 	seen     atomic.Int64  // how many have seen the update under way
-	all      chan struct{} // has room for one; filled by the watcher that sees an update last
+	all      chan struct{} // has room for one; filled by the last watcher to see an update
 }
 
-// Watch makes updates, numbered from 1, and counts the events that watchers receive. An operation is
-// an update, and its latency the time until every watcher has seen it.
+// Watch makes updates, numbered from 1, and counts the watchers' events. An operation is an update; its latency ends
+// when every watcher has seen the update.
 func Watch(ctx context.Context, plan Plan, subscriptions []Subscription,
 	update func(ctx context.Context, n int64) error,
 ) (*report.Report, error) {
@@ -83,7 +82,7 @@ func (b *broadcast) update(ctx context.Context, n int64, update func(context.Con
 	return fmt.Errorf("update %d: %w", n, err)
 }
 
-// watcher returns what one watcher's subscription calls.
+// watcher returns the function for one watcher's subscription.
 func (b *broadcast) watcher() func(n int64) error {
 	var last int64
 	return func(n int64) error {
@@ -99,7 +98,7 @@ func (b *broadcast) watcher() func(n int64) error {
 	}
 }
 
-// countEvents returns how many events came in the time that is measured.
+// countEvents returns the number of events in the measured time.
 func (b *broadcast) countEvents(ctx context.Context, w window) int64 {
 	await(ctx, w.from)
 	before := b.events.Load()

@@ -8,13 +8,13 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// cluster is what tests need of one beside what the measurement does.
+// cluster is the measurement's cluster, with additions for tests.
 type cluster interface {
 	failover.Cluster
 	PID(host int) int
 }
 
-// KillsAreMeasured kills leaders, and checks that each kill ended a process and that a new one is in its place.
+// KillsAreMeasured kills leaders, and checks that each kill ended a process and that a new process replaced it.
 func KillsAreMeasured(t *testing.T, c cluster, kills int, run func(failover.Plan) (*report.Report, error)) {
 	t.Helper()
 	leader, err := c.AwaitCaughtUp(t.Context())

@@ -1,4 +1,4 @@
-// Package loadtest is for tests that run a workload for real.
+// Package loadtest is for tests that run a real workload.
 package loadtest
 
 import (
@@ -13,8 +13,8 @@ const (
 	longest  = time.Minute
 )
 
-// Some runs a workload until something was done in the time that is measured, for longer where the machine
-// is slow, and returns the result of the last run. Errors, of a run or of operations, fail the test.
+// Some runs a workload until the measured time contains operations, longer on a slow machine, and returns the last
+// run's result. Errors of a run or of operations fail the test.
 func Some(t *testing.T, run func(time.Duration) (*report.Report, error)) *report.Report {
 	t.Helper()
 	for d := shortest; ; d *= 4 {
