@@ -9,17 +9,17 @@ import (
 	"github.com/signalbox/signalbox/bench/internal/load"
 )
 
-// leadIn is the part of a turn that is not measured: until then what the other side had under way has ended, and all
-// callers are at work again.
+// leadIn is the unmeasured first part of a turn: by its end the other side's work has ended, and all callers are busy
+// again.
 const leadIn = 0.1
 
-// Callers are a side whose callers do operations again and again while it is their turn. At the end of the turn each
-// finishes its operation and waits: one that must wait for another within its operation waits there.
+// Callers are a side whose callers repeat operations during its turn. At the turn's end each caller finishes its
+// operation and waits; a caller blocked by another caller stays in its operation.
 type Callers struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
-	gate    atomic.Pointer[chan struct{}] // closed while it is their turn
+	gate    atomic.Pointer[chan struct{}] // closed during the side's turn
 	done    atomic.Int64
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// Child is a side in a process of its own, such as one of another build.
+// Child is a side in a separate process, for example of another build.
 type Child struct {
 	asks    io.WriteCloser
 	answers *bufio.Reader
@@ -21,8 +21,8 @@ type Child struct {
 
 var _ Side = (*Child)(nil)
 
-// Launch starts a process that calls Obey, which is killed when the context ends. What it writes as errors goes where
-// this process writes them.
+// Launch starts a process that calls Obey. The context's end kills the process. Its errors go to this process's error
+// output.
 func Launch(ctx context.Context, program string, args ...string) (*Child, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stderr = os.Stderr
@@ -62,7 +62,7 @@ func (c *Child) Stop() error {
 	return c.wait()
 }
 
-// Obey has a side take the turns that another process asks for, until that asks no more.
+// Obey lets a side take the turns that another process requests, until the requests end.
 func Obey(side Side, asks io.Reader, answers io.Writer) error {
 	for in := bufio.NewReader(asks); ; {
 		var d time.Duration

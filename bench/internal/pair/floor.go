@@ -7,10 +7,10 @@ import (
 	"github.com/signalbox/signalbox/bench/internal/load"
 )
 
-// Floor is the side of one caller that has a log make a proposal, and then an echo: each after a pause as long as the
-// other one takes. What both take by themselves counts, and not the way to the process of the log.
+// Floor is the side of one caller that lets a log make a proposal, and then an echo: each after a pause as long as the
+// other one. Only their own times count, not the way to the log's process.
 type Floor struct {
-	Log  Side // each turn of it is one proposal
+	Log  Side // each of its turns is one proposal
 	Echo load.Operation
 	Ctx  context.Context
 }
@@ -36,7 +36,7 @@ func (f *Floor) Turn(d time.Duration) (done int64, took time.Duration, err error
 	return done, took, nil
 }
 
-// Bare is the side of a bare log, whose turns are one proposal each, however long they are to be.
+// Bare is the side of a bare log. Its turns are one proposal each, for any requested length.
 type Bare struct {
 	Ready   func(context.Context) error // called before the first one
 	Propose load.Operation

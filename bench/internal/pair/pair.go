@@ -12,16 +12,16 @@ import (
 
 // Side is one of the two that take turns.
 type Side interface {
-	// Turn has the side work for about so long, and returns how many operations ended in the time that was measured,
-	// and that time.
+	// Turn lets the side work for about this long, and returns the number of operations in the measured time, and this
+	// time.
 	Turn(d time.Duration) (done int64, took time.Duration, err error)
 }
 
-// Pair is what an operation of each side took on average in two turns each, which stood next to each other.
+// Pair is each side's average time of an operation, from two adjacent turns each.
 type Pair struct{ Below, Above time.Duration }
 
-// Measure gives turns to both sides: below, above, above, below, and again, so many times. What comes second, what
-// follows the other side, and what the machine gains or loses steadily are so the same for both.
+// Measure gives turns to both sides: below, above, above, below, and repeats this. So order, the other side's effects
+// and the machine's steady drift are equal for both.
 func Measure(ctx context.Context, pairs int, turn time.Duration, below, above Side) ([]Pair, error) {
 	all := make([]Pair, 0, pairs)
 	for range pairs {
@@ -34,7 +34,7 @@ func Measure(ctx context.Context, pairs int, turn time.Duration, below, above Si
 			if err = cmp.Or(context.Cause(ctx), err); err != nil {
 				return nil, err
 			}
-			// Where nothing was done, the machine stood still: as if one operation had just ended.
+			// Without any operation the machine stood still: as if one operation had just ended.
 			*now.sum += took / time.Duration(max(done, 1)) / 2
 		}
 		all = append(all, p)
@@ -55,13 +55,13 @@ func Of(pairs []Pair, value func(Pair) float64) Quantile {
 	return q
 }
 
-// At returns the value that a share of all are not above.
+// At returns the smallest value not exceeded by a share of all.
 func (q Quantile) At(share float64) float64 {
 	return q[min(max(int(math.Round(share*float64(len(q)-1))), 0), len(q)-1)]
 }
 
-// MedianWithin returns bounds that the median of ever so many pairs is within with a probability of 95 %, where pairs
-// do not depend on each other.
+// MedianWithin returns bounds that contain the median of all possible pairs with a probability of 95 %, if pairs are
+// independent.
 func (q Quantile) MedianWithin() (least, most float64) {
 	off := 0.98 / math.Sqrt(float64(len(q)))
 	return q.At(0.5 - off), q.At(0.5 + off)

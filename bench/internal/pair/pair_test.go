@@ -23,7 +23,7 @@ func about(t *testing.T, pairs []Pair, want, off float64) {
 	}
 }
 
-// machine is one on which an operation takes longer with every turn, and longer after a turn of the other side.
+// machine is a machine with operations that get slower with every turn, and slower after the other side's turn.
 type machine struct {
 	turns, each, afterOther float64
 	last                    *fake
@@ -69,7 +69,7 @@ func TestAKnownRatioIsMeasuredInWhateverOrder(t *testing.T) {
 	}
 }
 
-// turns notes whose turn it is.
+// turns records the order of turns.
 type turns struct {
 	Side
 	now  *atomic.Pointer[string]

@@ -14,17 +14,17 @@ import (
 // Work is a workload and its floor.
 type Work struct {
 	Name string
-	// What and Floor say what an operation of each side is.
+	// What and Floor describe each side's operation.
 	What, Floor string
-	// Floors is how many operations of the floor stand beside one of the workload.
+	// Floors is the number of floor operations for one operation of the workload.
 	Floors float64
-	// Goal is how many times the time of its floor the workload may take.
+	// Goal is the workload's largest allowed time, in multiples of its floor.
 	Goal    float64
 	Callers int
-	// Log says that the floor has a bare proposal and one caller: otherwise it is the echoes of as many callers.
+	// Log means a floor with a bare proposal and one caller; otherwise the floor is echoes of equally many callers.
 	Log bool
 
-	// caller makes the operation of a caller of a number.
+	// caller makes the operation of the caller with a number.
 	caller func(ctx context.Context, c *client.Client, s *shared, i int) (load.Operation, error)
 }
 
@@ -37,7 +37,7 @@ var works = []Work{
 		What: "a relaxed read, 64 callers", Floor: "an echo, 64 callers", Floors: 1},
 }
 
-// Works are the names of what can be measured.
+// Works are the names of all workloads.
 func Works() (names []string) {
 	for _, w := range works {
 		names = append(names, w.Name)
@@ -45,7 +45,7 @@ func Works() (names []string) {
 	return names
 }
 
-// WorkOf returns the one with a name, or false.
+// WorkOf returns the workload with a name, or false.
 func WorkOf(name string) (Work, bool) {
 	i := slices.IndexFunc(works, func(w Work) bool { return w.Name == name })
 	if i < 0 {
@@ -56,19 +56,19 @@ func WorkOf(name string) (Work, bool) {
 
 const (
 	node = "/bench"
-	// pieces is how many semaphores are read, of so many bytes each, as in the other runs of reads.
+	// pieces is the number of semaphores to read, with equal data sizes, as in the other runs of reads.
 	pieces     = 64
 	pieceBytes = 32
 )
 
-// shared is what the callers of a workload have in common.
+// shared is the common state of a workload's callers.
 type shared struct {
 	data  []byte // of every piece
 	names []string
 	fence atomic.Uint64 // of the latest hand-off
 }
 
-// Operations makes what the callers of the workload need, by one client, and returns what each of them does.
+// Operations makes the callers' requirements with one client, and returns each caller's operation.
 func (w Work) Operations(ctx context.Context, c *client.Client) ([]load.Operation, error) {
 	if _, err := c.CreateNode(ctx, node, client.NodeConfig{}); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (w Work) Operations(ctx context.Context, c *client.Client) ([]load.Operatio
 	return load.Prepare(w.Callers, func(i int) (load.Operation, error) { return w.caller(ctx, c, s, i) })
 }
 
-// locks acquires and releases a semaphore of the caller's own.
+// locks acquires and releases the caller's own semaphore.
 func locks(ctx context.Context, c *client.Client, s *shared, i int) (load.Operation, error) {
 	session, err := c.Session(ctx, node)
 	if err != nil {
@@ -103,8 +103,8 @@ func locks(ctx context.Context, c *client.Client, s *shared, i int) (load.Operat
 	}, nil
 }
 
-// handOffs releases the semaphore that all callers want, and waits until the caller owns it again: between its
-// operations a caller owns it, so that it rests between turns with one owner, and the others wait.
+// handOffs releases the semaphore wanted by all callers, and waits until the caller owns it again: between turns one
+// caller owns the semaphore, and the others wait.
 func handOffs(ctx context.Context, c *client.Client, s *shared, _ int) (load.Operation, error) {
 	session, err := c.Session(ctx, node)
 	if err != nil {

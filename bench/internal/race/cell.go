@@ -1,5 +1,5 @@
-// Package race runs the matrix: every workload, with every number of hosts, by everybody who can do it,
-// in turn, round after round.
+// Package race runs the matrix: every workload, with every number of hosts, by every able contestant in turn, round
+// after round.
 package race
 
 import (
@@ -22,21 +22,21 @@ type Cell struct {
 	Workload string
 	Callers  int
 	Watchers int
-	// Connections is how many there are; zero leaves it to the settings of the race.
+	// Connections is the number of connections; zero means the race's settings.
 	Connections int
-	// Hosts are the sizes of clusters that it is run on.
+	// Hosts are the sizes of clusters for the cell.
 	Hosts []int
-	// Contestants are who can do it.
+	// Contestants are the able contestants.
 	Contestants []string
 	// LeastDuration is how long is measured at least.
 	LeastDuration time.Duration
 	// Flags are added for loadgen.
 	Flags []string
-	// OnlyNamed leaves the cell out where no cells are named: it takes long.
+	// OnlyNamed excludes the cell unless cells are named: it takes long.
 	OnlyNamed bool
 }
 
-// pingInterval is how often a client whose sessions are idle says that it is there.
+// pingInterval is the interval of pings from a client with idle sessions.
 const pingInterval = 10 * time.Second
 
 var (
@@ -47,7 +47,7 @@ var (
 	machine     = []string{results.Floor}
 )
 
-// Matrix is all cells, in the order in which a round runs them: what targets compare stands together.
+// Matrix is all cells, in a round's order: cells compared by a target stand together.
 func Matrix() []Cell {
 	both := []int{1, 3}
 	sized := func(workload string, callers int, contestants []string) Cell {
@@ -56,8 +56,8 @@ func Matrix() []Cell {
 			Hosts: both, Contestants: contestants,
 		}
 	}
-	// ZooKeeper notifies a session once of what it watches, however many wait there: a thousand watchers would
-	// be a thousand connections that ask again after every event, which is another workload.
+	// ZooKeeper notifies a session once of a watched node, for any number of watchers in the session: a thousand
+	// watchers would be a thousand connections that ask again after every event, which is another workload.
 	watch := func(watchers int) Cell {
 		return Cell{
 			Name: fmt.Sprintf("watch-%d", watchers), Workload: "watch", Callers: 1, Watchers: watchers,
@@ -120,7 +120,7 @@ func Matrix() []Cell {
 	}
 }
 
-// Choice is a part of the matrix. What is empty chooses everything.
+// Choice is a part of the matrix. An empty field chooses everything.
 type Choice struct {
 	// Cells are names, or patterns such as lock-*.
 	Cells       []string
@@ -128,7 +128,7 @@ type Choice struct {
 	Contestants []string
 }
 
-// From returns the cells that are chosen. A pattern or name that chooses nothing is an error.
+// From returns the chosen cells. A pattern or name without a match is an error.
 func (c Choice) From(matrix []Cell) ([]Cell, error) {
 	for _, name := range c.Contestants {
 		if !slices.Contains(slices.Concat(lockers, machine), name) {
@@ -164,8 +164,7 @@ func (c Choice) From(matrix []Cell) ([]Cell, error) {
 	return chosen, nil
 }
 
-// resized makes cells for names of the form lock-100 that are not in the matrix, where it has the same
-// workload at another size.
+// resized makes cells for names like lock-100 outside the matrix, if the matrix has the workload at another size.
 func (c Choice) resized(matrix []Cell) []Cell {
 	var made []Cell
 	for _, name := range c.Cells {
@@ -194,7 +193,7 @@ func (c Cell) isFor(contestant string, hosts int) bool {
 	return slices.Contains(c.Contestants, contestant) && (hosts == 1 || contestant != results.Redis)
 }
 
-// size is the number of watchers where there are any, of callers otherwise.
+// size is the number of watchers, or else of callers.
 func (c Cell) size() string { return strconv.Itoa(max(c.Callers, c.Watchers)) }
 
 func matches(pattern, name string) bool {
@@ -202,7 +201,7 @@ func matches(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// among returns those of all that are wanted; where nothing is wanted by name, all of them.
+// among returns the wanted ones of all; without wanted names, all.
 func among[T comparable](all, wanted []T) []T {
 	if len(wanted) == 0 {
 		return all

@@ -19,18 +19,17 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// Contestant runs tasks. A run starts servers with no data, drives them, stops them and removes what they
-// have written.
+// Contestant runs tasks. A run starts servers without data, drives them, stops them and removes their files.
 type Contestant interface {
 	Name() string
 	Version() results.Version
-	// Run returns the result, and the command lines by which it can be had again.
+	// Run returns the result, and the command lines that reproduce it.
 	Run(ctx context.Context, t Task) (*report.Report, [][]string, error)
 }
 
-// Signalbox runs loadgen, which starts the hosts by itself, but for workloads that kill or fill hosts.
+// Signalbox runs loadgen, which starts the hosts itself, except in workloads that kill or fill hosts.
 type Signalbox struct {
-	Self    string // this program, which has the driver over HTTP
+	Self    string // this program, with the driver over HTTP
 	Loadgen string // the program
 	Binary  string // the server's
 	Of      string // its version
@@ -74,8 +73,8 @@ func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 	return result, append(cluster.Commands(), command), err
 }
 
-// overHTTP reports whether the servers of a task are driven by their HTTP APIs: this program does that for all, so that
-// callers of all cost the same.
+// overHTTP reports whether a task drives its servers by their HTTP APIs: this program does so for all contestants, so
+// that callers cost the same.
 func (t Task) overHTTP() bool { return t.Workload == doors.Lock || t.Workload == doors.Echo }
 
 func (s Signalbox) http(ctx context.Context, t Task) (*report.Report, [][]string, error) {
@@ -93,12 +92,11 @@ func (s Signalbox) http(ctx context.Context, t Task) (*report.Report, [][]string
 	return drive(ctx, t, s.Self, "signalbox-http", ports.Addresses, cluster.Commands())
 }
 
-// callersPerConnection is for how many callers Signalbox has a connection, as loadgen has where nothing else is asked
-// for: a program has one client, and few callers do worse over many connections, other than with peers.
+// callersPerConnection is the number of callers for each Signalbox connection, loadgen's default: a program has one
+// client, and, unlike with peers, few callers over many connections do worse.
 const callersPerConnection = 128
 
-// output runs a load generator to its end. Whatever it writes to temporary files goes to the directory of
-// the race.
+// output runs a load generator to its end. Its temporary files go to the race's directory.
 func output(ctx context.Context, t Task, name string, command []string) (*report.Report, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.Dir)
@@ -112,7 +110,7 @@ func output(ctx context.Context, t Task, name string, command []string) (*report
 
 // Etcd runs members of etcd, and drives them.
 type Etcd struct {
-	Self   string // this program, which has the driver
+	Self   string // this program, with the driver
 	Binary string // the server's
 	Of     string // its version
 }
@@ -145,7 +143,7 @@ func (e Etcd) Run(ctx context.Context, t Task) (*report.Report, [][]string, erro
 
 // ZooKeeper runs servers of ZooKeeper, and drives them.
 type ZooKeeper struct {
-	Self         string // this program, which has the driver
+	Self         string // this program, with the driver
 	Installation zookeeper.Installation
 }
 
@@ -173,7 +171,7 @@ func (z ZooKeeper) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 
 // Redis runs one server of Redis, and drives it.
 type Redis struct {
-	Self         string // this program, which has the driver
+	Self         string // this program, with the driver
 	Installation redis.Installation
 }
 
@@ -196,10 +194,10 @@ func (r Redis) Run(ctx context.Context, t Task) (*report.Report, [][]string, err
 	return drive(ctx, t, r.Self, "redis", []string{server.Endpoint}, server.Commands())
 }
 
-// redisConnections is with how many Redis does best: by a sixth better than with 8 where there are 512 callers.
+// redisConnections is Redis's best number of connections: a sixth better than 8 with 512 callers.
 const redisConnections = 4
 
-// drive runs this program as the load generator of a peer.
+// drive runs this program as a peer's load generator.
 func drive(ctx context.Context, t Task, self, peer string, endpoints []string, servers [][]string) (*report.Report,
 	[][]string, error) {
 	command := slices.Concat([]string{self, "drive", peer, "--endpoints", strings.Join(endpoints, ",")}, t.planFlags())
@@ -209,8 +207,8 @@ func drive(ctx context.Context, t Task, self, peer string, endpoints []string, s
 
 // Floor measures the disk, and bare proposals.
 type Floor struct {
-	Self string // this program, which is the hosts of bare proposals
-	Of   string // the version of the log
+	Self string // this program, as the hosts of bare proposals
+	Of   string // the log's version
 }
 
 // Name implements Contestant.

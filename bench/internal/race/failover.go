@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// fails reports whether a task is to kill leaders: this process then starts the servers and is their callers too.
+// fails reports whether a task kills leaders: this process then starts the servers and runs their callers.
 func (t Task) fails() bool { return t.Workload == "failover" }
 
 func (t Task) failPlan() failover.Plan { return failover.Plan{Kills: t.Kills, Hosts: t.Hosts} }
@@ -42,7 +42,7 @@ func (z ZooKeeper) failover(ctx context.Context, t Task) (*report.Report, [][]st
 	return failOver(ctx, t, cluster, cluster.Commands(), zookeeper.FailOver)
 }
 
-// failOver measures a cluster. What the callers have opened ends before the cluster does.
+// failOver measures a cluster. The callers' sessions end before the cluster.
 func failOver[C any](ctx context.Context, t Task, cluster C, commands [][]string,
 	run func(context.Context, C, failover.Plan, int) (*report.Report, error)) (*report.Report, [][]string, error) {
 	ctx, cancel := context.WithCancel(ctx)

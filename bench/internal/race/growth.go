@@ -10,11 +10,11 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// grows reports whether a task is to fill a server: this process then starts and fills it, and load generators of their
-// own measure locks.
+// grows reports whether a task fills a server: this process then starts and fills the server, and separate load
+// generators measure locks.
 func (t Task) grows() bool { return t.Workload == "growth" }
 
-// locking is the task that is measured on a server which grows.
+// locking is the task measured on a growing server.
 func (t Task) locking() Task {
 	t.Workload = "lock"
 	return t

@@ -10,12 +10,12 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// Progress hears of every run that ended.
+// Progress is called after every run.
 type Progress func(round int, t Task, contestant string, took time.Duration, result *report.Report, err error)
 
-// Run runs all cells, round after round, and within a round each cell by one contestant after the other,
-// so that what drifts on the machine drifts for all. What a run fails with is part of the report; the end
-// of the context ends the race, and the report has what there is until then.
+// Run runs all cells, round after round, and within a round each cell by one contestant after the other, so that the
+// machine's drift affects all equally. Failures of runs are part of the report; the context's end ends the race with a
+// partial report.
 func Run(ctx context.Context, cells []Cell, contestants []Contestant, s Settings, r *results.Report,
 	progress Progress) {
 	began := time.Now()
@@ -39,7 +39,7 @@ func Run(ctx context.Context, cells []Cell, contestants []Contestant, s Settings
 	r.Conclude()
 }
 
-// runTask has every contestant that can do a task do it.
+// runTask runs a task with every able contestant.
 func runTask(ctx context.Context, round int, t Task, contestants []Contestant, r *results.Report, progress Progress) {
 	for _, c := range contestants {
 		if !t.isFor(c.Name(), t.Hosts) || ctx.Err() != nil {
@@ -48,7 +48,7 @@ func runTask(ctx context.Context, round int, t Task, contestants []Contestant, r
 		began := time.Now()
 		result, commands, err := runIn(ctx, t, c)
 		if ctx.Err() != nil {
-			return // it was broken off, which is no failure of the contestant
+			return // an interrupted run is no failure of the contestant
 		}
 		run := results.Run{Round: round}
 		if err != nil {
@@ -61,7 +61,7 @@ func runTask(ctx context.Context, round int, t Task, contestants []Contestant, r
 	}
 }
 
-// runIn gives a run a directory of its own.
+// runIn gives each run its own directory.
 func runIn(ctx context.Context, t Task, c Contestant) (*report.Report, [][]string, error) {
 	dir, err := os.MkdirTemp(t.Dir, c.Name()+"-")
 	if err != nil {

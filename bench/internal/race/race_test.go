@@ -27,7 +27,7 @@ func TestEveryTargetIsOfTheMatrix(t *testing.T) {
 	}
 }
 
-// TestTheMatrixMeasuresEverythingThatTargetsNeed runs it with contestants that only report a rate, and checks
+// TestTheMatrixMeasuresEverythingThatTargetsNeed runs the matrix with contestants that only report a rate, and checks
 // that every target is measured.
 func TestTheMatrixMeasuresEverythingThatTargetsNeed(t *testing.T) {
 	var all []Contestant
@@ -43,7 +43,7 @@ func TestTheMatrixMeasuresEverythingThatTargetsNeed(t *testing.T) {
 	}
 }
 
-// pretender writes down what it is asked for, and says that it did everything at once.
+// pretender records its tasks, and reports immediate success.
 type pretender struct {
 	name string
 	log  *[]string

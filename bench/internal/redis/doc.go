@@ -1,7 +1,6 @@
-// Package redis runs a server of Redis from the distribution's package as a process that syncs what it acknowledges,
-// and drives it with the Go client github.com/redis/rueidis, which sends what many callers ask for together.
+// Package redis runs a server of Redis from the distribution's package as a process that syncs before it acknowledges,
+// and drives the server with the Go client github.com/redis/rueidis, which sends many callers' requests together.
 //
-// Redis has no locks. What people lock with is a key: set where it is not there, with a time after which it goes by
-// itself, and deleted by a script where it still has the value of who has set it. There is no queue, no fencing token,
-// no session, and no copy on another host.
+// Redis has no locks. People lock with a key: set if absent, with an expiry time, and deleted by a script if it still
+// has the owner's value. There is no queue, no fencing token, no session, and no copy on another host.
 package redis

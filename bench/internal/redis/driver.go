@@ -12,17 +12,17 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// lease is after what time a lock that was not released is free.
+// lease is the time until an unreleased lock is free.
 const lease = 30 * time.Second
 
-// unlock deletes a lock that still has the token of who releases it.
+// unlock deletes a lock that still has its owner's token.
 var unlock = rueidis.NewLuaScript(
 	`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`)
 
-// ErrNotLocked: a lock that is a caller's own was not free, or not the caller's when it was released.
+// ErrNotLocked: a caller's own lock was not free, or not the caller's at its release.
 var ErrNotLocked = errors.New("the lock is another one's")
 
-// Drive runs one workload on a server: lock, where every caller locks and unlocks a lock of its own.
+// Drive runs one workload on a server: lock, where every caller locks and unlocks its own lock.
 func Drive(ctx context.Context, endpoints []string, plan load.Plan) (*report.Report, error) {
 	if plan.Workload != "lock" {
 		return nil, fmt.Errorf("workload %q: there is none with Redis", plan.Workload)

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// started starts a server, where Redis is installed.
+// started starts a server, if Redis is installed.
 func started(t *testing.T) *Server {
 	t.Helper()
 	installed, err := Find()

@@ -18,17 +18,17 @@ import (
 const (
 	// startPatience is how long a server has to be ready.
 	startPatience = 60 * time.Second
-	// stopTimeout is how long a server may take to stop before it is killed.
+	// stopTimeout bounds a server's stop before its kill.
 	stopTimeout = 10 * time.Second
 )
 
-// Installation is a Redis that can be run.
+// Installation is a runnable Redis.
 type Installation struct {
 	Program string
 	Version string
 }
 
-// Find looks for a Redis in the PATH. Its error says how to get it.
+// Find looks for a Redis in the PATH. Its error explains the installation.
 func Find() (Installation, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -56,8 +56,8 @@ type Server struct {
 	dir      string
 }
 
-// Start starts a server with data in a new directory below dir. What is not its default: it keeps a log of all changes
-// and syncs it before it acknowledges one, and makes no snapshots beside.
+// Start starts a server with data in a new directory below dir. Its settings other than the defaults: it logs all
+// changes, syncs the log before each acknowledgement, and makes no snapshots.
 func Start(ctx context.Context, in Installation, dir string) (*Server, error) {
 	ports, err := subprocess.ReservePorts(1)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return client.Do(ctx, client.B().Ping().Build()).Error()
 }
 
-// dial makes a client whose callers share so many connections, which must be a power of two.
+// dial makes a client whose callers share this many connections, a power of two.
 func dial(endpoint string, connections int) (rueidis.Client, error) {
 	power := 0
 	for 1<<power < connections {
