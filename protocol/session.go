@@ -39,8 +39,8 @@ type SessionAttach struct {
 // SessionAttachAnswer answers a SessionAttach.
 type SessionAttachAnswer struct {
 	Lease Lease
-	// SequenceBase answers an attach with Sequences: the SequencesPerAttach sequences above the base belong to the caller, and
-	// were never issued before.
+	// SequenceBase answers an attach with Sequences: the SequencesPerAttach sequences above the base belong to the
+	// caller, and were never issued before.
 	SequenceBase uint64
 }
 
