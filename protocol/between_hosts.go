@@ -41,6 +41,16 @@ type ShardReportAnswer struct {
 	Counted CountedShards
 	// Leaderless are the replicas in Held that know no leader.
 	Leaderless LeaderlessReplicas
+	Speed      HostSpeed
+}
+
+// HostSpeed is how fast a host is, by its own measurements. A time of 0 is unknown.
+type HostSpeed struct {
+	// SyncMicros is the usual time of a log sync in the last seconds, DelayMicros the usual lateness of a timer, and
+	// RoundMicros the usual time until enough other hosts have answered to make a majority.
+	SyncMicros, DelayMicros, RoundMicros uint64
+	// Stalls counts the seconds of the last two minutes in which the disk or the process stood still.
+	Stalls uint64
 }
 
 // LedShards is a list of shards with their leader's observations.

@@ -40,6 +40,7 @@ var betweenHostsExamples = []example{
 		Term: 9, GovernorHostID: 3, Target: HostOffline, TargetEpoch: 4, Current: HostOnline, CurrentEpoch: 4,
 	})},
 	{"shard-report-answer", answer(75, &ShardReportAnswer{
+		Speed:       HostSpeed{SyncMicros: 52_000, DelayMicros: 900, RoundMicros: 350, Stalls: 2},
 		Incarnation: exampleIncarnation(), Fresh: true, FreshMillis: 81_000, BarrierMillis: 250, DiskFull: true,
 		Led: list[LedShard](&LedShard{
 			ID: 2, Term: 12, LedMillis: 61_000, Change: 4711,

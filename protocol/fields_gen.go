@@ -937,6 +937,7 @@ func (m *ShardReportAnswer) answerFields(c *codec) {
 	m.Held.list(c, "held")
 	m.Counted.list(c, "counted")
 	m.Leaderless.list(c, "leaderless")
+	c.record("speed", m.Speed.fields)
 }
 
 func (m *StepExecute) requestFields(c *codec) {
@@ -1098,6 +1099,13 @@ func (m *Host) fields(c *codec) {
 	c.text("name", &m.Name, MaxHostNameBytes)
 	c.text("address", &m.Address, MaxAddressBytes)
 	enum(c, "state", &m.State)
+}
+
+func (m *HostSpeed) fields(c *codec) {
+	c.uint("sync_us", &m.SyncMicros)
+	c.uint("delay_us", &m.DelayMicros)
+	c.uint("round_us", &m.RoundMicros)
+	c.uint("stalls", &m.Stalls)
 }
 
 func (m *Idempotency) fields(c *codec) {

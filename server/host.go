@@ -119,7 +119,7 @@ func (h *Host) join() {
 		Addresses: hosts.Addresses{Raft: c.RaftAddress, Client: c.ClientAddress, Admin: c.AdminAddress},
 		Hosts:     c.Hosts, HostsChanged: c.HostsChanged, Calls: c.Calls, Set: h.set, Log: h.log,
 		Full:    func() bool { return c.Guard != nil && c.Guard() != nil },
-		Leaving: h.leaving.Load,
+		Leaving: h.leaving.Load, Syncs: c.LogSyncs,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/health"
@@ -32,6 +33,7 @@ func (h *Host) writeCluster(w io.Writer) {
 	c := overview.Observed(v)
 	writeHostStates(w, &c)
 	writeHostReplicas(w, &c)
+	writeHostSpeeds(w, &c)
 	for _, r := range c.Redundancies() {
 		labels := fmt.Sprintf(`{shard="%d"}`, r.Shard)
 		fmt.Fprintf(w, "signalbox_shard_voters_desired%s %d\n", labels, r.Wanted)
@@ -70,8 +72,27 @@ func writeHostReplicas(w io.Writer, c *overview.Cluster) {
 	}
 }
 
-// writeHealthIssues counts the host's health issues by kind, including kinds without an issue: an alert ends when the
-// series is 0.
+// writeHostSpeeds writes which hosts are slow, and how fast all hosts are, as far as they have measured themselves.
+func writeHostSpeeds(w io.Writer, c *overview.Cluster) {
+	for _, x := range c.Hosts() {
+		if x.Current.State != protocol.HostOnline {
+			continue
+		}
+		slow := 0
+		if x.SlowFor > 0 {
+			slow = 1
+		}
+		fmt.Fprintf(w, "signalbox_host_slow{host=%q} %d\n", x.Name, slow)
+		fmt.Fprintf(w, "signalbox_host_stalls{host=%q} %d\n", x.Name, x.Stalls)
+		for figure, d := range map[string]time.Duration{"sync": x.SyncTime, "timer_delay": x.TimerLag,
+			"round_trip": x.RoundTrip} {
+			fmt.Fprintf(w, "signalbox_host_speed_seconds{host=%q,figure=%q} %g\n", x.Name, figure, d.Seconds())
+		}
+	}
+}
+
+// writeHealthIssues writes how many health issues of each kind this host has, including the kinds without one: an alert
+// ends when the series is 0.
 func (h *Host) writeHealthIssues(w io.Writer) {
 	counts := make(map[health.Kind]int)
 	for _, c := range h.issues.Read(h.config.Clock()) {

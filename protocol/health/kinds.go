@@ -34,6 +34,7 @@ const (
 	HostNotUpToDate Kind = "host-not-up-to-date"
 	HostNotJoined   Kind = "host-not-joined"
 	HostNotOnline   Kind = "host-not-online"
+	HostSlow        Kind = "host-slow"
 
 	HostNotReady        Kind = "host-not-ready"
 	HostLagging         Kind = "host-lagging"
@@ -141,6 +142,8 @@ var Kinds = []Row{
 			"directory: signalbox serve --join HOST:PORT --name NAME --replace {host}"},
 	{HostNotOnline, Warning, Hosts, "a host should be online, and has not been for minutes", ofHost,
 		"signalbox cluster why shows what the host waits for"},
+	{HostSlow, Warning, Hosts, "a host is many times slower than the other hosts: it leads no shards until it recovers",
+		ofHost, "check the disk, the processor and the network of {host}; signalbox host show {host} has the figures"},
 	{UpgradeNotFinalized, Warning, Hosts, "hosts keep the feature level from rising", "the feature level",
 		"upgrade the hosts with an older version, and start the stopped ones"},
 	{MixedVersions, Warning, Hosts, "hosts run different versions", "the versions of the hosts",

@@ -67,8 +67,19 @@ type Host struct {
 	SilentFor time.Duration `name:"last_contact"`
 	StuckFor  time.Duration `name:"stalled"`
 	Fresh     time.Duration `name:"up_to_date_for"`
-	// Returns is the time after which a host considered failed may be online again. It doubles with each consecutive
-	// failure, up to ten minutes. A restarted host does not wait.
+	// SlowFor is for how long the host has counted as slow, 0 for a host that is not slow. A slow host leads no shards.
+	// Slow says in which figures the host is slow.
+	SlowFor time.Duration
+	Slow    string `name:"slow_reason"`
+	// The host measures the figures that follow: the usual times of the last seconds of a log sync, by which a timer
+	// fires late, and until enough other hosts have answered to make a majority; 0 if unknown. Stalls counts the
+	// seconds of the last two minutes in which the disk or the process stood still.
+	SyncTime  time.Duration `name:"sync_time"`
+	TimerLag  time.Duration `name:"timer_delay"`
+	RoundTrip time.Duration `name:"round_trip"`
+	Stalls    int           `name:"stall_count"`
+	// Returns is the time after which a host that was taken for failed may be online again. The time doubles with each
+	// failure in a row, up to ten minutes. A host that is started again does not wait.
 	Returns time.Duration `name:"rejoin_in"`
 }
 
@@ -96,8 +107,22 @@ func (h *Host) Fields(c field.Coder) {
 		c.Millis("silent_ms", &h.SilentFor)
 		c.Millis("stalled_ms", &h.StuckFor)
 		c.Millis("fresh_ms", &h.Fresh)
+		c.Millis("slow_ms", &h.SlowFor)
+		c.Text("slow", &h.Slow, MaxText)
+		micros(c, "sync_us", &h.SyncTime)
+		micros(c, "timer_us", &h.TimerLag)
+		micros(c, "round_us", &h.RoundTrip)
+		c.Count("stalls", &h.Stalls)
 	})
 	c.Count("weight", &h.Weight)
+}
+
+// micros is a time of microseconds.
+func micros(c field.Coder, name string, d *time.Duration) {
+	n := uint64(max(d.Microseconds(), 0))
+	if c.Number(name, &n); c.Reading() {
+		*d = time.Duration(min(n, 1<<53)) * time.Microsecond
+	}
 }
 
 // AtTarget reports whether the governor has brought the host to its target.

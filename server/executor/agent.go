@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -18,7 +19,8 @@ type Agent struct {
 	host        shard.HostID
 	incarnation hosts.Incarnation
 	replicas    Replicas
-	full        func() bool // reports whether the host's disk is nearly full
+	full        func() bool // the disk of the host is nearly full
+	speed       func() governor.Speed
 
 	mu sync.Mutex // guards the fields below
 	// term is the highest meta shard term known to the host.
@@ -54,9 +56,11 @@ func (a *Agent) Unasked() time.Duration {
 	return time.Since(a.asked)
 }
 
-// NewAgent returns a host's agent. full reports whether the host's disk is nearly full.
-func NewAgent(host shard.HostID, incarnation hosts.Incarnation, replicas Replicas, full func() bool) *Agent {
-	return &Agent{host: host, incarnation: incarnation, replicas: replicas, full: full,
+// NewAgent returns the agent of a host. Full reports whether the disk of the host is nearly full, speed how fast the
+// host is.
+func NewAgent(host shard.HostID, incarnation hosts.Incarnation, replicas Replicas, full func() bool,
+	speed func() governor.Speed) *Agent {
+	return &Agent{host: host, incarnation: incarnation, replicas: replicas, full: full, speed: speed,
 		tracks: make(map[hosts.ShardID]*track), asked: time.Now()}
 }
 
@@ -90,7 +94,7 @@ func (a *Agent) alone() bool {
 
 // Handles reports whether Answer handles a request kind between hosts.
 func (*Agent) Handles(kind protocol.Kind) bool {
-	return kind == protocol.KindShardReport || kind == protocol.KindStepExecute
+	return kind == protocol.KindShardReport || kind == protocol.KindStepExecute || kind == protocol.KindPing
 }
 
 // Answer executes a governor's request, given as a frame payload. Answer returns the answer's payload. Safe for
@@ -101,6 +105,8 @@ func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 		return encodeFailure(protocol.KindStepExecute, fmt.Errorf("%w: %w", errRefused, err))
 	}
 	switch r.Kind {
+	case protocol.KindPing: // another host measures its round trips
+		return peerrpc.Answer(&protocol.Pong{})
 	case protocol.KindShardReport:
 		if err = a.admit(r.ShardReport.Term); err == nil {
 			a.learn(&r.ShardReport)

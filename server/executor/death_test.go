@@ -238,7 +238,7 @@ func TestEffectsAreRefused(t *testing.T) {
 				t.Errorf("%s: the members are %s", c.name, f.voters())
 			}
 		}
-		for _, bytes := range [][]byte{nil, {0xc0}, peerrpc.Request(&protocol.Ping{})} {
+		for _, bytes := range [][]byte{nil, {0xc0}, peerrpc.Request(&protocol.HostLoad{})} {
 			answer, err := protocol.NewAnswerDecoder().Decode(leader.agent.Answer(t.Context(), bytes))
 			if err != nil || answer.Result.Status != protocol.StatusBadRequest {
 				t.Errorf("% x is answered by %+v, %v", bytes, answer, err)

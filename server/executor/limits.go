@@ -20,7 +20,9 @@ const (
 	proposeWithin = 2 * time.Second
 	// countEvery is the interval at which a shard's counters are recorded.
 	countEvery = time.Minute
-	// maxInRound is the number of commands that are proposed before the executor checks whether it still leads.
+	// probeEvery is how often the record of a slow host is proposed again that has nothing to sync.
+	probeEvery = 2 * time.Second
+	// maxInRound is how many commands are proposed before the executor checks whether it still leads.
 	maxInRound = 64
 	// maxHolds is the maximum number of concurrent calls that start replicas.
 	maxHolds = 16

@@ -27,10 +27,11 @@ type machine struct {
 	name        string
 	incarnation hosts.Incarnation
 	wiped       bool
-	full        atomic.Bool // its disk is
-	refuses     atomic.Bool // refuses to start replicas
-	emptied     atomic.Bool // its meta machine is emptied and starts over
-	quits       bool        // stops cleanly and does not restart automatically
+	full        atomic.Bool                    // its disk is
+	speed       atomic.Pointer[governor.Speed] // nil: not measured
+	refuses     atomic.Bool                    // the replicas that it is to start
+	emptied     atomic.Bool                    // its machine of the meta shard is, and begins anew
+	quits       bool                           // it stops in order and does not boot again by itself
 
 	mu       sync.Mutex
 	disk     map[hosts.ShardID]uint64 // replicas started with the process
@@ -64,7 +65,7 @@ func (m *machine) start() {
 	m.boot++
 	m.running, m.quits, m.meta = true, false, nil
 	m.held = make(map[hosts.ShardID]Held)
-	m.agent = NewAgent(m.id, m.incarnation, m, m.full.Load)
+	m.agent = NewAgent(m.id, m.incarnation, m, m.full.Load, m.speedNow)
 	m.executor = New(Config{Self: m.id, Meta: records{m}, Calls: m, Agent: m.agent, Log: slog.New(&m.fleet.warned)})
 	ctx, cancel := context.WithCancel(m.fleet.ctx)
 	m.cancel = cancel
@@ -352,6 +353,8 @@ func apply(at hosts.At, s *metaState, c *Command) error {
 		a = s.records.Reach(at, c.Term, c.Action.Host, c.Action.Variant, c.Action.Epoch)
 	case VerbCounted:
 		a = s.records.Count(at, c.Term, c.Counts)
+	case VerbSlow:
+		a = s.records.SetSlow(at, c.Term, c.Mark.Host, c.Mark.Slow, c.Mark.Text)
 	case VerbCleared:
 		a = s.records.Cleared(at, c.Shard, c.Replica, c.Incarnation)
 	}
@@ -542,4 +545,12 @@ func (l *checkedLog) check(what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.changes = append(f.changes, what)
+}
+
+// speedNow is how fast the host says that it is.
+func (m *machine) speedNow() governor.Speed {
+	if s := m.speed.Load(); s != nil {
+		return *s
+	}
+	return governor.Speed{}
 }

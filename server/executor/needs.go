@@ -54,7 +54,8 @@ const (
 	VerbFail                     // a host is taken for failed: Term, Action
 	VerbReach                    // a host has come to its target: Term, Action
 	VerbCleared                  // a host has deleted a replica: Shard, Replica, Incarnation
-	VerbCounted                  // shard counters were reported: Term, Counts
+	VerbCounted                  // counters of shards were reported: Term, Counts
+	VerbSlow                     // a host is slow, or has recovered: Term, Mark
 )
 
 // Command is one command of the meta machine.
@@ -74,6 +75,7 @@ type Command struct {
 	Replica     uint64
 	Incarnation hosts.Incarnation
 	Counts      []hosts.Count
+	Mark        governor.SlowMark
 }
 
 // Calls reaches remote hosts.

@@ -105,7 +105,10 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	a.sample(time.Now())
-	answer := &protocol.ShardReportAnswer{Incarnation: a.incarnation[:], DiskFull: a.full()}
+	speed := a.speed()
+	answer := &protocol.ShardReportAnswer{Incarnation: a.incarnation[:], DiskFull: a.full(),
+		Speed: protocol.HostSpeed{SyncMicros: speed.Sync, DelayMicros: speed.Delay, RoundMicros: speed.Round,
+			Stalls: speed.Stalls}}
 	led := a.readLed(ctx)
 	for _, s := range led {
 		answer.Led.Append(*s)

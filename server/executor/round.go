@@ -43,7 +43,7 @@ func (t *term) advance(ctx context.Context, v governor.View) bool {
 		}
 	}
 	t.startReplicas(ctx, v)
-	if t.count(ctx, v) {
+	if t.count(ctx, v) || t.markSlow(ctx, v) {
 		return true
 	}
 	t.forgetActs(v.Plan)

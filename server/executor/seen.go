@@ -39,7 +39,7 @@ func (t *term) see(s *State, now time.Time) *governor.Seen {
 			shown.SilentFor, shown.Unheard = millis(now.Sub(w.begun)), true
 		}
 		if r := t.current(w, s.Records, now); r != nil {
-			shown.Full = r.full
+			shown.Full, shown.Speed = r.full, r.speed
 			if r.fresh {
 				shown.FreshFor, shown.Barrier = max(1, r.freshFor), r.barrier+age
 			}
@@ -51,6 +51,7 @@ func (t *term) see(s *State, now time.Time) *governor.Seen {
 	}
 	t.noteUnled(seen, s.Records, now)
 	t.judgeTraffic(seen, s.Records, now)
+	t.judgePace(seen, s.Records, now)
 	return seen
 }
 

@@ -19,13 +19,16 @@ type term struct {
 	number uint64
 	// calls counts the goroutines for watches and effects. They end with the term's context.
 	calls sync.WaitGroup
+	// probed is when the record of a slow host was last proposed again. The goroutine of the rounds has it.
+	probed time.Time
 
 	mu      sync.Mutex // guards the fields below
 	watches map[shard.HostID]*watch
 	acts    map[plan.ID]*act
 	holds   map[hold]*act
 	taken   map[shard.HostID]taken
-	wakeAt  time.Time // when the due work may change without an event; zero for never
+	paces   map[shard.HostID]pace
+	wakeAt  time.Time // when time alone may change the work to do; zero for never
 }
 
 // act is a step's effect or command, running or ended.
@@ -43,7 +46,8 @@ type hold struct {
 
 func newTerm(e *Executor, number uint64) *term {
 	return &term{e: e, number: number, watches: make(map[shard.HostID]*watch), acts: make(map[plan.ID]*act),
-		holds: make(map[hold]*act), taken: make(map[shard.HostID]taken)}
+		holds: make(map[hold]*act), taken: make(map[shard.HostID]taken),
+		paces: make(map[shard.HostID]pace)}
 }
 
 // lasts reports whether the local host still leads the meta shard in the term, as far as the host knows.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -30,6 +31,7 @@ type watch struct {
 type report struct {
 	incarnation hosts.Incarnation
 	fresh, full bool
+	speed       governor.Speed
 	freshFor    uint64
 	barrier     uint64
 	led         []led
@@ -161,7 +163,9 @@ func (t *term) readReport(ctx context.Context, host shard.HostID) (*report, erro
 	}
 	m := &answer.ShardReport
 	r := &report{fresh: m.Fresh, full: m.DiskFull, freshFor: m.FreshMillis, barrier: m.BarrierMillis,
-		unled: slices.Collect(m.Leaderless.All()), counted: slices.Collect(m.Counted.All())}
+		unled: slices.Collect(m.Leaderless.All()), counted: slices.Collect(m.Counted.All()),
+		speed: governor.Speed{Sync: m.Speed.SyncMicros, Delay: m.Speed.DelayMicros, Round: m.Speed.RoundMicros,
+			Stalls: m.Speed.Stalls}}
 	copy(r.incarnation[:], m.Incarnation)
 	for s := range m.Led.All() {
 		r.led = append(r.led, led{LedShard: s, members: slices.Collect(s.Members.All())})

@@ -80,6 +80,8 @@ func requestOf(c *executor.Command) (meta.Request, error) {
 		return &meta.HostFailed{Term: c.Term, Host: a.Host, Epoch: a.Epoch, Reason: a.Reason, Text: a.Text}, nil
 	case executor.VerbReach:
 		return &meta.HostReach{Term: c.Term, Host: a.Host, Variant: a.Variant, Epoch: a.Epoch}, nil
+	case executor.VerbSlow:
+		return &meta.HostSlow{Term: c.Term, Host: c.Mark.Host, Slow: c.Mark.Slow, Text: c.Mark.Text}, nil
 	case executor.VerbCounted:
 		return &meta.ShardsCounted{Term: c.Term, List: c.Counts}, nil
 	case executor.VerbCleared:

@@ -11,9 +11,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/executor"
+	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/server/speed"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -36,8 +39,10 @@ type Config struct {
 	Full func() bool
 	// Leaving reports whether the host is about to stop.
 	Leaving func() bool
-	Set     *replica.Set
-	Log     *slog.Logger
+	// Syncs are the times of the log's syncs. Nil: the speed of this host is not measured, and not known to others.
+	Syncs *metrics.Histogram
+	Set   *replica.Set
+	Log   *slog.Logger
 }
 
 // Membership does a host's work as a cluster member. On the meta shard leader, the executor carries out the plan, and
@@ -48,6 +53,7 @@ type Membership struct {
 	// Executor answers questions about changes among the hosts.
 	Executor     *executor.Executor
 	agent        *executor.Agent
+	meter        *speed.Meter // nil without Syncs
 	registration registration
 
 	reports chan struct{}   // one token per command report in progress
@@ -67,7 +73,12 @@ var errNoCalls = errors.New("server: this host reaches no others")
 func New(c Config) *Membership {
 	m := &Membership{Config: c, reports: make(chan struct{}, reportsAtOnce)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.agent = executor.NewAgent(c.ID, c.Incarnation, c.Set, c.Full)
+	figures := func() governor.Speed { return governor.Speed{} }
+	if c.Syncs != nil && c.Calls != nil {
+		m.meter = speed.New(speed.Config{Syncs: c.Syncs, Ping: m.ping, Peers: m.peers})
+		figures = m.meter.Figures
+	}
+	m.agent = executor.NewAgent(c.ID, c.Incarnation, c.Set, c.Full, figures)
 	calls := c.Calls
 	if calls == nil {
 		calls = noCalls{}
@@ -83,6 +94,25 @@ func (m *Membership) Open() {
 	for _, run := range []func(context.Context){m.agent.Run, m.Executor.Run, m.registration.run} {
 		m.Go(run)
 	}
+	if m.meter != nil {
+		m.Go(m.meter.Run)
+	}
+}
+
+// peers returns the other hosts that are online.
+func (m *Membership) peers() (list []shard.HostID) {
+	for _, x := range m.Set.Meta.Machine.Hosts() {
+		if x.ID != m.ID && x.Current == protocol.HostOnline {
+			list = append(list, x.ID)
+		}
+	}
+	return list
+}
+
+// ping has another host answer at once.
+func (m *Membership) ping(ctx context.Context, to shard.HostID) error {
+	_, err := m.Calls.Call(ctx, to, peerrpc.Request(&protocol.Ping{}))
+	return err
 }
 
 // Go runs a function on a goroutine that ends with the host: the function returns when the context ends. After Close

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	vm "github.com/VictoriaMetrics/metrics"
 
@@ -156,7 +157,22 @@ func (h *Histogram) Observe(nanos int64) {
 	h.nanos.Add(nanos)
 }
 
-// Write writes the series in the Prometheus text format; nothing for an empty histogram.
+// Totals returns how many times were counted, their sum, and how many were at least a quarter of a second.
+func (h *Histogram) Totals() (count uint64, sum time.Duration, long uint64) {
+	for i := range h.buckets {
+		n := h.buckets[i].Load()
+		count += n
+		if i >= quarterSecond {
+			long += n
+		}
+	}
+	return count, time.Duration(h.nanos.Load()), long
+}
+
+// quarterSecond is the first bucket of times above 262 ms.
+const quarterSecond = 19
+
+// Write writes the series, in the text form of Prometheus; nothing for an empty histogram.
 func (h *Histogram) Write(w io.Writer) {
 	total := uint64(0)
 	for i := range h.buckets {

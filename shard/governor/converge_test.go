@@ -48,6 +48,13 @@ func (s *simulation) quiet() {
 			s.start(m)
 		}
 	}
+	if s.paced {
+		s.steady = true
+		keep := s.machines[s.IntN(len(s.machines))] // at most one machine stays sluggish
+		for _, m := range s.machines {
+			m.sluggish = m.sluggish && m == keep
+		}
+	}
 	for range 30 {
 		s.pass(1000)
 	}
@@ -59,7 +66,7 @@ func (s *simulation) rest() bool {
 	s.must(x != nil, "the meta shard has lost its leader")
 	s.see(x)
 	d := s.planner.Next(*x.view)
-	if d.Step == nil && len(s.plan.Steps()) == 0 && d.Wake == 0 {
+	if d.Step == nil && len(s.plan.Steps()) == 0 && d.Wake == 0 && s.mark(*x.view) == nil {
 		for _, e := range s.engines {
 			if e.change != s.records.Shard(s.idOf(e)).Change {
 				s.execute(x)
@@ -132,6 +139,7 @@ func (s *simulation) inOrder() {
 	}
 	s.even(online)
 	s.wellSpread(online)
+	s.paceInOrder(online)
 }
 
 // needed reports whether a host is drained and some shard would lose its majority without it, or has a replica there
@@ -252,11 +260,12 @@ func (s *simulation) wellSpread(online map[shard.HostID]bool) {
 	}
 	for _, id := range s.shards()[1:] {
 		e := s.engines[id]
-		if leader := s.records.Host(e.leader); leader.Cordoned || !online[e.leader] {
+		if leader := s.records.Host(e.leader); leader.Cordoned || !online[e.leader] || leader.IsSlow() {
 			continue
 		}
 		for h := range e.voters() {
-			s.must(!online[h] || s.records.Host(h).Cordoned || counts[e.leader]-counts[h] < 2,
+			s.must(!online[h] || s.records.Host(h).Cordoned || s.records.Host(h).IsSlow() ||
+				counts[e.leader]-counts[h] < 2,
 				"host %d leads %d shards and host %d leads %d", e.leader, counts[e.leader], h, counts[h])
 		}
 	}

@@ -33,8 +33,9 @@ const (
 	CodeMoot        plan.Code = "obsolete"            // a step's reason is over
 	CodeAway        plan.Code = "host-offline"        // a cluster host should not be online, or was never started
 	CodeDue         plan.Code = "pending"             // a step only waits for time, or for the next round
-	CodeTier        plan.Code = "not-meta-voter"      // the policy gives a host no meta shard vote
-	CodeNoPlace     plan.Code = "no-eligible-host"    // a shard lacks a replica, and no host accepts one
+	CodeTier        plan.Code = "not-meta-voter"      // a host has no vote in the meta shard by the policy
+	CodeSlow        plan.Code = "slow"                // a host is many times slower than the others
+	CodeNoPlace     plan.Code = "no-eligible-host"    // a shard lacks a replica, and no host takes one
 )
 
 // finding is a rule's result, under construction.
@@ -72,6 +73,7 @@ func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 		{"failed", ruleFailed},
 		{"leaving", ruleLeaving},
 		{"wish", ruleWish},
+		{"slow", ruleSlow},
 		{"dead", ruleDead},
 		{"few", ruleFew},
 		{"online", ruleOnline},

@@ -236,9 +236,9 @@ func (g *group) leadsBetter(m, other *member) bool {
 	return m.seen != nil && (other.seen == nil || m.seen.Index > other.seen.Index)
 }
 
-// mayLead reports whether a voter may receive leadership without need: fresh, not cordoned, and ready.
+// mayLead reports whether a voter may be given leaderships without need: fresh, not cordoned, not slow, and ready.
 func (g *group) mayLead(m *member) bool {
-	return g.ready(m) && !m.host.Cordoned && g.v.Seen.freshFor(m.Host) > 0 && g.knowsNodes(m.Host)
+	return g.ready(m) && !m.host.Cordoned && !m.host.IsSlow() && g.v.Seen.freshFor(m.Host) > 0 && g.knowsNodes(m.Host)
 }
 
 // knowsNodes reports whether a host has an up-to-date meta shard replica, and so knows the nodes. Without nodes a

@@ -34,7 +34,7 @@ func ruleWish(v View) (f finding) {
 		if to == 0 || v.Now >= g.shard.WishUntil || g.seen.Leader == to || g.seen.Leader == 0 {
 			continue
 		}
-		if m := g.voter(to); m == nil || !g.ready(m) {
+		if m := g.voter(to); m == nil || !g.ready(m) || m.host.IsSlow() {
 			r := g.reason(CodeNoSuccessor, nameOf(v.State, to)+" cannot lead it now, as was asked for")
 			r.Until = g.shard.WishUntil
 			f.because(r)
@@ -51,6 +51,11 @@ func ruleLeaders(v View) (f finding) {
 	policy := v.State.Policy()
 	if policy.BalanceEvery == 0 {
 		return f
+	}
+	for _, h := range v.State.Hosts() {
+		if h.IsSlow() && h.Online() {
+			f.slowReason(v, h)
+		}
 	}
 	all := groups(v)
 	counts, order := leaderCounts(all)

@@ -14,7 +14,7 @@ func newPart(seed uint64) *simulation {
 	w := emptyWorld(seed, 1, 2, 3, 4, 5, 6)
 	spread := w.IntN(2) == 0
 	w.bootstrap([]int{3, 4, 5}[w.IntN(3)], spread)
-	s := &simulation{world: w, planner: Planner(), part: true}
+	s := &simulation{world: w, planner: Planner(), part: true, mark: NextSlowMark}
 	s.enter(w.IntN(5))
 	if w.IntN(3) > 0 {
 		s.ask([]int{1, 3, 3, 5}[w.IntN(4)])

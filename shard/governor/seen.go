@@ -35,7 +35,11 @@ type HostObservation struct {
 	// FreshFor is how long the host's own meta shard barriers have succeeded without a gap, 0 if the last one failed.
 	// Barrier is the time since the last successful barrier began.
 	FreshFor, Barrier uint64
-	// Full is set if the host's disk is nearly full: the host accepts no more log entries.
+	// Speed is how fast the host is. SlowFor is how long the host has been slow, compared with the other hosts, and
+	// SteadyFor how long the host has been as fast as the other hosts (PaceOf); both are 0 otherwise.
+	Speed              Speed
+	SlowFor, SteadyFor uint64
+	// Full is set if the disk of the host is nearly full: the host takes no more of the log.
 	Full bool
 }
 
@@ -172,6 +176,9 @@ func (s *Seen) pass(millis uint64) *Seen {
 		}
 		if h.StuckFor > 0 {
 			h.StuckFor += millis
+		}
+		if h.SteadyFor > 0 {
+			h.SteadyFor += millis
 		}
 	}
 	for i := range c.Shards {

@@ -23,6 +23,7 @@ const (
 	doFailed
 	doReach
 	doCleared
+	doSlow
 )
 
 // command is a command in the meta shard's log, not yet applied.
@@ -35,6 +36,7 @@ type command struct {
 	a        Action
 	change   uint64
 	members  []hosts.Member
+	mark     SlowMark
 }
 
 // executor is the executor at one meta leader, with its last view. After its term it may continue for a while.
@@ -46,7 +48,17 @@ type executor struct {
 	alive map[shard.HostID]bool
 	// voters are the engines' voters at the time of the view.
 	voters map[hosts.ShardID]map[shard.HostID]bool
-	behind map[uint64]int // of the learners at that time
+	behind map[uint64]int // of the learners then
+	// paces has since when each host is as fast or slow as it is, lagged when each was last seen to lag behind most
+	// others, and looked when the executor took its view.
+	paces  map[shard.HostID]paced
+	lagged map[shard.HostID]uint64
+	looked uint64
+}
+
+type paced struct {
+	is    Pace
+	since uint64
 }
 
 // simulation is a world with many faults for a while, and then none.
@@ -61,7 +73,8 @@ type simulation struct {
 	begun    int
 	states   int
 	calm     bool
-	part     bool // data shards may be on a subset of the hosts
+	part     bool // data shards may have replicas on a part of the hosts
+	mark     func(View) *SlowMark
 }
 
 type planner = plan.Planner[*hosts.Records, *Seen, Action]
@@ -75,7 +88,7 @@ func (s *simulation) must(ok bool, format string, args ...any) {
 }
 
 func newSimulation(seed uint64) *simulation {
-	return &simulation{world: newWorld(seed), planner: Planner()}
+	return &simulation{world: newWorld(seed), planner: Planner(), mark: NextSlowMark}
 }
 
 func (s *simulation) chance(percent int) bool { return !s.calm && s.IntN(100) < percent }
@@ -218,6 +231,11 @@ func (s *simulation) execute(x *executor) {
 			return
 		}
 	}
+	if m := s.mark(*x.view); m != nil {
+		s.fair(x, m)
+		s.send(command{do: doSlow, term: x.term, mark: *m})
+		return
+	}
 	if steps := x.view.Plan.Steps(); len(steps) > 0 && s.IntN(100) < 70 {
 		s.work(x, &steps[s.IntN(len(steps))])
 		return
@@ -265,6 +283,8 @@ func (s *simulation) see(x *executor) {
 	if s.chance(10) { // a shard leader's report is late
 		v.Seen.Shards[s.IntN(len(v.Seen.Shards))].Age = reportMillis
 	}
+	x.looked = s.now
+	s.comparePaces(x, v)
 	if s.lie != nil {
 		s.lie(s, v)
 	}
@@ -385,6 +405,10 @@ func (s *simulation) commit(c command) {
 		s.records.Failed(at, c.term, c.a.Host, c.a.Epoch, c.a.Reason, c.a.Text)
 	case doReach:
 		s.records.Reach(at, c.term, c.a.Host, c.a.Variant, c.a.Epoch)
+	case doSlow:
+		if a := s.records.SetSlow(at, c.term, c.mark.Host, c.mark.Slow, c.mark.Text); a.Status == 0 && !a.Existed {
+			s.tally[fmt.Sprintf("slow %t", c.mark.Slow)]++
+		}
 	case doCleared:
 		if h := s.of(c.a.Host); h != nil {
 			s.records.Cleared(at, c.a.Shard, c.a.Replica, h.incarnation)

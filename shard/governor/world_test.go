@@ -27,9 +27,10 @@ type machine struct {
 	up          bool
 	wiped       bool // its directory is permanently lost
 	boot        uint64
-	heard       uint64 // time of the last Raft traffic or call answer from it, 0 for never
-	fresh       uint64 // since when its barriers succeed, 0 if they do not
-	stopping    uint64 // until when it waits to be offline, 0 if it does not stop
+	heard       uint64 // when Raft traffic or an answer to a call came from it last, 0 for never
+	fresh       uint64 // since when its barriers succeed, 0 where they do not
+	stopping    uint64 // until when it waits to be offline, 0 where it does not stop
+	sluggish    bool   // it is many times slower than it should be
 }
 
 // start is the machine's latest start.
@@ -72,6 +73,9 @@ type world struct {
 	tally    map[string]int
 	noCAS    bool // planted bug: the engine accepts changes for other memberships
 	slow     map[shard.HostID]bool
+	paced    bool // hosts measure their speed, and machines become sluggish
+	steady   bool // machines become neither slower nor faster any more
+	figure   int  // the figure in which sluggish machines are slow
 }
 
 var domains = []string{"dc=a", "dc=b", "dc=c"}
@@ -158,6 +162,44 @@ func (w *world) pass(millis uint64) {
 	for _, m := range w.machines {
 		w.breathe(m)
 	}
+	w.strain()
+}
+
+// strain makes machines sluggish, one or all of them, and lets them recover.
+func (w *world) strain() {
+	if w.paced && !w.steady {
+		switch n := w.IntN(60); {
+		case n < 6:
+			m := w.machines[w.IntN(len(w.machines))]
+			m.sluggish = !m.sluggish
+		case n == 6:
+			for _, m := range w.machines {
+				m.sluggish = true
+			}
+		case n < 9:
+			for _, m := range w.machines {
+				m.sluggish = false
+			}
+		}
+	}
+}
+
+// speed is what a machine measures of itself.
+func (m *machine) speed(figure int) Speed {
+	s := Speed{Sync: 200, Delay: 300, Round: 400, Stalls: 1}
+	if m.sluggish {
+		switch figure {
+		case 0:
+			s.Sync = 50_000
+		case 1:
+			s.Delay = 50_000
+		case 2:
+			s.Round = 50_000
+		default:
+			s.Stalls = 12
+		}
+	}
+	return s
 }
 
 // raft is a round of one shard.
@@ -346,6 +388,9 @@ func (w *world) look(self shard.HostID, began uint64) (*Seen, map[shard.HostID]b
 		if m.fresh != 0 {
 			h.FreshFor = w.now - m.fresh + 1
 		}
+		if w.paced {
+			h.Speed = m.speed(w.figure)
+		}
 		seen.Hosts = append(seen.Hosts, h)
 		alive[m.id] = h.Tried && h.SilentFor < 2000 || m.id == self
 	}
@@ -379,8 +424,9 @@ func (w *world) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "now %d term %d policy %s\n", w.now, w.term, w.records.Policy().Text())
 	for _, h := range w.records.Hosts() {
-		fmt.Fprintf(&b, "host %d %s %s up %t cordoned %t: %s/%d -> %s/%d (%s)\n", h.ID, h.Name, h.Domain, w.up(h.ID),
-			h.Cordoned, h.Current.Variant, h.Current.Epoch, h.Target.Variant, h.Target.Epoch, h.Target.Reason)
+		fmt.Fprintf(&b, "host %d %s %s up %t cordoned %t slow %t: %s/%d -> %s/%d (%s)\n", h.ID, h.Name, h.Domain,
+			w.up(h.ID), h.Cordoned, h.IsSlow(), h.Current.Variant, h.Current.Epoch, h.Target.Variant, h.Target.Epoch,
+			h.Target.Reason)
 	}
 	for _, id := range w.shards() {
 		e := w.engines[id]

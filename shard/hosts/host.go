@@ -89,8 +89,9 @@ type Host struct {
 	Grace, Bare uint64
 	// Lost is set if a shard lost its majority with the host: peers refuse the host from the order on.
 	Lost bool
-	// Changed is the records' revision at the last change relevant to client routing: to the host's name, client
-	// address or current state, or to the shards with a replica on the host.
+	Slow Slow
+	// Changed is the revision of the records at the last change that clients route by: of the host's name, client
+	// address or current state, or of the shards with a replica on the host.
 	Changed uint64
 }
 

@@ -90,7 +90,9 @@ func (r *random) command() Answer {
 		return r.Shutdown(at, h.ID, h.Incarnation, h.Start)
 	case 6:
 		return r.Failed(at, r.term(), h.ID, h.Target.Epoch-uint64(r.IntN(5))/4, ReasonSilent, "silence")
-	case 7, 8, 9:
+	case 7:
+		return r.SetSlow(at, r.term(), h.ID, r.IntN(2) == 0, "slow")
+	case 8, 9:
 		return r.Reach(at, r.term(), h.ID, h.Target.Variant, h.Target.Epoch)
 	case 10:
 		return r.Drain(at, r.ref())

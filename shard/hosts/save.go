@@ -63,6 +63,7 @@ func (h *Host) code(c *codec.Coder) {
 	h.Target.code(c)
 	c.Flags(&h.Cordoned, &h.Lost)
 	c.Number(&h.Weighs)
+	h.Slow.code(c)
 }
 
 func (s *State) code(c *codec.Coder) {

@@ -106,6 +106,9 @@ const (
 	CmdShardBound    CommandKind = 77
 )
 
+// CmdHostSlow records that a host is slow, or has recovered. It is a request too.
+const CmdHostSlow CommandKind = 79
+
 // CmdAccessImport sets many roles and principals.
 const CmdAccessImport CommandKind = 78
 
@@ -187,7 +190,7 @@ var commandNames = [...]string{
 
 	CmdShardRecover: "shard-recover", CmdShardsCounted: "shards-counted", CmdHostWeigh: "host-weigh",
 	CmdShardOverlap: "shard-overlap", CmdShardGrants: "shard-grants",
-	CmdShardBound: "shard-bound",
+	CmdShardBound: "shard-bound", CmdHostSlow: "host-slow",
 }
 
 // String returns the kind's name in logs and errors.

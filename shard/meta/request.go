@@ -74,6 +74,7 @@ var requests = map[CommandKind]func() Request{
 	CmdShardGrants:       requestOf[ShardGrants],
 	CmdShardBound:        requestOf[ShardBound],
 	CmdHostWeigh:         requestOf[HostWeigh],
+	CmdHostSlow:          requestOf[HostSlow],
 }
 
 func requestOf[T any, P interface {

@@ -211,7 +211,8 @@ func everyRequest() []Request {
 		&ShardGrants{Shard: 1, Group: 2},
 		&ShardBound{Shard: 1, Host: 2,
 			Bound: hosts.TimeoutBound{Term: 3, Number: 4, Longest: shard.Longest{Timeout: 5, Session: 6}}},
-		anImport())...)
+		anImport(),
+		&HostSlow{Term: 1, Host: 2, Slow: true, Text: "log syncs take 52 ms"})...)
 }
 
 // furnishedTopology has something of everything in the host records and the plan.
@@ -241,5 +242,6 @@ func furnishedTopology(t testing.TB) *cluster {
 	c.done(tokenOf("ci", access.Grant{Role: "write", Path: "/prod"}))
 	counters := shard.Counters{LastOrder: 2, LastRevision: 3}
 	c.done(&ShardsCounted{Term: 7, List: []hosts.Count{{Shard: 1, Counters: counters}}})
+	c.done(&HostSlow{Term: 7, Host: 2, Slow: true, Text: "log syncs take 52 ms"})
 	return c
 }

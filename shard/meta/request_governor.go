@@ -49,7 +49,25 @@ func (r *HostReach) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Reach(at, r.Term, r.Host, r.Variant, r.Epoch)
 }
 
-// ReplicasKnown is a shard's membership, read by the leader with a barrier.
+// HostSlow says that a host is many times slower than the other hosts, or has recovered.
+type HostSlow struct {
+	Term uint64
+	Host shard.HostID
+	Slow bool
+	Text string
+}
+
+func (hs *HostSlow) code(c *codec.Coder) {
+	codeAll(c, &hs.Term, &hs.Host)
+	c.Flags(&hs.Slow)
+	c.Text(&hs.Text, anyLength)
+}
+
+func (hs *HostSlow) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.SetSlow(at, hs.Term, hs.Host, hs.Slow, hs.Text)
+}
+
+// ReplicasKnown is the membership of a shard, as the shard's leader has read it with a barrier.
 type ReplicasKnown struct {
 	Term    uint64
 	Shard   ShardID

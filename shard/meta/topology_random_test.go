@@ -101,7 +101,9 @@ func (f *fleet) request() Request {
 	case 7:
 		return &HostFailed{Term: f.term(), Host: h.ID, Epoch: h.Target.Epoch, Reason: hosts.ReasonSilent,
 			Text: "silence"}
-	case 8, 9:
+	case 8:
+		return &HostSlow{Term: f.term(), Host: h.ID, Slow: !h.IsSlow(), Text: "slow"}
+	case 9:
 		return &HostReach{Term: f.term(), Host: h.ID, Variant: h.Target.Variant, Epoch: h.Target.Epoch}
 	case 10, 11, 12, 13:
 		return f.membership(id)

@@ -219,6 +219,8 @@ func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 		return tt.records.Failed(at, r.Term, r.Host, r.Epoch, r.Reason, r.Text)
 	case *HostReach:
 		return tt.records.Reach(at, r.Term, r.Host, r.Variant, r.Epoch)
+	case *HostSlow:
+		return tt.records.SetSlow(at, r.Term, r.Host, r.Slow, r.Text)
 	case *ReplicasKnown:
 		return tt.records.Known(at, r.Term, r.Shard, r.Change, r.Members)
 	case *BackupNote:

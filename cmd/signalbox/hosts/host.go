@@ -78,6 +78,9 @@ func (v *HostView) stateText() string {
 	if v.Cordoned {
 		text += ", cordoned"
 	}
+	if v.SlowFor > 0 {
+		text += ", slow"
+	}
 	return text
 }
 
@@ -105,7 +108,23 @@ func (v *HostView) aliveText() any {
 	return v.Alive
 }
 
-// sinceText rounds a duration for display.
+// slowText says in what the host is slow.
+func (v *HostView) slowText() string {
+	if v.SlowFor == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, since %v", v.Slow, sinceText(v.SlowFor))
+}
+
+// figure is a measured time, an empty text if unknown.
+func figure(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.Round(10 * time.Microsecond).String()
+}
+
+// sinceText is for how long something has been so.
 func sinceText(d time.Duration) time.Duration { return d.Round(time.Second) }
 
 // shortIncarnation returns the part of an incarnation that is enough to distinguish hosts.
@@ -117,8 +136,9 @@ func newHostList(f *cli.Frame) *cobra.Command {
 		Use:   "list",
 		Short: "List hosts with their states",
 		Long: `Lists the hosts by id: state, target, reason and age of the state, whether the governor
-hears the host, and in how many shards it votes, learns and leads. -o wide adds
-addresses, failure domains and incarnations.`,
+hears the host, and in how many shards it votes, learns and leads. A slow host, which
+leads no shards, has the slow figures as its reason. -o wide adds figures of the speed of
+each host, addresses, failure domains and incarnations.`,
 		Example: `  signalbox host list
   signalbox host list -o wide
 
@@ -151,16 +171,18 @@ func clusterReader(f *cli.Frame, c *cobra.Command,
 
 func listHosts(f *cli.Frame, c *admin.Cluster, all bool) error {
 	rows := f.Rows("ID#", "NAME", "STATE", "REASON", "SINCE", "ALIVE", "VOTES#", "LEARNS#", "LEADS#", "VERSION",
-		"+DOMAIN", "+WEIGHT#", "+INCARNATION", "+RAFT ADDRESS", "+CLIENT ADDRESS")
+		"+SYNC#", "+TIMER DELAY#", "+ROUND TRIP#", "+DOMAIN", "+WEIGHT#", "+INCARNATION", "+RAFT ADDRESS",
+		"+CLIENT ADDRESS")
 	for i := range c.Hosts {
 		v := viewHost(c, &c.Hosts[i])
 		if v.Current.State == admin.Expelled && !all {
 			continue
 		}
 		votes, learns, leads := v.counts()
-		rows.Add(v, v.ID, v.Name, v.stateText(), cmp.Or(v.Target.Text, v.Target.Reason),
-			sinceText(v.Target.Since), v.aliveText(), votes, learns, leads, v.Version, v.Domain,
-			v.Weight, shortIncarnation(v.Incarnation), v.RaftAddress, v.ClientAddress)
+		rows.Add(v, v.ID, v.Name, v.stateText(), cmp.Or(v.Slow, v.Target.Text, v.Target.Reason),
+			sinceText(v.Target.Since), v.aliveText(), votes, learns, leads, v.Version, figure(v.SyncTime),
+			figure(v.TimerLag), figure(v.RoundTrip), v.Domain, v.Weight,
+			shortIncarnation(v.Incarnation), v.RaftAddress, v.ClientAddress)
 	}
 	return rows.End()
 }
@@ -217,7 +239,9 @@ func showHost(f *cli.Frame, v *HostView) error {
 		return fmt.Sprintf("%s, since %v", text, sinceText(s.Since))
 	}
 	fields := cli.Fields("id", v.ID, "name", v.Name, "current", standing(&v.Current), "target", standing(&v.Target),
-		"alive", v.aliveText(), "cordoned", v.Cordoned, "failure domain", v.Domain, "weight", v.Weight,
+		"alive", v.aliveText(), "slow", v.slowText(), "log sync", figure(v.SyncTime), "timer delay", figure(v.TimerLag),
+		"round trip", figure(v.RoundTrip), "stalls", v.Stalls, "cordoned", v.Cordoned,
+		"failure domain", v.Domain, "weight", v.Weight,
 		"version", v.Version,
 		"feature level", v.Level, "incarnation", v.Incarnation, "starts", v.Starts, "raft address", v.RaftAddress,
 		"client address", v.ClientAddress, "admin address", v.AdminAddress)

@@ -2,7 +2,9 @@ package overview
 
 import (
 	"encoding/hex"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
@@ -55,6 +57,9 @@ func (c *Cluster) host(h *hosts.Host, authors map[change]string) host.Host {
 		Target:   c.standing(&h.Target, authors[change{h.ID, hosts.EventTarget, h.Target.Since}]),
 		Replaces: uint64(h.Replaces), Returns: left(c.Now, h.ReturnAfter),
 	}
+	if h.IsSlow() {
+		x.SlowFor, x.Slow = max(c.Age(h.Slow.Since), time.Millisecond), h.Slow.Text
+	}
 	if c.Seen == nil {
 		return x
 	}
@@ -63,12 +68,17 @@ func (c *Cluster) host(h *hosts.Host, authors map[change]string) host.Host {
 		if seen.Host == h.ID {
 			x.SilentFor, x.StuckFor = field.Duration(seen.SilentFor), field.Duration(seen.StuckFor)
 			x.Fresh = field.Duration(seen.FreshFor)
+			x.SyncTime, x.TimerLag = micros(seen.Speed.Sync), micros(seen.Speed.Delay)
+			x.RoundTrip, x.Stalls = micros(seen.Speed.Round), int(min(seen.Speed.Stalls, math.MaxInt32))
 		}
 	}
 	return x
 }
 
-// digits formats an incarnation, empty for no incarnation.
+// micros is a measured time, 0 if unknown. Times that cannot be are cut.
+func micros(n uint64) time.Duration { return time.Duration(min(n, 1<<53)) * time.Microsecond }
+
+// digits returns an incarnation in the form for people, empty for no incarnation.
 func digits(i hosts.Incarnation) string {
 	if i == (hosts.Incarnation{}) {
 		return ""

@@ -85,6 +85,12 @@ func (c *Cluster) ofHost(h *hosts.Host) *kind.Issue {
 		if x = c.ofOnline(h); x != nil {
 			return x
 		}
+		if h.IsSlow() {
+			x = issue(kind.HostSlow, h, "host %s is many times slower than the other hosts, and leads no shards: %s",
+				h.Name, h.Slow.Text)
+			x.Since = c.since(h.Slow.Since)
+			return x
+		}
 		if !h.Cordoned {
 			return nil
 		}

@@ -32,6 +32,9 @@ type Host struct {
 func (p *Place) Start(more ...string) (*Host, error) {
 	cmd := exec.Command(p.Program.Path, append(append([]string{"serve"}, p.settings()...), more...)...)
 	cmd.Env = append([]string{"SIGNALBOX_HTTP_LISTEN=" + cmp.Or(p.HTTP, "off")}, p.Program.Env...)
+	if p.Program.delays {
+		cmd.Env = append(cmd.Env, delayVariable+"="+p.delayFile())
+	}
 	started, err := Launch("host "+p.Name, cmd)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,8 @@ type Program struct {
 	Path string
 	// Env is the environment of its processes; an empty one is not replaced by this process's environment.
 	Env []string
+
+	delays bool // of BuildDelayed
 }
 
 // Build builds the signalbox of this repository into a directory.

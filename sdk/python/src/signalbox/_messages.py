@@ -292,7 +292,8 @@ MESSAGES: dict[int, tuple[str, str]] = {
     251: ("JOIN_TOKEN_ANSWER", "tokens:*JoinToken existed:o since:u addresses:*t authority:b"),
     252: ("SHARD_REPORT_ANSWER", (
         "incarnation:b fresh:o fresh_ms:u barrier_ms:u disk_full:o led:*LedShard "
-        "held:*HeldReplica counted:*CountedShard leaderless:*LeaderlessReplica"
+        "held:*HeldReplica counted:*CountedShard leaderless:*LeaderlessReplica "
+        "speed:HostSpeed"
     )),
     253: ("STEP_EXECUTE_ANSWER", ""),
     254: ("SESSION_DETACH_ANSWER", ""),
@@ -353,7 +354,11 @@ RECORDS: dict[str, str] = {
     "Holding": "name:t order_id:u count:u waiting:o since_ms:u object_kind:u role:t",
     "Host": "id:u name:t address:t state:u",
     "HostAddresses": "raft:t client:t admin:t",
-    "HostObservation": "alive:o silent_ms:u stalled_ms:u fresh_ms:u",
+    "HostObservation": (
+        "alive:o silent_ms:u stalled_ms:u fresh_ms:u slow_ms:u slow:t sync_us:u "
+        "timer_us:u round_us:u stalls:u"
+    ),
+    "HostSpeed": "sync_us:u delay_us:u round_us:u stalls:u",
     "HostStanding": "state:u epoch:u reason:t text:t author:t age_ms:u",
     "Idempotency": "client:b sequence:u since:u",
     "InstanceCounts": "instances:u leaders:u reached:u failing:u",

@@ -1,0 +1,157 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/health"
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+// leavesWithin is how long a slow host may lead.
+const leavesWithin = 15 * time.Second
+
+// slowBed is three hosts whose log syncs can be delayed, under load.
+type slowBed struct {
+	*load
+	places []*place
+	hosts  []*host
+	desk   *admin.Admin
+}
+
+func newSlowBed(t *testing.T) *slowBed {
+	t.Helper()
+	dir, err := os.MkdirTemp(scratch, "delayed-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	delayed, err := process.BuildDelayed(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := newPlaces(t, "a", "b", "c")
+	for _, p := range places {
+		p.Program = delayed
+	}
+	hosts := serveAll(t, places)
+	newNode(t, hosts, "/three", protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: 3000})
+	return &slowBed{newLoad(t, hosts, "/three", sessions, 4, 2), places, hosts, admin.New(newCounter(t, places).box)}
+}
+
+func (b *slowBed) describe() *admin.Cluster {
+	b.t.Helper()
+	c, err := b.desk.Describe(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+// governor returns the position of the host that leads the meta shard.
+func (b *slowBed) governor() int {
+	b.t.Helper()
+	c := b.describe()
+	return slices.IndexFunc(b.places, func(p *place) bool { return p.Name == c.Host(c.Governor).Name })
+}
+
+// leads reports whether a host leads any shard, the meta shard included.
+func (b *slowBed) leads(i int) bool {
+	b.t.Helper()
+	c := b.describe()
+	return slices.ContainsFunc(c.Shards, func(s admin.Shard) bool {
+		h := c.Host(s.Leader)
+		return h == nil || h.Name == b.places[i].Name
+	})
+}
+
+func (b *slowBed) delay(i int, d time.Duration) {
+	b.t.Helper()
+	if err := b.places[i].DelaySyncs(d); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestSlowHostDoesNotLead delays each sync of the host that leads the meta shard by 50 ms. The leaders leave, the meta
+// shard too; the host is named as slow, and leads again once it has recovered.
+func TestSlowHostDoesNotLead(t *testing.T) {
+	b := newSlowBed(t)
+	slow := b.governor()
+	name := b.places[slow].Name
+	b.progress(10)
+	b.delay(slow, 50*time.Millisecond)
+	began := time.Now()
+	b.hosts[slow].await("it leads nothing", func() bool { return !b.leads(slow) })
+	took := time.Since(began)
+	t.Logf("host %s led for %v", name, took)
+	if took > leavesWithin {
+		t.Errorf("it led for %v, longer than %v", took, leavesWithin)
+	}
+	b.progress(20)
+	c := b.describe()
+	h := c.HostByName(name)
+	t.Logf("%s: %s (sync %v, timer delay %v, round trip %v, %d stalls)", name, h.Slow, h.SyncTime, h.TimerLag,
+		h.RoundTrip, h.Stalls)
+	if h.SlowFor == 0 || !strings.Contains(h.Slow, "log syncs take") {
+		t.Errorf("host %s is slow for %v: %q", name, h.SlowFor, h.Slow)
+	}
+	governs := b.hosts[b.governor()]
+	governs.await("the health issue names it", func() bool {
+		issues, err := b.desk.HealthIssues(t.Context())
+		return err == nil && slices.ContainsFunc(issues.Items, func(x health.Issue) bool {
+			return x.Kind == health.HostSlow && x.Host == name
+		})
+	})
+	series := fmt.Sprintf("signalbox_host_slow{host=%q} 1", name)
+	if _, text := governs.Get("/metrics"); !strings.Contains(text, series) {
+		t.Error("no metric names it")
+	}
+	if b.leads(slow) {
+		t.Error("it leads again while it is slow")
+	}
+	if !testing.Short() {
+		b.delay(slow, 0)
+		began := time.Now()
+		if err := b.hosts[slow].Await("it has recovered", 3*time.Minute, func() bool {
+			return b.describe().HostByName(name).SlowFor == 0
+		}); err != nil {
+			t.Error(err)
+		}
+		t.Logf("it has recovered after %v", time.Since(began))
+	}
+	b.check()
+	b.record.checkNoSessionEnded()
+}
+
+// TestStallingDiskLosesNoSession lets the disk of a leader stand still for a second now and then. Callers wait for
+// little longer, and after some stalls the host leads no more.
+func TestStallingDiskLosesNoSession(t *testing.T) {
+	const stall = time.Second
+	b := newSlowBed(t)
+	slow := b.governor()
+	name := b.places[slow].Name
+	b.progress(10)
+	began := time.Now()
+	for n := 0; b.describe().HostByName(name).SlowFor == 0; n++ {
+		if n == 10 {
+			t.Fatalf("host %s does not count as slow after %d stalls", name, n)
+		}
+		b.delay(slow, stall)
+		time.Sleep(stall / 4) // syncs of the log follow each other: the next one may begin within this time
+		b.delay(slow, 0)
+		b.progress(20)
+		time.Sleep(3 * stall) // between two stalls
+	}
+	b.hosts[slow].await("it leads nothing", func() bool { return !b.leads(slow) })
+	t.Logf("host %s counts as slow after %v: %s; longest pause of callers: %v", name, time.Since(began),
+		b.describe().HostByName(name).Slow, b.record.longestPause(began))
+	b.check()
+	b.record.checkNoSessionEnded()
+}
