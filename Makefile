@@ -80,10 +80,15 @@ worlds: ## worlds in virtual time, long random runs of machines and codecs, judg
 survival: ## real hosts that are killed, stopped, cut off, filled, upgraded and set back, and what their clients notice
 	$(GOTEST) ./test/survival ./test/chaos
 
-check: ## format, vet, staticcheck, race detector, a little fuzzing
+# Files that the spell checker skips: word counts of other projects, checksums, pictures.
+UNSPELLED := models\.tsv$$|go\.sum$$|\.(png|svg)$$
+
+check: ## format, spelling, English, vet, staticcheck, race detector, a little fuzzing
 	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
-	cd .ci/tools && $(GO) build -o "$(CURDIR)/bin/staticcheck" honnef.co/go/tools/cmd/staticcheck
+	cd .ci/tools && $(GO) build -o "$(CURDIR)/bin/" honnef.co/go/tools/cmd/staticcheck github.com/golangci/misspell/cmd/misspell
+	git ls-files -z | grep -zvE '$(UNSPELLED)' | xargs -0 bin/misspell -error
+	$(GO) test ./test/english -count 1
 	@for module in . $(LIGHT) $(HEAVY) $(GATEWAY) $(RELEASE); do \
 		echo "vet, staticcheck in $$module"; \
 		(cd $$module && $(GO) vet ./... && "$(CURDIR)/bin/staticcheck" ./...) || exit 1; \

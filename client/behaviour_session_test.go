@@ -295,7 +295,7 @@ func TestSessionOptionsAreChecked(t *testing.T) {
 			t.Errorf("described as %+v", info)
 		}
 		if text := (&client.SessionEnd{SessionID: 3, Reason: client.EndTakenOver}).Error(); !strings.Contains(text,
-			"another client took it") {
+			"another client took over the session") {
 			t.Error(text)
 		}
 	})

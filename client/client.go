@@ -44,7 +44,7 @@ func Open(ctx context.Context, addresses string, options ...Option) (*Client, er
 	}
 	list := splitAddresses(addresses)
 	if len(list) == 0 {
-		return nil, failed("open", "", errors.New("no address of a host was given"))
+		return nil, failed("open", "", errors.New("no endpoint was given"))
 	}
 	c := &Client{
 		config: config, scope: lifecycle.New(), sessions: make(map[*Session]struct{}), nodes: make(map[string]*nodeID),
@@ -104,8 +104,7 @@ func (c *Client) Close() error {
 	}
 	c.scope.End()
 	if left > 0 {
-		return failed("close", "", fmt.Errorf("%d sessions could not be ended at their hosts, and end by their "+
-			"timeouts: %w", left, first))
+		return failed("close", "", fmt.Errorf("%d sessions could not be ended and will expire: %w", left, first))
 	}
 	return nil
 }

@@ -250,7 +250,7 @@ func (n *Node) describePart(
 	config := option.Apply(&describeConfig{}, options)
 	err = n.semaphore(ctx, OpDescribe, name, func(ctx context.Context, id uint64) error {
 		if config.changed != nil {
-			return failure.BadRequest("a description in parts leaves no watch")
+			return failure.BadRequest("a description in parts cannot leave a watch")
 		}
 		m := &protocol.SemaphoreDescribe{
 			NodeID: id, Name: protocol.View(name), IncludeOwners: config.owners, IncludeWaiters: config.waiters,

@@ -55,7 +55,7 @@ var (
 	ErrNodeNotFound = failure.ErrNodeNotFound
 	// ErrSemaphoreNotFound: no semaphore of the node has the name, or the node was dropped a moment ago. The error is
 	// an ErrNotFound too.
-	ErrSemaphoreNotFound = errors.New("there is no such semaphore")
+	ErrSemaphoreNotFound = errors.New("the semaphore does not exist")
 	// ErrNotAcquired: an Acquire with a Timeout was not granted in time.
 	ErrNotAcquired = failure.ErrNotAcquired
 	// ErrLeaseLost: the session does not own the part that the lease stood for any more, though the lease was not
@@ -101,13 +101,13 @@ const (
 var _ = [1]struct{}{}[int(EndClosed)-int(session.Closed)]
 
 var endReasons = [...]string{
-	EndUnknown:     "it is over",
-	EndUnreachable: "no host has vouched for it in time",
-	EndExpired:     "the host has not heard of it in time",
-	EndDestroyed:   "an operator ended it",
-	EndNodeDropped: "its node was dropped",
-	EndTakenOver:   "another client took it",
-	EndClosed:      "it was closed",
+	EndUnknown:     "the session is over",
+	EndUnreachable: "no host confirmed the session in time",
+	EndExpired:     "the session timeout passed at the host",
+	EndDestroyed:   "an operator ended the session",
+	EndNodeDropped: "the node was dropped",
+	EndTakenOver:   "another client took over the session",
+	EndClosed:      "the session was closed",
 }
 
 // String returns the reason in words.

@@ -83,7 +83,7 @@ func TestALeaseIsVerifiedByItsOrderID(t *testing.T) {
 			}
 			x.conn.push(0, &protocol.HoldingLost{SessionID: x.id})
 		})
-		eventually(t, time.Second, "the lease is lost", func() bool {
+		eventually(t, time.Second, "the lease was lost", func() bool {
 			return errors.Is(lease.Err(), client.ErrLeaseLost)
 		})
 		check(t, other.Err())
@@ -189,7 +189,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 				lost(t, fake, s, pool, lock, other)
 				cancel()
 				if err := <-changed; err == nil {
-					t.Error("the change was carried out")
+					t.Error("the change was Success")
 				}
 			})
 		})

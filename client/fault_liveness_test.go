@@ -262,7 +262,7 @@ func TestASessionThatIsOverByTheClientsClockWasNotEndedByItsHost(t *testing.T) {
 			t.Errorf("the session ended with %v", err)
 		}
 		// The request to end the session was lost. The client ends the session later.
-		eventually(t, 5*time.Second, "it is over", func() (over bool) {
+		eventually(t, 5*time.Second, "the session is over", func() (over bool) {
 			fake.do(func() { over = len(fake.sessions) == 0 })
 			return over
 		})

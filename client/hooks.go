@@ -216,7 +216,7 @@ func statusWord(err error) string {
 
 // tokenExpiring logs that a token is about to expire, and reports the expiry to the hooks. No lock is held.
 func (c *config) tokenExpiring(hostID uint64, address, token string, left time.Duration) {
-	c.log.Warn("the token expires soon: the host closes the connection then", "host", hostID, "address", address,
+	c.log.Warn("the token expires soon, and the host will close the connection", "host", hostID, "address", address,
 		"token", token, "left", left)
 	if c.hooks != nil {
 		c.hooks.TokenExpiring(TokenExpiry{hostID, address, token, left})

@@ -72,7 +72,7 @@ func (l *Lease) Release(ctx context.Context) error {
 func (l *Lease) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
 	c := newUpdateConfig(options)
 	if c.lease != nil && c.lease != l {
-		return failedName("update", l.Name(), failure.BadRequest("it is guarded by another lease already: this one"))
+		return failedName("update", l.Name(), failure.BadRequest("already guarded by another lease"))
 	}
 	if err := l.Err(); err != nil {
 		return failedName("update", l.Name(), fmt.Errorf("%w: %w", ErrFenced, err))

@@ -65,7 +65,7 @@ func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[
 		}
 		return shard
 	}
-	return listNode(ctx, n, "list semaphores of", begin, func(id, shard uint64) list[SemaphoreInfo] {
+	return listNode(ctx, n, "list semaphores in", begin, func(id, shard uint64) list[SemaphoreInfo] {
 		m := &protocol.SemaphoreList{
 			NodeID: id, ShardID: shard, Prefix: protocol.View(config.prefix), IncludeData: config.data,
 			Consistency: protocol.Consistency(config.consistency),
@@ -122,7 +122,7 @@ func (n *Node) Sessions(ctx context.Context, options ...ListOption) iter.Seq2[*S
 		}
 		return shard
 	}
-	return listNode(ctx, n, "list sessions of", begin, func(id, shard uint64) list[SessionInfo] {
+	return listNode(ctx, n, "list sessions in", begin, func(id, shard uint64) list[SessionInfo] {
 		m := &protocol.SessionList{NodeID: id, ShardID: shard}
 		if shard == begin(id) {
 			m.After = config.session

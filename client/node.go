@@ -85,7 +85,7 @@ func unlessForever(millis uint64) time.Duration {
 
 func (c *NodeConfig) validate() error {
 	if c.SelfCheckPeriod < 0 || c.SessionGracePeriod < 0 {
-		return failure.BadRequest("a period is below zero")
+		return failure.BadRequest("a period must not be negative")
 	}
 	return nil
 }
@@ -93,7 +93,8 @@ func (c *NodeConfig) validate() error {
 // checkPath refuses a string that can be the path of no node, before a host is asked.
 func checkPath(path string) error {
 	if path == "" || len(path) > protocol.MaxPathBytes {
-		return failure.BadRequest(fmt.Sprintf("a path of %d bytes: 1 to %d", len(path), protocol.MaxPathBytes))
+		return failure.BadRequest(fmt.Sprintf("the path has %d bytes, but must have 1 to "+
+			"%d", len(path), protocol.MaxPathBytes))
 	}
 	return nil
 }

@@ -191,7 +191,7 @@ func (n *Node) Update(ctx context.Context, name string, data []byte, options ...
 	c := newUpdateConfig(options)
 	if c.lease != nil {
 		return failedName("update", name,
-			failure.BadRequest("a node has no leases: use the Update of the lease, or of its session's semaphore"))
+			failure.BadRequest("a node has no leases; use Update on the lease, or on a semaphore in its session"))
 	}
 	return n.semaphore(ctx, OpUpdate, name, func(ctx context.Context, id uint64) error {
 		return n.send(ctx, id, name, &protocol.SemaphoreUpdate{

@@ -48,11 +48,11 @@ func newConfig(options []Option) (config, error) {
 	c.name = c.name[:min(len(c.name), protocol.MaxClientNameBytes)]
 	switch {
 	case c.connections < 1:
-		return c, fmt.Errorf("%d connections to a host: there must be at least one", c.connections)
+		return c, fmt.Errorf("at least one connection per host is needed, not %d", c.connections)
 	case c.dialTimeout <= 0:
 		return c, errors.New("the dial timeout must be above zero")
 	case c.dial == nil || c.token == nil || c.log == nil:
-		return c, errors.New("an option was given nil")
+		return c, errors.New("an option is nil")
 	}
 	return c, nil
 }

@@ -67,7 +67,7 @@ func (c *NodeConfig) checkLater(n *NodeInfo) error {
 		c.LongWaitThreshold != 0 && n.Config.LongWaitThreshold != unlessForever(orForever(c.LongWaitThreshold)) {
 		return &protocol.Error{
 			Status:  protocol.StatusUnsupported,
-			Message: "the host does not know quotas of nodes, or the longest wait, and has set all but these",
+			Message: "the host does not support node quotas and the longest wait, and has set all other fields",
 		}
 	}
 	return nil

@@ -80,7 +80,7 @@ func (s *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool
 		return nil, false, err
 	}
 	if s.limited && s.limit == 0 {
-		return nil, false, failure.BadRequest("a limit of 0: nothing could ever be acquired")
+		return nil, false, failure.BadRequest("the limit must be at least 1")
 	}
 	if err := checkName(s.name); err != nil {
 		return nil, false, err
@@ -113,7 +113,7 @@ func (s *Semaphore) createAndAcquire(
 	}
 	if c.Count > s.limit {
 		return nil, failure.BadRequest(fmt.Sprintf(
-			"a count of %d: the limit with which the semaphore would be created is %d", c.Count, s.limit))
+			"the count %d is above the limit %d for creating the semaphore", c.Count, s.limit))
 	}
 	if err := in.Create(ctx, s.name, s.limit, s.data); err != nil && !errors.Is(err, ErrAlreadyExists) {
 		return nil, err
@@ -124,7 +124,8 @@ func (s *Semaphore) createAndAcquire(
 // checkName refuses a string that can be the name of no semaphore, before a host is asked.
 func checkName(name string) error {
 	if name == "" || len(name) > protocol.MaxNameBytes {
-		return failure.BadRequest(fmt.Sprintf("a name of %d bytes: 1 to %d", len(name), protocol.MaxNameBytes))
+		return failure.BadRequest(fmt.Sprintf("the name has %d bytes, but must have 1 to "+
+			"%d", len(name), protocol.MaxNameBytes))
 	}
 	return nil
 }
@@ -162,7 +163,7 @@ func (s *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 	if c.lease != nil {
 		if c.lease.Name() != s.name {
 			return failedName("update", s.name,
-				failure.BadRequest("the lease is of another semaphore, "+strconv.Quote(c.lease.Name())))
+				failure.BadRequest("the lease belongs to another semaphore, "+strconv.Quote(c.lease.Name())))
 		}
 		return c.lease.Update(ctx, data, options...)
 	}

@@ -91,9 +91,9 @@ func newResizeConfig(limit uint64, options []UpdateOption) (updateConfig, error)
 	c := newUpdateConfig(options)
 	switch {
 	case limit == 0:
-		return c, failure.BadRequest("a limit of 0: nothing could ever be acquired")
+		return c, failure.BadRequest("the limit must be at least 1")
 	case c.lease != nil:
-		return c, failure.BadRequest("a lease guards no resize: IfRevision does")
+		return c, failure.BadRequest("a lease cannot guard a resize; use IfRevision")
 	}
 	return c, nil
 }

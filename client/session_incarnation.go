@@ -161,7 +161,7 @@ func (o *owner) LimitMismatch(name string, asked, limit uint64) {
 	if !c.limitMismatches.first(found) {
 		return
 	}
-	c.config.log.Warn("a semaphore has another limit than was asked for",
+	c.config.log.Warn("the semaphore has a limit other than the requested limit",
 		"node", o.path, "semaphore", name, "asked", limitText(asked), "limit", limitText(limit))
 	if c.config.hooks != nil {
 		c.config.hooks.LimitMismatch(found)

@@ -54,10 +54,11 @@ func newSessionConfig(options []SessionOption) (sessionConfig, error) {
 	const most = protocol.MaxSessionTimeoutMillis * time.Millisecond
 	switch {
 	case c.timeout < 0 || c.timeout > most:
-		return c, failure.BadRequest(fmt.Sprintf("a session timeout of %v: 0 to %v", c.timeout, most))
+		return c, failure.BadRequest(fmt.Sprintf("the session timeout %v is out of range; use 0 to "+
+			"%v", c.timeout, most))
 	case c.timeout > 0 && c.timeout < MinSessionTimeout:
-		return c, failure.BadRequest(fmt.Sprintf("a session timeout of %v: with less than %v a session cannot be "+
-			"kept alive; 0 ends it with its connection",
+		return c, failure.BadRequest(fmt.Sprintf("the session timeout %v is too short to keep a session alive; "+
+			"use at least %v, or 0 to end the session with its connection",
 			c.timeout, MinSessionTimeout))
 	}
 	return c, nil

@@ -54,7 +54,7 @@ func TestTheRecipeOfProcessesWorksAsTyped(t *testing.T) {
 }
 
 // stateBetween finds what is shown of a round while it goes on, where it is looked at then.
-var stateBetween = regexp.MustCompile(`(?m)^.* runs: all are prepared\n`)
+var stateBetween = regexp.MustCompile(`(?m)^.* runs: all members are prepared\n`)
 
 func printedBy(te *terminal) string {
 	text, _ := te.printed()

@@ -18,7 +18,7 @@ func TestAWatcherThatWasSlowToSayItHasSeenOneChangeDoesNotEndTheNext(t *testing.
 		synctest.Wait()
 		select {
 		case err := <-done:
-			t.Errorf("nobody has seen it, and it is over: %v", err)
+			t.Errorf("nobody has seen it, and the session is over: %v", err)
 		default:
 		}
 		r.saw()

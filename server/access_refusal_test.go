@@ -67,15 +67,15 @@ func TestARefusalSaysWhoseTokenItIsAndWhatItLacks(t *testing.T) {
 		says string
 	}{
 		{reader, &protocol.NodeCreate{Path: []byte("/prod/new")},
-			`the token of "the reader of billing" does not have the right admin, which NODE_CREATE needs`},
+			`the token of "the reader of billing" lacks the permission admin, which NODE_CREATE needs`},
 		{reader, &protocol.SemaphoreCreate{NodeID: id, Name: []byte("x"), Limit: 1},
-			`the token of "the reader of billing" does not have the right write, which SEMAPHORE_CREATE needs`},
+			`the token of "the reader of billing" lacks the permission write, which SEMAPHORE_CREATE needs`},
 		{writer, &protocol.SemaphoreDelete{NodeID: id, Name: []byte("x")},
-			`the token of "the writer of billing" does not have the right delete, which SEMAPHORE_DELETE needs`},
+			`the token of "the writer of billing" lacks the permission delete, which SEMAPHORE_DELETE needs`},
 		{writer, &protocol.SessionStart{Path: []byte("/test"), TimeoutMillis: 1000, AttachSequence: 1},
-			`the token of "the writer of billing" has the right acquire or write, which SESSION_START needs, but not for /test`},
+			`the token of "the writer of billing" has the permission acquire or write, which SESSION_START needs, but not for /test`},
 		{admin, &protocol.NodeDrop{Path: []byte("/test")},
-			`the token of "the admin of billing" has the right admin, which NODE_DROP needs, but not for /test`},
+			`the token of "the admin of billing" has the permission admin, which NODE_DROP needs, but not for /test`},
 	} {
 		a := x.by.ask(x.m)
 		want(t, x.says, a.Result.Status, protocol.StatusUnauthorized)

@@ -148,7 +148,7 @@ func TestAHostThatLagsTrustsItsRightsNoLongerThanSaid(t *testing.T) {
 		delete := func() string {
 			return ci.ask(&protocol.SemaphoreDelete{NodeID: id, Name: []byte("x")}).Result.Message
 		}
-		const lagging = "this host cannot make sure at the moment who may do what"
+		const lagging = "the host cannot confirm the access rules at the moment"
 		alive := func(until time.Duration) {
 			for time.Since(began) < until {
 				time.Sleep(time.Second)
@@ -342,7 +342,7 @@ func TestWhoMayAndWhoWasRefused(t *testing.T) {
 	refused := drop("daily")
 	want(t, "another", refused.Status, protocol.StatusUnauthorized)
 	want(t, "why", refused.Message,
-		`the token of "ci" has the right delete, which SEMAPHORE_DELETE needs, but not for "daily" in /prod`)
+		`the token of "ci" has the permission delete, which SEMAPHORE_DELETE needs, but not for "daily" in /prod`)
 	// The recorded denial outlives the request's bytes.
 	ci.must(ci.ask(&protocol.SemaphoreDescribe{NodeID: id, Name: []byte("nightly-2")}))
 	ask := func(m *protocol.AccessCheck) (who []string) {

@@ -67,8 +67,8 @@ func (h *Host) importRules(ctx context.Context) {
 	}
 	rights := h.meta.Rights()
 	if would, err := rights.Import(first.Roles, first.Entries, 0, ""); err != nil || would != rights {
-		h.log.Warn("the access file differs from the access rules of the cluster, which count; signalbox access " +
-			"import applies a file")
+		h.log.Warn("the access file differs from the cluster's access rules, which are in force; apply the file " +
+			"with signalbox access import")
 	}
 }
 

@@ -148,18 +148,20 @@ func (c Config) withDefaults() (Config, error) {
 			bad = append(bad, fmt.Errorf(format, args...))
 		}
 	}
-	refuse(c.ID == 0, "the host has no id")
-	refuse(c.Name == "" || len(c.Name) > protocol.MaxHostNameBytes, "the host's name %q must have 1 to %d bytes",
+	refuse(c.ID == 0, "the host id is missing")
+	refuse(c.Name == "" || len(c.Name) > protocol.MaxHostNameBytes, "the host name %q must have 1 to %d bytes",
 		c.Name, protocol.MaxHostNameBytes)
 	refuse(c.Incarnation == (hosts.Incarnation{}) || c.Start.Number == 0,
-		"the host has no incarnation, or its start no number")
-	refuse(c.Shards < 1 || c.Shards > MaxShards, "%d data shards: there may be 1 to %d", c.Shards, MaxShards)
+		"the incarnation or the start number is missing")
+	refuse(c.Shards < 1 || c.Shards > MaxShards, "the number of data shards is %d, but must be 1 to "+
+		"%d", c.Shards, MaxShards)
 	refuse(c.Logs == nil, "no logs to open")
 	limits := protocol.FrameLimits(cmp.Or(c.Limits.DataBytes, protocol.DefaultDataBytes))
 	limits.RequestsInFlight = cmp.Or(c.Limits.RequestsInFlight, DefaultRequestsInFlight)
 	limits.Watches = cmp.Or(c.Limits.Watches, DefaultWatches)
 	c.Limits = limits
-	refuse(limits.DataBytes > protocol.MaxDataBytes, "data of %d bytes: at most %d are possible", limits.DataBytes,
+	refuse(limits.DataBytes > protocol.MaxDataBytes, "the maximum data size is %d bytes, but must be at most "+
+		"%d", limits.DataBytes,
 		protocol.MaxDataBytes)
 	c.PendingBytes = cmp.Or(c.PendingBytes, DefaultPendingBytes)
 	c.PartialBytes = cmp.Or(c.PartialBytes, DefaultPartialBytes)

@@ -44,7 +44,7 @@ func (l *logbook) option() servertest.Option {
 	return servertest.Log(slog.New(slog.NewTextHandler(l, nil)))
 }
 
-const endedClient = "ended the connection of a client"
+const endedClient = "closed a client connection"
 
 // picky accepts one token, and revokes it on the test's request.
 type picky struct{ revocable }

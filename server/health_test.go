@@ -253,7 +253,7 @@ func TestAFullNodeAndOtherSettingsAreHealthIssues(t *testing.T) {
 func TestAHostThatHoldsTheLevelIsAHealthIssue(t *testing.T) {
 	leveltest.Raise(t)
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
-		want := fmt.Sprintf("level %d waits for host host-3, which can follow up to level %d", level.Newest,
+		want := fmt.Sprintf("level %d waits for host host-3, which supports levels up to %d", level.Newest,
 			level.Newest-1)
 		var list []health.Issue
 		for range 60 { // until the governor has looked at the hosts

@@ -212,8 +212,8 @@ func (h *Host) Readiness() replica.Readiness {
 	}
 	c := &h.config
 	if is.Lacks == nil && (c.AccessRules != nil || c.Access == nil && c.Closed) && h.meta.Rights().Open() {
-		is.Lacks = errors.New("the cluster has no access rules yet: the leader of the meta shard imports the " +
-			"--access-file that it is given")
+		is.Lacks = errors.New("the cluster has no access rules yet: the leader of the meta shard will import its " +
+			"--access-file")
 	}
 	return is
 }

@@ -60,9 +60,9 @@ func (h LevelHolder) String() string {
 	case h.Name == "":
 		return fmt.Sprintf("host %d, which has not registered", h.ID)
 	case h.Level == 0:
-		return fmt.Sprintf("host %s, which has not said what it can follow", h.Name)
+		return fmt.Sprintf("host %s, which has not reported its feature level", h.Name)
 	}
-	return fmt.Sprintf("host %s, which can follow up to level %d", h.Name, h.Level)
+	return fmt.Sprintf("host %s, which supports levels up to %d", h.Name, h.Level)
 }
 
 // DataLevel returns the highest feature level in the host's data: the meta shard's, or a data shard's if the host has
@@ -112,11 +112,11 @@ func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 		return &handle.MetaAway
 	case needs <= h.meta.Machine.Level():
 		return &protocol.Result{Status: protocol.StatusUnavailable, WaitMillis: 20,
-			Message: fmt.Sprintf("the shard has not followed the cluster to feature level %d yet", needs)}
+			Message: fmt.Sprintf("the shard has not reached feature level %d yet", needs)}
 	}
 	l := h.Level()
 	result := &protocol.Result{Status: protocol.StatusUnsupported, Message: fmt.Sprintf(
-		"this needs feature level %d of the cluster, which is at %v", needs, l)}
+		"the request needs feature level %d, but the cluster is at %v", needs, l)}
 	held := slices.ContainsFunc(l.HeldBy, func(x LevelHolder) bool { return x.Name != "" })
 	if needs <= l.Newest && !held { // the level is supported here, and no registered host is known to lag
 		result.Status, result.WaitMillis = protocol.StatusUnavailable, 50

@@ -195,7 +195,7 @@ func TestKindsThatTheHostDoesNotKnowAreNotWatched(t *testing.T) {
 	node := s.node("/jobs")
 	refused := s.ask(&protocol.Watch{NodeID: node, Name: []byte("a"), ObjectKind: 200}).Result
 	want(t, "of an unknown kind", refused.Status, protocol.StatusUnsupported)
-	want(t, "of an unknown kind", refused.Message, "this host knows no objects of the kind OBJECT_KIND_200")
+	want(t, "of an unknown kind", refused.Message, "the host does not support objects of kind OBJECT_KIND_200")
 	for _, kind := range []protocol.ObjectKind{0, protocol.ObjectSemaphore} {
 		answer := s.must(s.ask(&protocol.Watch{NodeID: node, Name: []byte("a"), Data: true, ObjectKind: kind}))
 		want(t, "what is watched", answer.Watch.ObjectKind, kind)

@@ -140,7 +140,7 @@ func TestRightsAreChangedAndShown(t *testing.T) {
 			t.Errorf("denials: %+v, silent %v", denials, silent)
 		}
 		if slices.ContainsFunc(denials[at+1:], func(d admin.Denial) bool { return d == denials[at] }) {
-			t.Errorf("a refusal stands there twice: %+v", denials)
+			t.Errorf("a refusal is listed twice: %+v", denials)
 		}
 
 		changed(t, true)(on.Revoke(ctx, "token:ci", &night, ann))

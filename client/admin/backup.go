@@ -106,7 +106,7 @@ func (s *saver) shard(ctx context.Context, id uint64, leader cluster.Target) err
 		of := backupfile.Section{Shard: id, Term: state.Term, Index: state.Index}
 		err, broken = s.section(ctx, to, of, state.StateID)
 		if err != nil && begun > maxGivenUp {
-			broken = fmt.Errorf("shard %d was lost %d times while it was being saved: %w", id, begun, err)
+			broken = fmt.Errorf("shard %d was lost %d times during the backup: %w", id, begun, err)
 		}
 		if broken != nil {
 			return nil

@@ -105,7 +105,8 @@ func (a *Admin) SetPolicy(ctx context.Context, change func(*Policy), by ChangeIn
 		to := c.Policy
 		change(&to)
 		if low := min(to.Voters, to.Replicas, to.Copies); low < 0 {
-			return nil, fmt.Errorf("set policy: %w: a number of %d; the least is 0", client.ErrBadRequest, low)
+			return nil, fmt.Errorf("set policy: %w: a number must not be negative, but is "+
+				"%d", client.ErrBadRequest, low)
 		}
 		m := &protocol.PolicySet{Operation: by.operation(), From: c.Policy, To: to}
 		err = a.change(ctx, OpPolicy, "", m, &m.Operation, func(a *protocol.Answer) uint64 { return a.PolicySet.Since })

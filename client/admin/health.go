@@ -41,7 +41,7 @@ type HealthIssues struct {
 
 // UnreachableHost is a host that has not answered with its health issues.
 type UnreachableHost struct {
-	Host    string `about:"its name, where that is known"`
+	Host    string `about:"Host name, if known"`
 	Address string
 	Reason  string
 }
@@ -142,13 +142,13 @@ func (h *HealthIssues) merge(all []hostAnswer) {
 	}
 	if early != late && late.ahead-early.ahead > clocksApart {
 		h.Items = append(h.Items, health.New(health.ClockSkew, health.About{}, fmt.Sprintf(
-			"those of %s and %s are the furthest apart, by %v", early.name, late.name,
+			"the largest difference is %[3]v, between %[1]s and %[2]s", early.name, late.name,
 			(late.ahead-early.ahead).Round(100*time.Millisecond))))
 	}
 	for _, t := range all {
 		if t.err == nil && t.generation < newest {
 			h.Items = append(h.Items, health.New(health.StaleGeneration, health.About{Host: t.name}, fmt.Sprintf(
-				"it is of generation %d, and the cluster of %d", t.generation, newest)))
+				"the host has generation %d, and the cluster has generation %d", t.generation, newest)))
 		}
 	}
 	slices.SortStableFunc(h.Items, func(a, b HealthIssue) int {
@@ -215,7 +215,7 @@ func (issues *HealthIssues) addRecords(records *Cluster, all []hostAnswer) {
 		if voters == 0 || 2*len(heard) > voters {
 			continue
 		}
-		l := loss{fmt.Sprintf("%d of %d voters answer: %s; %s do not", len(heard), voters, orNone(heard),
+		l := loss{fmt.Sprintf("%d of %d voters answer: %s; unreachable: %s", len(heard), voters, orNone(heard),
 			orNone(away)), strings.Join(away, ", ")}
 		if shards[l] == nil {
 			losses = append(losses, l)
@@ -229,7 +229,8 @@ func (issues *HealthIssues) addRecords(records *Cluster, all []hostAnswer) {
 	}
 	if len(losses) == 0 {
 		issues.Items = append(issues.Items, health.New(health.NoLeader, health.About{Shards: []string{"0"}},
-			"no host governs the cluster: the meta shard has no leader, or that has not heard from the others yet"))
+			"no host governs the cluster: the meta shard has no leader, or its leader has no reports from other "+
+				"hosts yet"))
 	}
 }
 

@@ -21,9 +21,9 @@ func TestClocksAndGenerationsThatDifferAreHealthIssues(t *testing.T) {
 		"alike": {[]hostAnswer{{name: "a", generation: 2}, {name: "b", generation: 2, ahead: -clocksApart}}, nil},
 		"one clock is ahead": {[]hostAnswer{{name: "a", ahead: time.Second}, {name: "b", ahead: 62 * time.Second},
 			{name: "c", ahead: -time.Second}},
-			map[health.Kind]string{health.ClockSkew: "those of c and b are the furthest apart, by 1m3s"}},
+			map[health.Kind]string{health.ClockSkew: "the largest difference is 1m3s, between c and b"}},
 		"one is of before a recovery": {[]hostAnswer{{name: "a", generation: 3}, {name: "b", generation: 2}},
-			map[health.Kind]string{health.StaleGeneration: "it is of generation 2, and the cluster of 3"}},
+			map[health.Kind]string{health.StaleGeneration: "the host has generation 2, and the cluster has generation 3"}},
 		"it does not answer": {[]hostAnswer{{name: "a", generation: 3},
 			{name: "b", ahead: time.Hour, generation: 2, err: errors.New("refused")}}, nil},
 	} {

@@ -60,10 +60,10 @@ func gather(ctx context.Context, r *process.Round) ([]reporter, error) {
 	for i := range members {
 		reply := reports[members[i].id]
 		if reply == nil {
-			return nil, fmt.Errorf("member %d has not said what it has", members[i].id)
+			return nil, fmt.Errorf("member %d did not report its shares", members[i].id)
 		}
 		if err := reply.Decode(&members[i].report); err != nil {
-			return nil, fmt.Errorf("what member %d has cannot be read: %w", members[i].id, err)
+			return nil, fmt.Errorf("cannot read the shares of member %d: %w", members[i].id, err)
 		}
 	}
 	return members, nil

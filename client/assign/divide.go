@@ -108,7 +108,7 @@ func checkParts(parts []string) error {
 	seen := make(map[string]bool, len(parts))
 	for _, part := range parts {
 		if seen[part] {
-			return fmt.Errorf("the part %q is there twice", part)
+			return fmt.Errorf("the share %q is listed twice", part)
 		}
 		seen[part] = true
 	}
@@ -118,7 +118,7 @@ func checkParts(parts []string) error {
 // checkShares refuses shares that do not divide the parts among the takers.
 func checkShares(parts []string, takers []Candidate, shares [][]string) error {
 	if len(shares) != len(takers) {
-		return fmt.Errorf("parts were divided among %d members, there are %d", len(shares), len(takers))
+		return fmt.Errorf("shares were divided among %d members, but there are %d members", len(shares), len(takers))
 	}
 	free := make(map[string]bool, len(parts))
 	for _, part := range parts {
@@ -127,7 +127,7 @@ func checkShares(parts []string, takers []Candidate, shares [][]string) error {
 	for i, share := range shares {
 		for _, part := range share {
 			if !free[part] {
-				return fmt.Errorf("the part %q of %s was given to another member as well, or is none", part,
+				return fmt.Errorf("the share %q of %s was also given to another member, or does not exist", part,
 					takers[i].Name)
 			}
 			free[part] = false

@@ -78,7 +78,7 @@ func (m *Member) obey(_ context.Context, r *process.Round, q *process.Request) (
 		}()
 		return nil, nil
 	}
-	return nil, fmt.Errorf("a member of an assignment cannot do %q", o.Kind)
+	return nil, fmt.Errorf("unknown order %q for an assignment member", o.Kind)
 }
 
 func (m *Member) report(r *process.Round) report {

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrReassigned is the cause of the context of a part that moves to another member.
-var ErrReassigned = errors.New("the part is to be another member's")
+var ErrReassigned = errors.New("the share moves to another member")
 
 // Partition is a part that a member owns.
 type Partition struct {
@@ -74,7 +74,7 @@ func Err(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-var errNoPart = errors.New("the context is not that of a part")
+var errNoPart = errors.New("the context does not belong to a share")
 
 // job is the work on a part, from the moment when the part is given until the function has returned for good.
 type job struct {

@@ -16,7 +16,7 @@ import (
 
 // ErrLost: the party was inside, and its session is over, or an operator has put the party out. The next generation
 // may be inside.
-var ErrLost = errors.New("the place in the barrier was lost")
+var ErrLost = errors.New("the slot in the barrier was lost")
 
 // MaxParties is the largest number of parties that a barrier can be for.
 const MaxParties = 2000
@@ -72,7 +72,7 @@ func (b *Barrier) Enter(ctx context.Context) (*Entry, error) {
 
 func (b *Barrier) enter(ctx context.Context) (*Entry, error) {
 	if b.parties < 1 || b.parties > MaxParties {
-		return nil, fmt.Errorf("%w: a barrier is for 1 to %d parties, not for %d", client.ErrBadRequest, MaxParties,
+		return nil, fmt.Errorf("%w: a barrier needs 1 to %d parties, not %d", client.ErrBadRequest, MaxParties,
 			b.parties)
 	}
 	p := &party{barrier: b, decided: make(chan struct{}), checked: make(chan struct{})}
@@ -108,7 +108,8 @@ func (b *Barrier) checkParties(ctx context.Context) error {
 }
 
 func otherNumber(is, want int) error {
-	return fmt.Errorf("%w: it is for %d parties, not for %d; use another name", client.ErrPreconditionFailed, is, want)
+	return fmt.Errorf("%w: the barrier is for %d parties, not for %d; use another "+
+		"name", client.ErrPreconditionFailed, is, want)
 }
 
 // Do enters, runs the function, and leaves. The context of the function ends with ctx, and when the place in the

@@ -42,7 +42,7 @@ func edit(ctx context.Context, c *client.Client, path, name string, f func(old [
 }
 
 // errOvertaken says that another write, or an owner, came in between.
-var errOvertaken = errors.New("overtaken by another write")
+var errOvertaken = errors.New("the entry was changed concurrently")
 
 // rewrite replaces the value once, if nothing comes in between.
 func rewrite(ctx context.Context, semaphore *client.Semaphore, f func([]byte) ([]byte, error)) error {

@@ -29,7 +29,7 @@ func (e Endpoint) encode() ([]byte, error) {
 	case e.Address == "":
 		return nil, fmt.Errorf("%w: an endpoint needs an address", client.ErrBadRequest)
 	case e.Address[0] == '{':
-		return nil, fmt.Errorf("%w: the address %q begins with a brace, as endpoints with metadata do",
+		return nil, fmt.Errorf("%w: the address %q must not begin with a brace",
 			client.ErrBadRequest, e.Address)
 	case len(e.Metadata) == 0:
 		return []byte(e.Address), nil

@@ -141,9 +141,9 @@ func (r *Registration) Err() error {
 
 var (
 	// ErrWithdrawn: the user closed the registration.
-	ErrWithdrawn = errors.New("the endpoint is withdrawn")
+	ErrWithdrawn = errors.New("the endpoint was withdrawn")
 	// ErrFull: the semaphore was made with a limit, and as many endpoints as the limit allows are published.
-	ErrFull = errors.New("the semaphore has a limit, which is reached; lists of endpoints need one without")
+	ErrFull = errors.New("the semaphore has a limit, which is reached; endpoint lists need a semaphore without a limit")
 )
 
 // failed puts the operation and the subject in front of an error.

@@ -105,7 +105,7 @@ func (c *candidate) fit(ctx context.Context) error {
 		return err
 	}
 	if d.Limit != 1 {
-		return fmt.Errorf("%w: the limit of an election is 1, that of the semaphore is %d; use another name",
+		return fmt.Errorf("%w: an election needs a semaphore with limit 1, but the limit is %d; use another name",
 			client.ErrPreconditionFailed, d.Limit)
 	}
 	return nil

@@ -62,9 +62,9 @@ func newConfig(limit uint64, options []Option) (config, error) {
 	option.Apply(&c, options)
 	switch {
 	case limit == 0:
-		return c, fmt.Errorf("%w: a limit of 0 lets nothing run", client.ErrBadRequest)
+		return c, fmt.Errorf("%w: the limit must be at least 1", client.ErrBadRequest)
 	case c.sessions < 1:
-		return c, fmt.Errorf("%w: %d sessions: at least one is needed", client.ErrBadRequest, c.sessions)
+		return c, fmt.Errorf("%w: at least one session is needed, not %d", client.ErrBadRequest, c.sessions)
 	}
 	return c, nil
 }

@@ -79,7 +79,7 @@ func Err(ctx context.Context) error {
 	h, ok := ctx.Value(heldKey{}).(*Lock)
 	if !ok {
 		return failure.Of("lock", "hold", "",
-			fmt.Errorf("%w: the context is not that of a function that runs under a lock", ErrNotHeld))
+			fmt.Errorf("%w: the context does not belong to a function under a lock", ErrNotHeld))
 	}
 	if err := h.Err(); err != nil {
 		return err

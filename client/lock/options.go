@@ -54,11 +54,12 @@ func newAsk(options []Option) (*ask, error) {
 	a := option.Apply(&ask{}, options)
 	switch {
 	case a.bound && a.wait <= 0:
-		return nil, fmt.Errorf("%w: Wait needs a time above 0; TryDo does not wait", client.ErrBadRequest)
+		return nil, fmt.Errorf("%w: Wait needs a duration above 0; use TryDo to try without "+
+			"waiting", client.ErrBadRequest)
 	case a.slots && a.shared:
-		return nil, fmt.Errorf("%w: Shared and Slots exclude each other", client.ErrBadRequest)
+		return nil, fmt.Errorf("%w: Shared and Slots cannot be combined", client.ErrBadRequest)
 	case a.slots && (a.limit == 0 || a.count == 0 || a.count > a.limit):
-		return nil, fmt.Errorf("%w: Slots needs a limit of 1 or more, and a count from 1 to the limit",
+		return nil, fmt.Errorf("%w: Slots needs a limit of at least 1, and a count from 1 to the limit",
 			client.ErrBadRequest)
 	}
 	return a, nil
@@ -91,7 +92,7 @@ func (a *ask) acquireLease(
 var (
 	// ErrNotAcquired: the lock was not obtained, and no function was run. The cause is in the error too:
 	// client.ErrNotAcquired if Wait has passed, or the cause of the context.
-	ErrNotAcquired = errors.New("the lock was not obtained")
+	ErrNotAcquired = errors.New("the lock was not acquired")
 	// ErrLost: the lock was obtained, and lost before it was given back. Other sessions may have had the lock
 	// meanwhile.
 	ErrLost = errors.New("the lock was lost")

@@ -42,7 +42,7 @@ func (rawCodec) Marshal(v any) ([]byte, error) {
 	case string:
 		return []byte(v), nil
 	}
-	return nil, fmt.Errorf("the codec Raw takes []byte and string, not %T", v)
+	return nil, fmt.Errorf("the codec Raw encodes []byte and string, not %T", v)
 }
 
 func (rawCodec) Unmarshal(data []byte, v any) error {
@@ -52,7 +52,7 @@ func (rawCodec) Unmarshal(data []byte, v any) error {
 	case *string:
 		*v = string(data)
 	default:
-		return fmt.Errorf("the codec Raw reads into *[]byte and *string, not %T", v)
+		return fmt.Errorf("the codec Raw decodes into *[]byte and *string, not %T", v)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func encode(c Codec, v any) ([]byte, error) {
 	}
 	data, err := c.Marshal(v)
 	if err != nil {
-		return nil, failure.BadRequest(fmt.Sprintf("what a member says cannot be encoded: %v", err))
+		return nil, failure.BadRequest(fmt.Sprintf("cannot encode a message: %v", err))
 	}
 	return data, nil
 }

@@ -79,9 +79,9 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"4 of 5 members failed; member 2: no room; member 3: no time; member 4: no way; and others"},
 		{&MemberFailedError{7, all[:2]}, "1 of 2 members failed; member 2: no room"},
 		{&ReplyTimeoutError{PartialReplies{7, all, 2, []uint64{8, 9}}},
-			"not all have replied in time: 5 replies came, 2 are missing, of the members 8, 9"},
+			"some members did not reply in time: 5 replies received, 2 missing, from the members 8, 9"},
 		{&CancelledError{PartialReplies{Epoch: 7, Replies: all}, ErrCancelled},
-			"epoch 7: the epoch is over; 5 replies came"},
+			"epoch 7: the epoch is over; 5 replies received"},
 	} {
 		if got := c.err.Error(); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)

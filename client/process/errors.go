@@ -14,9 +14,9 @@ import (
 // Errors that this package reports, to be tested for with errors.Is. Refusals of a host are errors of package client.
 var (
 	// ErrNotFound: no process has the name, or the process has no such member. The error is client.ErrNotFound too.
-	ErrNotFound = errors.New("there is no such process, or no such member of it")
+	ErrNotFound = errors.New("the process or the member does not exist")
 	// ErrJoined: the session is a member of the process already.
-	ErrJoined = errors.New("the session is a member already")
+	ErrJoined = errors.New("the session is already a member")
 	// ErrLeft: the member has left.
 	ErrLeft = errors.New("the member has left")
 	// ErrEvicted: the member was evicted, or the process was deleted; the error says by whom and why. The member may
@@ -25,9 +25,9 @@ var (
 	// ErrCancelled: the epoch is over. Every *CancelledError is ErrCancelled too.
 	ErrCancelled = errors.New("the epoch is over")
 	// ErrReplyTimeout: some members have not replied in time. Every *ReplyTimeoutError is ErrReplyTimeout too.
-	ErrReplyTimeout = errors.New("not all have replied in time")
+	ErrReplyTimeout = errors.New("some members did not reply in time")
 	// ErrReplied: the request has a reply already.
-	ErrReplied = errors.New("the request has its reply")
+	ErrReplied = errors.New("the request already has a reply")
 )
 
 // PartialReplies is the known part of a request's outcome, if some members have not replied.
@@ -50,7 +50,7 @@ type CancelledError struct {
 
 // Error says how many replies came.
 func (c *CancelledError) Error() string {
-	return fmt.Sprintf("epoch %d: %v; %d replies came", c.Epoch, c.Cause, len(c.Replies))
+	return fmt.Sprintf("epoch %d: %v; %d replies received", c.Epoch, c.Cause, len(c.Replies))
 }
 
 // Is makes errors.Is match ErrCancelled.
@@ -68,7 +68,7 @@ func (r *ReplyTimeoutError) Error() string {
 	for _, id := range r.Missed {
 		names = append(names, strconv.FormatUint(id, 10))
 	}
-	return fmt.Sprintf("%v: %d replies came, %d are missing, of the members %s", ErrReplyTimeout, len(r.Replies),
+	return fmt.Sprintf("%v: %d replies received, %d missing, from the members %s", ErrReplyTimeout, len(r.Replies),
 		r.Missing, strings.Join(names, ", "))
 }
 

@@ -89,7 +89,8 @@ func (r *Round) start(ctx context.Context, v any, options []SendOption) (*Exchan
 	return x, r.errorOf(err)
 }
 
-var errPreparing = failure.BadRequest("Prepare cannot send: requests go when it has returned on all members")
+var errPreparing = failure.BadRequest("cannot send in Prepare: requests are possible after Prepare has returned " +
+	"on all members")
 
 // address writes the receivers into a request, and returns how many there are.
 func (r *Round) address(ctx context.Context, m *protocol.ProcessSend, c *sendConfig) (receivers int, err error) {

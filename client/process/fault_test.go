@@ -279,7 +279,7 @@ func TestTooLongAReplyIsAFailure(t *testing.T) {
 			Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
 				_, err := r.Send(ctx, r.Self(), "how long")
 				failure := &process.ReplyError{}
-				if !errors.As(err, &failure) || !strings.Contains(failure.Text, "refused") {
+				if !errors.As(err, &failure) || !strings.Contains(failure.Text, "rejected") {
 					t.Errorf("got %v", err)
 				}
 				if results++; results == 1 {
@@ -346,7 +346,7 @@ func TestKicked(t *testing.T) {
 		err := a.Err()
 		if !errors.Is(err, process.ErrEvicted) || !strings.Contains(err.Error(), "anna") ||
 			!strings.Contains(err.Error(), "it is slow") {
-			t.Errorf("it is over by %v", err)
+			t.Errorf("the session is over by %v", err)
 		}
 		a.checkSeen("prepare 1", "coordinate 1", "complete 1", "terminate")
 		clienttest.Check(t, a.Leave(t.Context()))
@@ -365,7 +365,7 @@ func TestADeletedProcessEndsItsMembers(t *testing.T) {
 		clienttest.Check(t, g.process.Delete(t.Context(), true))
 		receive(t, a.Done())
 		if err := a.Err(); !errors.Is(err, process.ErrEvicted) {
-			t.Errorf("it is over by %v", err)
+			t.Errorf("the session is over by %v", err)
 		}
 		if _, err := g.process.Describe(t.Context()); !errors.Is(err, process.ErrNotFound) {
 			t.Errorf("it is there: %v", err)

@@ -161,7 +161,7 @@ func (p *part) coordinate(ctx context.Context, h *holding, r *Round) {
 			if !errors.Is(refused, client.ErrBadRequest) {
 				return refused
 			}
-			failure = fmt.Errorf("its result was refused: %w", refused)
+			failure = fmt.Errorf("the result was rejected: %w", refused)
 		}
 		return p.fail(ctx, r, failure)
 	})
@@ -243,8 +243,8 @@ func (p *part) call(name string, f func() error) error {
 func (p *part) guard(name string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%s has panicked: %v", name, v)
-			p.member.object.Session.Client().Log().Error("a handler of a process has panicked",
+			err = fmt.Errorf("%s panicked: %v", name, v)
+			p.member.object.Session.Client().Log().Error("a process handler panicked",
 				"process", p.member.Name(), "function", name, "panic", v, "stack", string(debug.Stack()))
 		}
 	}()

@@ -176,7 +176,7 @@ func TestPanics(t *testing.T) {
 				clienttest.Check(t, err)
 				want := "" // the round goes on, or was over
 				if where != "Complete" && where != "Cancel" {
-					want = where + " has panicked: it is too much"
+					want = where + " panicked: it is too much"
 				}
 				if reason := acts[len(acts)-1].By.Reason; want != "" && !strings.Contains(reason, want) {
 					t.Errorf("the round was given up by %q", reason)

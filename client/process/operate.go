@@ -58,7 +58,7 @@ func (p *Process) put(
 // checkSpec refuses a spec that would arrive at a host as another spec. Hosts check the limits.
 func checkSpec(spec *Spec) error {
 	if spec.Negative() {
-		return failure.BadRequest("a time or a number of the spec is negative")
+		return failure.BadRequest("the spec has a negative duration or number")
 	}
 	return nil
 }

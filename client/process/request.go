@@ -67,7 +67,7 @@ func (r *Request) reply(ctx context.Context, data []byte, why error) error {
 	}
 	err := r.round.part.reply(ctx, r, false, data)
 	if errors.Is(err, client.ErrBadRequest) {
-		text := failureText(fmt.Errorf("its reply was refused: %w", err))
+		text := failureText(fmt.Errorf("the reply was rejected: %w", err))
 		if again := r.round.part.reply(ctx, r, true, text); again != nil {
 			return again
 		}

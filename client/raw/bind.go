@@ -64,7 +64,7 @@ func (s *Session) bind(to *conn.Conn) error {
 			return context.Cause(s.ctx)
 		}
 	}
-	b.err = &failure.Transport{Address: to.Address(), Err: errors.New("the connection is lost")}
+	b.err = &failure.Transport{Address: to.Address(), Err: errors.New("the connection was lost")}
 	if to.AddSession(s.id, s) {
 		b.err = to.RoundTrip(s.ctx, &protocol.SessionBind{SessionID: s.id, SessionSecret: s.params.Key}, nil)
 	}

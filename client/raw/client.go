@@ -55,7 +55,7 @@ func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a 
 	r, ok := routeOf(m)
 	switch {
 	case !ok:
-		return failure.BadRequest(fmt.Sprintf("%v is not a request without a session that can be sent here", m.Kind()))
+		return failure.BadRequest(fmt.Sprintf("%v cannot be sent without a session", m.Kind()))
 	case r.numbered != nil:
 		return c.cluster.DoNumbered(ctx, r.target, m, r.numbered, func(a *protocol.Answer) uint64 {
 			read(a)

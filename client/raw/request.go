@@ -31,7 +31,7 @@ func (s *Session) Ask(m protocol.RequestMessage, reply Reply) { s.ask(m, reply) 
 func (s *Session) ask(m protocol.RequestMessage, reply Reply) *request {
 	o, ok := objectOf(m)
 	if !ok || o.mutation != nil && o.mutation.Sequence == 0 {
-		reply(nil, failure.BadRequest(fmt.Sprintf("%v is not a request of a session with a number", m.Kind())))
+		reply(nil, failure.BadRequest(fmt.Sprintf("%v is not a numbered session request", m.Kind())))
 		return nil
 	}
 	*o.session, *o.node = s.id, s.node

@@ -69,9 +69,9 @@ func (e *Ended) Error() string { return fmt.Sprintf("the session is over: %v", e
 func (e *Ended) Unwrap() error { return protocol.ErrSessionExpired }
 
 var (
-	errReplaced = fmt.Errorf("the session was attached once more: %w", protocol.ErrBadSession)
+	errReplaced = fmt.Errorf("the session was attached again: %w", protocol.ErrBadSession)
 	errDetached = errors.New("the session was detached")
-	errLost     = fmt.Errorf("the connection is lost: %w", protocol.ErrUnavailable)
+	errLost     = fmt.Errorf("the connection was lost: %w", protocol.ErrUnavailable)
 	errNoDetach = &protocol.Error{Status: protocol.StatusUnsupported, Message: "the host cannot detach sessions"}
 )
 

@@ -69,7 +69,7 @@ func (c *checker) exists(ctx context.Context) error {
 	}
 	l := s.Location(c.judgement.Location)
 	if l == nil || !slices.Contains(l.Location.Gates, c.judgement.Gate) {
-		return fmt.Errorf("%w: a gate %q of the location %q", ErrNotFound, c.judgement.Gate, c.judgement.Location)
+		return fmt.Errorf("%w: gate %q in location %q", ErrNotFound, c.judgement.Gate, c.judgement.Location)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (c *checker) takeUp(ctx context.Context, j GateReport) {
 	if l == nil || l.Target.Generation != j.Generation || !slices.ContainsFunc(l.Gates, untouched) {
 		return
 	}
-	j.Verdict = Verdict{Result: GatePending, Text: "it is being checked"}
+	j.Verdict = Verdict{Result: GatePending, Text: "a check is in progress"}
 	_ = c.rollout.ReportGate(ctx, j) // the verdict is what counts
 }
 

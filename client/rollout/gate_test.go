@@ -135,7 +135,7 @@ func TestWhySaysWhoChecks(t *testing.T) {
 		x := g.gate(g.Session(), "sas", "errors")
 		x.next(t, 1)
 		time.Sleep(41500 * time.Millisecond)
-		is("the gate errors of sas is pending for version 1, says alerts, 41 s ago: it is being checked")
+		is("the gate errors of sas is pending for version 1, says alerts, 41 s ago: a check is in progress")
 		x.stop()
 		clienttest.Check(t, g.rollout.ReportGate(t.Context(), rollout.GateReport{
 			Location: "sas", Gate: "errors", Seq: 1, By: "ann", Verdict: rollout.Verdict{Result: rollout.GateFailed},

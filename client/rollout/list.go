@@ -33,7 +33,7 @@ func ListConsistency(mode client.Consistency) ListOption {
 func List(ctx context.Context, c *client.Client, path string, options ...ListOption) iter.Seq2[*Summary, error] {
 	all := object.List(ctx, c, path, options, summaries, func(s *Summary) string { return s.Name })
 	return failure.InLoop(all, func(err error) error {
-		return failure.Of("rollout", "list rollouts of", path, err)
+		return failure.Of("rollout", "list rollouts in", path, err)
 	})
 }
 

@@ -47,7 +47,7 @@ func (r *Rollout) put(
 	ctx context.Context, mode field.PutMode, spec *Spec, by ChangeInfo, expected uint64,
 ) (revision uint64, created bool, err error) {
 	if spec.Negative() {
-		return 0, false, failed(OpPut, r.Name(), failure.BadRequest("a time or a number of the spec is negative"))
+		return 0, false, failed(OpPut, r.Name(), failure.BadRequest("the spec has a negative duration or number"))
 	}
 	err = r.change(ctx, OpPut, func(k object.Key) protocol.MutationMessage {
 		return &protocol.RolloutPut{

@@ -72,9 +72,9 @@ func endsParts(before, now *view.View) bool {
 var (
 	// ErrNotFound: no rollout has the name, or the rollout does not have the given location, gate or version. The
 	// error is client.ErrNotFound too.
-	ErrNotFound = errors.New("there is no such rollout, or no such part of it")
+	ErrNotFound = errors.New("the rollout, location, gate or version does not exist")
 	// ErrLeft: the member, or the source, has ended its part.
-	ErrLeft = errors.New("it takes part no more")
+	ErrLeft = errors.New("the member has left")
 	// ErrSuperseded: the location has another target, or no target.
 	ErrSuperseded = errors.New("the target has been superseded")
 )

@@ -24,7 +24,7 @@ func (m *Member) Targets(ctx context.Context) iter.Seq2[*Target, error] {
 	return func(yield func(*Target, error) bool) {
 		err := m.loopOver(ctx, func(t *Target) bool { return yield(t, nil) })
 		if err != nil {
-			yield(nil, failure.Of("rollout", "follow the targets of", m.rollout.Name(), err))
+			yield(nil, failure.Of("rollout", "follow targets in", m.rollout.Name(), err))
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (m *Member) startLoop(f *object.Follower) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.loop != nil {
-		return failure.BadRequest("another loop follows the targets of this member")
+		return failure.BadRequest("another loop already follows the member's targets")
 	}
 	m.loop = f
 	return nil

@@ -12,12 +12,12 @@ import (
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "loadgen",
-		Short: "Puts a Signalbox cluster under load, measures it, and checks what it promises",
-		Long: `Puts a Signalbox cluster under load, measures how it does, and checks what it
-promises while it does.
+		Short: "Load generator: measures a Signalbox cluster and checks its guarantees",
+		Long: `Puts a Signalbox cluster under load, measures its performance, and checks its
+guarantees at the same time.
 
-  loadgen list    what can be done
-  loadgen run     do it`,
+  loadgen list    list the workloads
+  loadgen run     run a workload`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArguments,
@@ -36,7 +36,7 @@ func noArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageError{fmt.Errorf("%s does not know what to do with %q; %s --help shows how it is called",
+	return usageError{fmt.Errorf("%s takes no argument %q; run %s --help",
 		c.CommandPath(), args[0], c.CommandPath())}
 }
 
@@ -44,7 +44,7 @@ func noArguments(c *cobra.Command, args []string) error {
 func newList(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "Explain the workloads",
+		Short: "List the workloads",
 		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			for _, x := range loadgen.Workloads() {

@@ -37,26 +37,24 @@ func newRun(s streams) *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run --workload NAME",
-		Short: "Make load, and report",
-		Long: `Makes load and reports how much was done, how long it took, and what it cost the
-hosts. What the cluster promises is checked all the while.
+		Short: "Run a workload and report the results",
+		Long: `Runs a workload, and reports throughput, latency and the cost on the hosts. The
+cluster's guarantees are checked during the run.
 
-Without --endpoints it starts a cluster of its own: processes of the signalbox
-program, which it builds when it runs inside the module, in a temporary
-directory and on free ports. They are stopped when it ends, also by Ctrl-C.
+Without --endpoints loadgen starts a cluster: signalbox processes in a temporary
+directory, on free ports. Inside the module loadgen builds the signalbox program first.
+The processes are stopped at the end, also after Ctrl-C.
 
-By default every caller begins its next operation when its last one is done.
-With --rate operations are due at fixed times, and latency counts from then: a
-cluster that stands still for a second shows a second, and not one slow
-operation for each caller.
+By default every caller starts the next operation when the last operation is done. With
+--rate operations are due at fixed times, and latency is measured from the due time: if
+a cluster stalls for a second, every operation due in that second counts.
 
-Hosts merge updates that come fast. So that every update of watch is sent to
-every watcher, the next one is made when all have seen the last; --open-loop makes
-them as fast as they are acknowledged, and reports how many were merged.
+Hosts merge fast updates. The workload watch therefore waits until all watchers have
+seen an update before the next update. With --open-loop updates follow as fast as the
+cluster acknowledges them, and merged updates are counted in the report.
 
-Exit codes: 0 measured, and everything held; 3 a check failed; 4 more operations
-failed than --max-errors; 64 the flags are wrong; 130 broken off; 1 anything
-else.`,
+Exit codes: 0 measured, and all checks passed; 3 a check failed; 4 more operations
+failed than --max-errors; 64 the flags are wrong; 130 interrupted; 1 any other failure.`,
 		Example: `  # what can be done?
   loadgen list
 
@@ -90,56 +88,56 @@ else.`,
 func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c := &r.config
-	flags.StringVarP(&c.Workload, "workload", "w", "", "workload to run; loadgen list explains them")
+	flags.StringVarP(&c.Workload, "workload", "w", "", "Workload to run. loadgen list describes all workloads")
 	flags.IntVar(&c.Callers, "concurrency", 0,
-		"number of concurrent callers (default depends on the workload, mostly 64)")
+		"Number of concurrent callers (default depends on the workload, usually 64)")
 	flags.IntVar(&c.Connections, "connections", 0,
-		"number of connections (default one for 128 callers, up to 8)")
-	flags.DurationVar(&c.Duration, "duration", loadgen.DefaultDuration, "measured time")
-	flags.DurationVar(&c.Warmup, "warmup", 0, "unmeasured time before")
+		"Number of connections (default: one per 128 callers, up to 8)")
+	flags.DurationVar(&c.Duration, "duration", loadgen.DefaultDuration, "Measured time")
+	flags.DurationVar(&c.Warmup, "warmup", 0, "Warm-up time before the measured time")
 	flags.Float64Var(&c.Rate, "rate", 0,
-		"operations per second to start, whether or not earlier ones are done (default as many as possible)")
+		"Operations started per second, even if earlier operations are not done (default: no limit)")
 
 	flags.StringVar(&c.Endpoints, "endpoints", "",
-		"addresses of a running cluster, separated by commas (default start one)")
-	flags.StringSliceVar(&c.Admin, "admin-endpoints", nil, "admin pages of those hosts, for memory and CPU")
-	flags.IntVar(&c.Hosts, "hosts", 1, "hosts to start: 1 or 3")
-	flags.IntVar(&c.Shards, "shards", 0, "data shards of started hosts (default that of signalbox serve)")
+		"Host addresses in a running cluster, separated by commas (default: start a cluster)")
+	flags.StringSliceVar(&c.Admin, "admin-endpoints", nil, "Admin pages of the hosts, for memory and CPU")
+	flags.IntVar(&c.Hosts, "hosts", 1, "Hosts to start: 1 or 3")
+	flags.IntVar(&c.Shards, "shards", 0, "Data shards on started hosts (default as for signalbox serve)")
 	flags.StringVar(&c.Binary, "binary", "",
-		"the signalbox program to start (default built inside the module, or from the PATH)")
+		"Signalbox program to start (default: built inside the module, else from the PATH)")
 	flags.StringArrayVar(&c.ServerFlags, "server-flag", nil,
-		"a flag for every host that is started, such as --server-flag=--raft-heartbeat-interval=20ms")
-	flags.StringVar(&r.tokenFile, "token-file", "", "a file with the token that lets clients in, and nothing else")
-	flags.BoolVar(&r.useTLS, "tls", false, "connect with TLS")
+		"Flag for every started host, such as --server-flag=--raft-heartbeat-interval=20ms")
+	flags.StringVar(&r.tokenFile, "token-file", "", "File with the access token and nothing else")
+	flags.BoolVar(&r.useTLS, "tls", false, "Connect with TLS")
 	flags.StringVar(&r.ca, "tls-ca", "",
-		"the authorities that sign the hosts' certificates, PEM (default those of the system)")
-	flags.StringVar(&r.cert, "tls-cert", "", "the certificate to show, PEM")
-	flags.StringVar(&r.key, "tls-key", "", "its key, PEM")
+		"File with the CAs that sign host certificates, PEM (default the system CAs)")
+	flags.StringVar(&r.cert, "tls-cert", "", "Client certificate file, PEM")
+	flags.StringVar(&r.key, "tls-key", "", "Private key file for the client certificate, PEM")
 
-	flags.StringVar(&c.Node, "node", "", "the coordination node to work in (default a new one, dropped afterwards)")
+	flags.StringVar(&c.Node, "node", "", "Coordination node to work in (default a new node, dropped afterwards)")
 	flags.DurationVar(&c.SessionTimeout, "session-timeout", loadgen.DefaultSessionTimeout,
-		"the timeout of all sessions")
-	flags.IntVar(&c.Payload, "data-size", loadgen.DefaultPayload, "bytes of data to write")
+		"Session timeout")
+	flags.IntVar(&c.Payload, "data-size", loadgen.DefaultPayload, "Data bytes per write")
 	flags.BoolVar(&c.Ephemeral, "ephemeral", false,
-		"lock: semaphores that come with the acquire and go with the release")
-	flags.IntVar(&c.Limit, "limit", 0, "counting: how many may own the semaphore (default 4)")
-	flags.DurationVar(&c.Hold, "hold", 0, "handoff, counting: how long a caller keeps the semaphore")
-	flags.IntVar(&c.Sessions, "sessions", 0, "idle: how many are held (default as many as callers, or 1000)")
+		"lock: use ephemeral semaphores")
+	flags.IntVar(&c.Limit, "limit", 0, "counting: maximum owners (default 4)")
+	flags.DurationVar(&c.Hold, "hold", 0, "handoff, counting: time for which a caller holds the semaphore")
+	flags.IntVar(&c.Sessions, "sessions", 0, "idle: number of sessions (default: as many as callers, or 1000)")
 	flags.IntVar(&c.Watchers, "watchers", 0,
-		"watch, config, discovery: how many watch (default 1000, one for each caller, 200)")
-	flags.IntVar(&c.Workers, "workers", 0, "discovery: how many are registered (default 100)")
+		"watch, config, discovery: number of watchers (defaults: 1000, one per caller, 200)")
+	flags.IntVar(&c.Workers, "workers", 0, "discovery: number of registered workers (default 100)")
 	flags.BoolVar(&c.Free, "open-loop", false,
-		"watch: update again at once, without waiting until all watchers have seen the last update")
+		"watch: do not wait until all watchers have seen an update before the next update")
 	flags.BoolVar(&c.SharedWatches, "shared-watches", false,
-		"watch, discovery: let the watchers of a connection share a watch, as those of one client do")
+		"watch, discovery: share a watch among all watchers of a connection, as the client library does")
 	flags.Float64Var(&c.Writes, "write-rate", 0,
-		"read-relaxed, read-strict: updates per second beside the reads; -1 for none (default 10)")
+		"read-relaxed, read-strict: updates per second during the reads. -1 for none (default 10)")
 	flags.StringVar(&r.weights, "weights", "",
-		"mixed: how often each is drawn (default lock=40,read-relaxed=40,read-strict=10,session=5,handoff=5)")
+		"mixed: operation weights (default lock=40,read-relaxed=40,read-strict=10,session=5,handoff=5)")
 
-	flags.StringVarP(&r.output, "output", "o", "text", "form of the report on standard output: text or json")
-	flags.StringVar(&r.html, "html", "", "also write the report, with charts, to this file")
-	flags.Int64Var(&c.AllowErrors, "max-errors", 0, "maximum number of failed operations; -1 for any number")
+	flags.StringVarP(&r.output, "output", "o", "text", "Report format on standard output: text or json")
+	flags.StringVar(&r.html, "html", "", "HTML file for a report with charts, in addition to standard output")
+	flags.Int64Var(&c.AllowErrors, "max-errors", 0, "Maximum failed operations. -1 for no limit")
 }
 
 // run generates the load, with a progress line if standard error is a terminal. A failed run may still have a report,

@@ -33,7 +33,7 @@ func TestTheNamesInACertificateArePrincipals(t *testing.T) {
 		x.ok("node", "create", path)
 	}
 	root := x.close()
-	x.fails(cli.ExitNoRight, "a client without a token may do nothing here", "node", "list")
+	x.fails(cli.ExitNoRight, "a token is required", "node", "list")
 	root.ok("access", "grant", "cn:test", "read", "/prod")
 	root.ok("access", "grant", "san:b", "write", "/jobs")
 	root.ok("access", "grant", "san:other", "root", "/")
@@ -52,7 +52,7 @@ func TestTheNamesInACertificateArePrincipals(t *testing.T) {
 	x.fails(cli.ExitNoRight, "", "node", "describe", "/prod")
 	x.ok("config", "get", "/jobs", "limits")
 	root.ok("access", "revoke", "san:b")
-	x.fails(cli.ExitNoRight, "a client without a token may do nothing here", "node", "list")
+	x.fails(cli.ExitNoRight, "a token is required", "node", "list")
 }
 
 // TestAnAccessFileBesideRootTokens: a host does not start with other roles in its --token-file and says what to do. As
@@ -110,7 +110,7 @@ func TestAnAccessFileBesideRootTokens(t *testing.T) {
 	admin.fails(cli.ExitNoRight, "does not have itself", "access", "token", "create", "all", "--grant", "root:/")
 	admin.fails(cli.ExitNoRight, "that takes the role root on /", "access", "export")
 	admin.fails(cli.ExitNoRight, "that takes the role root on /", "access", "import", tokens)
-	admin.fails(cli.ExitState, "you could not change rights any more", "access", "token", "revoke", "admin")
+	admin.fails(cli.ExitState, "would remove your permission to change access rules", "access", "token", "revoke", "admin")
 	root := x.with("SIGNALBOX_TOKEN=" + ops)
 	for _, name := range []string{"root", "read", "write", "admin"} {
 		root.ok("access", "token", "revoke", name)
@@ -203,7 +203,7 @@ func TestThePageOfRightsAsTyped(t *testing.T) {
 	printed := x.shell(script)
 	for _, want := range []string{"it runs\n", "yes: token:ci has write:/prod/jobs",
 		"0 roles and 1 principals imported",
-		"0 roles and 1 principals exist already: no change", "token billing is revoked"} {
+		"0 roles and 1 principals unchanged: already imported", "token billing is revoked"} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("it does not print %q:\n%s", want, printed)
 		}

@@ -33,10 +33,10 @@ func TestARestoreSaysWhichRightsComeBack(t *testing.T) {
 	}
 	x.ok("backup", "save", file)
 	x.ok("access", "token", "revoke", "gone")
-	for _, listed := range []string{"token:gone  deploy:/eu", "role deploy", "--access keep", "come back"} {
+	for _, listed := range []string{"token:gone  deploy:/eu", "role deploy", "--access keep", "are restored"} {
 		x.fails(cli.ExitUsage, listed, "backup", "restore", file, "--data-dir", filepath.Join(dir, "none"))
 	}
-	x.fails(cli.ExitUsage, "--access is keep or drop", "backup", "restore", file, "--data-dir",
+	x.fails(cli.ExitUsage, "--access must be keep or drop", "backup", "restore", file, "--data-dir",
 		filepath.Join(dir, "none"), "--access", "some")
 	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
 		t.Error("something was made without an answer")

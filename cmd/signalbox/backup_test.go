@@ -48,11 +48,11 @@ func TestABackupIsSavedVerifiedAndShown(t *testing.T) {
 		t.Errorf("from the standard input: %+v", got)
 	}
 	x.fails(cli.ExitFailed, "no such file", "backup", "save", filepath.Join(dir, "none", "a.backup"))
-	x.fails(cli.ExitUsage, "goes with --interval", "backup", "save", file, "--metrics-listen", "127.0.0.1:0")
+	x.fails(cli.ExitUsage, "requires --interval", "backup", "save", file, "--metrics-listen", "127.0.0.1:0")
 	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--keep", "3")
 	x.fails(cli.ExitNotFound, "no such file", "backup", "save", filepath.Join(dir, "none"), "--interval", "1h")
 	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--interval", "1h")
-	x.fails(cli.ExitUsage, "not a number of bytes", "backup", "save", file, "--max-rate", "fast")
+	x.fails(cli.ExitUsage, "not a size", "backup", "save", file, "--max-rate", "fast")
 	x.ok("backup", "save", file, "--max-rate", "0")
 }
 
@@ -124,7 +124,7 @@ func TestASeriesGoesOnAfterABackupThatFailed(t *testing.T) {
 	if err := os.Rename(dir, dir+"-away"); err != nil {
 		t.Fatal(err)
 	}
-	s.remarks("this backup failed, and is tried again in 1s: ")
+	s.remarks("the backup failed, next attempt in 1s: ")
 	before := strings.Count(s.Output(), "data shards of cluster")
 	if err := os.Rename(dir+"-away", dir); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func TestCommandsBeginAndEndTogether(t *testing.T) {
 	x, node := sharedTool(t)
 	const script = `trap 'exit 7' TERM; echo "begins $SIGNALBOX_PARTY $SIGNALBOX_BARRIER"; while :; do sleep 0.01; done`
 	first := x.enter(node, script)
-	first.remarks("waiting at start until 2 are there")
+	first.remarks("waiting at start for 2 parties")
 	second := x.enter(node, `echo "begins $SIGNALBOX_PARTY $SIGNALBOX_FENCE"; exit 3`)
 	first.says("begins 0 start\n")
 	second.says("begins 1 ")
@@ -37,11 +37,11 @@ func TestABarrierThatNotAllComeTo(t *testing.T) {
 	x, node := sharedTool(t)
 	alone := x.enter(node, "echo begins", "--wait", "200ms")
 	if code := alone.wait(patience); code != cli.ExitNotAcquired || alone.Output() != "" ||
-		!strings.Contains(alone.Errors(), "not all of 2 have come to start within 200ms") {
+		!strings.Contains(alone.Errors(), "not all of 2 parties reached start within 200ms") {
 		t.Errorf("code %d: %s%s", code, alone.Output(), alone.Errors())
 	}
 	waits := x.enter(node, "echo begins")
 	waits.remarks("waiting at start")
 	waits.endsBy(os.Interrupt, cli.ExitSignal+int(syscall.SIGINT))
-	x.fails(cli.ExitUsage, "--parties 0: say how many are to come", "barrier", node, "start", "--", "true")
+	x.fails(cli.ExitUsage, "--parties 0 is invalid; give the number of parties", "barrier", node, "start", "--", "true")
 }

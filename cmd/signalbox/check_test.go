@@ -49,7 +49,7 @@ func TestCheckOfAHostThatRuns(t *testing.T) {
 		t.Errorf("a disk that is not there: %+v", r)
 	}
 	r = newTool(t, "127.0.0.1:1").run("check")
-	if r.code != status.ExitUnwell || !strings.Contains(r.out, "fail cluster: it cannot be asked: ") {
+	if r.code != status.ExitUnwell || !strings.Contains(r.out, "fail cluster: unreachable: ") {
 		t.Errorf("a cluster that is not there: %+v", r)
 	}
 	if r := x.run("check", "--timeout", "nonsense"); r.code != cli.ExitUsage {

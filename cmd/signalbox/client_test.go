@@ -332,9 +332,8 @@ func TestBrokenFilesAreReportedWithTheAddresses(t *testing.T) {
 	}
 	defer l.Close()
 	p.refused(t, cli.ExitUsage, []string{
-		"the host cannot start:", "the file of root tokens " + bad +
-			" cannot be used", "--tls-cert: load certificates",
-		"--raft-tls-cert: load certificates", "--listen: listen on " + p.Client,
+		"the host cannot start:", "cannot use the root token file " + bad, "--tls-cert: cannot load certificates",
+		"--raft-tls-cert: cannot load certificates", "--listen: cannot listen on " + p.Client,
 	}, "--token-file", bad, "--tls-listen", other.Client, "--tls-cert", bad, "--tls-key", bad,
 		"--raft-tls-cert", bad, "--raft-tls-key", bad, "--raft-tls-ca", bad)
 }

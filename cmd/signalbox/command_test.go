@@ -146,7 +146,7 @@ func TestTheHelpOfACommandFitsAScreen(t *testing.T) {
 		if lines := strings.Count(brief, "\n"); lines > most {
 			t.Errorf("%s --help has %d lines: want at most %d", c.CommandPath(), lines, most)
 		}
-		if brief != whole && !strings.HasSuffix(brief, "tells all of it.\n") {
+		if brief != whole && !strings.HasSuffix(brief, "shows the full help.\n") {
 			t.Errorf("%s --help leaves something out, and does not say who tells it", c.CommandPath())
 		}
 		if !strings.Contains(whole, c.Long) || !strings.Contains(whole, c.Example) {
@@ -210,22 +210,22 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"serv"}, `signalbox: there is no command "serv"; did you mean serve?`},
-		{[]string{"sing"}, `signalbox: there is no command "sing"; signalbox --help lists the commands`},
+		{[]string{"serv"}, `signalbox: unknown command "serv"; did you mean serve?`},
+		{[]string{"sing"}, `signalbox: unknown command "sing"; signalbox --help lists the commands`},
 		{[]string{"help", "sing"},
-			`signalbox: there is no help about "sing"; signalbox --help lists the commands and topics`},
+			`signalbox: no help about "sing"; signalbox --help lists the commands and topics`},
 		{[]string{"--shards"}, `signalbox: unknown flag: --shards; signalbox --help lists the flags`},
 		{[]string{"serve", "here"},
-			`signalbox: signalbox serve takes no arguments, and there is "here"; signalbox serve --help shows how it is called`},
+			`signalbox: signalbox serve takes no arguments, but got "here"; run signalbox serve --help`},
 		{[]string{"serve", "--shard", "3"}, `signalbox: unknown flag: --shard; did you mean --shards?`},
 		{[]string{"serve", "--shards"},
 			`signalbox: flag needs an argument: --shards; signalbox serve --help lists the flags`},
-		{[]string{"serve", "--shards", "x", "--listen", "y"}, "signalbox: 2 settings must be changed:\n" +
-			"  - --shards x: it is not a whole number; give one, such as 4\n" +
-			"  - --listen y: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
-		{[]string{"token", "make"}, `signalbox: there is no command "make"; signalbox token --help lists the commands`},
-		{[]string{"token", "generate"}, "signalbox: no token was made: the name of a principal has 0 bytes; " +
-			"1 to 256 are allowed; give --name"},
+		{[]string{"serve", "--shards", "x", "--listen", "y"}, "signalbox: 2 settings must be changed:\n  - " +
+			"--shards x: not a whole number; give a number such as 4\n  - --listen y: it is not an address; " +
+			"write HOST:PORT, such as 127.0.0.1:7420"},
+		{[]string{"token", "make"}, `signalbox: unknown command "make"; signalbox token --help lists the commands`},
+		{[]string{"token", "generate"}, "signalbox: cannot generate a token: the name of a principal has 0 bytes; " +
+			"1 to 256 are allowed; give a valid --name"},
 	} {
 		code, out, err := command(nil, c.args...)
 		if code != cli.ExitUsage || out != "" || err != c.want+"\n" {

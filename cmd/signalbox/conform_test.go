@@ -57,8 +57,8 @@ func TestConformListsItsScripts(t *testing.T) {
 		code int
 		said string
 	}{
-		{[]string{"--script", "nothing", "--", "true"}, cli.ExitNotFound, `there is no script "nothing"`},
-		{[]string{"true"}, cli.ExitUsage, "there is no -- with a driver after it"},
+		{[]string{"--script", "nothing", "--", "true"}, cli.ExitNotFound, `script "nothing" does not exist`},
+		{[]string{"true"}, cli.ExitUsage, "the driver is missing; give its command after --"},
 		{[]string{"--parallel", "0", "--", "true"}, cli.ExitUsage, "--parallel"},
 	} {
 		if code, _, err := command(nil, append([]string{"conformance"}, x.args...)...); code != x.code ||

@@ -46,23 +46,23 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 
 	x.fails(cli.ExitNoRight, "signalbox access list says what a token may", "node", "create", "/prod/x")
 	x.fails(cli.ExitNoRight, "", "node", "describe", "/other")
-	x.with("SIGNALBOX_TOKEN=wrong").fails(cli.ExitNoRight, "--token-file or SIGNALBOX_TOKEN gives the token",
+	x.with("SIGNALBOX_TOKEN=wrong").fails(cli.ExitNoRight, "give a token with --token-file or SIGNALBOX_TOKEN",
 		with("node", "list")...)
 	x.with("HOME="+dir).fails(cli.ExitNoRight, "", with("node", "list")...)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-ca names the file with the authority", "node", "list",
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "give the CA that signed the host certificates with --tls-ca", "node", "list",
 		"--tls", "--token-file", adminFile)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-cert and --tls-key give one", "node", "list", "--tls-ca", ca,
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "give one with --tls-cert and --tls-key", "node", "list", "--tls-ca", ca,
 		"--token-file", adminFile)
 	check := x.with("HOME="+dir, "SIGNALBOX_TOKEN=wrong").run(with("check")...)
-	if !strings.Contains(check.out, "give a token that the cluster knows") {
+	if !strings.Contains(check.out, "give a valid token") {
 		t.Errorf("check with a token that no host knows: %+v", check)
 	}
-	x.with("HOME="+dir).learns(p.Client+" speaks TLS, and this command does not; --tls lets it",
+	x.with("HOME="+dir).learns(p.Client+" requires TLS; use --tls",
 		"node", "list", "--timeout", "2s", "--token-file", adminFile)
-	x.with("HOME="+dir).learns(p.Admin+" speaks HTTP, as the admin pages of a host do", "node",
+	x.with("HOME="+dir).learns(p.Admin+" speaks HTTP, as a host's admin address does", "node",
 		"list", "--timeout", "2s", "--endpoints", p.Admin)
 	x.ok(append(append([]string{"--tls"}, tls...), "node", "describe", "/prod", "--token-file", adminFile)...)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-server-name says which name to expect",
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "give the expected name with --tls-server-name",
 		with("node", "list", "--tls-server-name", "other.example")...)
 
 	// A command that stays outlives its token: the next connection is made with the new one.
@@ -88,16 +88,16 @@ func TestTheTLSOfAContextIsForItsOwnEndpoints(t *testing.T) {
 	for _, r := range []result{x.run("node", "list"), x.run("node", "list", "--endpoints", shared.address())} {
 		if r.code != 0 ||
 			!strings.Contains(r.err,
-				"context prod is for its own endpoints, and what it says of --tls-ca is not used with others") {
+				"the settings of context prod for --tls-ca are not used with other endpoints") {
 			t.Errorf("%+v", r)
 		}
 	}
 	if text := x.ok("context", "show", "--endpoints", "other.example:7423"); !strings.Contains(text, ca) {
 		t.Errorf("one of its own endpoints is reached otherwise: %s", text)
 	}
-	x.learns(shared.address()+" does not speak TLS, and this command does (flag)", "node", "list", "--tls")
+	x.learns(shared.address()+" does not speak TLS, but this command does (flag)", "node", "list", "--tls")
 	x.ok("context", "set", "prod", "--endpoints", shared.address())
-	x.with("SIGNALBOX_ENDPOINTS=").learns("does not speak TLS, and this command does (context prod)", "node", "list")
+	x.with("SIGNALBOX_ENDPOINTS=").learns("does not speak TLS, but this command does (context prod)", "node", "list")
 }
 
 // learns runs a command that cannot use an endpoint, and must say what the endpoint speaks instead, unless the endpoint
@@ -120,12 +120,12 @@ func TestAnEndpointThatDoesNotAnswerIsNoHost(t *testing.T) {
 	x := newTool(t, p.Client+","+dead)
 	text := x.ok("status")
 	if !strings.Contains(text, "  1 of 1 answer\n") ||
-		!strings.Contains(text, dead+"   no host is known by this address: ") {
+		!strings.Contains(text, dead+"   no host has the address: ") {
 		t.Errorf("it shows %s", text)
 	}
 	text = x.run("check").out
 	for _, want := range []string{
-		"answers: 1 of 2 have not said what they see: " + nobody.Client} {
+		"answers: 1 of 2 hosts did not report their health issues: " + nobody.Client} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in %s", want, text)
 		}
@@ -136,7 +136,7 @@ func TestNoHostAnswers(t *testing.T) {
 	t.Parallel()
 	x, _ := sharedTool(t)
 	silent, _ := listenInSilence(t)
-	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag): --endpoints gives others", "node", "list",
+	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag); give others with --endpoints", "node", "list",
 		"--endpoints", silent, "--timeout", "200ms")
 	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag)", "semaphore", "watch", "/x", "y", "--endpoints",
 		silent, "--timeout", "200ms")

@@ -106,7 +106,7 @@ func TestADemonstrationDoesNotTakeWhatOthersHave(t *testing.T) {
 	if code := s.wait(patience); code != cli.ExitUnavailable {
 		t.Errorf("exit code %d", code)
 	}
-	if !strings.Contains(s.Errors(), "another process listens there; stop it or choose another port") {
+	if !strings.Contains(s.Errors(), "stop the process that uses the address, or choose another port") {
 		t.Errorf("it says %s", s.Errors())
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
@@ -120,13 +120,13 @@ func TestWhatDoesNotGoWithADemonstration(t *testing.T) {
 		want string
 	}{
 		{[]string{"--demo", "--listen", "127.0.0.1:1"},
-			"--listen does not go with --demo, which sets up its three hosts itself; --demo-port gives them ports"},
-		{[]string{"--demo-port", "1"}, "--demo-port goes with --demo"},
+			"--listen cannot be combined with --demo, which configures its three hosts; use --demo-port to choose ports"},
+		{[]string{"--demo-port", "1"}, "--demo-port requires --demo"},
 		{[]string{"--demo", "--demo-port", "65514"},
-			"--demo-port 65514: there are no such ports; give one to 65511, or 0 for any that are free"},
+			"--demo-port 65514 is out of range; give 1 to 65511, or 0 for free ports"},
 	} {
 		code, _, err := command(nil, append([]string{"serve"}, c.args...)...)
-		if want := "signalbox: " + c.want + "; signalbox help serve tells more\n"; code != cli.ExitUsage ||
+		if want := "signalbox: " + c.want + "; see signalbox help serve\n"; code != cli.ExitUsage ||
 			err != want {
 			t.Errorf("%v: code %d, %swant %s", c.args, code, err, want)
 		}

@@ -22,20 +22,20 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 	first.says("leads boss ")
 	second := p.tool(t, "elect", "/jobs", "boss", "--data", "two", "--", "sh", "-c", lead)
 	x := newTool(t, p.Client)
-	if got := x.ok("elect", "/jobs", "boss", "--observe"); !strings.HasPrefix(got, "one leads boss: session ") {
+	if got := x.ok("elect", "/jobs", "boss", "--observe"); !strings.HasPrefix(got, "one is the leader of boss: session ") {
 		t.Errorf("it says %s", got)
 	}
 	observer.awaitLine(2)
 	// SIGTERM ends the command and the contending.
 	first.signal(syscall.SIGTERM)
-	first.endsWith(4, "leads boss with fence")
+	first.endsWith(4, "leader of boss, fence")
 	second.says("leads boss ")
 	observer.says(`"two"`) // what it does not see in time it never sees
 	if strings.Contains(second.Output(), strings.TrimSuffix(first.Output(), "over\n")) {
 		t.Errorf("two terms have one fence: %s%s", first.Output(), second.Output())
 	}
 	second.signal(syscall.SIGTERM)
-	second.endsWith(4, "leads boss with fence")
+	second.endsWith(4, "leader of boss, fence")
 
 	// The observer sees each of them, and in between that there is no leader, unless that was too short.
 	var seen []string
@@ -56,7 +56,7 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 		return strings.Join(seen, " ") == "- one two -"
 	})
 	observer.endsBy(syscall.SIGINT, cli.ExitDone)
-	if r := x.run("elect", "/jobs", "boss", "--observe"); r.code != cli.ExitNotFound || r.out != "nobody leads boss\n" {
+	if r := x.run("elect", "/jobs", "boss", "--observe"); r.code != cli.ExitNotFound || r.out != "boss has no leader\n" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -90,7 +90,7 @@ func TestALeadThatIsLost(t *testing.T) {
 	s := p.tool(t, "elect", "/jobs", "boss", "--once", "--", "sh", "-c", lead)
 	s.says("leads")
 	rob()
-	s.endsWith(cli.ExitLost, "the lead of boss is lost: ")
+	s.endsWith(cli.ExitLost, "the leadership of boss is lost: ")
 	s = p.tool(t, "elect", "/jobs", "boss", "--", "sh", "-c", lead)
 	s.says("leads")
 	rob()
@@ -99,7 +99,7 @@ func TestALeadThatIsLost(t *testing.T) {
 		t.Errorf("it went on for a while: %s%s", s.Output(), s.Errors())
 	}
 	s.signal(syscall.SIGTERM)
-	s.endsWith(4, "leads boss with fence")
+	s.endsWith(4, "leader of boss, fence")
 }
 
 func TestWhatIsNoElection(t *testing.T) {
@@ -108,14 +108,14 @@ func TestWhatIsNoElection(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.tool(t, "elect", "/jobs", "three", "--", "true").endsWith(cli.ExitState,
-		"the limit of an election is 1, that of three is 3; use another name")
+		"an election needs a semaphore with limit 1, but three has limit 3; use another name")
 	d, err := box.Node("/jobs").Describe(t.Context(), "three", client.WithOwners())
 	if err != nil || len(d.Owners) != 0 {
 		t.Errorf("it left an owner behind: %+v, %v", d, err)
 	}
 	p.tool(t, "elect", "/nowhere", "x", "--observe").endsWith(cli.ExitNotFound, "/nowhere")
 	if code, _, err := command(nil, "elect", "/jobs", "x", "--follow", "--", "true"); code != cli.ExitUsage ||
-		!strings.Contains(err, "--follow goes with --observe") {
+		!strings.Contains(err, "--follow requires --observe") {
 		t.Errorf("code %d, %s", code, err)
 	}
 }

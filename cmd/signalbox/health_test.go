@@ -123,7 +123,7 @@ func TestWhyNamesTheHostsThatAreHeardWithoutAMajority(t *testing.T) {
 		s.awaitReady()
 	}
 	x := newTool(t, hosts[0].place.Client).with("SIGNALBOX_ENDPOINTS=" + strings.Join(endpoints, ","))
-	x.await("it has nothing to do", func() bool {
+	x.await("nothing to do", func() bool {
 		r := x.run("cluster", "why", "-o", "json")
 		return r.code == 0 && r.out != "" && len(kindsIn(t, r.out)) == 0
 	})

@@ -59,8 +59,8 @@ func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 		!strings.Contains(text, "signalbox semaphore acquire slots, process ") {
 		t.Errorf("the sessions: %s", text)
 	}
-	x.fails(cli.ExitState, "--force deletes it all the same", "semaphore", "delete", node, "slots")
-	x.fails(cli.ExitNotAcquired, "not so much of it is free", "semaphore", "acquire", node, "slots", "--wait", "0")
+	x.fails(cli.ExitState, "use --force to delete it anyway", "semaphore", "delete", node, "slots")
+	x.fails(cli.ExitNotAcquired, "not enough units are free", "semaphore", "acquire", node, "slots", "--wait", "0")
 	x.fails(cli.ExitNotAcquired, "not acquired in time", "semaphore", "acquire", node, "slots", "--count", "2",
 		"--wait", "50ms")
 
@@ -90,7 +90,7 @@ func TestWhoIsInterruptedWhileItWaitsLeavesNothingBehind(t *testing.T) {
 	if d := x.describe(node, "object"); !d.Ephemeral || d.Limit != client.All || d.Count != client.All {
 		t.Errorf("an ephemeral one: %+v", d)
 	}
-	x.fails(cli.ExitState, "is ephemeral: it ends when", "semaphore", "delete", node, "object", "--force", "--yes")
+	x.fails(cli.ExitState, "is ephemeral and ends with", "semaphore", "delete", node, "object", "--force", "--yes")
 	waiter := acquire()
 	waiter.remarks("waiting")
 	waiter.endsBy(os.Interrupt, cli.ExitSignal+int(syscall.SIGINT))
@@ -101,7 +101,7 @@ func TestWhoIsInterruptedWhileItWaitsLeavesNothingBehind(t *testing.T) {
 	owner.endsBy(os.Interrupt, cli.ExitDone)
 	x.await("it is gone", func() bool {
 		r := x.run("semaphore", "describe", node, "object")
-		return r.code == cli.ExitNotFound && strings.Contains(r.err, "there is no such semaphore")
+		return r.code == cli.ExitNotFound && strings.Contains(r.err, "the semaphore does not exist")
 	})
 }
 
@@ -120,15 +120,15 @@ func TestALostLeaseIsReported(t *testing.T) {
 	s, g := acquire()
 	x.fails(cli.ExitUsage, "which owns lock; nothing was done", "session", "end", decimal(g.SessionID))
 	x.ok("session", "end", decimal(g.SessionID), "--yes")
-	loses(s, "an operator ended it")
+	loses(s, "an operator ended the session")
 
 	s, g = acquire()
 	x.fails(cli.ExitNotFound, "neither owns it nor waits for it", "semaphore", "release", node, "lock", "--session",
 		"1", "--yes")
-	x.fails(cli.ExitUsage, "to release lock this ends session "+decimal(g.SessionID), "semaphore", "release", node,
+	x.fails(cli.ExitUsage, "releasing lock ends session "+decimal(g.SessionID), "semaphore", "release", node,
 		"lock", "--session", decimal(g.SessionID))
 	x.ok("semaphore", "release", node, "lock", "--order-id", decimal(g.Fence), "--yes")
-	loses(s, "an operator ended it")
+	loses(s, "an operator ended the session")
 
 	s, _ = acquire()
 	x.fails(cli.ExitUsage, "with 1 owner and 0 waiters", "semaphore", "delete", node, "lock", "--force")
@@ -141,7 +141,7 @@ func TestALostLeaseIsReported(t *testing.T) {
 	})
 	x.fails(cli.ExitUsage, "with 1 semaphore and 1 session", "node", "drop", node)
 	x.ok("node", "drop", node, "--yes")
-	loses(s, "lock is not held any more")
+	loses(s, "lock is no longer held")
 }
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
@@ -150,7 +150,7 @@ func TestARegistrationLastsAsLongAsItsProcess(t *testing.T) {
 	x, node := sharedTool(t)
 	watch := x.start("discover", "watch", node, "api")
 	watchJSON := x.start("discover", "watch", node, "api", "-o", "json")
-	if line := watch.awaitLine(1); line != "nobody is there" {
+	if line := watch.awaitLine(1); line != "no endpoints" {
 		t.Errorf("at first %q", line)
 	}
 	if c := parsed[discovery.Set](t, watchJSON.awaitLine(1)); len(c.Endpoints) != 0 {

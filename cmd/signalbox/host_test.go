@@ -55,7 +55,7 @@ func TestNoTimeIsNoBound(t *testing.T) {
 	t.Parallel()
 	for _, within := range []string{"0s", "-1s"} {
 		code, _, said := command(nil, "host", "drain", "a", "--wait-timeout", within, "--endpoints", "127.0.0.1:1")
-		if code != cli.ExitUsage || !strings.Contains(said, "--wait-timeout "+within+" is no time to wait") {
+		if code != cli.ExitUsage || !strings.Contains(said, "--wait-timeout "+within+" is invalid; give a duration above 0") {
 			t.Errorf("--wait-timeout %s: code %d, %s", within, code, said)
 		}
 	}
@@ -85,7 +85,7 @@ func TestAnActThatTakesItsTimeIsDoneWhenItIsDone(t *testing.T) {
 	}
 	for range 2 { // no host is expelled before the grace of its clients is over
 		if r := x.run("host", "expel", "c", "--yes"); r.code != cli.ExitDone ||
-			!strings.Contains(r.err, "host c is being expelled: signalbox host list shows when it is EXPELLED") {
+			!strings.Contains(r.err, "host c is being expelled; signalbox host list shows when the host is EXPELLED") {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -139,7 +139,7 @@ func TestThePolicyIsWhatItsFlagsSay(t *testing.T) {
 	})
 	says("replicas 3", "max replica builds 3")
 	if r := x.run("cluster", "policy", "set", "--max-replica-builds", "-2"); !strings.Contains(r.err, "a number of "+
-		"-2; the least is 0") {
+		"must not be negative, but is -2") {
 		t.Errorf("fewer than no copies: %+v", r)
 	}
 	r := x.run("cluster", "policy", "set", "--replicas", "1")

@@ -105,7 +105,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	}
 	x := newTool(t, p.Client)
 	r := x.run("inspect", p.Dir)
-	if r.code != 0 || !strings.Contains(r.err, " runs on the directory: its log and its snapshots were not read") ||
+	if r.code != 0 || !strings.Contains(r.err, " runs on the directory: log and snapshots were not read") ||
 		!strings.Contains(r.out, "in use        process ") {
 		t.Errorf("while a host runs: %+v", r)
 	}
@@ -176,7 +176,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 
 func TestInspectOfWhatIsNoDirectory(t *testing.T) {
 	for path, want := range map[string]string{t.TempDir(): "no host has used it",
-		"/nowhere": "there is no such directory"} {
+		"/nowhere": "the directory does not exist"} {
 		if code, _, err := command(nil, "inspect", path); code != cli.ExitData || !strings.Contains(err, want) {
 			t.Errorf("%s: code %d, %s", path, code, err)
 		}

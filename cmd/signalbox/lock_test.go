@@ -95,7 +95,7 @@ func TestALockThatIsTaken(t *testing.T) {
 	holder := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "echo in; exec sleep 600")
 	holder.says("in")
 	p.tool(t, "lock", "/jobs", "x", "--wait", "0", "--", "echo", "no").endsWith(cli.ExitNotAcquired,
-		"x is taken; the command was not run")
+		"x is held by another owner; the command was not run")
 	p.tool(t, "lock", "/jobs", "x", "--wait", "50ms", "--", "echo", "no").endsWith(cli.ExitNotAcquired,
 		"x was not acquired within 50ms; the command was not run")
 	p.tool(t, "lock", "/jobs", "x", "--shared", "--wait", "0", "--", "echo", "no").endsWith(cli.ExitNotAcquired,
@@ -127,7 +127,7 @@ func TestThoseWhoShareALockRunTogether(t *testing.T) {
 		if name == "limit" {
 			p.tool(t, args...).endsWith(cli.ExitNotAcquired, "limit is taken")
 			p.tool(t, "lock", "/jobs", name, "--wait", "0", "--", "true").endsWith(cli.ExitState,
-				"if limit was made with a limit, give --count")
+				"if limit was created with a limit, give --count")
 		} else {
 			p.tool(t, "lock", "/jobs", name, "--wait", "0", "--", "true").endsWith(cli.ExitNotAcquired,
 				"shared is taken")
@@ -323,20 +323,20 @@ func TestWrongUsesOfLock(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"/a", "b"}, "there is no -- with a command after it"},
-		{[]string{"/a", "--", "true"}, "before -- two arguments must stand, not 1: PATH and NAME"},
-		{[]string{"/a", "b", "--"}, "there is no command after --"},
-		{[]string{"/a", "b", "--shared", "--limit", "2", "--", "true"}, "--shared is for locks, and --limit and " +
-			"--count are for semaphores with a limit: give one or the other"},
+		{[]string{"/a", "b"}, "the command is missing; give it after --"},
+		{[]string{"/a", "--", "true"}, "expected two arguments before --, not 1; usage: PATH and NAME"},
+		{[]string{"/a", "b", "--"}, "the command after -- is missing"},
+		{[]string{"/a", "b", "--shared", "--limit", "2", "--", "true"}, "--shared cannot be combined with " +
+			"--limit and --count: locks are shared, semaphores have a limit"},
 		{[]string{"/a", "b", "--count", "3", "--limit", "2", "--", "true"},
-			"--count 3 is more than --limit 2: it would never be there"},
+			"--count 3 must not be larger than --limit 2"},
 		{[]string{"/a", "b", "--session-timeout", "10ms", "--", "true"},
-			"--session-timeout 10ms: give 1s to 30m0s: with less there is no time to stop a command"},
+			"--session-timeout 10ms is out of range; give 1s to 30m0s, to leave time to stop a command"},
 		{[]string{"/a", "b", "--kill-after", "1s", "--", "true"}, "--kill-after 1s: with --session-timeout 10s the " +
 			"lease can be another's after that; give up to " + child.MaxKillAfter(10*time.Second).String() +
 			", or a longer session timeout"},
 		{[]string{"/a", "b", "--wait", "-1s", "--", "true"},
-			"--wait -1s: give a time from 0s, or nothing to wait for ever"},
+			"--wait must not be negative, but is -1s; omit --wait to wait forever"},
 	} {
 		code, _, err := command(nil, append([]string{"lock"}, c.args...)...)
 		if code != cli.ExitUsage || !strings.HasPrefix(err, "signalbox: "+c.want+"; signalbox lock --help") {

@@ -29,7 +29,7 @@ func TestWhoCannotReachTheClusterHoldsNothingAnyMore(t *testing.T) {
 	x, s := pausedHost(t, "2s")
 	began := time.Now()
 	if code := s.wait(patience); code != cli.ExitLost ||
-		!strings.Contains(s.Errors(), "no host has vouched for it in time") {
+		!strings.Contains(s.Errors(), "no host confirmed the session in time") {
 		t.Errorf("code %d, want %d: %s", code, cli.ExitLost, s.Errors())
 	}
 	t.Logf("it ended after %v", time.Since(began))
@@ -66,7 +66,7 @@ func TestAnInterruptDoesNotWaitForAClusterThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	_, s := pausedHost(t, "10m")
 	s.signal(os.Interrupt)
-	if code := s.wait(patience); code != cli.ExitDone || !strings.Contains(s.Errors(), "signalbox: give back lock: ") {
+	if code := s.wait(patience); code != cli.ExitDone || !strings.Contains(s.Errors(), "signalbox: release lock: ") {
 		t.Errorf("code %d: %s", code, s.Errors())
 	}
 }

@@ -51,7 +51,7 @@ func TestSecretsThatAllCanReadAreWarnedOf(t *testing.T) {
 	s := newPlace(t, "--token-file", open, "--raft-secret-file", private).serve(t)
 	s.awaitReady()
 	s.stop()
-	const warning = "every user of this machine can read"
+	const warning = "every user on the machine can read"
 	if text := s.Errors(); strings.Count(text, warning) != 1 ||
 		!strings.Contains(text, "setting=token-file file="+open+" mode=-rw-r--r--") {
 		t.Errorf("it says %s", text)

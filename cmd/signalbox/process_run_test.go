@@ -116,9 +116,9 @@ func TestACommandOfARoundThatIsOverIsStopped(t *testing.T) {
 
 func TestACoordinatorThatCannotGivesTheRoundUp(t *testing.T) {
 	for _, c := range []struct{ coordinate, want string }{
-		{"exit 5", "is given up: exit status 5"},
-		{"echo dance; read -r what", `is given up: the command printed "dance": a line begins with `},
-		{"echo to nobody hello; read -r what", "the command asks nobody, and there is no such member"},
+		{"exit 5", "was given up: exit status 5"},
+		{"echo dance; read -r what", `was given up: the command printed "dance"; lines must begin with `},
+		{"echo to nobody hello; read -r what", "the command sent a request to nobody, which is not a member"},
 	} {
 		x, node := sharedTool(t)
 		lines := x.start("process", "watch", node, "counter")
@@ -133,7 +133,7 @@ func TestACoordinatorThatCannotGivesTheRoundUp(t *testing.T) {
 func TestAMemberThatCannotCoordinateIsNoCandidate(t *testing.T) {
 	x, node := sharedTool(t)
 	x.member(node, "first", "--on-request", "cat")
-	x.await("alone it waits for one that coordinates", func() bool {
+	x.await("alone waiting for one that coordinates", func() bool {
 		return strings.Contains(x.ok("process", "why", node, "counter"), "candidate")
 	})
 	second := x.member(node, "second", "--on-coordinate", asksAll, "--on-complete", "cat", "--on-request", "cat")
@@ -144,7 +144,7 @@ func TestAMemberThatCannotCoordinateIsNoCandidate(t *testing.T) {
 }
 
 // noRound is what send says where the members were not prepared in time.
-const noRound = "there was no round in which all are prepared"
+const noRound = "no round with all members prepared"
 
 func TestARequestIsSentToMembers(t *testing.T) {
 	x, node := sharedTool(t)
@@ -162,7 +162,7 @@ func TestARequestIsSentToMembers(t *testing.T) {
 		!strings.Contains(r.err, "1 of 1 member failed") {
 		t.Errorf("code %d: %+v: %s", r.code, o, r.err)
 	}
-	x.fails(cli.ExitNotFound, "there is no member c", "process", "send", node, "counter", "hello", "--to", "c")
+	x.fails(cli.ExitNotFound, "member c does not exist", "process", "send", node, "counter", "hello", "--to", "c")
 	silent := x.member(node, "c", "--on-request", "exec sleep 600", "--kill-after", "0s")
 	for r.err = noRound; strings.Contains(r.err, noRound); { // the time may be over before there is one
 		r = x.run("process", "send", node, "counter", "hello", "--wait", "2s")
@@ -184,7 +184,7 @@ func TestAWatchOfAProcessPrintsWhatHappens(t *testing.T) {
 	results.says("   done\n")
 	objects.says(`"phase":"complete"`)
 	x.ok("process", "alter", node, "counter", "--min-members", "2", "--reply-timeout", "5s", "--on-timeout", "evict")
-	x.fails(cli.ExitState, "--force deletes it all the same", "process", "delete", node, "counter")
+	x.fails(cli.ExitState, "use --force to delete it anyway", "process", "delete", node, "counter")
 	x.ok("process", "restart", node, "counter", "--author", "ann", "--reason", "again")
 	lines.says("counter    restart by ann: again\n")
 	lines.says("counter    1 of 2 members have joined")

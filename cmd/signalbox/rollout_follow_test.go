@@ -136,7 +136,7 @@ func TestACommandOfARolloutIsStoppedWhenItIsNotNeeded(t *testing.T) {
 	x.publish(node, "two")
 	x.ok("rollout", "promote", node, "dns", "--to", "2")
 	s.says("begins\nstopped\n")
-	s.remarks("version 1 is not wanted any more\nsignalbox: version 2 is in use\n")
+	s.remarks("version 1 is no longer the target\nsignalbox: version 2 is in use\n")
 	if i := x.instance(node); i.Report.Status != rollout.OK || i.Report.Current != 2 {
 		t.Errorf("%+v", i)
 	}

@@ -66,8 +66,8 @@ func TestAGateIsCheckedWhenTheLeadersAreThere(t *testing.T) {
 func TestAGateThatIsNotThere(t *testing.T) {
 	x, node := rolloutTool(t, "--location", "sas:0s:errors")
 	for say, args := range map[string][]string{
-		`no such part of it: a gate "doors" of the location "sas"`: {"--location", "sas", "--gate", "doors"},
-		`no such part of it: a gate "errors" of the location "x"`:  {"--location", "x", "--gate", "errors"},
+		`version does not exist: gate "doors" in location "sas"`: {"--location", "sas", "--gate", "doors"},
+		`version does not exist: gate "errors" in location "x"`:  {"--location", "x", "--gate", "errors"},
 	} {
 		r := x.run(append(append([]string{"rollout", "gate", node, "dns"}, args...), "--", "true")...)
 		if r.code != cli.ExitNotFound || !strings.Contains(r.err, say) {
@@ -84,14 +84,14 @@ func TestASourceMakesVersions(t *testing.T) {
 	source.remarks("feeder is a source of dns\n")
 	instance := x.follow(node, "sas", "cat")
 	instance.says("for dns\n")
-	source.remarks("made a version with 8 bytes\n")
+	source.remarks("provided a version with 8 bytes\n")
 	source.await("why there is no other is known", func() bool { return x.rollout(node).Declined == "nothing yet" })
 	o := x.rollout(node)
 	if o.LastSeq != 1 || o.Versions[0].Label != "made" || strings.Join(o.Sources, " ") != "feeder" {
 		t.Errorf("%+v", o)
 	}
 	page := x.ok("rollout", "status", node, "dns")
-	if !strings.Contains(page, "\nthe source had no version: nothing yet\n") {
+	if !strings.Contains(page, "\nthe source provided no version: nothing yet\n") {
 		t.Errorf("%s", page)
 	}
 	source.endsBy(os.Interrupt, cli.ExitDone)

@@ -59,7 +59,7 @@ func TestAWatchOfARolloutThatIsNotThere(t *testing.T) {
 func TestARolloutThatIsInUseIsDeletedByForce(t *testing.T) {
 	x, node := rolloutTool(t, "--location", "sas")
 	s := x.follow(node, "sas", "cat; echo")
-	x.fails(cli.ExitState, "--force deletes it all the same", "rollout", "delete", node, "dns")
+	x.fails(cli.ExitState, "use --force to delete it anyway", "rollout", "delete", node, "dns")
 	x.fails(cli.ExitUsage, "this deletes rollout dns of node "+node+" with 1 instance", "rollout", "delete", node,
 		"dns", "--force")
 	x.ok("rollout", "delete", node, "dns", "--force", "--yes")

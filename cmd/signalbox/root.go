@@ -59,8 +59,8 @@ serve --help).`,
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddGroup(
 		&cobra.Group{ID: groupUse, Title: "Use a cluster"},
-		&cobra.Group{ID: groupObjects, Title: "Look into a cluster, and change it"},
-		&cobra.Group{ID: groupState, Title: "See how a cluster is"},
+		&cobra.Group{ID: groupObjects, Title: "Inspect and change a cluster"},
+		&cobra.Group{ID: groupState, Title: "Monitor a cluster"},
 		&cobra.Group{ID: groupHost, Title: "Run a cluster"},
 		&cobra.Group{ID: groupSet, Title: "Set up this program"},
 		&cobra.Group{ID: groupClients, Title: "Write a client"},

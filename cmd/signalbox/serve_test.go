@@ -101,8 +101,8 @@ func TestASecondProcessOnADirectoryIsRefused(t *testing.T) {
 	other := newPlace(t)
 	other.Dir = p.Dir
 	other.refused(t, cli.ExitData,
-		[]string{fmt.Sprintf("the data directory is in use by process %d; stop it, or give this host a --data-dir of "+
-			"its own", s.PID())})
+		[]string{fmt.Sprintf("the data directory is in use by process %d; stop that process, or give this host "+
+			"another --data-dir", s.PID())})
 	// With the same addresses, those are taken as well, and all of it is reported.
 	p.refused(t, cli.ExitData, []string{"in use by process", "--listen: ", "--admin-listen: "})
 	if code, text := s.get("/health/ready"); code != 200 {
@@ -121,7 +121,7 @@ func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.refused(t, cli.ExitUnavailable, []string{"--" + taken.setting + ": ", taken.address,
-			"another process listens there; stop it or choose another port"})
+			"stop the process that uses the address, or choose another port"})
 		l.Close()
 	}
 	if _, err := identity.Read(p.Dir); err == nil {
@@ -142,7 +142,7 @@ func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 func TestAHostThatOthersCanReachIsMadeOnce(t *testing.T) {
 	p := newPlace(t)
 	p.Args = []string{"--raft-listen", p.Raft}
-	p.refused(t, cli.ExitData, []string{p.Dir + " is empty, and other hosts can reach this one",
+	p.refused(t, cli.ExitData, []string{p.Dir + " is empty, and other hosts can reach this host",
 		"signalbox serve --join HOST:PORT --data-dir " + p.Dir + " --name signalbox", "signalbox init --data-dir " +
 			"" + p.Dir +
 			" --name signalbox --raft-listen " + p.Raft})
@@ -173,13 +173,13 @@ func TestAHostThatOthersCanReachIsMadeOnce(t *testing.T) {
 	if err := os.RemoveAll(p.Dir); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(t, cli.ExitData, []string{"is empty, and other hosts can reach this one"})
+	p.refused(t, cli.ExitData, []string{"is empty, and other hosts can reach this host"})
 }
 
 func TestInitIsForOneHost(t *testing.T) {
 	one := newCluster(t, "a", "b", "c")[0]
 	code, _, errs := command(nil, append([]string{"init", "--data-dir", one.Dir}, one.Args...)...)
-	if code != cli.ExitUsage || !strings.Contains(errs, "start them with signalbox serve, and leave signalbox init "+
+	if code != cli.ExitUsage || !strings.Contains(errs, "start them with signalbox serve, without signalbox init "+
 		"out") {
 		t.Errorf("code %d\n%s", code, errs)
 	}
@@ -201,7 +201,7 @@ func TestHostsShareASecret(t *testing.T) {
 		p.Args = append(p.Args, "--raft-secret-file", secret)
 	}
 	places[0].refused(t, cli.ExitUsage, []string{"--raft-secret-file: ",
-		"has a secret of 9 bytes: it must have 16 to 4096; openssl rand -base64 32 makes one"})
+		"has 9 bytes, but must have 16 to 4096; generate one with openssl rand -base64 32"})
 	write("  " + strings.Repeat("secret", 5) + "\n")
 	a, b, c := places[0].serve(t), places[1].serve(t), places[2].serve(t)
 	for _, s := range []*hostProcess{a, b, c} {
@@ -234,15 +234,15 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 	s.stop()
 	p.Args = nil
 	p.refused(t, cli.ExitData,
-		[]string{"its cluster was made with 2 shards, and --shards is 3: give --shards 2 or leave it out"},
+		[]string{"the cluster has 2 shards, but --shards is 3; give --shards 2 or omit it"},
 		"--shards", "3")
-	p.refused(t, cli.ExitData, []string{"it belongs to host signalbox, and this is host other: give --name signalbox"},
+	p.refused(t, cli.ExitData, []string{"the directory belongs to host signalbox, but this is host other; give --name signalbox"},
 		"--name", "other")
 
 	if err := os.Rename(filepath.Join(p.Dir, identity.LogName), filepath.Join(p.Dir, "away")); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(t, cli.ExitData, []string{"the log of the data directory is gone"})
+	p.refused(t, cli.ExitData, []string{"the log in the data directory is missing"})
 	if err := os.Rename(filepath.Join(p.Dir, "away"), filepath.Join(p.Dir, identity.LogName)); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.Dir, identity.FileName), []byte(`{"format": 99}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(t, cli.ExitData, []string{"it has format 99, this program knows formats up to 3"})
+	p.refused(t, cli.ExitData, []string{"format 99 is newer than the supported format 3"})
 }
 
 func TestASecondSignalStopsAtOnce(t *testing.T) {
@@ -294,7 +294,7 @@ func signalTwice(t *testing.T) (code int) {
 	s.await("the client is there", func() bool { return s.status().Connections.Open == 1 })
 	s.signal(syscall.SIGTERM)
 	s.signal(syscall.SIGTERM) // the same once more, as timeout sends it
-	s.remarks("the host stops")
+	s.remarks("the host is stopping")
 	s.await("its page says so, or is gone", func() bool {
 		code, text := s.get("/health/ready")
 		return code == 0 || code == 503 && strings.Contains(text, "the host is stopping")
@@ -377,7 +377,7 @@ func TestAHostAloneOfThreeIsNotReadyAndStopsAllTheSame(t *testing.T) {
 	s.await("it answers", func() bool { code, _ := s.get("/health/live"); return code == 200 })
 	s.await("it says what it lacks", func() bool {
 		code, text := s.get("/health/ready")
-		return code == 503 && strings.Contains(text, "it waits for b at ")
+		return code == 503 && strings.Contains(text, "waiting for b at ")
 	})
 	s.stop()
 }
@@ -388,7 +388,7 @@ func TestHostsWithDifferentSettingsDoNotConnect(t *testing.T) {
 	for _, s := range hosts {
 		s.await("it says how they differ", func() bool {
 			code, text := s.get("/health/ready")
-			return code == 503 && strings.Contains(text, "all hosts must be given the same --initial-hosts, "+
+			return code == 503 && strings.Contains(text, "--initial-hosts, "+
 				"--cluster-name, --shards and --access-file")
 		})
 	}

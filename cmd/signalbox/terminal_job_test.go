@@ -119,7 +119,7 @@ func TestACommandInTheBackgroundStopsWithItsJobUntilItHasTheTerminal(t *testing.
 	p, _, _ := lockPlace(t)
 	d := newDesk(t, p.Client)
 	d.types("signalbox lock /jobs x -- sh -c 'read line; echo got $line' &\n")
-	d.says("the command is stopped, and so is this process")
+	d.says("the command and this process are stopped")
 	// It says so before it stops. The shell continues a job only where it has heard that it is stopped, and says that
 	// before a prompt.
 	prompts := 0
@@ -148,7 +148,7 @@ func TestAStoppedJobDoesNotRunUnderAnothersLock(t *testing.T) {
 			d.types("signalbox lock /jobs x --session-timeout 4s -- " + beating + "1" + after + "\n")
 			d.wrote("beats", "1\n1\n")
 			d.stops(1)
-			d.says("the command is stopped, and so is this process")
+			d.says("the command and this process are stopped")
 			d.hasPrompt("meanwhile")
 			stood := d.read("beats")
 			// The cluster gives the lock to another one, and the first does not run beside it.
@@ -200,9 +200,9 @@ func TestAStoppedCommandGetsTheSignalsOfItsKeeper(t *testing.T) {
 		"trap 'exit 9' TERM; kill -STOP $$; while :; do sleep 0.01; done")
 	s.remarks("the command is stopped, and the lease is kept")
 	s.signal(syscall.SIGCONT)
-	s.remarks("the command goes on")
+	s.remarks("the command continues")
 	s.signal(syscall.SIGTERM)
-	s.endsWith(9, "the command goes on")
+	s.endsWith(9, "the command continues")
 	s = p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c",
 		"trap 'exit 9' TERM; kill -STOP $$; while :; do sleep 0.01; done")
 	s.remarks("the command is stopped, and the lease is kept")

@@ -62,7 +62,7 @@ func TestWhatCannotBeUndoneIsAskedOnATerminal(t *testing.T) {
 		code  int
 	}{{"\n", cli.ExitFailed}, {"n\n", cli.ExitFailed}, {"\x04", cli.ExitFailed}, {"\x03", -1}, {"y\n", cli.ExitDone}} {
 		s, keyboard := x.onTerminal("node", "drop", node)
-		want := "This drops node " + node + " with 1 semaphore and 0 sessions. Do it? [y/N] "
+		want := "This drops node " + node + " with 1 semaphore and 0 sessions. Continue? [y/N] "
 		s.says(want)
 		if c.code < 0 {
 			s.signal(os.Interrupt)
@@ -91,7 +91,7 @@ func TestAtATerminalARestoreAsksWhatBecomesOfTheRights(t *testing.T) {
 	}{{"\n", cli.ExitFailed}, {"yes\n", cli.ExitFailed}, {"keep\n", cli.ExitDone}, {"Drop\n", cli.ExitDone}} {
 		made := filepath.Join(dir, strings.TrimSpace("data"+c.typed))
 		s, keyboard := x.onTerminal("backup", "restore", file, "--data-dir", made)
-		s.says("Have them all back, or drop them all? [keep/drop/N] ")
+		s.says("Keep or drop these grants? [keep/drop/N] ")
 		if _, err := keyboard.WriteString(c.typed); err != nil {
 			t.Fatal(err)
 		}

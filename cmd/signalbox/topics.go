@@ -12,21 +12,21 @@ func newTopics(f *cli.Frame) []*cobra.Command {
 		{
 			Use:   "connection",
 			Short: "How commands find the cluster: flags, environment variables, contexts",
-			Long: `Commands that speak to a cluster are told how to reach it by flags, by variables of the
-environment, or by a context. A flag goes before its variable, a variable before the
-context, and the context before the default. signalbox context show tells what counts.
+			Long: `Commands find the cluster by flags, environment variables, or a context. A flag
+overrides a variable, a variable overrides the context, and the context overrides the
+default. signalbox context show prints the settings in effect.
 
 ` + f.ConnectionFlags() + `
-The token itself can be in the variable ` + cli.TokenVariable + `. There is no flag for it, because
-everybody on a machine can see the arguments of its processes. --token-file goes
-before it. The token of a context is given to the endpoints of that context alone.
+The token itself can be in the variable ` + cli.TokenVariable + `. There is no flag for the token, because everybody on a machine can see the arguments
+of its processes. --token-file overrides the variable. A token from a context is sent
+only to the endpoints in the context.
 
-The variables of the token's file and of TLS have CLIENT in their names, because a host
-has settings of the same names with another meaning: the root tokens of a host, for
-example, has many, and only their hashes.
+The variables for the token file and TLS have CLIENT in their names, because a host has
+settings with the same names and another meaning: a host's token file, for example, has
+the hashes of many root tokens.
 
-Contexts are in $HOME/.config/signalbox/contexts.yaml, or in the file that
-` + cli.ContextsVariable + ` names. signalbox context set writes it; by hand it is written so:
+Contexts are in $HOME/.config/signalbox/contexts.yaml, or in the file given by
+` + cli.ContextsVariable + `. signalbox context set writes the file in this format:
 
   current: local
   contexts:
@@ -38,31 +38,30 @@ Contexts are in $HOME/.config/signalbox/contexts.yaml, or in the file that
       tls-ca: /etc/signalbox/ca.pem
       timeout: 5s
 
-The current context counts unless --context or ` + cli.ContextVariable + ` names another.`,
+The current context is used unless --context or ` + cli.ContextVariable + ` names another.`,
 		},
 		{
 			Use:   "output",
 			Short: "Output formats: table, json, wide",
-			Long: `Data goes to standard output, and everything else, such as "waiting in the queue", to
-standard error. --output, short -o, or the variable ` + cli.OutputVariable + `, says how data is printed:
+			Long: `Data goes to standard output, and messages, such as "waiting in the queue", to standard
+error. --output, short -o, or the variable ` + cli.OutputVariable + ` sets the format:
 
-  table   for people: columns, or a line for each property
+  table   for people: columns, or one property per line
   wide    a table with more columns
-  json    for programs: an object on one line for each thing that is listed or that
-          happens in a watch, written as soon as it is known
+  json    for programs: one object per line, for each listed item or watch event,
+          written at once
 
-The JSON is that of the HTTP API: a command prints what the route answers that does the
-same, and a list prints its items. Names are words with underscores; more can be added.
-Whole numbers of 64 bits, such as ids, fencing tokens and revisions, are strings, since
-many readers of JSON keep no more than 53 bits: jq -r prints them bare. Durations are
-milliseconds, in fields that end with _ms, times are RFC 3339. A count or a limit is
-"all" where there is no end. Bytes are text, or base64 in a field that ends with
-_base64 where they are not UTF-8. What is zero or empty is left out, except booleans and
-lists; what has changed nothing prints {"changed":false}.
+The JSON is the JSON of the HTTP API: a command prints the answer of the corresponding
+route, and a list prints its items. Names are words with underscores; later releases may
+add names. 64-bit integers, such as ids, fencing tokens and revisions, are strings,
+because many JSON parsers keep only 53 bits; jq -r prints them without quotes. Durations
+are milliseconds, in fields that end with _ms; times are RFC 3339. A count or limit is
+"all" if it is unlimited. Bytes are text, or base64 in a field that ends with _base64 if
+they are not UTF-8. Zero and empty fields are omitted, except booleans and lists. A
+command that changed nothing prints {"changed":false}.
 
-In tables and lines, what others have named is quoted if there is anything in it that
-is not printable, and long data is cut. In JSON such characters are escapes. Only a terminal gets colours, and not where
-NO_COLOR is set.`,
+Tables quote user data with unprintable characters, and shorten long data. JSON escapes
+such characters. Colours are used only on a terminal, and not if NO_COLOR is set.`,
 		},
 		{
 			Use:   "exit-codes",
@@ -78,7 +77,7 @@ NO_COLOR is set.`,
    69   unavailable: no host could be reached in time, the outcome is unknown, or the
         hosts cannot do it now (overloaded, disk full); serve: an address is in use
    73   already exists
-   75   not in time: not acquired; process send: replies are missing; barrier: parties
+   75   timeout: not acquired; process send: replies are missing; barrier: parties
         are missing; serve: the disk is full, free space and start the host again
    77   permission denied: the token is wrong, or does not allow it
    79   precondition failed: in use, changed meanwhile, fenced, quota used up
@@ -87,9 +86,9 @@ NO_COLOR is set.`,
    82   check: critical issues
   128+n stopped by signal n before the end: 130 for SIGINT, 143 for SIGTERM
 
-lock, elect and barrier exit with the code of the command that they run; their help says
-how to tell the two apart. rollout follow, gate and source and process run do not. Code
-2 means that the program crashed.`,
+lock, elect and barrier exit with the status of the command that they run; their help
+explains how to distinguish the two. rollout follow, gate and source and process run do
+not. Code 2 means that the program crashed.`,
 		},
 	}
 }

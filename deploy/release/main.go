@@ -23,9 +23,9 @@ var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/a
 const sumsName = "SHA256SUMS"
 
 func main() {
-	out := flag.String("out", "dist", "the folder to write into: it is made, or empty")
-	root := flag.String("source", filepath.Join("..", ".."), "the top of the source tree")
-	only := flag.String("platforms", strings.Join(platforms, ","), "the systems, with commas between")
+	out := flag.String("out", "dist", "Output directory. Must be empty or missing")
+	root := flag.String("source", filepath.Join("..", ".."), "Root of the source tree")
+	only := flag.String("platforms", strings.Join(platforms, ","), "Platforms, separated by commas")
 	flag.Parse()
 	j := job{root: *root, out: *out, platforms: strings.Split(*only, ",")}
 	var err error

@@ -16,56 +16,56 @@ import (
 
 type startRequest struct {
 	operation.NodeRef
-	Timeout time.Duration `about:"how long it lives without a request; 30000 where it is not given"`
+	Timeout time.Duration `about:"Session timeout: the session expires after this time without a request. Default: 30000"`
 	session.Details
 }
 
 // startedSession is the answer of a session's start.
 type startedSession struct {
 	ID      uint64
-	Session string        `about:"for the header Signalbox-Session; who knows it can use the session"`
-	Timeout time.Duration `about:"how long it lives without a request"`
+	Session string        `about:"Session id for the header Signalbox-Session. Keep it secret: anyone with the id can use the session"`
+	Timeout time.Duration `about:"Session timeout"`
 }
 
 type sessionLease struct {
-	ExpiresIn time.Duration `about:"how long it lives from the start of this request on"`
+	ExpiresIn time.Duration `about:"Remaining lifetime from the start of this request"`
 }
 
 type acquireRequest struct {
 	operation.Named
-	Count     uint64         `about:"how much of the limit; where it is not given 1, and all of an ephemeral semaphore"`
-	Limit     uint64         `about:"creates the semaphore with this limit where there is none"`
-	Ephemeral bool           `about:"it comes with its first owner and goes with its last"`
-	Data      []byte         `about:"for others to read: an address, for example"`
-	Wait      *time.Duration `name:"wait" about:"how long to stay in the queue; without it as long as the session lives"`
-	Poll      *time.Duration `name:"poll" about:"how long to wait for the answer, up to a third of the session's timeout"`
+	Count     uint64         `about:"Units to acquire. Default: 1, or all units of an ephemeral semaphore"`
+	Limit     uint64         `about:"Create a missing semaphore with this limit"`
+	Ephemeral bool           `about:"Use an ephemeral semaphore, which exists only while owned"`
+	Data      []byte         `about:"Owner data that other clients can read, such as an address"`
+	Wait      *time.Duration `name:"wait" about:"Maximum time in the queue. Default: the session's lifetime"`
+	Poll      *time.Duration `name:"poll" about:"Maximum time to wait for the response, up to a third of the session timeout"`
 }
 
 // acquisition is the outcome of an acquire.
 type acquisition struct {
-	Outcome string `about:"acquired, waiting (ask again under the same number), or not_acquired"`
-	Fence   uint64 `about:"the fencing token, or the place in the queue"`
+	Outcome string `about:"acquired, waiting (send the request again with the same sequence number), or not_acquired"`
+	Fence   uint64 `about:"Fencing token, or order id in the queue"`
 }
 
 type releaseRequest struct {
 	operation.Named
-	Fence uint64 `about:"only what is owned under this fencing token"`
+	Fence uint64 `about:"Release only if owned under this fencing token"`
 }
 
 type released struct {
-	Released bool `about:"false: there was nothing"`
+	Released bool `about:"false if there was nothing to release"`
 }
 
 type updateRequest struct {
 	operation.Named
 	Data       []byte
-	Fence      uint64 `about:"only while the session of the header owns it under this fencing token"`
-	IfRevision uint64 `about:"only if it has this revision"`
+	Fence      uint64 `about:"Update only if the session in the header owns the semaphore under this fencing token"`
+	IfRevision uint64 `about:"Update only if the semaphore has this revision"`
 }
 
 type updated struct {
 	operation.Done
-	Revision uint64 `about:"of the semaphore after an update with a fence"`
+	Revision uint64 `about:"Semaphore revision after an update with a fence"`
 }
 
 const (
@@ -252,7 +252,7 @@ func (a *attached) checkNode(ctx context.Context, path string) error {
 		return err
 	}
 	if node.ID != a.NodeID() {
-		return refuse(protocol.StatusBadSession, "the session is one of another node than "+path)
+		return refuse(protocol.StatusBadSession, "the session belongs to a node other than "+path)
 	}
 	a.stay.path = path
 	return nil

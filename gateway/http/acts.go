@@ -46,7 +46,7 @@ func (g *Gateway) runActs() {
 		case act := <-g.acts.queue:
 			ctx, cancel := context.WithTimeout(g.ctx, noteTimeout)
 			if err := g.config.Note(ctx, act); err != nil {
-				g.log.Warn("the history of the cluster has no entry of an act", "operation", act.What, "why", act.Why,
+				g.log.Warn("the audit log has no entry for an action", "operation", act.What, "why", act.Why,
 					"from", act.From, "error", err)
 			}
 			cancel()
@@ -63,7 +63,7 @@ func (g *Gateway) note(c *call, of *route, err error) {
 		return
 	}
 	what := describe(of, c.asked)
-	g.log.Info("a change was asked for", "operation", what, "from", c.address, "reason", reason, "error", err)
+	g.log.Info("a change was requested", "operation", what, "from", c.address, "reason", reason, "error", err)
 	if reason == "" || g.config.Note == nil || of.keepsReason() || of.right == "acquire" {
 		return
 	}
@@ -75,13 +75,13 @@ func (g *Gateway) note(c *call, of *route, err error) {
 	}
 	act := Act{Token: c.token, From: c.address, What: what, Why: reason}
 	if !g.acts.limit.Admit(time.Now()) {
-		g.log.Warn("the history gets no entry of an act: there were too many", "operation", what)
+		g.log.Warn("no audit log entry for an action: too many actions", "operation", what)
 		return
 	}
 	select {
 	case g.acts.queue <- act:
 	default:
-		g.log.Warn("the history gets no entry of an act: too many wait", "operation", what)
+		g.log.Warn("no audit log entry for an action: too many entries are waiting", "operation", what)
 	}
 }
 

@@ -45,7 +45,7 @@ func parseCredentials(text string) (id uint64, key []byte, err error) {
 	}
 	if err != nil || id == 0 || len(key) != protocol.MaxSecretBytes {
 		return 0, nil, refuse(protocol.StatusBadRequest, "the header "+sessionHeader+
-			" is missing, or is not what the start of a session has answered as session")
+			" is missing or is not the session returned by /v1/session/create")
 	}
 	return id, key, nil
 }
@@ -149,7 +149,7 @@ func (c *call) withSession(ctx context.Context, f func(context.Context, *attache
 }
 
 var errUsedElsewhere = refuse(protocol.StatusUnavailable,
-	"another request has used the session meanwhile, by another host")
+	"another request used the session through another host meanwhile")
 
 // leaps are distances from this host's clock to the number of a mutation. Leaps are for requests without a number,
 // after an earlier number was below a number used by the session: clocks of hosts differ.

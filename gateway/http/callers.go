@@ -136,7 +136,7 @@ func unknownToken(err error, token string) error {
 	}
 	do := "send the header Authorization: Bearer TOKEN"
 	if token != "" {
-		do = "use another token: this one is not known, was revoked, or has expired"
+		do = "use another token: the token is unknown, revoked or expired"
 	}
 	detail := operation.Plain(err)
 	if answer, ok := errors.AsType[*protocol.Error](err); ok && answer.Message != "" {

@@ -16,7 +16,7 @@ import (
 // HostStatus is the state of a host. Its load has the common form of loads.
 type HostStatus struct {
 	client.HostStatus
-	Load *Load `about:"what it did lately; not there where it does not say"`
+	Load *Load `about:"Recent load. Absent if the host does not report it"`
 }
 
 // NewHostStatus returns the API's answer about a host.
@@ -31,7 +31,7 @@ func NewHostStatus(of *client.HostStatus) HostStatus {
 // clusterRoutes are about all hosts, and about backups.
 func clusterRoutes() []route {
 	return []route{
-		answering(get, "/hosts", "Hosts", "read", "Returns the status of all hosts",
+		answering(get, "/hosts", "Hosts", "read", "Returns every host's status",
 			func(ctx context.Context, c *call, _ *operation.None) (l operation.List[HostStatus], err error) {
 				hosts, err := c.caller.Status(ctx)
 				for i := range hosts {
@@ -66,7 +66,7 @@ func backup(c *call, _ *operation.None) error {
 	case err == nil, !w.begun:
 		return err
 	}
-	c.gateway.log.Warn("a backup over HTTP was broken off", "error", err)
+	c.gateway.log.Warn("a backup over HTTP was aborted", "error", err)
 	panic(http.ErrAbortHandler)
 }
 

@@ -88,7 +88,7 @@ func (g *Gateway) token(r *http.Request) (token string, byCookie bool, err error
 		scheme, token, _ := strings.Cut(header, " ")
 		if !strings.EqualFold(scheme, "Bearer") || token == "" {
 			return "", false, refuseCode(http.StatusUnauthorized, protocol.StatusUnauthorized,
-				"the header Authorization has another form", "write Authorization: Bearer TOKEN")
+				"the header Authorization has a wrong format", "write Authorization: Bearer TOKEN")
 		}
 		return strings.TrimSpace(token), false, nil
 	}
@@ -114,13 +114,13 @@ func (g *Gateway) setCookie(w http.ResponseWriter, value string) {
 
 // signInRequest is the console's request to sign in.
 type signInRequest struct {
-	Token string `need:"true" about:"the access token"`
+	Token string `need:"true" about:"Access token"`
 }
 
 // signedIn has the facts that a page cannot find out by itself.
 type signedIn struct {
 	SignedIn bool
-	ReadOnly bool `about:"a browser may change nothing without a token"`
+	ReadOnly bool `about:"Browsers without a token may not make changes"`
 }
 
 func isSignedIn(_ context.Context, c *call, _ *operation.None) (signedIn, error) {

@@ -26,7 +26,7 @@ const (
 
 // eventsRequest asks for a stream.
 type eventsRequest struct {
-	Watch []string `need:"true" about:"the address of a route that reads, such as /v1/election/leader?node=/a&name=b, encoded"`
+	Watch []string `need:"true" about:"URL-encoded address of a GET route, such as /v1/election/leader?node=/a&name=b"`
 }
 
 // eventStream is a stream under way.
@@ -47,7 +47,8 @@ func (s *eventStream) wake() {
 // events serves a stream of the answers of other routes: now, and after every change.
 func events(c *call, q *eventsRequest) error {
 	if len(q.Watch) == 0 || len(q.Watch) > maxViews {
-		return refuse(protocol.StatusBadRequest, fmt.Sprintf("a stream has 1 to %d parameters watch", maxViews))
+		return refuse(protocol.StatusBadRequest, fmt.Sprintf("an event stream needs 1 to %d watch "+
+			"parameters", maxViews))
 	}
 	open, leave, err := c.wait(c.r.Context())
 	if err != nil {
@@ -85,7 +86,7 @@ func (g *Gateway) followable(watched string) (*route, *url.URL, error) {
 			}
 		}
 	}
-	return nil, nil, refuse(protocol.StatusBadRequest, "no route that reads has the address "+watched)
+	return nil, nil, refuse(protocol.StatusBadRequest, "no GET route has the address "+watched)
 }
 
 // resumed reads which answers the reader of an earlier stream had, from the id of the last event read.

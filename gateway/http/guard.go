@@ -31,7 +31,7 @@ func protect(h http.Header) {
 func (g *Gateway) admit(r *http.Request) *problem {
 	if !g.config.Names.Allow(r.Host) {
 		return refuseCode(http.StatusMisdirectedRequest, protocol.StatusBadRequest,
-			"this host is not asked for as "+r.Host, "use its address or localhost, or start it with "+
+			"the host name is not allowed: "+r.Host, "use an IP address or localhost, or add the name to "+
 				"--http-allowed-hosts")
 	}
 	if !strings.HasPrefix(r.URL.Path, version+"/") {
@@ -39,13 +39,14 @@ func (g *Gateway) admit(r *http.Request) *problem {
 	}
 	site := r.Header.Get("Sec-Fetch-Site")
 	if site == "cross-site" || site == "same-site" || !g.ownOrigin(r) {
-		return refuseCode(http.StatusForbidden, protocol.StatusUnauthorized, "a page of another site asks for this",
-			"ask from a page of this host, or from a program")
+		return refuseCode(http.StatusForbidden, protocol.StatusUnauthorized, "the request comes from a page of "+
+			"another site",
+			"send the request from a page of this host, or from a program")
 	}
 	if r.Method == http.MethodPost {
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 			return refuseCode(http.StatusUnsupportedMediaType, protocol.StatusBadRequest,
-				"the body of a change is JSON", "send the header Content-Type: application/json")
+				"the body of a change must be JSON", "send the header Content-Type: application/json")
 		}
 	}
 	return nil
@@ -74,12 +75,12 @@ func byBrowser(r *http.Request) bool {
 func (g *Gateway) admitChange(r *http.Request, token string, byCookie bool) error {
 	if byCookie && (r.Header.Get(actionHeader) == "" || r.Header.Get("Origin") == "") {
 		return refuseCode(http.StatusForbidden, protocol.StatusUnauthorized,
-			"a change by cookie needs the header "+actionHeader+" and the origin of this host",
-			"show a token in the header Authorization instead")
+			"a change with a login cookie needs the header "+actionHeader+" and the origin of this host",
+			"send a token in the header Authorization instead")
 	}
 	if token == "" && byBrowser(r) && !g.config.Actions {
 		return refuseCode(http.StatusForbidden, protocol.StatusUnauthorized,
-			"the console only reads where it has no token",
+			"the console is read-only without a token",
 			"sign in with a token, or start the host with --console-anonymous-writes")
 	}
 	return nil

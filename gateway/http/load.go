@@ -119,7 +119,7 @@ func addLoad[L any](kept []L, one L) []L {
 // is of the host with the least room for its size.
 type ClusterLoad struct {
 	Load
-	Hosts int `about:"how many hosts have said what they did"`
+	Hosts int `about:"Number of hosts that reported their load"`
 }
 
 // newClusterLoad adds up the loads reported by hosts; Hosts is 0 without a report.
@@ -176,7 +176,7 @@ func (l *wholeLoads) due(now time.Time) bool {
 func loadRoutes() []route {
 	return []route{
 		answering(get, "/host/load", "Hosts", "read",
-			"Returns the load of the responding host in the last half hour, every five seconds",
+			"Returns the responding host's load in the last half hour, every five seconds",
 			func(ctx context.Context, c *call, _ *operation.None) (operation.List[Load], error) {
 				if err := c.caller.Ping(ctx); err != nil {
 					return operation.List[Load]{}, err // the token may have been revoked
@@ -184,7 +184,7 @@ func loadRoutes() []route {
 				return operation.List[Load]{Items: c.gateway.loads.all()}, nil
 			}),
 		answering(get, "/cluster/load", "Hosts", "read",
-			"Returns the load of all hosts in the last half hour: every five seconds while a client asks, "+
+			"Returns the load on all hosts in the last half hour: every five seconds while a client asks, "+
 				"otherwise every fifteen if hosts admit anonymous callers",
 			func(ctx context.Context, c *call, _ *operation.None) (l operation.List[ClusterLoad], err error) {
 				l.Items, err = c.gateway.addWhole(ctx, c.caller)

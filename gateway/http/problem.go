@@ -19,12 +19,12 @@ import (
 type problem struct {
 	Type   string // urn:signalbox:status: and the status in small letters
 	Title  string
-	Code   int    `name:"status" about:"the HTTP code"`
-	Status string `name:"signalbox_status" about:"the status of the protocol"`
+	Code   int    `name:"status" about:"HTTP status code"`
+	Status string `name:"signalbox_status" about:"Status of the Signalbox protocol"`
 	Detail string
-	Hint   string `about:"what to do"`
+	Hint   string `about:"Remedy"`
 	// Wait is after how long the request may be repeated.
-	Wait time.Duration `name:"retry_after" about:"after how long the same request may be sent again"`
+	Wait time.Duration `name:"retry_after" about:"Time after which the same request may be sent again"`
 }
 
 // Error implements error.
@@ -44,31 +44,34 @@ type outcome struct {
 
 // outcomes has a row for every status except success.
 var outcomes = map[protocol.Status]outcome{
-	protocol.StatusBadRequest:         {http.StatusBadRequest, "correct the request; sent again it is refused again"},
-	protocol.StatusUnauthorized:       {http.StatusForbidden, "use a token that has the right, or have it granted"},
+	protocol.StatusBadRequest: {http.StatusBadRequest, "correct the request before sending it again"},
+	protocol.StatusUnauthorized: {http.StatusForbidden, "use a token with the permission, or ask an " +
+		"administrator to grant it"},
 	protocol.StatusNotFound:           {http.StatusNotFound, "check the node and the name, or create it first"},
-	protocol.StatusAlreadyExists:      {http.StatusConflict, "use what is there, or take another name"},
-	protocol.StatusPreconditionFailed: {http.StatusPreconditionFailed, "read it again, and decide again"},
-	protocol.StatusAborted:            {http.StatusConflict, "what waited was overtaken: read it, and ask again"},
-	protocol.StatusFenced:             {http.StatusConflict, "it is not yours any more: stop what depends on it"},
+	protocol.StatusAlreadyExists:      {http.StatusConflict, "use the existing object, or choose another name"},
+	protocol.StatusPreconditionFailed: {http.StatusPreconditionFailed, "read the object again, and decide again"},
+	protocol.StatusAborted: {http.StatusConflict, "a newer request replaced the waiting request; read " +
+		"the object, and send the request again"},
+	protocol.StatusFenced: {http.StatusConflict, "the ownership is lost; stop the work that depends on it"},
 	protocol.StatusBadSession: {http.StatusConflict,
-		"another client uses the session, or its key is wrong: start another"},
+		"another client uses the session, or the session key is wrong; start another session"},
 	protocol.StatusSessionExpired: {http.StatusGone,
-		"what the session owned is not yours any more: stop what depends on it, and start another session"},
-	protocol.StatusStale: {http.StatusConflict, "send it under a number that is above all that were used"},
-	protocol.StatusMoved: {http.StatusServiceUnavailable, "send the same request again under the same number"},
+		"all holdings of the session are lost; stop the work that depends on them, and start another session"},
+	protocol.StatusStale: {http.StatusConflict, "send the request with a sequence number above all used numbers"},
+	protocol.StatusMoved: {http.StatusServiceUnavailable, "send the same request again with the same sequence number"},
 	protocol.StatusUnavailable: {http.StatusServiceUnavailable,
-		"the outcome is not known: a change with a number is sent again under it, others are looked at first"},
-	protocol.StatusOverloaded: {http.StatusTooManyRequests, "nothing happened: send it again in a moment"},
+		"the outcome is unknown; repeat a change with a sequence number under the same number, and check the " +
+			"state before repeating any other change"},
+	protocol.StatusOverloaded: {http.StatusTooManyRequests, "nothing happened; send the request again later"},
 	protocol.StatusStorageFull: {http.StatusInsufficientStorage,
-		"make room on the disks of the hosts, or delete what is not needed"},
-	protocol.StatusUnsupported: {http.StatusNotImplemented, "upgrade all hosts of the cluster"},
+		"free disk space on the hosts, or delete unused objects"},
+	protocol.StatusUnsupported: {http.StatusNotImplemented, "upgrade all cluster hosts"},
 	protocol.StatusHeartbeatTimeout: {http.StatusServiceUnavailable,
-		"send the same request again under the same number"},
-	protocol.StatusInternal:      {http.StatusInternalServerError, "report it, with the log of the host"},
-	protocol.StatusQuotaExceeded: {http.StatusForbidden, "delete something, or have the quota raised"},
+		"send the same request again with the same sequence number"},
+	protocol.StatusInternal:      {http.StatusInternalServerError, "report the bug, with the host's log"},
+	protocol.StatusQuotaExceeded: {http.StatusForbidden, "delete objects, or ask an operator to raise the quota"},
 	protocol.StatusSequenceReused: {http.StatusUnprocessableEntity,
-		"nothing happened: send it under the next number, above all that the session has used"},
+		"nothing happened; send the request with the next sequence number, above all numbers used by the session"},
 }
 
 // refuse makes a problem found by this gateway.
@@ -120,7 +123,7 @@ func problemOf(err error) *problem {
 func readProblem(err error) *problem {
 	p := *problemOf(err)
 	if p.Status == protocol.StatusUnavailable.String() {
-		p.Hint = "ask again; signalbox check, and GET /v1/health, say what is wrong"
+		p.Hint = "send the request again; signalbox check and GET /v1/health show the cause"
 	}
 	return &p
 }

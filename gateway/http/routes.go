@@ -25,7 +25,7 @@ var groups = []string{
 // handler of a route, the place in the OpenAPI document and the line in the docs come from the row.
 func table() []route {
 	own := slices.Concat(ownSessionRoutes(), clusterRoutes(), loadRoutes(), []route{
-		stream(get, "/events", "Events", "read", "Streams the responses of other routes, now and after every change",
+		stream(get, "/events", "Events", "read", "Streams a route's responses, now and after every change",
 			"text/event-stream", events),
 	}, signInRoutes())
 	plain := slices.DeleteFunc(routesOf(operation.All()), func(r route) bool {
@@ -66,8 +66,8 @@ func pages(files fs.FS) http.Handler {
 func (g *Gateway) serveOther(w http.ResponseWriter, r *http.Request) {
 	allowed := g.methods(r.URL.Path)
 	if len(allowed) == 0 {
-		detail := "there is no route " + r.Method + " " + r.URL.Path + ": GET " + version +
-			"/openapi.json describes all"
+		detail := "unknown route " + r.Method + " " + r.URL.Path + ": GET " + version +
+			"/openapi.json lists all routes"
 		refuse(protocol.StatusNotFound, detail).write(w)
 		return
 	}
@@ -77,7 +77,7 @@ func (g *Gateway) serveOther(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	refuseCode(http.StatusMethodNotAllowed, protocol.StatusBadRequest, "there is no "+r.Method+" "+r.URL.Path,
+	refuseCode(http.StatusMethodNotAllowed, protocol.StatusBadRequest, "unknown route "+r.Method+" "+r.URL.Path,
 		"use "+list).write(w)
 }
 

@@ -94,7 +94,7 @@ func TestRoutesReadAndChange(t *testing.T) {
 		{"POST /v1/cluster/policy/set", `{"voters":3}`, 400, "reason is missing"},
 		{"POST /v1/cluster/step/retry", `{"subject":"shard/99","reason":"a test"}`, 404, "does not wait"},
 		{"POST /v1/join-token/create", `{"id":"0123","sha256":"` + hash + `","ttl_ms":60000,"reason":"a test"}`, 412,
-			"no other host can reach this cluster"},
+			"no other host can reach the cluster"},
 		{"GET /v1/join-tokens", "", 200, `"items":[]`},
 		{"POST /v1/join-token/revoke", `{"id":"0123","reason":"a test"}`, 200, `"changed":false`},
 		{"POST /v1/access/grant", `{"principal":"anonymous","role":"root","path":"/","reason":"a test"}`, 200,
@@ -107,7 +107,7 @@ func TestRoutesReadAndChange(t *testing.T) {
 		{"POST /v1/access/token/create", `{"name":"x","sha256":"` + hash +
 			`","grants":[{"role":"reader","path":"/"}],` +
 			`"expires":"2099-01-02T03:04:05Z","reason":"a test"}`, 200, `"changed":true`},
-		{"POST /v1/access/token/create", `{"name":"x","sha256":"ab","reason":"a test"}`, 400, "not a SHA-256"},
+		{"POST /v1/access/token/create", `{"name":"x","sha256":"ab","reason":"a test"}`, 400, "must be a SHA-256"},
 		{"GET /v1/access/principals", "", 200, `"name":"token:x","expires":"2099-01-02T03:04:05Z"`},
 		{"GET /v1/access/who-can?permission=read&node=/a", "", 200, `"principal":"token:x"`},
 		{"POST /v1/access/revoke", `{"principal":"token:x","role":"reader","path":"/","reason":"a test"}`, 200,
@@ -154,7 +154,7 @@ func TestProblemsSayWhatToDo(t *testing.T) {
 			p.SignalboxStatus == "" {
 			t.Errorf("%s: %d %s", request, r.code, r.text)
 		}
-		if want := "describe node /nowhere: there is no such node"; strings.Contains(request, "?node=/nowhere") &&
+		if want := "describe node /nowhere: the node does not exist"; strings.Contains(request, "?node=/nowhere") &&
 			p.Detail != want {
 			t.Errorf("%s: %q says more than once what is so, or names packages; want %q", request, p.Detail, want)
 		}

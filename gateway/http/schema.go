@@ -19,19 +19,21 @@ var (
 
 // headers are the parameters of a route in headers.
 func (r *route) headers() []apijson.Schema {
-	session := inHeader(sessionHeader, "the session, as its creation has answered", true)
-	reason := inHeader(reasonHeader, "why, for the history: escaped as in an address", false)
+	session := inHeader(sessionHeader, "Session id returned by /v1/session/create", true)
+	reason := inHeader(reasonHeader, "Reason recorded in the audit log, URL-encoded", false)
 	switch {
 	case slices.Contains(sequencedRoutes, r.path):
 		all := []apijson.Schema{
 			session,
-			inHeader(sequenceHeader, "a sequence number above all that the session has used, unless the same "+
-				"request is sent again; without it the outcome of a request that is sent again may be unknown", false),
+			inHeader(sequenceHeader, "Sequence number: larger than all earlier numbers in the session. A "+
+				"repeated request has the same number; without a number its outcome may be unknown", false),
 			inHeader(acknowledgedHeader,
-				"up to which sequence number the caller has all answers; without it, to the one before", false),
+				"Sequence number up to which the caller has received all answers. Default: the number before "+
+					"this request", false),
 		}
 		if r.path == version+updateRoute {
-			session["required"], session["description"] = false, "the session that owns the semaphore, for a fence"
+			session["required"], session["description"] = false, "Session that owns the semaphore, for an update "+
+				"with a fence"
 			all = append(all, reason)
 		}
 		return all
@@ -59,7 +61,7 @@ var document = sync.OnceValue(func() []byte {
 			schemas.Request(all[i].request) // before answers: a structure in both is defined as in requests
 		}
 	}
-	failed := apijson.Schema{"description": "why it was not carried out, and what to do", "content": apijson.Schema{
+	failed := apijson.Schema{"description": "The request failed: problem and remedy", "content": apijson.Schema{
 		problemType: apijson.Schema{"schema": schemas.Answer(reflect.TypeFor[problem]())}}}
 	for i := range all {
 		r := &all[i]
@@ -71,11 +73,11 @@ var document = sync.OnceValue(func() []byte {
 	text, err := json.MarshalIndent(apijson.Schema{
 		"openapi": "3.0.3",
 		"info": apijson.Schema{"title": "Signalbox", "version": "1",
-			"description": "Whole numbers of 64 bits are strings. Times are RFC 3339, durations milliseconds. Zero " +
-				"is left out, except booleans, lists, and words with a meaning."},
+			"description": "64-bit integers are strings. Times are RFC 3339, durations are milliseconds. Zero " +
+				"values are omitted, except booleans, lists and enumerated words."},
 		"servers": []apijson.Schema{
-			{"url": "/", "description": "the host with this document"},
-			{"url": "{scheme}://{host}:{port}", "description": "any host of a cluster", "variables": apijson.Schema{
+			{"url": "/", "description": "The host with the document"},
+			{"url": "{scheme}://{host}:{port}", "description": "Any host in the cluster", "variables": apijson.Schema{
 				"scheme": apijson.Schema{"default": "http", "enum": []string{"http", "https"}},
 				"host":   apijson.Schema{"default": "127.0.0.1"}, "port": apijson.Schema{"default": "7424"},
 			}},
@@ -86,7 +88,7 @@ var document = sync.OnceValue(func() []byte {
 			"token": apijson.Schema{"type": "http", "scheme": "bearer"}}},
 	}, "", "  ")
 	if err != nil {
-		panic("the OpenAPI document cannot be written: " + err.Error()) // all parts are made here
+		panic("cannot write the OpenAPI document: " + err.Error()) // all parts are made here
 	}
 	return text
 })
@@ -100,8 +102,9 @@ func (r *route) operation(schemas apijson.Schemas, failed apijson.Schema) apijso
 	}
 	if slices.Contains(sequencedRoutes, r.path) {
 		responses["422"] = apijson.Schema{
-			"description": "the sequence number was used for another request, and nothing happened: take the next one",
-			"content":     failed["content"],
+			"description": "The sequence number was used for another request, and nothing happened: use the next " +
+				"number",
+			"content": failed["content"],
 		}
 	}
 	parameters := r.headers()
@@ -126,7 +129,7 @@ func (r *route) success(schemas apijson.Schemas) apijson.Schema {
 		}
 		return apijson.Schema{"description": r.does, "content": apijson.Schema{r.streams: apijson.Schema{"schema": of}}}
 	}
-	return apijson.Schema{"description": "carried out", "content": apijson.Schema{
+	return apijson.Schema{"description": "Success", "content": apijson.Schema{
 		"application/json": apijson.Schema{"schema": schemas.Answer(r.answer)}}}
 }
 

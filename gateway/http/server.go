@@ -42,7 +42,7 @@ type Server struct {
 func Listen(address string, g *Gateway, config *tls.Config, log *slog.Logger) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("http: listen on %s: %w", address, err)
+		return nil, fmt.Errorf("http: cannot listen on %s: %w", address, err)
 	}
 	s := &Server{gateway: g, limiter: httplimit.New(httplimit.Limits{
 		Connections: cmp.Or(g.config.Connections, defaultConnections), Bytes: heldBytes,
@@ -61,7 +61,7 @@ func Listen(address string, g *Gateway, config *tls.Config, log *slog.Logger) (*
 	s.limiter.Attach(s.http)
 	s.serving.Go(func() {
 		if err := s.http.Serve(s.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the HTTP API is served no more", "error", err)
+			log.Error("the HTTP API is no longer served", "error", err)
 		}
 	})
 	return s, nil

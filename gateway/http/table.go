@@ -160,7 +160,7 @@ var errTooLong error = tooLong{}
 type tooLong struct{}
 
 func (tooLong) Error() string {
-	return fmt.Sprintf("the hosts of the cluster have not carried it out within %v", callTimeout)
+	return fmt.Sprintf("the cluster did not complete the request within %v", callTimeout)
 }
 
 func (tooLong) Is(target error) bool { return target == context.DeadlineExceeded }
@@ -201,7 +201,7 @@ func (c *call) receive() error {
 		if len(text) == cap(text) {
 			text = slices.Grow(text, max(len(text), smallBody))
 			if !c.conn.Hold(cap(text)) {
-				return refuse(protocol.StatusOverloaded, "too many bodies are under way")
+				return refuse(protocol.StatusOverloaded, "too many request bodies in transfer")
 			}
 		}
 		n, err := body.Read(text[len(text):cap(text)])
@@ -226,12 +226,13 @@ func unreadable(err error) *problem {
 	switch {
 	case errors.As(err, &large):
 		return refuseCode(http.StatusRequestEntityTooLarge, protocol.StatusBadRequest,
-			fmt.Sprintf("the body is larger than %d bytes", large.Limit), "send less at once")
+			fmt.Sprintf("the request body is larger than %d bytes", large.Limit), "send a smaller body")
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return refuseCode(http.StatusRequestTimeout, protocol.StatusBadRequest,
-			"the body did not come within "+bodyTimeout.String(), "send the request again over another connection")
+			"the request body did not arrive within "+bodyTimeout.String(), "send the request again on another "+
+				"connection")
 	}
-	return refuse(protocol.StatusBadRequest, "the body cannot be read: "+err.Error())
+	return refuse(protocol.StatusBadRequest, "cannot read the request body: "+err.Error())
 }
 
 // read decodes the request into a new value of a type: the request of a change from the body, else from the query.

@@ -22,7 +22,7 @@ const (
 )
 
 // errTurnedAway is the answer to a request that had no turn in time.
-var errTurnedAway = refuse(protocol.StatusOverloaded, "too many requests are under way")
+var errTurnedAway = refuse(protocol.StatusOverloaded, "too many requests in progress")
 
 // serveInTurn carries out a complete request. The turn is over before the answer is written, however slowly the caller
 // reads.
@@ -54,7 +54,7 @@ func (c *call) wait(ctx context.Context) (waiting context.Context, leave func(),
 	place := c.gateway.waits.Unit(1, cancel)
 	if !place.Assign(c.party(), fairshare.Idle) {
 		cancel()
-		return nil, nil, refuse(protocol.StatusOverloaded, "too many requests wait, or too many event streams are open")
+		return nil, nil, refuse(protocol.StatusOverloaded, "too many waiting requests or open event streams")
 	}
 	return waiting, func() { place.Leave(); cancel() }, nil
 }

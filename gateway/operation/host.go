@@ -17,7 +17,7 @@ import (
 // act says who does something, and why. The history of the cluster keeps the two with the name of the token.
 type act struct {
 	Author string
-	Reason string `need:"true" about:"why, for the history"`
+	Reason string `need:"true" about:"Reason recorded in the audit log"`
 }
 
 func (a act) by() admin.ChangeInfo { return admin.ChangeInfo{Author: a.Author, Reason: a.Reason} }
@@ -25,58 +25,58 @@ func (a act) by() admin.ChangeInfo { return admin.ChangeInfo{Author: a.Author, R
 // clusterRequest asks for a description of the cluster. A relaxed answer can be old, and is the only answer where no
 // majority is left.
 type clusterRequest struct {
-	Relaxed bool `about:"any host answers from its memory, also where no majority is left"`
+	Relaxed bool `about:"Let any host answer from its local replica, even without a quorum"`
 }
 
 // auditRequest asks for a part of the history: the newest entries, or the entries from a number on.
 type auditRequest struct {
-	From  uint64 `about:"the id of the first entry; without it the newest are returned" help:"All changes from this 'NUMBER' on"`
-	Limit int    `about:"how many at the most, up to 1000" help:"Maximum 'NUMBER' of changes. Default without --from: the newest 100"`
+	From  uint64 `about:"Id of the first entry. Default: return the newest entries" help:"All changes from this 'NUMBER' on"`
+	Limit int    `about:"Maximum entries, up to 1000" help:"Maximum 'NUMBER' of changes. Default without --from: the newest 100"`
 }
 
 // denialsRequest asks for the latest refusals.
 type denialsRequest struct {
-	Limit int `default:"100" about:"how many of each host at the most, up to 1000" help:"Maximum 'NUMBER' of entries"`
+	Limit int `default:"100" about:"Maximum entries per host, up to 1000" help:"Maximum 'NUMBER' of entries"`
 }
 
 // denials are the refusals that hosts keep in memory. A silent host makes the list incomplete, and is named.
 type denials struct {
 	Items            []admin.Denial
-	More             bool     `about:"there are more items behind these"`
-	UnreachableHosts []string `about:"the addresses of hosts that did not answer"`
+	More             bool     `about:"The list has more items"`
+	UnreachableHosts []string `about:"Addresses of unreachable hosts"`
 }
 
 // hostRequest is about one host.
 type hostRequest struct {
-	Host string `need:"true" about:"the name of the host"`
+	Host string `need:"true" about:"Host name"`
 	act
 }
 
 // expelRequest makes a host leave for ever. Only Force expels a host that is online, because a drain comes first.
 type expelRequest struct {
 	hostRequest
-	Force bool `about:"also while it is online"`
+	Force bool `about:"Expel the host even if it is online"`
 }
 
 // replaceRequest has a successor take the place of a host that is gone.
 type replaceRequest struct {
-	Host string `need:"true" arg:"OLD" about:"the name of the host"`
+	Host string `need:"true" arg:"OLD" about:"Host name"`
 	act
-	Successor string `need:"true" arg:"NEW" about:"the host that takes its place"`
+	Successor string `need:"true" arg:"NEW" about:"Replacement host's name"`
 }
 
 // hostAlterRequest gives a host another failure domain or weight. The governor then spreads voters by the new labels,
 // and replicas of data shards by the new weight.
 type hostAlterRequest struct {
 	hostRequest
-	Domain *string `about:"its failure domain, such as dc=a,rack=1" flag:"failure-domain" help:"Failure 'DOMAIN': KEY=VALUE, separated by commas. Empty: none"`
-	Weight *int    `about:"its share of the replicas of data shards beside that of others, 0 to 1000; 0 gives it none" help:"Weight for the placement of data shards, 'NUMBER' from 0 to 1000. Default: 100"`
+	Domain *string `about:"Failure domain, such as dc=a,rack=1" flag:"failure-domain" help:"Failure 'DOMAIN': KEY=VALUE, separated by commas. Empty: none"`
+	Weight *int    `about:"Weight for the placement of data shard replicas, 0 to 1000. 0 places no replicas on the host" help:"Weight for the placement of data shards, 'NUMBER' from 0 to 1000. Default: 100"`
 }
 
 // alter makes the given changes.
 func (har *hostAlterRequest) alter(ctx context.Context, a *admin.Admin) (changed bool, err error) {
 	if har.Domain == nil && har.Weight == nil {
-		return false, BadRequest("say the domain or the weight")
+		return false, BadRequest("give a failure domain or a weight")
 	}
 	if har.Domain != nil {
 		changed, err = a.Alter(ctx, har.Host, *har.Domain, har.by())
@@ -91,26 +91,26 @@ func (har *hostAlterRequest) alter(ctx context.Context, a *admin.Admin) (changed
 
 // transferRequest asks for another leader of a shard: the host has to be online and to vote in the shard.
 type transferRequest struct {
-	Shard uint64 `need:"true" about:"0 for the meta shard"`
+	Shard uint64 `need:"true" about:"Shard id. 0 is the meta shard"`
 	hostRequest
 }
 
 // recoverRequest makes a shard anew whose majority is lost for good.
 type recoverRequest struct {
-	Shard          uint64 `need:"true" about:"a data shard" arg:"SHARD" form:"the number of a data shard; the meta shard is recovered with the whole cluster, by signalbox cluster recover"`
-	AcceptDataLoss bool   `about:"begin without content where no host is left that has anything of the shard"`
+	Shard          uint64 `need:"true" about:"Data shard id" arg:"SHARD" form:"the number of a data shard; the meta shard is recovered with the whole cluster, by signalbox cluster recover"`
+	AcceptDataLoss bool   `about:"Rebuild the shard empty if no host has a replica"`
 	// AcceptOverlap ends the wait of a shard that was made anew.
-	AcceptOverlap bool `name:"accept_overlap" flag:"accept-overlap" about:"end the wait of a shard that was made anew: two clients may then own one thing"`
+	AcceptOverlap bool `name:"accept_overlap" flag:"accept-overlap" about:"End the wait of a rebuilt shard. Two clients may then own the same semaphore"`
 	act
 }
 
 // recovered is how a shard goes on.
 type recovered struct {
 	Shard          uint64 `json:"shard"`
-	Host           uint64 `json:"host,omitempty" about:"the id of the host that goes on"`
-	GrantsAfter    string `json:"grants_after,omitempty" about:"how long the shard grants nothing at the least"`
-	LongestTimeout string `json:"longest_timeout,omitempty" about:"the longest timeout of a session that may be believed in"`
-	Session        string `json:"session,omitempty" about:"the session with that timeout, if it is known"`
+	Host           uint64 `json:"host,omitempty" about:"Surviving host's id"`
+	GrantsAfter    string `json:"grants_after,omitempty" about:"Minimum time for which the shard grants nothing"`
+	LongestTimeout string `json:"longest_timeout,omitempty" about:"Longest timeout of a session that a client may still trust"`
+	Session        string `json:"session,omitempty" about:"Session with the longest timeout, if known"`
 }
 
 // run makes the shard anew, or ends its wait.
@@ -132,7 +132,7 @@ func (r *recoverRequest) run(ctx context.Context, a *admin.Admin) (*recovered, e
 // showRecovered says until when the shard grants nothing, and because of which session.
 func showRecovered(q *recoverRequest, r *recovered) Shown {
 	if q.AcceptOverlap {
-		return Shown{Fields: []Field{{"SHARD", r.Shard}, {"GRANTS", "at once; two clients may own one thing"}}}
+		return Shown{Fields: []Field{{"SHARD", r.Shard}, {"GRANTS", "at once; two clients may own the same semaphore"}}}
 	}
 	why := "a session may have a timeout of " + r.LongestTimeout
 	if r.Session != "" {
@@ -142,7 +142,7 @@ func showRecovered(q *recoverRequest, r *recovered) Shown {
 		{"SHARD", r.Shard}, {"HOST", r.Host}, {"GRANTS NOTHING FOR", "at least " + r.GrantsAfter},
 		{"BECAUSE", "lost hosts are expelled first, and " + why},
 		{"TIME LEFT", "signalbox check"},
-		{"END IT EARLY", fmt.Sprintf("signalbox shard recover %d --accept-overlap", r.Shard)},
+		{"END EARLY", fmt.Sprintf("signalbox shard recover %d --accept-overlap", r.Shard)},
 	}}
 }
 
@@ -150,7 +150,8 @@ func showRecovered(q *recoverRequest, r *recovered) Shown {
 func recoverQuestion(c *admin.Cluster, id uint64) (string, error) {
 	at := slices.IndexFunc(c.Shards, func(s admin.Shard) bool { return s.ID == id })
 	if at < 0 {
-		return "", fmt.Errorf("%w: there is no shard %d; signalbox shard list shows them", client.ErrNotFound, id)
+		return "", fmt.Errorf("%w: shard %d does not exist; signalbox shard list lists the "+
+			"shards", client.ErrNotFound, id)
 	}
 	var lost []string
 	for _, p := range c.Shards[at].Replicas {
@@ -160,30 +161,30 @@ func recoverQuestion(c *admin.Cluster, id uint64) (string, error) {
 		}
 	}
 	if len(lost) == 0 || !c.Observed {
-		return fmt.Sprintf("this makes shard %d anew, and gives up what only lost hosts had", id), nil
+		return fmt.Sprintf("this rebuilds shard %d, and loses changes that only lost hosts had", id), nil
 	}
-	return fmt.Sprintf("this expels host %s, which shard %d has lost, and gives up what only lost hosts had",
+	return fmt.Sprintf("this expels host %s, which shard %d has lost, and loses changes that only lost hosts had",
 		strings.Join(lost, " and host "), id), nil
 }
 
 // stepRequest ends a step of the governor, and holds other steps about the subject back for a while.
 type stepRequest struct {
-	ID   uint64        `need:"true" about:"the number of the step"`
-	Hold time.Duration `about:"for how long no other step about the same is begun"`
+	ID   uint64        `need:"true" about:"Step id"`
+	Hold time.Duration `about:"Time before the governor may open a step with the same subject"`
 	act
 }
 
 // policyRequest has what is to be changed. Members are pointers, since 0 says something of its own.
 type policyRequest struct {
-	Voters       *int           `about:"how many replicas of a shard vote: 1, 3 or 5; 0 chooses by the number of hosts"`
-	OfflineAfter *time.Duration `name:"offline_after" about:"how long a host is silent before it counts as failed"`
-	ReplaceAfter *time.Duration `name:"replace_after" about:"how long a failed voter keeps its vote; 0 for ever"`
-	StableFor    *time.Duration `name:"stabilization" about:"how long a learner must have been up to date before it votes"`
-	BalanceEvery *time.Duration `name:"leader_rebalance" about:"how long a leadership rests; 0 leaves leaders alone"`
-	Copies       *int           `name:"max_replica_builds" about:"how many new replicas may be filled at once"`
-	Replicas     *int           `about:"on how many hosts a data shard has a replica: 1, 3 or 5; 0 is on every host"`
-	Tier         *string        `name:"meta_voter_label" about:"a label of hosts such as role=control: only hosts that have it vote in the meta shard; empty for all"`
-	Force        bool           `about:"needed for 1 replica: a shard is then lost with its host"`
+	Voters       *int           `about:"Voters per shard: 1, 3 or 5. 0 derives the number from the hosts"`
+	OfflineAfter *time.Duration `name:"offline_after" about:"Time without contact after which a host is considered failed"`
+	ReplaceAfter *time.Duration `name:"replace_after" about:"Time after which a failed voter is replaced. 0 is never"`
+	StableFor    *time.Duration `name:"stabilization" about:"Time that a learner must be up to date before it becomes a voter"`
+	BalanceEvery *time.Duration `name:"leader_rebalance" about:"Minimum time between leadership transfers that balance load. 0 turns them off"`
+	Copies       *int           `name:"max_replica_builds" about:"Maximum concurrent replica builds"`
+	Replicas     *int           `about:"Replicas per data shard: 1, 3 or 5. 0 is one on every host"`
+	Tier         *string        `name:"meta_voter_label" about:"Only hosts with this label, such as role=control, vote in the meta shard. Empty: all hosts"`
+	Force        bool           `about:"Required for 1 replica: losing a host then loses its shards"`
 	act
 }
 
@@ -207,14 +208,14 @@ func set[T any](field, given *T) {
 
 // subjectRequest ends the delay after failures of steps about a subject.
 type subjectRequest struct {
-	Subject string `need:"true" about:"that of a reason, such as shard/3"`
+	Subject string `need:"true" about:"Step subject, such as shard/3"`
 	act
 }
 
 // healthIssues is what is not well, as far as a page has room for it.
 type healthIssues struct {
 	*admin.HealthIssues
-	More bool `about:"there are more items behind these"`
+	More bool `about:"The list has more items"`
 }
 
 // worstHealthIssues returns the worst worstHealthIssues that fit in a page.
@@ -231,7 +232,7 @@ func worstHealthIssues(ctx context.Context, c *client.Client, _ *None) (l health
 type WhyReport struct {
 	*admin.Why
 	*admin.HealthIssues
-	More bool `about:"there are more items behind these"`
+	More bool `about:"The list has more items"`
 }
 
 func why(ctx context.Context, c *client.Client, _ *None) (r WhyReport, err error) {
@@ -263,8 +264,8 @@ func cluster() []Operation {
 		onHost("/host/undrain", "Undrains a host", (*admin.Admin).Undrain),
 		onHost("/host/cordon", "Cordons a host: no more replicas, votes, leaderships", (*admin.Admin).Cordon, Face{
 			Use: "host cordon HOST", Short: "Give a host no new replicas and leaderships",
-			Long: `Tells the governor to give a host no further replicas, votes and leaderships. The host
-keeps what it has.`,
+			Long: `Tells the governor to give a host no further replicas, votes and leaderships. Existing
+ones stay on the host.`,
 			Example: `  signalbox host cordon b --reason "its disk is slow"`,
 			Done:    "host HOST is cordoned",
 		}),
@@ -284,15 +285,15 @@ keeps what it has.`,
 			},
 			Face{
 				Use: "host replace OLD NEW", Short: "Replace a lost host by another host",
-				Long: `Expels the lost host OLD, and gives its place to NEW, which is a host of the cluster
-already. The command is refused while OLD answers.
+				Long: `Expels the lost host OLD, and lets NEW take over its replicas. NEW must be a cluster
+member already. The command is refused while OLD answers.
 
 To replace a host whose disk was lost by a host with an empty data directory, name the
-old host when the new one joins: signalbox serve --join HOST:PORT --name b --replace b.`,
+old host when the new host joins: signalbox serve --join HOST:PORT --name b --replace b.`,
 				Example: "  signalbox host replace b d",
 				Done:    "host OLD is replaced",
 			}),
-		govern("/host/alter", protocol.KindHostUpdate, "Changes the failure domain or weight of a host",
+		govern("/host/alter", protocol.KindHostUpdate, "Changes a host's failure domain or weight",
 			func(ctx context.Context, a *admin.Admin, q *hostAlterRequest) (bool, error) { return q.alter(ctx, a) },
 			Face{
 				Use:   "host alter HOST [--failure-domain] [--weight]",
@@ -302,14 +303,14 @@ old host when the new one joins: signalbox serve --join HOST:PORT --name b --rep
 share a value. The governor spreads the voters of each shard over the values. Every host
 must have the same keys.
 
---weight sets the host's share of the replicas of data shards, if shards are on some of
-the hosts only (signalbox cluster policy set --replicas). The default is 100; a host
-with 200 gets twice as many replicas as one with 100, and a host with 0 gives up its
+--weight sets the host's share of data shard replicas, if some shards have replicas on
+some hosts only (signalbox cluster policy set --replicas). The default is 100; a host
+with 200 gets twice as many replicas as a host with 100, and a host with 0 gives up its
 replicas.`,
 				Example: "  signalbox host alter b --failure-domain dc=a,rack=1\n  signalbox host alter b --weight 200",
 				Done:    "host HOST is altered",
 			}),
-		govern("/shard/transfer-leader", protocol.KindShardTransferLeader, "Transfers the leadership of a shard",
+		govern("/shard/transfer-leader", protocol.KindShardTransferLeader, "Transfers a shard's leadership",
 			func(ctx context.Context, a *admin.Admin, q *transferRequest) (bool, error) {
 				return a.TransferLeader(ctx, q.Shard, q.Host, q.by())
 			}),
@@ -324,19 +325,19 @@ replicas.`,
 runs. The hosts of the lost voters are expelled, which is final. The surviving host with
 the most advanced state continues alone, and the governor adds replicas. Changes that
 only lost hosts had are lost: owners and waiters may be missing, and sessions with their
-home in the shard end. Later fencing tokens are larger than all earlier ones.
+home in the shard end. Later fencing tokens are larger than all earlier tokens.
 
 The rebuilt shard grants nothing while a client may still trust an old holding. The wait
-starts when the lost hosts are expelled (31 seconds) and all other hosts have applied the
-command. It lasts for the longest session timeout plus the longest grace period. The
-command prints the minimum wait and the session that causes it; signalbox check shows
-the time left. Switch the lost hosts off, or make sure that they reach the other hosts
-if they run again: they exit then.
+starts when the lost hosts are expelled (31 seconds) and all other hosts have applied
+the command. The wait lasts for the longest session timeout plus the longest grace
+period. The command prints the minimum wait and the session that causes it; signalbox
+check shows the time left. Switch the lost hosts off, or make sure that they reach the
+other hosts if they run again: they exit then.
 
 One session with a timeout of half an hour makes the shard wait half an hour. With
---accept-overlap the shard grants at once, and other shards release what sessions of the
-shard held: unreachable clients may continue to use what others get. Only fencing tokens
-stop them.
+--accept-overlap the shard grants at once, and other shards release what the shard's
+sessions held: unreachable clients may continue to use holdings that other clients get.
+Only fencing tokens stop them.
 
 The command is refused while a lost host may come back, and while a majority answers. To
 recover the meta shard, recover the whole cluster: signalbox cluster recover.`,
@@ -346,8 +347,8 @@ recover the meta shard, recover the whole cluster: signalbox cluster recover.`,
 				Show: show(showRecovered),
 				Confirm: confirm(func(ctx context.Context, c *client.Client, q *recoverRequest) (string, error) {
 					if q.AcceptOverlap {
-						return fmt.Sprintf("this has shard %d grant what clients may still own: two may own one "+
-							"thing", q.Shard), nil
+						return fmt.Sprintf("this lets shard %d grant units that clients may still own: two "+
+							"clients may own the same semaphore", q.Shard), nil
 					}
 					cluster, err := admin.New(c).Describe(ctx)
 					if err != nil {
@@ -367,7 +368,8 @@ recover the meta shard, recover the whole cluster: signalbox cluster recover.`,
 		change("/cluster/policy/set", protocol.KindPolicySet, "Changes the given fields of the governor policy",
 			func(ctx context.Context, c *client.Client, q *policyRequest) (*admin.Policy, error) {
 				if q.Replicas != nil && *q.Replicas == 1 && !q.Force {
-					return nil, BadRequest("with 1 replica a shard is lost with its host: add force to accept that")
+					return nil, BadRequest("with 1 replica, losing a host loses its shards; add force to accept " +
+						"the risk")
 				}
 				return admin.New(c).SetPolicy(ctx, q.change, q.by())
 			}),
@@ -404,7 +406,7 @@ func history() []Operation {
 // audit is the operation that lists changes. A command without a limit lists all entries from a number on, over HTTP a
 // request gets as many as one answer may have.
 func audit() Operation {
-	o := read("/cluster/audit", protocol.KindAuditRead, "Lists the audit log of the cluster, oldest entry first",
+	o := read("/cluster/audit", protocol.KindAuditRead, "Lists the cluster's audit log, oldest entry first",
 		func(ctx context.Context, c *client.Client, q *auditRequest) (List[admin.Entry], error) {
 			if q.From == 0 {
 				latest, err := admin.New(c).LatestAudit(ctx, bounded(q.Limit, usualHistory, maxHistory))
@@ -415,7 +417,7 @@ func audit() Operation {
 		Face{
 			Use: "cluster audit [--from] [--limit]", Short: "Show the audit log: what changed, by whom and why",
 			Long: `Shows changes of hosts, replicas, policy and join tokens, and administrative actions of
-clients: when, what, by whom and why. The cluster keeps the last 10,000 entries.`,
+clients: time, action, author and reason. The cluster keeps the last 10,000 entries.`,
 			Example: `  signalbox cluster audit
   signalbox cluster audit --limit 200
   signalbox cluster audit --from 1 -o json`,

@@ -23,19 +23,19 @@ const (
 // List is the answer of an operation that lists something.
 type List[T any] struct {
 	Items  []T
-	More   bool   `about:"there are more items behind these"`
-	Cursor string `about:"for the next page, where there are more items and the route has pages"`
+	More   bool   `about:"The list has more items"`
+	Cursor string `about:"Cursor for the next page, if the list has more items and the route has pages"`
 }
 
 // Page says which part of a list is wanted.
 type Page struct {
-	Limit  int    `about:"how many at the most: 1000 where it is not given, 10000 at the most; a page ends at 4 MiB"`
-	Cursor string `about:"the cursor of the page before, to go on behind that page"`
+	Limit  int    `about:"Maximum items, up to 10000. Default: 1000. A page ends at 4 MiB"`
+	Cursor string `about:"Cursor from the page before"`
 }
 
 // Paged is Page with a prefix.
 type Paged struct {
-	Prefix string `about:"only what begins with it"`
+	Prefix string `about:"Only names with this prefix"`
 	Page
 }
 
@@ -80,7 +80,7 @@ func (p *Page) behindOrder() (uint64, error) {
 }
 
 // errCursor refuses a cursor that no answer had.
-const errCursor = BadRequest("the cursor is not from an answer of this API")
+const errCursor = BadRequest("the cursor was not returned by the API")
 
 // behind returns the place behind which the page begins; the zero place is the begin of the list.
 func (p *Page) behind() (place, error) {

@@ -23,7 +23,7 @@ import (
 type endpoints struct {
 	Revision   uint64
 	Endpoints  []discovery.Endpoint
-	Unreadable int `about:"how many owners have published something that is no endpoint"`
+	Unreadable int `about:"Number of owners without a valid endpoint"`
 	Paging
 }
 
@@ -89,7 +89,7 @@ type putRequest struct {
 	Named
 	Value []byte
 	// IfRevision is a pointer, since 0 stands for none at all.
-	IfRevision *uint64 `about:"only if it has this revision; 0: only if there is none"`
+	IfRevision *uint64 `about:"Write only if the entry has this revision. 0: only if it does not exist"`
 }
 
 // Leadership says whether there is a leader, and which. A leader has a fencing token above that of every leader before.
@@ -112,11 +112,10 @@ func lookups() []Operation {
 			},
 			func(n *discoveryName) string { return n.Name }),
 		followPage(read("/endpoints", protocol.KindSemaphoreDescribe,
-			"Lists the endpoints of a service", listEndpoints,
+			"Lists a service's endpoints", listEndpoints,
 			Face{
-				Use: "discover list PATH NAME", Short: "List the endpoints of a list",
-				Long: `Lists the endpoints of a list in order of registration. The read is linearizable. A list
-that nobody has used yet is empty.`,
+				Use: "discover list PATH NAME", Short: "List endpoints",
+				Long: `Lists endpoints by registration time. The read is linearizable. An unused list is empty.`,
 				Example: `  signalbox discover list /prod api
 
   # only the addresses
@@ -140,8 +139,8 @@ that nobody has used yet is empty.`,
 			},
 			func(e *configEntry) string { return e.Name },
 			Face{
-				Use: "config list [PATH] [--prefix]", Short: "List the config entries of a node, or of all nodes",
-				Long: `Lists the config entries of a node, or, without PATH, of all nodes that you may see. An
+				Use: "config list [PATH] [--prefix]", Short: "List the config entries in a node, or in all nodes",
+				Long: `Lists the config entries in a node, or, without PATH, in all nodes that you may see. An
 entry without a value is not listed, because it looks like a lock: signalbox semaphore
 list shows it.`,
 				Example: `  signalbox config list /prod/jobs
@@ -169,7 +168,7 @@ list shows it.`,
 				}
 				return config.Put(ctx, c, q.Node, q.Name, q.Value, options...)
 			}),
-		follow(read("/election/leader", protocol.KindSemaphoreDescribe, "Returns the leader of an election",
+		follow(read("/election/leader", protocol.KindSemaphoreDescribe, "Returns the current leader",
 			func(ctx context.Context, c *client.Client, q *Named) (Leadership, error) {
 				l, leads, err := election.Current(ctx, c, q.Node, q.Name)
 				return Leadership{leads, l}, err
@@ -208,7 +207,7 @@ func MetadataText(metadata map[string]string) string {
 // discoveryName is a name under which endpoints are published.
 type discoveryName struct {
 	Name      string
-	Endpoints int `about:"how many are there"`
+	Endpoints int `about:"Number of endpoints"`
 	Revision  uint64
 }
 
@@ -221,16 +220,16 @@ type configEntry struct {
 
 // searchRequest asks for names.
 type searchRequest struct {
-	Query string `need:"true" about:"a part of the name, in small or capital letters"`
-	Limit int    `about:"how many at the most: 100 where it is not given, 1000 at the most"`
+	Query string `need:"true" about:"Part of the name; case is ignored"`
+	Limit int    `about:"Maximum matches, up to 1000. Default: 100"`
 }
 
 // match is a name that a search has found.
 type match struct {
-	Kind string `about:"node, semaphore, endpoints, config, rollout, process, session or host"`
+	Kind string `about:"Kind: node, semaphore, endpoints, config, rollout, process, session or host"`
 	Node string
 	Name string
-	ID   uint64 `about:"of a session"`
+	ID   uint64 `about:"Session id"`
 }
 
 const (
@@ -242,7 +241,7 @@ const (
 func names() []Operation {
 	return group("Names",
 		read("/search", protocol.KindNodeList,
-			"Searches nodes, objects, sessions and hosts by part of the name", search),
+			"Searches nodes, objects, sessions and hosts by a part of the name", search),
 	)
 }
 

@@ -14,13 +14,13 @@ import (
 // nodeRequest is about a node and its config.
 type nodeRequest struct {
 	NodeRef
-	Config client.NodeConfig `about:"what is left out is as it was, or the default"`
+	Config client.NodeConfig `about:"Omitted fields are unchanged, or have their defaults in a new node"`
 }
 
 // alterRequest changes a config. With IfRevision a change by another caller in between makes the request fail.
 type alterRequest struct {
 	nodeRequest
-	IfRevision uint64 `about:"only if the config has this revision"`
+	IfRevision uint64 `about:"Change only if the config has this revision"`
 }
 
 // nodes are the operations on nodes.
@@ -48,9 +48,9 @@ func nodes() []Operation {
 			func(ctx context.Context, c *client.Client, q *NodeRef) error { return c.DropNode(ctx, q.Node) },
 			Face{
 				Use: "node drop PATH", Short: "Drop a node with everything in it",
-				Long: `Drops a node with its objects, and ends its sessions: whoever holds a lock in the node
-loses it. Nodes below its path stay. A node in use is not protected, so the command
-prints what is in it and asks for confirmation unless --yes is given.`,
+				Long: `Drops a node with its objects, and ends its sessions: lock owners in the node lose their
+locks. Nodes below its path stay. A node in use is not protected, so the command prints
+the node's content and asks for confirmation unless --yes is given.`,
 				Example: `  signalbox node drop /test/jobs
 
   # in a script
@@ -91,19 +91,19 @@ func counted[T any](list iter.Seq2[T, error], noun string) (string, error) {
 
 // sessionRequest names a session. Ids of sessions are unique in the cluster, so a request needs no node.
 type sessionRequest struct {
-	ID uint64 `need:"true" about:"the id of the session"`
+	ID uint64 `need:"true" about:"Session id"`
 }
 
 // HeldSession is a session with what it owns and waits for.
 type HeldSession struct {
 	client.SessionInfo
 	Holdings     []*client.Holding
-	MoreHoldings bool `about:"it has more than are listed"`
+	MoreHoldings bool `about:"The session has more holdings than are listed"`
 }
 
 // sessionsRequest asks for the sessions of a node, or of all nodes.
 type sessionsRequest struct {
-	Node string `arg:"PATH" about:"only those of this node"`
+	Node string `arg:"PATH" about:"Only objects in this node"`
 	Page
 }
 
@@ -120,11 +120,11 @@ func sessions() []Operation {
 			},
 			func(s *client.SessionInfo) string { return strconv.FormatUint(s.ID, 10) },
 			Face{
-				Use: "session list [PATH]", Short: "List the sessions of a node, or of all nodes",
-				Long: `Lists the sessions of a node, or, without PATH, of all nodes that you may see: whether a
-connection is attached, how many semaphores the session owns and waits for, its age, and
-its client address. A session that is not attached expires after its timeout. -o wide
-adds the name of the client.`,
+				Use: "session list [PATH]", Short: "List the sessions in a node, or in all nodes",
+				Long: `Lists the sessions in a node, or, without PATH, in all nodes that you may see: whether a
+connection is attached, how many semaphores the session owns and waits for, age, and
+client address. A session without a connection expires after its timeout. -o wide adds
+the client name.`,
 				Example: `  signalbox session list /prod/jobs
   signalbox session list -o wide
 

@@ -11,18 +11,18 @@ import (
 
 // NodeRef names a node.
 type NodeRef struct {
-	Node string `need:"true" arg:"PATH" about:"the path of the node, such as /prod/jobs"`
+	Node string `need:"true" arg:"PATH" about:"Node path, such as /prod/jobs"`
 }
 
 // Named names an object in a node.
 type Named struct {
 	NodeRef
-	Name string `need:"true" about:"the name in the node"`
+	Name string `need:"true" about:"Name in the node"`
 }
 
 // objectsRequest asks for the objects of a kind.
 type objectsRequest struct {
-	Node string `arg:"PATH" about:"only those of this node"`
+	Node string `arg:"PATH" about:"Only objects in this node"`
 	Paged
 }
 
@@ -31,7 +31,7 @@ func (o *objectsRequest) node() string { return o.Node }
 // objectRequest asks for an object.
 type objectRequest struct {
 	Named
-	Strict bool `about:"nothing that was answered before may be missing" help:"Linearizable read: see every change acknowledged before, at the cost of a round between the hosts"`
+	Strict bool `about:"Linearizable read: see every change acknowledged before" help:"Linearizable read: see every change acknowledged before, at the cost of a round between the hosts"`
 }
 
 // consistency is the option of a read.
@@ -45,7 +45,7 @@ func (o *objectRequest) consistency() client.Consistency {
 // deleteRequest names an object to delete.
 type deleteRequest struct {
 	Named
-	Force bool `about:"also where sessions own it or wait for it" help:"Delete it even if it is in use"`
+	Force bool `about:"Delete even if sessions own it or wait for it" help:"Delete it even if it is in use"`
 }
 
 // screenPause is how often a rollout or a process is shown anew though nothing has changed: ages grow with time alone.
@@ -118,8 +118,8 @@ func (a *Amount) Set(text string) error {
 func (a *Amount) Type() string { return "NUMBER" }
 
 // DataHelp says how commands take data.
-const DataHelp = `Data is given as it is, as @FILE for what is in a file, or as - for what comes from
-standard input; data that begins with @ is given with two of them.`
+const DataHelp = `Data is literal text, @FILE to read a file, or - to read standard input. For data that
+begins with @, write @@.`
 
 // ClientText is a client's name and version in a table.
 func ClientText(c client.ClientInfo) string {

@@ -91,7 +91,7 @@ func plainMissing(what, answer error) string {
 func plainAnswer(e *protocol.Error) string {
 	if e.Message == "" {
 		if e.Status == protocol.StatusSessionExpired {
-			return "it is over, or there never was one"
+			return "the session has ended or never existed"
 		}
 		return e.Error()
 	}

@@ -21,7 +21,7 @@ type processPutRequest struct {
 // evictRequest removes a member by id. The command finds the id of a name first, so the command has code of its own.
 type evictRequest struct {
 	Named
-	Member uint64 `need:"true" about:"the id of the member"`
+	Member uint64 `need:"true" about:"Member id"`
 	process.ChangeInfo
 }
 
@@ -44,9 +44,9 @@ func processes() []Operation {
 			},
 			func(s *process.Summary) string { return s.Name },
 			Face{
-				Use: "process list [PATH] [PREFIX]", Short: "List the processes of a node, or of all nodes",
-				Long: `Lists the processes of a node, or, without PATH, of all nodes that you may see. PREFIX
-selects names that start with it. PREPARED is the number of prepared members of the
+				Use: "process list [PATH] [PREFIX]", Short: "List the processes in a node, or in all nodes",
+				Long: `Lists the processes in a node, or, without PATH, in all nodes that you may see. PREFIX
+selects names that start with it. PREPARED is the number of prepared members in the
 epoch, RESULT the last completed epoch.`,
 				Example: `  signalbox process list /prod
   signalbox process list
@@ -60,7 +60,7 @@ epoch, RESULT the last completed epoch.`,
 				}, "+NODE", "NAME", "PHASE", "EPOCH#", "MEMBERS#", "PREPARED#", "COORDINATOR", "RESULT#"),
 			}),
 		follow(read("/process", protocol.KindProcessDescribe,
-			"Describes a process, its members, and the reasons of a blocked round",
+			"Describes a process, its members, and why a round is blocked",
 			func(ctx context.Context, c *client.Client, q *objectRequest) (*process.State, error) {
 				return q.process(c).Describe(ctx, process.WithReasons(), process.Consistency(q.consistency()))
 			}),
@@ -68,15 +68,15 @@ epoch, RESULT the last completed epoch.`,
 				return q.process(c).Watch(ctx, screenPause)
 			},
 			func(state *process.State) (uint64, any) { return 0, state }),
-		read("/process/actions", protocol.KindProcessDescribe, "Lists the audit entries of a process",
+		read("/process/actions", protocol.KindProcessDescribe, "Lists a process's audit entries",
 			func(ctx context.Context, c *client.Client, q *Named) (List[process.ActionRecord], error) {
 				acts, err := q.process(c).Actions(ctx)
 				return listed(ctx, acts, err)
 			},
 			Face{
-				Use: "process actions PATH NAME", Short: "List the actions of operators, and failed rounds",
-				Long: `Lists the actions of operators on a process, and the members that failed a round, oldest
-first, with author, time and reason.`,
+				Use: "process actions PATH NAME", Short: "List operators' actions, and failed rounds",
+				Long: `Lists operators' actions on a process, and members that failed a round, oldest first,
+with author, time and reason.`,
 				Example: `  signalbox process actions /prod counter
 
   # who was put out?
@@ -101,10 +101,10 @@ first, with author, time and reason.`,
 			},
 			Face{
 				Use: "process restart PATH NAME", Short: "End the round, and open a new epoch",
-				Long: `Ends the round, even a complete one, and opens a new epoch with the same members after
-the --open-delay of the process.`,
+				Long: `Ends the round, even a completed round, and opens a new epoch with the same members
+after the process's --open-delay.`,
 				Example: `  signalbox process restart /prod counter --reason 'the coordinator hangs'`,
-				Done:    "process NAME begins another round",
+				Done:    "process NAME opens a new epoch",
 			}),
 		apply("/process/delete", protocol.KindProcessDelete, "Deletes a process",
 			func(ctx context.Context, c *client.Client, q *deleteRequest) error {
@@ -125,7 +125,7 @@ command prints the number of members and asks for confirmation unless --yes is g
 					if err != nil {
 						return "", err
 					}
-					return fmt.Sprintf("this deletes process %s of node %s with %s", q.Name, q.Node,
+					return fmt.Sprintf("this deletes process %s in node %s with %s", q.Name, q.Node,
 						Plural(len(state.Members), "member")), nil
 				}),
 			}),

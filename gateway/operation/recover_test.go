@@ -20,8 +20,8 @@ func TestARecoveryNamesTheHostsThatItExpels(t *testing.T) {
 			{ID: 2, Replicas: []admin.Replica{{Host: 1, Role: admin.Voter}, {Host: 4, Role: admin.Voter}}},
 		}}
 	for id, want := range map[uint64]string{
-		1: "this expels host b and host c, which shard 1 has lost, and gives up what only lost hosts had",
-		2: "this makes shard 2 anew, and gives up what only lost hosts had",
+		1: "this expels host b and host c, which shard 1 has lost, and loses changes that only lost hosts had",
+		2: "this rebuilds shard 2, and loses changes that only lost hosts had",
 	} {
 		if got, err := recoverQuestion(c, id); got != want || err != nil {
 			t.Errorf("shard %d: %q, %v", id, got, err)

@@ -32,7 +32,7 @@ type locationRequest struct {
 // historyRequest asks for the targets that locations had.
 type historyRequest struct {
 	Named
-	Location string `about:"none: all"`
+	Location string `about:"Locations. Default: all"`
 	Page
 }
 
@@ -47,9 +47,9 @@ type pastTarget struct {
 type actionRequest struct {
 	Named
 	Action    rollout.ActionKind `need:"true"`
-	Locations []string           `flag:"location" about:"none: all" help:"'LOCATION' of the action. May be repeated"`
-	Version   uint64             `arg:"VERSION" flag:"to" about:"the version that it is about" help:"'VERSION' number, as shown by signalbox rollout versions" form:"the number of a version, as signalbox rollout versions shows it"`
-	AllAtOnce bool               `about:"a roll-back reaches all locations at once" help:"Roll back all locations at once, without order and delays"`
+	Locations []string           `flag:"location" about:"Locations. Default: all" help:"'LOCATION' for the action. May be repeated"`
+	Version   uint64             `arg:"VERSION" flag:"to" about:"Version number" help:"'VERSION' number, as shown by signalbox rollout versions" form:"the number of a version, as signalbox rollout versions shows it"`
+	AllAtOnce bool               `about:"Roll back all locations at once, without order and delays" help:"Roll back all locations at once, without order and delays"`
 	rollout.ChangeInfo
 }
 
@@ -58,10 +58,10 @@ type gateReportRequest struct {
 	Named
 	Location string         `need:"true"`
 	Gate     string         `need:"true"`
-	Version  uint64         `need:"true" about:"the version that was checked"`
+	Version  uint64         `need:"true" about:"Version that was checked"`
 	Verdict  rollout.Result `need:"true"`
-	Message  string         `about:"what was found"`
-	Author   string         `about:"who has checked it"`
+	Message  string         `about:"Finding"`
+	Author   string         `about:"Verdict author"`
 }
 
 // publishRequest publishes a version. Expect guards against another publisher who was faster, Fence against an older
@@ -71,8 +71,8 @@ type publishRequest struct {
 	Payload []byte
 	Label   string
 	rollout.ChangeInfo
-	Expect *uint64 `about:"only if the newest version has this number, 0 for none"`
-	Fence  uint64  `about:"the fencing token of the publisher: only if no newer one has published"`
+	Expect *uint64 `about:"Publish only if the newest version has this number. 0: only if there is no version"`
+	Fence  uint64  `about:"Fencing token. Publish only if no version has a higher one"`
 }
 
 // Published is the number of a version that was published.
@@ -91,10 +91,10 @@ func rollouts() []Operation {
 			},
 			func(s *rollout.Summary) string { return s.Name },
 			Face{
-				Use: "rollout list [PATH] [PREFIX]", Short: "List the rollouts of a node, or of all nodes",
-				Long: `Lists the rollouts of a node, or, without PATH, of all nodes that you may see. PREFIX
-selects names that start with it. REACHED is the number of locations that have reached
-the newest version.`,
+				Use: "rollout list [PATH] [PREFIX]", Short: "List the rollouts in a node, or in all nodes",
+				Long: `Lists the rollouts in a node, or, without PATH, in all nodes that you may see. PREFIX
+selects names that start with it. REACHED counts the locations that have reached the
+newest version.`,
 				Example: `  signalbox rollout list /prod
   signalbox rollout list
 
@@ -106,14 +106,14 @@ the newest version.`,
 						s.Instances}
 				}, "+NODE", "NAME", "PHASE", "VERSION#", "LABEL", "REACHED", "INSTANCES#"),
 			}),
-		follow(read("/rollout", protocol.KindRolloutDescribe, "Describes a rollout, and the reasons why it is blocked",
+		follow(read("/rollout", protocol.KindRolloutDescribe, "Describes a rollout, and why it is blocked",
 			func(ctx context.Context, c *client.Client, q *objectRequest) (*rollout.State, error) {
 				return q.rollout(c).Describe(ctx, rollout.WithReasons(), rollout.Consistency(q.consistency()))
 			},
 			Face{
-				Use: "rollout versions PATH NAME", Short: "List the versions of a rollout",
-				Long: `Lists the versions that a rollout keeps, oldest first: when each was published, by whom
-and why, and where it was abandoned. signalbox rollout payload prints a version.`,
+				Use: "rollout versions PATH NAME", Short: "List a rollout's versions",
+				Long: `Lists the stored versions of a rollout, oldest first: when, by whom and why each version
+was published, and where it was abandoned. signalbox rollout payload prints a version.`,
 				Example: `  signalbox rollout versions /prod dns
   signalbox rollout versions /prod dns -o json | jq 'select(.abandoned_in != [])'`,
 				Table: tableOf(func(s *rollout.State) []rollout.Version { return s.Versions },
@@ -129,15 +129,15 @@ and why, and where it was abandoned. signalbox rollout payload prints a version.
 		read("/rollout/instances", protocol.KindRolloutDescribe, "Lists the instances in a location",
 			instances),
 		pages("/rollout/history", protocol.KindRolloutDescribe,
-			"Lists the earlier target versions of one location, or of all locations", pastTargets,
+			"Lists earlier target versions, in one location or in all locations", pastTargets,
 			func(t pastTarget) place { return place{t.Location, strconv.FormatUint(t.Generation, 10)} }),
-		read("/rollout/actions", protocol.KindRolloutDescribe, "Lists the audit entries of a rollout",
+		read("/rollout/actions", protocol.KindRolloutDescribe, "Lists a rollout's audit entries",
 			func(ctx context.Context, c *client.Client, q *Named) (List[rollout.ActionRecord], error) {
 				acts, err := q.rollout(c).Actions(ctx)
 				return listed(ctx, acts, err)
 			},
 			Face{
-				Use: "rollout actions PATH NAME", Short: "List the actions of operators",
+				Use: "rollout actions PATH NAME", Short: "List operators' actions",
 				Long: "Lists the actions of operators on a rollout, oldest first, with author, time and reason.",
 				Example: `  signalbox rollout actions /prod dns
 
@@ -161,7 +161,7 @@ and why, and where it was abandoned. signalbox rollout payload prints a version.
 				})
 			}, rolloutActs...),
 		apply("/rollout/gate/report", protocol.KindRolloutGateReport,
-			"Reports whether a version has passed a gate of a location",
+			"Reports whether a version has passed a location's gate",
 			func(ctx context.Context, c *client.Client, q *gateReportRequest) error {
 				return q.rollout(c).ReportGate(ctx, rollout.GateReport{
 					Location: q.Location, Gate: q.Gate, Seq: q.Version, By: q.Author,
@@ -176,9 +176,9 @@ and why, and where it was abandoned. signalbox rollout payload prints a version.
 			Face{
 				Use: "rollout delete PATH NAME [--force]", Short: "Delete a rollout",
 				Long: `Deletes a rollout with its versions and its history. A rollout with instances is not
-deleted (exit code 79) unless --force is given: then the instances are notified, and keep
-the version in use. The command prints the number of instances and asks for confirmation
-unless --yes is given.`,
+deleted (exit code 79) unless --force is given: then the instances are notified, and
+keep the version in use. The command prints how many instances there are and asks for
+confirmation unless --yes is given.`,
 				Example: `  signalbox rollout delete /prod dns
 
   # though it is in use
@@ -193,7 +193,7 @@ unless --yes is given.`,
 					for _, l := range state.Locations {
 						instances += l.Instances
 					}
-					return fmt.Sprintf("this deletes rollout %s of node %s with %s", q.Name, q.Node,
+					return fmt.Sprintf("this deletes rollout %s in node %s with %s", q.Name, q.Node,
 						Plural(instances, "instance")), nil
 				}),
 			}),
@@ -206,7 +206,7 @@ func versionState(v *rollout.Version) string {
 	case v.Withdrawn:
 		return "withdrawn"
 	case len(v.AbandonedIn) > 0:
-		return "given up in " + strings.Join(v.AbandonedIn, ", ")
+		return "abandoned in " + strings.Join(v.AbandonedIn, ", ")
 	}
 	return "published"
 }

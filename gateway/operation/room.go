@@ -20,10 +20,10 @@ type Room interface {
 }
 
 // ErrNoRoom says that the answer has no memory. The same request may succeed a moment later.
-var ErrNoRoom = errors.New("other answers take all the memory that there is for answers")
+var ErrNoRoom = errors.New("no memory is left for answers")
 
 // ErrLong ends the Follow of an operation whose answer is longer than a page: its pages can be read, and not followed.
-var ErrLong = errors.New("the answer is longer than a page")
+var ErrLong = errors.New("the answer does not fit into one page")
 
 type roomKey struct{}
 
@@ -116,8 +116,8 @@ func (p *page) add(item any) (fits bool, err error) {
 
 // Paging is the end of a page, in an answer that is no List.
 type Paging struct {
-	More   bool   `about:"there are more behind these"`
-	Cursor string `about:"for the next page, if there are more"`
+	More   bool   `about:"The list has more items"`
+	Cursor string `about:"Cursor for the next page, if the list has more items"`
 }
 
 // Continues reports whether the list goes on behind the page.

@@ -18,14 +18,14 @@ import (
 // semaphores only on demand.
 type semaphoresRequest struct {
 	objectsRequest
-	Data bool `about:"with the data of each" flag:"with-data" help:"Include the data" wide:"true"`
+	Data bool `about:"Include data" flag:"with-data" help:"Include the data" wide:"true"`
 }
 
 // createRequest creates a persistent semaphore. The command takes a limit of 1 as the default, because most
 // semaphores are locks.
 type createRequest struct {
 	Named
-	Limit uint64 `need:"true" default:"1" about:"how much of it can be owned at once; 1 for a lock" help:"Limit of the semaphore, from 1, or all"`
+	Limit uint64 `need:"true" default:"1" about:"Limit: maximum owned units. 1 for a lock" help:"Limit of the semaphore, from 1, or all"`
 	Data  []byte `help:"Semaphore data: 'TEXT', @FILE, or - for standard input"`
 }
 
@@ -34,14 +34,14 @@ type createRequest struct {
 type updateRequest struct {
 	Named
 	Data       []byte
-	IfRevision uint64 `about:"only if it has this revision" help:"Update only if the semaphore has this revision, 'NUMBER'"`
+	IfRevision uint64 `about:"Update only if the semaphore has this revision" help:"Update only if the semaphore has this revision, 'NUMBER'"`
 }
 
 // resizeRequest gives a semaphore another limit. Owners keep their parts; a lower limit only delays new owners.
 type resizeRequest struct {
 	Named
-	Limit      uint64 `need:"true" about:"how much of it can be owned at once"`
-	IfRevision uint64 `about:"only if it has this revision" help:"Resize only if the semaphore has this revision, 'NUMBER'"`
+	Limit      uint64 `need:"true" about:"Limit: maximum owned units"`
+	IfRevision uint64 `about:"Resize only if the semaphore has this revision" help:"Resize only if the semaphore has this revision, 'NUMBER'"`
 }
 
 // semaphoreRequest asks for a semaphore with a page of its owners and waiters.
@@ -187,9 +187,10 @@ func semaphores() []Operation {
 			func(s *client.SemaphoreInfo) string { return s.Name },
 			Face{
 				Use:   "semaphore list [PATH] [PREFIX] [--with-data]",
-				Short: "List the semaphores of a node, or of all nodes",
-				Long: `Lists the semaphores of a node, or, without PATH, of all nodes that you may see. PREFIX
-selects names that start with it. -o wide adds data to the table, --with-data to -o json.`,
+				Short: "List the semaphores in a node, or in all nodes",
+				Long: `Lists the semaphores in a node, or, without PATH, in all nodes that you may see. PREFIX
+selects names that start with it. -o wide adds data to the table, --with-data to -o
+json.`,
 				Example: `  signalbox semaphore list /prod/jobs
   signalbox semaphore list /prod/jobs object/ -o wide
   signalbox semaphore list
@@ -206,10 +207,9 @@ selects names that start with it. -o wide adds data to the table, --with-data to
 			describe,
 			Face{
 				Use: "semaphore describe PATH NAME [--strict]", Short: "Show a semaphore with its owners and waiters",
-				Long: `Shows a semaphore: its limit, the units in use, its data, and its owners and waiters in
-order of arrival, with times and client addresses (-o wide adds client names). The order
-id of an owner is its fencing token; the revision grows with every change that a watch
-shows.
+				Long: `Shows a semaphore: limit, units in use, data, and the owners and waiters in order of
+arrival, with times and client addresses (-o wide adds client names). An owner's order
+id is its fencing token; the revision grows with every change visible to watches.
 
 The output may be slightly stale unless --strict is given.`,
 				Example: `  signalbox semaphore describe /prod/jobs workers
@@ -232,11 +232,11 @@ The output may be slightly stale unless --strict is given.`,
 			},
 			Face{
 				Use: "semaphore create PATH NAME [--limit] [--data]", Short: "Create a persistent semaphore",
-				Long: `Creates a semaphore with a limit, which "semaphore resize" changes, and shows it. It
-stays until it is deleted. With a limit of 1 it is a lock; "all" is no limit: as many
-owners as come.
+				Long: `Creates a semaphore with a limit, and shows it. The semaphore stays until it is deleted.
+With limit 1 a semaphore is a lock; "all" means no limit. "semaphore resize" changes the
+limit.
 
-If it exists the command ends with code 73 and changes nothing.
+If the semaphore exists the exit code is 73, and nothing changes.
 
 ` + DataHelp,
 				Example: `  # a lock, and slots for three workers at a time
@@ -247,15 +247,14 @@ If it exists the command ends with code 73 and changes nothing.
   signalbox semaphore create /prod/jobs limits --data @limits.json`,
 				Then: "semaphore describe",
 			}),
-		apply("/semaphore/update", protocol.KindSemaphoreUpdate, "Replaces the data of a semaphore",
+		apply("/semaphore/update", protocol.KindSemaphoreUpdate, "Replaces a semaphore's data",
 			func(ctx context.Context, c *client.Client, q *updateRequest) error {
 				return c.Node(q.Node).Update(ctx, q.Name, q.Data, Guarded(q.IfRevision)...)
 			},
 			Face{
 				Use: "semaphore update PATH NAME DATA [--if-revision]", Short: "Replace the data of a semaphore",
-				Long: `Replaces the data of a semaphore. Who owns it does not matter; with --if-revision
-nothing changes unless the semaphore has that revision, and the command ends with
-code 79 otherwise.
+				Long: `Replaces a semaphore's data, whoever owns it. With --if-revision the data is
+replaced only if the semaphore has the given revision; otherwise the exit code is 79.
 
 ` + DataHelp,
 				Example: `  signalbox semaphore update /prod/jobs workers 'eu-1'
@@ -264,9 +263,9 @@ code 79 otherwise.
   # only if it is as it was looked at
   r=$(signalbox semaphore describe /prod/jobs limits -o json | jq -r .revision)
   signalbox semaphore update /prod/jobs limits @limits.json --if-revision $r`,
-				Done: "semaphore NAME has DATA of data now",
+				Done: "semaphore NAME now has DATA of data",
 			}),
-		apply("/semaphore/resize", protocol.KindSemaphoreResize, "Changes the limit of a semaphore",
+		apply("/semaphore/resize", protocol.KindSemaphoreResize, "Changes a semaphore's limit",
 			func(ctx context.Context, c *client.Client, q *resizeRequest) error {
 				return c.Node(q.Node).Resize(ctx, q.Name, q.Limit, Guarded(q.IfRevision)...)
 			},
@@ -274,11 +273,12 @@ code 79 otherwise.
 				Use: "semaphore resize PATH NAME LIMIT [--if-revision]", Short: "Change the limit of a semaphore",
 				Long: `Changes the limit of a persistent semaphore, and shows it. A higher limit admits waiters
 in their order. A lower limit takes nothing away: owners keep their units, and nobody is
-admitted until enough is released. A waiter that asks for more than the limit is rejected
-at its turn. "all" removes the limit.
+admitted until enough units are released. A waiter for more units than the limit is
+rejected at its turn. "all" removes the limit.
 
-With --if-revision the change is made only if the semaphore has that revision; otherwise
-the exit code is 79. Programs that acquire with the old limit continue under the new one.`,
+With --if-revision the limit is changed only if the semaphore has the given revision;
+otherwise the exit code is 79. Programs that acquire with the old limit continue under
+the new limit.`,
 				Example: `  signalbox semaphore resize /prod/jobs workers 5
 
   # only if it is as it was looked at
@@ -293,8 +293,8 @@ the exit code is 79. Programs that acquire with the old limit continue under the
 			Face{
 				Use: "semaphore delete PATH NAME [--force]", Short: "Delete a semaphore",
 				Long: `Deletes a semaphore. A semaphore with owners or waiters is not deleted (exit code 79)
-unless --force is given: then owners lose what they hold, waiters are rejected, and all
-of them are notified. The command prints who they are and asks for confirmation unless
+unless --force is given: then owners lose their units, waiters are rejected, and all are
+notified. The command prints the owners and waiters and asks for confirmation unless
 --yes is given.`,
 				Example: `  signalbox semaphore delete /prod/jobs workers
 
@@ -307,7 +307,7 @@ of them are notified. The command prints who they are and asks for confirmation 
 					if err != nil {
 						return "", err
 					}
-					return fmt.Sprintf("this deletes semaphore %s of node %s with %s and %s", q.Name, q.Node,
+					return fmt.Sprintf("this deletes semaphore %s in node %s with %s and %s", q.Name, q.Node,
 						Plural(d.OwnerCount, "owner"), Plural(d.WaiterCount, "waiter")), nil
 				}),
 			}),
@@ -347,15 +347,15 @@ func showSemaphore(q *semaphoreRequest, d *DescribedSemaphore) Shown {
 type contention struct {
 	Node string
 	client.SemaphoreInfo
-	Owner  *DescribedOwner  `about:"the one that has owned for longest"`
-	Waiter *DescribedWaiter `about:"the one that has waited for longest"`
+	Owner  *DescribedOwner  `about:"Owner for the longest time"`
+	Waiter *DescribedWaiter `about:"Waiter for the longest time"`
 }
 
 // locksRequest asks for semaphores in use.
 type locksRequest struct {
-	Prefix             string `about:"only in nodes whose paths begin with it"`
-	Limit              int    `about:"how many at the most: 1000 where it is not given, 10000 at the most; a list ends at 4 MiB"`
-	IncludeUncontended bool   `about:"also those that nobody waits for"`
+	Prefix             string `about:"Only nodes with this path prefix"`
+	Limit              int    `about:"Maximum items, up to 10000. Default: 1000. A list ends at 4 MiB"`
+	IncludeUncontended bool   `about:"Include semaphores without waiters"`
 }
 
 // lists reports whether a semaphore is in the list. Config and endpoints are locks only if sessions use them as locks.

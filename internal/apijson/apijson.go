@@ -206,7 +206,7 @@ func (w *writer) value(v reflect.Value) error {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Uint8, reflect.Uint32, reflect.Float64, reflect.Map:
 		return w.encoded(v.Interface())
 	}
-	return fmt.Errorf("a %s has no form in JSON", v.Type())
+	return fmt.Errorf("cannot encode a %s as JSON", v.Type())
 }
 
 // millis is a duration in whole milliseconds. What is below zero stays below zero: a wait without an end is.
@@ -302,7 +302,7 @@ func (w *writer) member(f *Field, value reflect.Value) error {
 
 // Done is the answer of a change without a result.
 type Done struct {
-	Changed bool `about:"false: it was so already"`
+	Changed bool `about:"false if nothing had to change"`
 }
 
 // InNode is an item of a list over several nodes, with the path of its node.

@@ -73,15 +73,15 @@ func TestWhatIsNoRequestIsNamed(t *testing.T) {
 		`[]`:                                    "not a JSON object",
 		`{}`:                                    "name is missing",
 		`{"name":1}`:                            "name is not a text",
-		`{"name":"n","nam":1}`:                  "nam is not known",
-		`{"nam":"n"}`:                           "nam is not known here; known are host_id, wait_ms, name, data,",
-		`{"name":"n","more":{"wai":1}}`:         "more.wai is not known here; known are host_id, wait_ms",
+		`{"name":"n","nam":1}`:                  "nam is unknown",
+		`{"nam":"n"}`:                           "nam is unknown; known are host_id, wait_ms, name, data,",
+		`{"name":"n","more":{"wai":1}}`:         "more.wai is unknown; known are host_id, wait_ms",
 		`{"name":"n","wait_ms":"1s"}`:           "wait_ms is not a number of milliseconds",
 		`{"name":"n","wait_ms":-1}`:             "wait_ms is not a number of milliseconds",
 		`{"name":"n","host_id":-1}`:             "host_id is not a whole number",
 		`{"name":"n","host_id":1.5}`:            "host_id is not a whole number",
 		`{"name":"n","verb":"jump"}`:            "verb is not one of",
-		`{"name":"n","data_base64":"%"}`:        "data_base64 is not in base 64",
+		`{"name":"n","data_base64":"%"}`:        "data_base64 is not base64",
 		`{"name":"n","data":7}`:                 "data is not a text",
 		`{"name":"n","parts":{}}`:               "parts is not a list",
 		`{"name":"n","parts":[{"host_id":{}}]}`: "parts[0].host_id is not a whole number",
@@ -93,8 +93,8 @@ func TestWhatIsNoRequestIsNamed(t *testing.T) {
 		}
 	}
 	var into outer
-	for name, has := range map[string]string{"nam": "the parameter nam is not known here; known are host_id",
-		"data_base64": "the parameter data_base64 is not known here"} {
+	for name, has := range map[string]string{"nam": "the parameter nam is unknown; known are host_id",
+		"data_base64": "unknown parameter data_base64"} {
 		err := DecodeQuery(map[string][]string{name: {"n"}}, &into)
 		if err == nil || !strings.Contains(err.Error(), has) {
 			t.Errorf("?%s=n: %v, want %q", name, err, has)

@@ -13,7 +13,7 @@ import (
 )
 
 // errShape is a value of another form than the wanted one.
-var errShape = errors.New("it has another form")
+var errShape = errors.New("wrong type")
 
 // Decode reads a JSON object into a structure. A member that is not known is an error that names the member, and so is
 // a required member that is missing.
@@ -35,7 +35,7 @@ func decodeObject(text []byte, into reflect.Value, path string) error {
 		if f.Of == bytesType {
 			if encoded, ok := members[f.Name+base64Suffix]; ok {
 				if err := json.Unmarshal(encoded, value.Addr().Interface()); err != nil {
-					return fmt.Errorf("%s%s%s is not in base 64: %w", path, f.Name, base64Suffix, errShape)
+					return fmt.Errorf("%s%s%s is not base64: %w", path, f.Name, base64Suffix, errShape)
 				}
 				continue
 			}
@@ -69,9 +69,9 @@ func onlyKnown[V any](members map[string]V, of reflect.Type, path string) error 
 		switch {
 		case slices.Contains(known, name):
 		case len(known) == 0:
-			return fmt.Errorf("%s%s is not known here: there is nothing to say", path, name)
+			return fmt.Errorf("%s%s is unknown: the request has no fields", path, name)
 		default:
-			return fmt.Errorf("%s%s is not known here; known are %s", path, name, strings.Join(list, ", "))
+			return fmt.Errorf("%s%s is unknown; known are %s", path, name, strings.Join(list, ", "))
 		}
 	}
 	return nil
@@ -152,7 +152,7 @@ const maxDuration = 366 * 24 * time.Hour
 func formOf(t reflect.Type) string {
 	switch {
 	case t == timeType:
-		return "time by RFC 3339"
+		return "time in RFC 3339 format"
 	case t.Kind() == reflect.String:
 		return "text"
 	case t.Kind() == reflect.Bool:

@@ -18,17 +18,17 @@ func DecodeQuery(query map[string][]string, into any) error {
 	for name, texts := range query {
 		at := slices.IndexFunc(known, func(f Field) bool { return f.Name == name })
 		if at < 0 { // bytes in base 64 are for bodies
-			return fmt.Errorf("the parameter %s is not known here", name)
+			return fmt.Errorf("unknown parameter %s", name)
 		}
 		list := known[at].Of.Kind() == reflect.Slice && known[at].Of != bytesType
 		if len(texts) > 1 && !list {
-			return fmt.Errorf("the parameter %s is there more than once", name)
+			return fmt.Errorf("the parameter %s is given more than once", name)
 		}
 		members[name] = inJSON(known[at].Of, texts, list)
 	}
 	text, err := json.Marshal(members)
 	if err != nil {
-		return fmt.Errorf("the query cannot be read: %w", err)
+		return fmt.Errorf("invalid query: %w", err)
 	}
 	return Decode(text, into)
 }

@@ -25,7 +25,7 @@ func (s Schemas) of(t reflect.Type, answer bool) Schema {
 	case t == timeType:
 		return Schema{"type": "string", "format": "date-time"}
 	case t == durationType:
-		return Schema{"type": "integer", "format": "int64", "description": "milliseconds"}
+		return Schema{"type": "integer", "format": "int64", "description": "Duration in milliseconds"}
 	case t == bytesType, t == errorType, t.Implements(textType), t.Kind() == reflect.String:
 		return Schema{"type": "string"}
 	case worded(t):
@@ -75,7 +75,7 @@ func (s Schemas) define(t reflect.Type, answer bool) Schema {
 		properties[f.Name] = of
 		if f.Of == bytesType {
 			properties[f.Name+base64Suffix] = described(Schema{"type": "string", "format": "byte"},
-				"in place of "+f.Name+", where that is not UTF-8")
+				"Base64, instead of "+f.Name+", if the value is not UTF-8")
 		}
 		if f.Required && !answer || answer && !f.absent(reflect.Zero(f.Of)) {
 			required = append(required, f.Name)

@@ -22,7 +22,7 @@ var sizeUnits = []struct {
 	{"B", 1},
 }
 
-var errSize = errors.New("not a number of bytes; write it like 65536, 64KiB or 2GiB")
+var errSize = errors.New("not a size; give a size such as 65536, 64KiB or 2GiB")
 
 // Parse reads a size from text.
 func Parse(text string) (Size, error) {
@@ -38,7 +38,7 @@ func Parse(text string) (Size, error) {
 		return 0, errSize
 	}
 	if n > math.MaxInt64/uint64(unit) {
-		return 0, fmt.Errorf("more bytes than there can be; %w", errSize)
+		return 0, fmt.Errorf("the size is too large; %w", errSize)
 	}
 	return Size(n) * unit, nil
 }

@@ -86,7 +86,7 @@ func (s *Source) reload() {
 	s.seen = found
 	config, err := s.load()
 	if err != nil {
-		s.logger.Error("the changed certificate files are not usable, the old certificate stays", "error", err)
+		s.logger.Error("cannot use the changed certificate files; the old certificate stays in use", "error", err)
 		return
 	}
 	s.config = config
@@ -110,7 +110,7 @@ func (s *Source) load() (*tls.Config, error) {
 	}
 	authorities := x509.NewCertPool()
 	if !authorities.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("authorities %s: %w", s.files.Authorities, ErrNoCertificate)
+		return nil, fmt.Errorf("CA file %s: %w", s.files.Authorities, ErrNoCertificate)
 	}
 	return s.derive(certificate, authorities), nil
 }

@@ -41,12 +41,12 @@ var (
 	// ErrDamaged: the file is not as it was written.
 	ErrDamaged = errors.New("the backup is damaged")
 	// ErrNewer: a newer version has written the file.
-	ErrNewer = errors.New("the backup is of a newer version")
+	ErrNewer = errors.New("the backup was written by a newer version")
 	// ErrIncomplete: a shard is missing.
-	ErrIncomplete = errors.New("the backup is not of all shards")
+	ErrIncomplete = errors.New("the backup is incomplete")
 	// ErrGivenUp ends the bytes of a section that was given up, because the host that sent the state was lost. A new
 	// section for the same shard follows.
-	ErrGivenUp = errors.New("the section was given up")
+	ErrGivenUp = errors.New("the section was abandoned")
 )
 
 func damaged(format string, args ...any) error {

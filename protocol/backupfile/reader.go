@@ -34,18 +34,18 @@ func NewReader(r io.Reader) (*Reader, error) {
 	b := &Reader{in: bufio.NewReaderSize(r, pieceBytes), sum: sha256.New()}
 	start := make([]byte, len(magic)+4)
 	if _, err := io.ReadFull(b.in, start); err != nil || string(start[:len(magic)]) != magic {
-		return nil, damaged("it does not begin as one")
+		return nil, damaged("not a backup file")
 	}
 	if f := binary.LittleEndian.Uint32(start[len(magic):]); f != format {
 		if f > format {
-			return nil, fmt.Errorf("%w: it has format %d, this program knows formats up to %d", ErrNewer, f,
+			return nil, fmt.Errorf("%w: format %d is newer than the supported format %d", ErrNewer, f,
 				format)
 		}
-		return nil, damaged("it has no format")
+		return nil, damaged("the format is missing")
 	}
 	b.sum.Write(start)
 	if err := b.header(recordHeader, &b.Header); err != nil {
-		return nil, fmt.Errorf("its header: %w", err)
+		return nil, fmt.Errorf("invalid header: %w", err)
 	}
 	return b, nil
 }
@@ -75,7 +75,7 @@ func (r *Reader) record() (kind byte, payload []byte, err error) {
 
 func cut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return damaged("it breaks off")
+		return damaged("truncated file")
 	}
 	return err
 }
@@ -91,10 +91,10 @@ func (r *Reader) header(want byte, into any) error {
 
 func decode(kind, want byte, payload []byte, into any) error {
 	if kind != want {
-		return damaged("a record of kind %q stands where one of kind %q should", kind, want)
+		return damaged("found a record of kind %q instead of kind %q", kind, want)
 	}
 	if err := json.Unmarshal(payload, into); err != nil {
-		return damaged("a record cannot be read: %v", err)
+		return damaged("cannot decode a record: %v", err)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (r *Reader) Next() (Section, error) {
 	kind, payload, err := r.record()
 	switch {
 	case err != nil:
-		err = fmt.Errorf("behind %s: %w", r.place(), err)
+		err = fmt.Errorf("after %s: %w", r.place(), err)
 	case kind == recordSeal:
 		if err = r.checkSeal(payload); err == nil {
 			return Section{}, io.EOF
@@ -139,13 +139,13 @@ func (r *Reader) checkSeal(payload []byte) error {
 	sum := hex.EncodeToString(r.sum.Sum(nil))
 	var s seal
 	if err := decode(recordSeal, recordSeal, payload, &s); err != nil {
-		return fmt.Errorf("its seal: %w", err)
+		return fmt.Errorf("invalid seal: %w", err)
 	}
 	if s.Sections != r.sections || s.SHA256 != sum {
-		return fmt.Errorf("its seal: %w", damaged("it is of another file"))
+		return fmt.Errorf("invalid seal: %w", damaged("the seal belongs to another file"))
 	}
 	if _, err := r.in.ReadByte(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("its seal: %w", damaged("there are bytes behind it"))
+		return fmt.Errorf("invalid seal: %w", damaged("bytes follow the seal"))
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (r *Reader) fill() error {
 		return err
 	}
 	if end.Length != r.length || end.SHA256 != hex.EncodeToString(r.content.Sum(nil)) {
-		return damaged("its bytes are not those that were written")
+		return damaged("wrong checksum")
 	}
 	r.inside = false
 	r.sections++

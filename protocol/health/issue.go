@@ -10,29 +10,29 @@ import (
 
 // Issue is a health issue in the cluster, such as a blocked rollout, as reported by the host that sees it.
 type Issue struct {
-	Kind     Kind `about:"a word for programs; docs/guides/monitoring.md has all"`
+	Kind     Kind `about:"Kind for programs; docs/guides/monitoring.md lists all kinds"`
 	Severity Severity
 	// Subject names the affected thing for people, such as "rollout web in /prod".
-	Subject string `about:"what is not well, in words"`
+	Subject string `about:"Subject, as text"`
 	// About identifies the affected object for programs. Web pages use the parts to build a link.
 	About
 	// Since is when the issue began, by the host's clock. If the beginning is unknown, Since is when the host first saw
 	// the issue.
-	Since    time.Time `about:"when it began, or was first seen"`
-	WaitsFor string    `name:"waiting_for" about:"who or what is waited for"`
-	Do       string    `name:"hint" about:"what to do, with the command where there is one"`
-	Text     string    `name:"message" about:"what is so, in words"`
+	Since    time.Time `about:"Time when the issue began, or was first observed"`
+	WaitsFor string    `name:"waiting_for" about:"Cause of the wait"`
+	Do       string    `name:"hint" about:"Remedy, with a command if possible"`
+	Text     string    `name:"message" about:"Description"`
 	// More is how many further issues of this kind the host has left out to keep its list short. Only a kind's last
 	// issue has the number.
-	More int `name:"omitted" about:"how many more of the kind the host has, which are left out"`
+	More int `name:"omitted" about:"Number of further issues of the kind, omitted by the host"`
 }
 
 // About identifies an issue's subject by its parts. A part that is meaningless for the kind is empty.
 type About struct {
-	Node   string   `about:"the path of a node"`
-	Name   string   `about:"an object in the node"`
-	Host   string   `about:"the name of a host"`
-	Shards []string `about:"the ids of shards; 0 is the meta shard"`
+	Node   string   `about:"Node path"`
+	Name   string   `about:"Object name in the node"`
+	Host   string   `about:"Host name"`
+	Shards []string `about:"Shard ids. 0 is the meta shard"`
 }
 
 // Limits on a host's issue list, and on an issue's fields on the wire.

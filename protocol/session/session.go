@@ -14,7 +14,7 @@ const (
 // Details is what listings show about a session, as reported by its client.
 type Details struct {
 	// Description helps people to recognize the client.
-	Description string `about:"shown in listings of sessions"`
+	Description string `about:"Description shown in session lists"`
 }
 
 // Fields implements field.Value.

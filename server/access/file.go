@@ -71,7 +71,7 @@ func open(path string, log *slog.Logger) (*File, error) {
 	f.seen = f.read
 	found, err := f.load()
 	if err != nil {
-		return nil, fmt.Errorf("access: the file of root tokens %s cannot be used:\n  - %w", path, err)
+		return nil, fmt.Errorf("access: cannot use the root token file %s:\n  - %w", path, err)
 	}
 	f.replace(found)
 	return f, nil
@@ -107,12 +107,12 @@ func (f *File) poll() {
 	f.read = now
 	found, err := f.load()
 	if err != nil {
-		f.log.Error("the changed file of root tokens cannot be used; what it said before counts on", "file", f.path,
+		f.log.Error("cannot use the changed root token file; the earlier tokens stay valid", "file", f.path,
 			"error", err)
 		return
 	}
 	added, removed := f.replace(found)
-	f.log.Info("the file of root tokens was read again", "file", f.path, "tokens", len(found), "added", added,
+	f.log.Info("the root token file was reloaded", "file", f.path, "tokens", len(found), "added", added,
 		"removed", removed)
 }
 
@@ -132,7 +132,7 @@ func (f *File) load() (map[hash]string, error) {
 		return nil, err
 	}
 	if len(text) > maxFileBytes {
-		return nil, errors.New("it is longer than 1 MiB")
+		return nil, errors.New("the file is longer than 1 MiB")
 	}
 	return parseRootTokens(text)
 }

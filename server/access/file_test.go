@@ -146,7 +146,7 @@ func TestABrokenFileChangesNothing(t *testing.T) {
 			if !one.Valid() || x.enter("one") != one {
 				t.Error("the token is gone")
 			}
-			if got := strings.Count(x.log.String(), "what it said before counts on"); got != 1 {
+			if got := strings.Count(x.log.String(), "the earlier tokens stay valid"); got != 1 {
 				t.Errorf("told %d times: %s", got, x.log.String())
 			}
 			os.Remove(x.path)
@@ -181,7 +181,7 @@ func TestOpenRefusesABrokenFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("principals: [{name: token:a, sha256: x}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(path, slog.Default()); err == nil || !strings.Contains(err.Error(), path+` cannot be used:`) ||
+	if _, err := Open(path, slog.Default()); err == nil || !strings.Contains(err.Error(), `cannot use the root token file `+path) ||
 		!strings.Contains(err.Error(), "token:a: a token has sha256") {
 		t.Errorf("got %v", err)
 	}

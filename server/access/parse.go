@@ -23,15 +23,15 @@ func ParseRules(text []byte) (rules access.Rules, err error) {
 	var document any
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-		return rules, errors.New("it is empty; write principals: [] for no rules")
+		return rules, errors.New("the file is empty; write principals: [] for no rules")
 	} else if err != nil {
 		return rules, err
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return rules, errors.New("there is more than one document in it")
+		return rules, errors.New("the file has more than one document")
 	}
 	if _, is := document.(map[string]any); !is {
-		return rules, errors.New("it is not a YAML mapping with roles and principals")
+		return rules, errors.New("the file is not a YAML mapping with roles and principals")
 	}
 	object, err := json.Marshal(document)
 	if err != nil {
@@ -68,14 +68,14 @@ func ReadFirstRules(path string, rootTokens bool) (first *meta.AccessImport, sum
 	}
 	switch {
 	case err != nil:
-	case made.Open(): // an import would change nothing and leave the cluster without rules
-		err = errors.New("it has no rules: name a role, or a principal with a role or a token")
+	case made.Open(): // an import would change nothing, and leave the cluster without rules
+		err = errors.New("the file has no rules; add a role, or a principal with a role or a token")
 	case !rootTokens && !made.HasAdmin():
-		err = errors.New("nobody in it may change access rules: give a principal the role root on /, or the host a " +
+		err = errors.New("nobody may change the access rules; give a principal the role root on /, or the host a " +
 			"root token (--token-file)")
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("access: the file of access rules %s cannot be used: %w", path, err)
+		return nil, "", fmt.Errorf("access: cannot use the access rules file %s: %w", path, err)
 	}
 	return first, HashText(string(text)), nil
 }
@@ -89,9 +89,9 @@ func parseRootTokens(text []byte) (map[hash]string, error) {
 	names := make(map[hash]string)
 	for _, r := range made.Records() {
 		if r.Kind != book.Token || r.Expires != 0 || !slices.Equal(r.Grants, []access.Grant{rootGrant}) {
-			return nil, fmt.Errorf("%v is not a token that has the role root on /, and never expires. The cluster "+
-				"keeps all other rules: import them by signalbox access import, or give them to a new cluster by "+
-				"--access-file", r.Principal)
+			return nil, fmt.Errorf("%v must be a token with the role root on / and without expiry. The cluster "+
+				"stores all other rules: import them with signalbox access import, or give them to a new cluster "+
+				"with --access-file", r.Principal)
 		}
 		names[r.Hash] = r.Name
 	}

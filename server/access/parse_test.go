@@ -38,14 +38,14 @@ func TestMistakesInAFileOfRootTokens(t *testing.T) {
 	reader.Grants = append(reader.Grants, access.Grant{Role: access.RoleRead, Path: "/"})
 	certificate.Name, certificate.SHA256 = "cn:a", ""
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":          {"", "it is empty; write principals: [] for no rules"},
+		"empty":          {"", "the file is empty; write principals: [] for no rules"},
 		"no hash at all": {"principals: [{name: token:a}]", "token:a: a token has sha256"},
 		"no hash":        {"principals: [{name: token:a, sha256: x}]", "token:a: a token has sha256"},
 		"owner of a token": {text(entryOf("a", "t"), entryOf("b", "t")),
 			"the secret of the token b is that of the token a"},
-		"expires":       {text(expiring), "token:a is not a token that has the role root on /, and never expires"},
-		"another role":  {text(reader), "token:a is not a token that has the role root on /"},
-		"a certificate": {text(certificate), "cn:a is not a token that has the role root on /"},
+		"expires":       {text(expiring), "token:a must be a token with the role root on / and without expiry"},
+		"another role":  {text(reader), "token:a must be a token with the role root on /"},
+		"a certificate": {text(certificate), "cn:a must be a token with the role root on /"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if found, err := parseRootTokens([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -100,15 +100,15 @@ func TestRulesSurviveTheirDocument(t *testing.T) {
 func TestMistakesInRules(t *testing.T) {
 	hash := HashText("t")
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":         {"", "it is empty; write principals: [] for no rules"},
-		"no rules":      {"principals: []", "it has no rules"},
+		"empty":         {"", "the file is empty; write principals: [] for no rules"},
+		"no rules":      {"principals: []", "the file has no rules"},
 		"no YAML":       {"a: b: c", "mapping values are not allowed"},
-		"two documents": {"{}\n---\n{}", "there is more than one document in it"},
-		"unknown":       {"users: []", "users is not known here; known are roles, principals"},
+		"two documents": {"{}\n---\n{}", "the file has more than one document"},
+		"unknown":       {"users: []", "users is unknown; known are roles, principals"},
 		"no right":      {"roles: [{name: r, rules: [{path: /, permissions: [fly]}]}]", `"fly"`},
 		"no place":      {"roles: [{name: r, rules: [{path: /a/, permissions: [read]}]}]", "the role r: "},
 		"no node":       {"principals: [{name: anonymous, grants: [{role: read, path: a}]}]", "anonymous: "},
-		"a list":        {"- {name: a}", "it is not a YAML mapping with roles and principals"},
+		"a list":        {"- {name: a}", "the file is not a YAML mapping with roles and principals"},
 		"no principal": {"principals: [{name: ci, grants: [{role: root, path: /}]}]",
 			`"ci" is no principal: write token:NAME`},
 		"no hash": {"principals: [{name: 'token:ci', grants: [{role: root, path: /}]}]",
@@ -117,7 +117,7 @@ func TestMistakesInRules(t *testing.T) {
 			"cn:a: a token has sha256, the SHA-256 of its secret in 64 hex digits, and no other principal has it"},
 		"no role": {"principals: [{name: 'cn:a', grants: [{role: boss, path: /}]}]", `cn:a: there is no role "boss"`},
 		"no admin": {"principals: [{name: 'cn:a', grants: [{role: admin, path: /prod}]}]",
-			"nobody in it may change access rules"},
+			"nobody may change the access rules"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "access.yaml")

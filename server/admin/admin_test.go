@@ -39,7 +39,7 @@ func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
 
 func TestHealth(t *testing.T) {
 	failed := Check{Name: "cluster", Err: errors.New("shard 2 has no leader")}
-	stopping := Check{Name: "running", Err: errors.New("the host stops")}
+	stopping := Check{Name: "running", Err: errors.New("the host is stopping")}
 	disk := Check{Name: "disk", Err: errors.New("nearly full"), Advisory: true}
 	well := Check{Name: "running"}
 	for name, c := range map[string]struct {
@@ -52,9 +52,9 @@ func TestHealth(t *testing.T) {
 			"ready\n[ok]      running\n[ok]      cluster\n"},
 		"no leader": {[]Check{well, failed}, 503, "not ready: shard 2 has no leader\n",
 			"not ready: shard 2 has no leader\n[ok]      running\n[failed]  cluster: shard 2 has no leader\n"},
-		"two reasons": {[]Check{stopping, failed}, 503, "not ready: the host stops; shard 2 has no leader\n",
-			"not ready: the host stops; shard 2 has no leader\n[failed]  running: the host stops\n[failed]  cluster: " +
-				"shard 2 has no leader\n"},
+		"two reasons": {[]Check{stopping, failed}, 503, "not ready: the host is stopping; shard 2 has no leader\n",
+			"not ready: the host is stopping; shard 2 has no leader\n[failed]  running: the host is " +
+				"stopping\n[failed]  cluster: shard 2 has no leader\n"},
 		"a full disk serves reads": {[]Check{well, disk}, 200, "ready\n",
 			"ready\n[ok]      running\n[warning] disk: nearly full\n"},
 	} {
@@ -181,7 +181,7 @@ func TestTheServerListensUntilItIsClosed(t *testing.T) {
 		t.Errorf("%d", answer.StatusCode)
 	}
 	if _, err := Listen(s.Addr().String(), nil, slog.Default()); err == nil ||
-		!strings.Contains(err.Error(), "stop it or choose another port") {
+		!strings.Contains(err.Error(), "or choose another port") {
 		t.Errorf("got %v", err)
 	}
 	s.Close()

@@ -53,15 +53,14 @@ process_start_time_seconds 5
 
 dragonboat_lost_total{shard="1"} 4
 `)))
-	want := `# HELP signalbox_shard_is_leader 1 if this host leads the shard
+	want := `# HELP signalbox_shard_is_leader 1 if the host leads the shard
 # TYPE signalbox_shard_is_leader gauge
 signalbox_shard_is_leader{shard="1"} 1
 signalbox_shard_is_leader{shard="2"} 0
-# HELP signalbox_shard_term Raft term of the latest leader
+# HELP signalbox_shard_term Latest leader's Raft term
 # TYPE signalbox_shard_term gauge
 signalbox_shard_term{shard="1"} 7
-# HELP signalbox_commit_duration_seconds Time from proposing a batch to applying it: the disks, ` +
-		`and the network between hosts
+# HELP signalbox_commit_duration_seconds Time from proposing a batch to applying it: the disks, and the network between hosts
 # TYPE signalbox_commit_duration_seconds histogram
 signalbox_commit_duration_seconds_bucket{le="+Inf"} 3
 signalbox_commit_duration_seconds_sum 0.5

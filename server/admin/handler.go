@@ -53,7 +53,7 @@ func guard(names Names, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(livePaths, r.URL.Path) && !names.Allow(r.Host) {
 			writeText(w, http.StatusMisdirectedRequest, fmt.Sprintf(
-				"this host is not asked for as %q: use its address or localhost, or start it with "+
+				"the host name %q is not allowed; use an IP address or localhost, or add the name to "+
 					"--http-allowed-hosts\n",
 				r.Host))
 			return

@@ -44,8 +44,8 @@ type Server struct {
 func Listen(address string, pages http.Handler, log *slog.Logger) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("listen on %s: %w: another process listens there; "+
-			"stop it or choose another port", address, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w; stop the process that uses the address, or "+
+			"choose another port", address, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
@@ -61,7 +61,7 @@ func Listen(address string, pages http.Handler, log *slog.Logger) (*Server, erro
 	limiter.Attach(s.http)
 	s.serving.Go(func() {
 		if err := s.http.Serve(s.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("health, metrics and status are served no more", "error", err)
+			log.Error("health, metrics and status are no longer served", "error", err)
 		}
 	})
 	return s, nil
@@ -96,7 +96,7 @@ func limited(pages http.Handler) http.Handler {
 		case places <- struct{}{}:
 		default:
 			w.Header().Set("Retry-After", "1")
-			writeText(w, http.StatusServiceUnavailable, "too many pages are asked for at once\n")
+			writeText(w, http.StatusServiceUnavailable, "too many concurrent requests\n")
 			return
 		}
 		defer func() { <-places }()

@@ -53,7 +53,7 @@ func NewHistory(c HistoryConfig) *History {
 // recorded or the context ends; after a lost answer, the entry may be recorded twice.
 func (h *History) Add(ctx context.Context, a Note) error {
 	if !h.Bootstrapped() {
-		return fmt.Errorf("server: note %s: the cluster has no history yet", a.What)
+		return fmt.Errorf("server: cannot record %s: the cluster has no audit log yet", a.What)
 	}
 	name := a.Name
 	if name == "" && len(a.Token) > 0 {
@@ -73,7 +73,7 @@ func (h *History) Add(ctx context.Context, a Note) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("server: note %s: %w", a.What, failure)
+			return fmt.Errorf("server: cannot record %s: %w", a.What, failure)
 		case <-time.After(noteAgain):
 		}
 	}
@@ -101,7 +101,7 @@ func (h *History) NodeChanged(client, address, what string) {
 	if !h.Nodes {
 		return
 	}
-	a := Note{Name: client, Address: address, What: what, Why: "no reason was asked for"}
+	a := Note{Name: client, Address: address, What: what, Why: "no reason was given"}
 	if h.limit.Admit(h.Clock()) {
 		select {
 		case h.queue <- a:
@@ -109,7 +109,7 @@ func (h *History) NodeChanged(client, address, what string) {
 		default:
 		}
 	}
-	h.Log.Warn("the history gets no entry of a change of a node: there were too many", "operation", a.What)
+	h.Log.Warn("no audit log entry for a node change: too many entries", "operation", a.What)
 }
 
 // Run records queued node changes until the context ends.
@@ -121,7 +121,7 @@ func (h *History) Run(ctx context.Context) {
 		case a := <-h.queue:
 			within, cancel := context.WithTimeout(ctx, noteWithin)
 			if err := h.Add(within, a); err != nil {
-				h.Log.Warn("the history of the cluster has no entry of a change", "operation", a.What, "error", err)
+				h.Log.Warn("the audit log has no entry for a change", "operation", a.What, "error", err)
 			}
 			cancel()
 		}

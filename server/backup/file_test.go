@@ -178,7 +178,7 @@ func TestTheFileOfAHostMayLackShards(t *testing.T) {
 	none := cluster(t)
 	clear(none.Data)
 	_, err = Load(bytes.NewReader(saved(t, none)))
-	if !errors.Is(err, backupfile.ErrIncomplete) || !strings.HasSuffix(err.Error(), "shard 1, shard 2") {
+	if !errors.Is(err, backupfile.ErrIncomplete) || !strings.HasSuffix(err.Error(), "shard 1, shard 2 is missing") {
 		t.Errorf("without any data shard: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 		return nil, err
 	}
 	if len(s.Data) == 0 {
-		return nil, errors.New("nothing is left of any data shard")
+		return nil, errors.New("no data shard has a surviving replica")
 	}
 	next, err := s.Meta.Regenerate(r)
 	if err != nil {

@@ -65,7 +65,7 @@ func LoadPart(r io.Reader) (*States, error) {
 func (s *States) restore(section backupfile.Section, r io.Reader) error {
 	id := meta.ShardID(section.Shard)
 	if _, twice := s.Sections[id]; twice {
-		return fmt.Errorf("%s: %w: it is there twice", section, backupfile.ErrDamaged)
+		return fmt.Errorf("%s: %w: listed twice", section, backupfile.ErrDamaged)
 	}
 	err := s.machine(id).Restore(r)
 	switch {
@@ -111,10 +111,10 @@ func (s *States) machine(id meta.ShardID) saver {
 // check returns an error if a shard is missing.
 func (s *States) check() error {
 	if s.Meta == nil {
-		return fmt.Errorf("%w: there is no section of the meta shard", backupfile.ErrIncomplete)
+		return fmt.Errorf("%w: the meta shard section is missing", backupfile.ErrIncomplete)
 	}
 	if missing := s.Missing(); len(missing) > 0 {
-		return fmt.Errorf("%w: there is no section of %s", backupfile.ErrIncomplete, Names(missing))
+		return fmt.Errorf("%w: the section of %s is missing", backupfile.ErrIncomplete, Names(missing))
 	}
 	return nil
 }
@@ -166,8 +166,8 @@ func (s *States) counted() (highest shard.Counters, err error) {
 	}
 	t, bootstrapped := s.Meta.Topology()
 	if !bootstrapped {
-		return highest, fmt.Errorf("nothing is left of %s, and the meta shard does not know which numbers "+
-			"have been given", Names(missing))
+		return highest, fmt.Errorf("%s has no surviving replica, and the meta shard does not know its used "+
+			"numbers", Names(missing))
 	}
 	for _, id := range missing {
 		if on := t.Records.Shard(hosts.ShardID(id)); on != nil {
@@ -223,7 +223,8 @@ func Choose(all []*States) (*States, error) {
 	for _, s := range all {
 		h := s.Header
 		if h.Cluster != best.Header.Cluster || h.Generation != best.Header.Generation {
-			return nil, fmt.Errorf("cluster %s, generation %x, is another one than %s, %x", h.Cluster,
+			return nil, fmt.Errorf("the states belong to different clusters: %s, generation %x, and %s, "+
+				"generation %x", h.Cluster,
 				h.Generation, best.Header.Cluster, best.Header.Generation)
 		}
 		if best.Header.Begun.After(h.Begun) {
@@ -243,7 +244,7 @@ func Choose(all []*States) (*States, error) {
 		}
 	}
 	if best.Meta == nil {
-		return nil, errors.New("none of the states is of the meta shard, without which there is no cluster")
+		return nil, errors.New("the meta shard state is missing")
 	}
 	return best, nil
 }

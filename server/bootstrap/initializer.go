@@ -63,16 +63,14 @@ func (e *ExcludedError) Error() string {
 		command += " --replace " + e.Name
 	}
 	why := map[exclusion]string{
-		excludedName:  "which was bootstrapped without a host of the name " + e.Name,
+		excludedName:  "which was bootstrapped without a host with the name " + e.Name,
 		excludedWiped: "which was bootstrapped with another data directory of host " + e.Name,
-		excludedCopy: "and so is host " + e.Name + ": this data directory is an older copy, from before it promised " +
-			"to be " +
-			"bootstrapped with the others",
+		excludedCopy: "and so is host " + e.Name + ": the data directory is an older copy, from before the host " +
+			"agreed to bootstrap with the other hosts",
 	}[e.why]
-	return fmt.Sprintf("host %s is of cluster %s, %s. A host that may have forgotten what it confirmed is not let in "+
-		"again under what it was: put the directory back as it was last, or empty it and join as a new host with "+
-		"%s, the "+
-		"other settings of this host, and without --initial-hosts", e.Host, e.Cluster, why, command)
+	return fmt.Sprintf("host %s is in cluster %s, %s. A host that may have lost confirmed entries cannot "+
+		"continue under its old identity: restore the latest data directory, or empty it and join as a new host "+
+		"with %s, the other settings of the host, and without --initial-hosts", e.Host, e.Cluster, why, command)
 }
 
 // HandleAsk answers another host. The promise in the answer is durable. news reports whether the asking host's
@@ -101,16 +99,16 @@ func (in *Initializer) HandleAsk(ask Ask) (answer Answer, news bool) {
 func (in *Initializer) refusal(ask *Ask) string {
 	switch {
 	case ask.Incarnation == (hosts.Incarnation{}):
-		return "it has no incarnation"
+		return "the host has no incarnation"
 	case ask.Name == in.name:
-		return "it has the name of the host that it asks, " + in.name
+		return "the host has the same name as the asked host, " + in.name
 	}
 	if difference := in.plan.compare(&ask.Plan); difference != "" {
-		return "all hosts must be given the same --initial-hosts, --cluster-name, --shards and --access-file: " +
+		return "--initial-hosts, --cluster-name, --shards and --access-file must be equal on all hosts: " +
 			difference
 	}
 	if !in.plan.has(ask.Name) {
-		return "it is not in the list of hosts: " + ask.Name
+		return "the host is not in the list of initial hosts: " + ask.Name
 	}
 	return ""
 }
@@ -159,7 +157,7 @@ func (in *Initializer) joined(id *identity.Identity, answers map[string]Answer) 
 			continue
 		}
 		if err := bootstrap.Check(); err != nil {
-			return nil, fmt.Errorf("bootstrap: what host %s says of its cluster cannot be: %w", p.Name, err)
+			return nil, fmt.Errorf("bootstrap: host %s reports an invalid cluster: %w", p.Name, err)
 		}
 		self := bootstrap.InitialMember(in.name)
 		out := &ExcludedError{p.Name, p.Raft, bootstrap.Cluster, in.name, excludedName}
@@ -224,13 +222,13 @@ func (in *Initializer) Awaited(answers map[string]Answer, failures map[string]er
 		case !ok:
 			silent = append(silent, fmt.Sprintf("%s at %s (%v)", p.Name, p.Raft, failures[p.Name]))
 		case a.Refusal != "":
-			refusals = append(refusals, "host "+p.Name+" refuses this one: "+a.Refusal)
+			refusals = append(refusals, "host "+p.Name+" refuses this host: "+a.Refusal)
 		}
 	}
 	switch {
 	case len(silent) > 0:
-		return strings.Join(append([]string{"it waits for " + strings.Join(silent, ", ") +
-			": a cluster is bootstrapped when all of its hosts have answered"}, refusals...), "; ")
+		return strings.Join(append([]string{"waiting for " + strings.Join(silent, ", ") +
+			": a cluster bootstraps when all initial hosts have answered"}, refusals...), "; ")
 	case len(refusals) > 0:
 		return strings.Join(refusals, "; ")
 	}

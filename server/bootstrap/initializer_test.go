@@ -198,10 +198,11 @@ func TestWhoIsRefused(t *testing.T) {
 		change func(*Ask)
 		say    string
 	}{
-		"nothing wrong":      {func(*Ask) {}, ""},
-		"a stranger":         {func(a *Ask) { a.Name = "mallory" }, "it is not in the list of hosts: mallory"},
-		"its own name":       {func(a *Ask) { a.Name = "b" }, "it has the name of the host that it asks, b"},
-		"no incarnation":     {func(a *Ask) { a.Incarnation = hosts.Incarnation{} }, "it has no incarnation"},
+		"nothing wrong": {func(*Ask) {}, ""},
+		"a stranger": {func(a *Ask) { a.Name = "mallory" }, "the host is not in the list of initial " +
+			"hosts: mallory"},
+		"its own name":       {func(a *Ask) { a.Name = "b" }, "the host has the same name as the asked host, b"},
+		"no incarnation":     {func(a *Ask) { a.Incarnation = hosts.Incarnation{} }, "the host has no incarnation"},
 		"other shards":       {func(a *Ask) { a.Plan.Shards = 4 }, `--shards is "1" here and "4" there`},
 		"another name":       {func(a *Ask) { a.Plan.Cluster = "x" }, `--cluster-name is "" here and "x" there`},
 		"other access rules": {func(a *Ask) { a.Plan.Access = "x" }, `access control is "open" here and "x" there`},
@@ -235,8 +236,7 @@ func TestHostWithOtherSettingsBlocksTheBootstrap(t *testing.T) {
 	for len(w.flying) > 0 {
 		w.deliver(0)
 	}
-	if a := w.running["a"]; !strings.Contains(a.Awaited(a.answers, nil), `host c refuses this one: all hosts must be `+
-		`given the same --initial-hosts, --cluster-name, --shards and --access-file: --shards is "4" here and "1" there`) {
+	if a := w.running["a"]; !strings.Contains(a.Awaited(a.answers, nil), `host c refuses this host: --initial-hosts, --cluster-name, --shards and --access-file must be equal on all hosts: --shards is "4" here and "1" there`) {
 		t.Errorf("it says: %s", a.Awaited(a.answers, nil))
 	}
 }
@@ -279,10 +279,10 @@ func TestWhatIsSaidOfAClusterIsNotTakenForTrue(t *testing.T) {
 		say          string
 	}{
 		"as it was":             {"b", decider, good, true, ""},
-		"it cannot be":          {"b", decider, bad, false, "cannot be"},
-		"promised to another":   {"b", hosts.Incarnation{77}, good, false, "this data directory is an older copy"},
-		"promised to nobody":    {"b", hosts.Incarnation{}, good, false, "this data directory is an older copy"},
-		"the decider forgot it": {"a", hosts.Incarnation{}, good, false, "this data directory is an older copy"},
+		"it cannot be":          {"b", decider, bad, false, "reports an invalid cluster"},
+		"promised to another":   {"b", hosts.Incarnation{77}, good, false, "the data directory is an older copy"},
+		"promised to nobody":    {"b", hosts.Incarnation{}, good, false, "the data directory is an older copy"},
+		"the decider forgot it": {"a", hosts.Incarnation{}, good, false, "the data directory is an older copy"},
 	} {
 		m := &memory{identity.Identity{HostName: c.host, Incarnation: good.InitialMember(c.host).Incarnation,
 			Promise: c.promise}}
@@ -302,7 +302,7 @@ func TestALeftOutHostSaysWhatToType(t *testing.T) {
 		say     string
 	}{
 		{ExcludedError{"a", "a:7421", "prod-1", "b", excludedWiped},
-			"host a is of cluster prod-1, which was bootstrapped with " +
+			"host a is in cluster prod-1, which was bootstrapped with " +
 				"another data " +
 				"directory of host b"},
 		{ExcludedError{"a", "a:7421", "prod-1", "b", excludedWiped},

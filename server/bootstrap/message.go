@@ -52,7 +52,7 @@ type sealed struct {
 }
 
 // ErrSecret reports that the other host has a different cluster secret, or none.
-var ErrSecret = errors.New("bootstrap: the other host does not have the secret of this one")
+var ErrSecret = errors.New("bootstrap: the other host has another cluster secret")
 
 // The labels keep an ask's proof from being accepted for an answer, and the reverse.
 const (
@@ -89,14 +89,14 @@ func (c channel) encode(label string, message any) ([]byte, error) {
 func (c channel) decode(label string, text []byte, message any) error {
 	var s sealed
 	if err := json.Unmarshal(text, &s); err != nil {
-		return fmt.Errorf("bootstrap: no message: %w", err)
+		return fmt.Errorf("bootstrap: invalid message: %w", err)
 	}
 	has := len(s.Proof) > 0
 	if has != (len(c.secret) > 0) || has && !c.transcript.Proves(c.secret, label, s.Body, s.Proof) {
 		return ErrSecret
 	}
 	if err := json.Unmarshal(s.Body, message); err != nil {
-		return fmt.Errorf("bootstrap: no message: %w", err)
+		return fmt.Errorf("bootstrap: invalid message: %w", err)
 	}
 	return nil
 }

@@ -83,9 +83,8 @@ func TestThreeHostsFindEachOther(t *testing.T) {
 		first, ofA := n.run(t.Context(), NewInitializer(plan, "a", a), "a secret of theirs")
 		_, ofB := n.run(t.Context(), NewInitializer(plan, "b", b), "a secret of theirs")
 		time.Sleep(time.Minute)
-		if got := first.Awaited(); got != "it waits for c at c:7421 (connection refused): a cluster is bootstrapped "+
-			"when all of "+
-			"its hosts have answered" {
+		if got := first.Awaited(); got != "waiting for c at c:7421 (connection refused): a cluster bootstraps "+
+			"when all initial hosts have answered" {
 			t.Errorf("it says: %s", got)
 		}
 		began := time.Now()
@@ -138,7 +137,7 @@ func TestAnotherHostAtAnAddressIsNotTakenForTheHost(t *testing.T) {
 		n.mu.Unlock()
 		a, done := n.run(ctx, NewInitializer(planOf("a", "b"), "a", newMemory("a", 1)), "")
 		time.Sleep(time.Minute)
-		if got := a.Awaited(); got != `host b refuses this one: at b:7421 is host "z"` {
+		if got := a.Awaited(); got != `host b refuses this host: at b:7421 is host "z"` {
 			t.Errorf("it says: %s", got)
 		}
 		cancel()

@@ -102,8 +102,8 @@ func (g *Gate) CheckKey(c *AuthThrottle, address string, matches func() bool) er
 	switch {
 	case wait > 0:
 		return &protocol.Result{
-			Status: protocol.StatusOverloaded, Message: "too many wrong keys of sessions came over this connection, " +
-				"or from its address",
+			Status: protocol.StatusOverloaded, Message: "too many wrong session keys over the connection, or " +
+				"from its address",
 			WaitMillis: uint64(wait.Milliseconds()) + 1,
 		}
 	case matches():

@@ -90,15 +90,15 @@ func (c *Caller) Unauthorized(from string, k protocol.Kind, path, object string)
 	var why string
 	switch {
 	case need == protocol.RightNone:
-		why = fmt.Sprintf("no right allows %v", k)
+		why = fmt.Sprintf("no permission allows %v", k)
 	case !c.Valid():
-		why = fmt.Sprintf("%s is not good any more", who)
+		why = fmt.Sprintf("%s is no longer valid", who)
 	case path == "" || !c.Allows("", "", need):
-		why = fmt.Sprintf("%s does not have the right %v, which %v needs", who, need, k)
+		why = fmt.Sprintf("%s lacks the permission %v, which %v needs", who, need, k)
 	case object != "":
-		why = fmt.Sprintf("%s has the right %v, which %v needs, but not for %q in %s", who, need, k, object, path)
+		why = fmt.Sprintf("%s has the permission %v, which %v needs, but not for %q in %s", who, need, k, object, path)
 	default:
-		why = fmt.Sprintf("%s has the right %v, which %v needs, but not for %s", who, need, k, path)
+		why = fmt.Sprintf("%s has the permission %v, which %v needs, but not for %s", who, need, k, path)
 	}
 	return &protocol.Result{Status: protocol.StatusUnauthorized, Message: why}
 }
@@ -137,15 +137,15 @@ func (c *Caller) KeepsAdmin(next *access.Book) error {
 		return nil
 	case k.current().all:
 		if !next.HasAdmin() {
-			return &access.Refusal{Status: protocol.StatusPreconditionFailed, Text: "these are the first access " +
-				"rules, and after them nobody could change any: first make a token with the role root on /"}
+			return &access.Refusal{Status: protocol.StatusPreconditionFailed, Text: "the first access rules " +
+				"would leave nobody to change them; first create a token with the role root on /"}
 		}
 		return nil
 	case !c.Giver().Administers("/") || next.Set(k.who...).Administers("/"):
 		return nil
 	}
-	return &access.Refusal{Status: protocol.StatusPreconditionFailed, Text: "after this you could not change rights " +
-		"any more: do it with a token that has the role admin or root on / by itself"}
+	return &access.Refusal{Status: protocol.StatusPreconditionFailed, Text: "the change would remove your " +
+		"permission to change access rules; use a token with the role admin or root on / of its own"}
 }
 
 // Lagging refuses a client's request if the host's copy of the cluster's rights is too old for the request.

@@ -87,10 +87,10 @@ func (g *Gate) Enter(token []byte, certificate *x509.Certificate) (c *Caller, un
 	case g.Age() > rightsLag:
 		refused = &protocol.Result{Status: protocol.StatusUnavailable, Message: lagging.Message}
 	case unknown:
-		refused = &protocol.Result{Status: protocol.StatusUnauthorized, Message: "the token is not known here"}
+		refused = &protocol.Result{Status: protocol.StatusUnauthorized, Message: "unknown token"}
 	case !k.Valid():
 		refused = &protocol.Result{Status: protocol.StatusUnauthorized,
-			Message: "a client without a token may do nothing here"}
+			Message: "a token is required"}
 	}
 	return c, unknown, refused
 }
@@ -109,7 +109,7 @@ func (g *Gate) EnterSure(token []byte, certificate *x509.Certificate, done func(
 
 // lagging is the answer from a host whose replica is too far behind.
 var lagging = protocol.Result{
-	Status: protocol.StatusUnavailable, Message: "this host cannot make sure at the moment who may do what",
+	Status: protocol.StatusUnavailable, Message: "the host cannot confirm the access rules at the moment",
 	WaitMillis: 100,
 }
 

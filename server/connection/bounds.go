@@ -49,7 +49,7 @@ func (s *Set) relievePending() {
 				break
 			}
 			x.conn.cutOff(cutSlow, protocol.StatusOverloaded,
-				"too much waits to be read by all clients of this host, and most of it by this one")
+				"too many unread bytes over all clients, and most bytes are waiting for this client")
 			sum -= x.bytes
 		}
 	}
@@ -94,7 +94,7 @@ func (s *Set) relievePartial() {
 		}
 		x.conn.dropPartial()
 		x.conn.cutOff(cutPartial, protocol.StatusOverloaded,
-			"too much is held of requests that have arrived in part, and most of it of this connection")
+			"too many bytes of partly received requests, and most bytes belong to this connection")
 	}
 }
 

@@ -224,13 +224,13 @@ func (c *Conn) review(now time.Time) {
 		c.cutOff(cutSilent, protocol.StatusHeartbeatTimeout, "the connection was silent for too long")
 	case by == nil:
 		if time.Duration(at-c.opened) > helloTime {
-			c.cutOff(cutNoHello, protocol.StatusHeartbeatTimeout, "no HELLO came")
+			c.cutOff(cutNoHello, protocol.StatusHeartbeatTimeout, "no HELLO arrived")
 		}
 	case !by.Valid() && c.changing.Load() > 0:
 		// The client's own change may have ended its rights, as the first access rule does for anonymous clients. The
 		// client receives the answer before the disconnect.
 	case !by.Valid():
-		c.cutOff(cutUnauthorized, protocol.StatusUnauthorized, "the token is not good any more")
+		c.cutOff(cutUnauthorized, protocol.StatusUnauthorized, "the token is no longer valid")
 	case by.Lost():
 		c.cutOff(cutLagging, protocol.StatusUnavailable, caller.Lagging)
 	default:

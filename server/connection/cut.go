@@ -61,7 +61,7 @@ func (c *Conn) noteCut(reason cutReason, why string) {
 	if unlogged > 0 {
 		details = append(details, "unlogged", unlogged)
 	}
-	c.set.Log.Log(context.Background(), level, "ended the connection of a client", details...)
+	c.set.Log.Log(context.Background(), level, "closed a client connection", details...)
 }
 
 // closeWithReason sends the client the disconnect reason; the caller then closes the connection. closeWithReason

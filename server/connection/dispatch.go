@@ -64,7 +64,7 @@ func (c *Conn) handle(r *handle.Request) (handle.Reply, error) {
 	case h != nil:
 		return h(r)
 	}
-	return nil, handle.Refuse(protocol.StatusUnsupported, "this host does not know the request")
+	return nil, handle.Refuse(protocol.StatusUnsupported, "the host does not support the request")
 }
 
 // admit refuses a request without the required right, or above the host's limits.
@@ -79,17 +79,17 @@ func (c *Conn) admit(r *handle.Request) error {
 		c.keep(r.ID, e)
 	}
 	if c.inFlight.Load() > int64(c.set.Limits.RequestsInFlight) {
-		return handle.Overloaded("too many requests of this connection are unanswered")
+		return handle.Overloaded("too many unanswered requests on the connection")
 	}
 	if r.Kind != protocol.KindPing && c.peer.Pending() > slowPending {
-		return handle.Overloaded("too many answers wait to be read")
+		return handle.Overloaded("too many unread answers on the connection")
 	}
 	waiting := &c.set.pending
 	if waiting.full() {
 		c.set.relievePending()
 	}
 	if waiting.over.Load() && r.Kind != protocol.KindPing && c.peer.Pending() > 0 {
-		return handle.Overloaded("too many answers wait to be read by all clients of this host")
+		return handle.Overloaded("too many unread answers over all clients")
 	}
 	return nil
 }
@@ -108,10 +108,10 @@ func (c *Conn) hello() bool {
 	}
 	version, ok := r.Hello.CommonVersion()
 	if !ok {
-		return refuse(cutUnsupported, protocol.StatusUnsupported, "no protocol version in common")
+		return refuse(cutUnsupported, protocol.StatusUnsupported, "no common protocol version")
 	}
 	if c.entering {
-		return refuse(cutBadRequest, protocol.StatusBadRequest, "a HELLO waits for its answer")
+		return refuse(cutBadRequest, protocol.StatusBadRequest, "an earlier HELLO is unanswered")
 	}
 	token, certificate := slices.Clone(r.Hello.Token), c.certificate()
 	client := shard.ClientState{Name: string(r.Hello.ClientName), Version: string(r.Hello.ClientVersion)}

@@ -108,7 +108,7 @@ func (g *Guard) measure() {
 	space, err := g.config.Volume.Space()
 	if err != nil {
 		if !g.blind {
-			g.config.Log.Warn("the free space of the disk is not known; changes are not guarded against a full one",
+			g.config.Log.Warn("cannot measure the free disk space; changes continue even if the disk becomes full",
 				"error", err)
 		}
 		g.blind = true
@@ -123,7 +123,7 @@ func (g *Guard) measure() {
 		g.makeRoom(space)
 	case full && space.Free >= resume(low)+missing && g.hold(space):
 		g.refusal.Store(nil)
-		g.config.Log.Info("there is room on the disk again, changes are taken", "free_bytes", space.Free)
+		g.config.Log.Info("disk space is free again, changes are accepted", "free_bytes", space.Free)
 	case full:
 		g.makeRoom(space)
 	default:
@@ -132,10 +132,10 @@ func (g *Guard) measure() {
 }
 
 func (g *Guard) refuse(space Space, low uint64) {
-	err := fmt.Errorf("%w: %s are free, %s are needed for changes; reads, and what frees room, go on. Delete what is "+
-		"not needed, or make room on the disk", ErrFull, size(space.Free), size(low))
+	err := fmt.Errorf("%w: %s are free, changes need %s; reads and requests that free space continue. Delete "+
+		"unused objects, or free disk space", ErrFull, size(space.Free), size(low))
 	g.refusal.Store(&err)
-	g.config.Log.Error("the disk is nearly full, changes are refused until there is room",
+	g.config.Log.Error("the disk is nearly full, changes are rejected until space is free",
 		"free_bytes", space.Free, "low_watermark_bytes", low, "resume_bytes", resume(low))
 }
 

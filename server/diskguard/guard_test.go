@@ -74,8 +74,8 @@ func TestChangesAreRefusedBelowTheMarkAndTakenWellAboveIt(t *testing.T) {
 				t.Errorf("%d free, %v: %v", step.free, step.err, err)
 			}
 		}
-		for line, times := range map[string]int{"nearly full, changes are refused": 2, "changes are taken": 2,
-			"is not known": 2} {
+		for line, times := range map[string]int{"nearly full, changes are rejected": 2, "changes are accepted": 2,
+			"cannot measure the free disk space": 2} {
 			if got := strings.Count(log.String(), line); got != times {
 				t.Errorf("%q was logged %d times, want %d:\n%s", line, got, times, log.String())
 			}
@@ -87,8 +87,8 @@ func TestADiskThatIsFullAtTheStart(t *testing.T) {
 	g := Start(Config{Volume: &tank{space: Space{Total: 100 << 30, Free: 1 << 30}}})
 	defer g.Close()
 	err := g.Guard()
-	want := "the disk of the host is nearly full: 1024 MiB are free, 2048 MiB are needed for changes; reads, and " +
-		"what frees room, go on. Delete what is not needed, or make room on the disk"
+	want := "the disk of the host is nearly full: 1024 MiB are free, changes need 2048 MiB; reads and requests " +
+		"that free space continue. Delete unused objects, or free disk space"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -33,10 +33,10 @@ func (r reserve) take(want uint64) error {
 	}
 	file, err := os.OpenFile(r.path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("diskguard: hold room in reserve: %w", err)
+		return fmt.Errorf("diskguard: cannot reserve disk space: %w", err)
 	}
 	if err := errors.Join(allocate(file, int64(want)), file.Close()); err != nil {
-		return errors.Join(fmt.Errorf("diskguard: hold %s in reserve: %w", size(want), err), r.release())
+		return errors.Join(fmt.Errorf("diskguard: cannot reserve %s: %w", size(want), err), r.release())
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (r reserve) take(want uint64) error {
 // release frees the space.
 func (r reserve) release() error {
 	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("diskguard: give the reserve back: %w", err)
+		return fmt.Errorf("diskguard: cannot release the reserve: %w", err)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // ErrNoRoom is the error wrapped by Room.
-var ErrNoRoom = errors.New("the disk has no room for a snapshot")
+var ErrNoRoom = errors.New("not enough disk space for a snapshot")
 
 // Log is a host's log, which the guard compacts to free space.
 type Log interface {
@@ -40,7 +40,8 @@ func (g *Guard) Room(bytes uint64) error {
 		return nil
 	}
 	if floor := g.floor(space.Total); space.Free < floor || space.Free-floor < bytes {
-		return fmt.Errorf("%w: %s are free, %s are for the log, and %s were to be added", ErrNoRoom, size(space.Free),
+		return fmt.Errorf("%w: %s are free, %s of them for the log, but the snapshot needs "+
+			"%s", ErrNoRoom, size(space.Free),
 			size(floor), size(bytes))
 	}
 	return nil
@@ -62,7 +63,7 @@ func (g *Guard) low(total uint64) uint64 {
 // makeRoom starts log compaction. If the disk is too full for compaction, makeRoom releases the reserve first.
 func (g *Guard) makeRoom(space Space) {
 	if held := g.reserve.held(); held > 0 && space.Free < held {
-		g.config.Log.Warn("the room that was held in reserve is free now, for what frees more of it",
+		g.config.Log.Warn("released the disk reserve for work that frees more space",
 			"bytes", held, "error", g.reserve.release())
 	}
 	log := g.log.Load()
@@ -74,7 +75,7 @@ func (g *Guard) makeRoom(space Space) {
 		defer g.shrinking.Store(false)
 		began := time.Now()
 		if err := (*log).Shrink(); err != nil {
-			g.config.Log.Error("no room could be freed on the disk; it is tried again", "error", err)
+			g.config.Log.Error("could not free disk space; trying again", "error", err)
 		}
 		g.rest.Store(int64(shrinkShare * time.Since(began)))
 	})
@@ -84,7 +85,7 @@ func (g *Guard) makeRoom(space Space) {
 // gradually.
 func (g *Guard) Relieve() {
 	if held := g.reserve.held(); held > 0 {
-		g.config.Log.Warn("the room that was held in reserve is free now: the disk is full", "bytes", held,
+		g.config.Log.Warn("released the disk reserve: the disk is full", "bytes", held,
 			"error", g.reserve.release())
 	}
 }
@@ -112,7 +113,7 @@ func (g *Guard) hold(space Space) bool {
 	}
 	err := g.reserve.take(want)
 	if err != nil && !g.unheld {
-		g.config.Log.Error("room on the disk cannot be held in reserve", "error", err)
+		g.config.Log.Error("cannot reserve disk space", "error", err)
 	}
 	g.unheld = err != nil
 	return err == nil

@@ -83,7 +83,7 @@ func TestAFullDiskIsShrunk(t *testing.T) {
 			t.Errorf("%d bytes are held in reserve, %v", held, g.Guard())
 		}
 		b.change(func() { b.log = 700 * mib })
-		if !strings.Contains(log.String(), "changes are refused") {
+		if !strings.Contains(log.String(), "changes are rejected") {
 			t.Errorf("changes are taken on a full disk:\n%s", log.String())
 		}
 		if g.Guard() != nil || b.shrunk != 1 {
@@ -148,7 +148,7 @@ func TestTheReserveIsGivenBackWhereOthersFillTheDisk(t *testing.T) {
 		if g.Guard() != nil || b.reserve.held() != 125*mib {
 			t.Errorf("%d bytes are held: %v", b.reserve.held(), g.Guard())
 		}
-		for _, line := range []string{"reserve is free now", "no room could be freed", "changes are taken"} {
+		for _, line := range []string{"released the disk reserve", "could not free disk space", "changes are accepted"} {
 			if !strings.Contains(log.String(), line) {
 				t.Errorf("%q was not logged:\n%s", line, log.String())
 			}

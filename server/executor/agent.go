@@ -120,7 +120,7 @@ func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 			return peerrpc.Answer(&protocol.StepExecuteAnswer{})
 		}
 	default:
-		return encodeFailure(protocol.KindStepExecute, fmt.Errorf("%w: a request of the kind %v", errRefused, r.Kind))
+		return encodeFailure(protocol.KindStepExecute, fmt.Errorf("%w: unknown request kind %v", errRefused, r.Kind))
 	}
 	return encodeFailure(r.Kind, err)
 }
@@ -145,7 +145,7 @@ func (a *Agent) admit(term uint64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.term = max(a.term, heard); term < a.term {
-		return fmt.Errorf("%w: %d, and host %d has heard of %d", errOldTerm, term, a.host, a.term)
+		return fmt.Errorf("%w: term %d, but host %d has seen term %d", errOldTerm, term, a.host, a.term)
 	}
 	return nil
 }

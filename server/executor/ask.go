@@ -83,12 +83,12 @@ func (e *Executor) Recovery(ctx context.Context, id hosts.ShardID, empty bool) (
 func contradiction(v governor.View, n *hosts.Recovery, answered map[shard.HostID]bool) string {
 	for _, id := range n.Lost {
 		if answered[id] {
-			return fmt.Sprintf("host %s, which would be expelled, answers: look again, and stop the host if it is lost",
+			return fmt.Sprintf("host %s, which would be expelled, answers; check the host, and stop it if it is lost",
 				v.State.Host(id).Name)
 		}
 	}
 	if h := v.State.Host(n.Host); h != nil && !answered[n.Host] {
-		return fmt.Sprintf("host %s, which would go on with the shard, does not answer: look again", h.Name)
+		return fmt.Sprintf("host %s, which would continue the shard, does not answer; check the host", h.Name)
 	}
 	return ""
 }

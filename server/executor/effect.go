@@ -30,7 +30,7 @@ func (a *Agent) perform(ctx context.Context, e *protocol.StepExecute) error {
 	case protocol.EffectAdd:
 		var i hosts.Incarnation
 		if copy(i[:], e.Incarnation) != len(i) {
-			return fmt.Errorf("%w: an incarnation of %d bytes", errRefused, len(e.Incarnation))
+			return fmt.Errorf("%w: invalid incarnation with %d bytes", errRefused, len(e.Incarnation))
 		}
 		return on.AddLearner(ctx, e.ReplicaID, shard.HostID(e.HostID), i, e.Change)
 	case protocol.EffectPromote:
@@ -38,14 +38,14 @@ func (a *Agent) perform(ctx context.Context, e *protocol.StepExecute) error {
 	case protocol.EffectRemove:
 		return on.Remove(ctx, e.ReplicaID, e.Change)
 	}
-	return fmt.Errorf("%w: the effect %v", errRefused, e.Effect)
+	return fmt.Errorf("%w: unknown effect %v", errRefused, e.Effect)
 }
 
 // own executes an effect on a local replica, if the request names the local host. By now another data directory may
 // be in use at the host's address.
 func (a *Agent) own(e *protocol.StepExecute, do func() error) error {
 	if string(e.Incarnation) != string(a.incarnation[:]) {
-		return fmt.Errorf("%w: this is another data directory of host %d", errRefused, a.host)
+		return fmt.Errorf("%w: host %d has another data directory", errRefused, a.host)
 	}
 	return do()
 }

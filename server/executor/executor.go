@@ -76,7 +76,7 @@ func (e *Executor) govern(ctx context.Context, number uint64) {
 	if !t.begin(ctx) {
 		return
 	}
-	e.config.Log.Info("this host governs the cluster", "term", number)
+	e.config.Log.Info("the host is the governor", "term", number)
 	for t.lasts(ctx) {
 		if t.round(ctx) {
 			e.publish(t)

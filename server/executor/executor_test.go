@@ -41,7 +41,7 @@ func TestAReplicaThatDoesNotStartIsLoggedNowAndThen(t *testing.T) {
 		f.joins(b, "")
 		time.Sleep(25 * time.Second)
 		f.warned.mu.Lock()
-		got, most := f.warned.count["a host does not start a replica"], 3*len(f.shards)
+		got, most := f.warned.count["a host did not start a replica"], 3*len(f.shards)
 		f.warned.mu.Unlock()
 		if got == 0 || got > most {
 			t.Errorf("%d warnings in 25 s, want 1 to %d", got, most)

@@ -540,7 +540,7 @@ func (l *checkedLog) check(what string) {
 		}
 	}
 	if live < hosts.Majority(voters) {
-		f.violated("after %s %d of %d voters are alive", what, live, voters)
+		f.violated("after %s %d of %d voters are live", what, live, voters)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 // ErrNotGoverning is returned for questions only the governor can answer: the host that leads the meta shard and has
 // since received reports from the other hosts.
-var ErrNotGoverning = errors.New("executor: this host does not govern")
+var ErrNotGoverning = errors.New("executor: the host is not the governor")
 
 // Meta is the host's replica of the meta shard. Safe for concurrent use.
 type Meta interface {

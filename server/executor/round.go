@@ -196,7 +196,7 @@ func (t *term) startReplica(ctx context.Context, h *hosts.Host, key hold, m *pro
 		err := t.effect(ctx, h.ID, m)
 		if err != nil && ctx.Err() == nil && time.Since(doing.warned) >= warnEvery {
 			doing.warned = time.Now()
-			t.e.config.Log.Warn("a host does not start a replica", "host", h.Name, "shard", uint64(key.shard),
+			t.e.config.Log.Warn("a host did not start a replica", "host", h.Name, "shard", uint64(key.shard),
 				"replica", key.replica, "error", err)
 		}
 		t.mu.Lock()

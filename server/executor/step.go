@@ -127,8 +127,8 @@ func (t *term) effectOf(v governor.View, s *step) (to shard.HostID, m *protocol.
 func (t *term) ended(ctx context.Context, s *step, doing *act, err error) {
 	late := errors.Is(err, shard.ErrOtherMembership) || errors.Is(err, errOldTerm)
 	if err != nil && !late && ctx.Err() == nil {
-		t.e.config.Log.Warn("a step has failed", "step", uint64(s.ID), "error", err)
-		_ = t.propose(ctx, Command{Verb: VerbRetry, Act: s.Act(t.number), Text: err.Error()}) // retried on failure
+		t.e.config.Log.Warn("a governor step failed", "step", uint64(s.ID), "error", err)
+		_ = t.propose(ctx, Command{Verb: VerbRetry, Act: s.Act(t.number), Text: err.Error()}) // else the act is retried
 	}
 	t.mu.Lock()
 	doing.running, doing.ended = false, time.Now()

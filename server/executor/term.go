@@ -88,7 +88,7 @@ func (t *term) propose(ctx context.Context, c Command) error {
 	defer cancel()
 	err := t.e.config.Meta.Propose(ctx, c)
 	if err != nil && ctx.Err() == nil {
-		t.e.config.Log.Debug("a command of the governor was not carried out", "action", uint8(c.Verb), "error", err)
+		t.e.config.Log.Debug("a governor command was not executed", "action", uint8(c.Verb), "error", err)
 	}
 	return err
 }

@@ -81,7 +81,7 @@ func (w *watch) ask() {
 func (t *term) watch(ctx context.Context, w *watch) {
 	for ctx.Err() == nil {
 		if err := t.read(ctx, w); err != nil && ctx.Err() == nil {
-			t.e.config.Log.Debug("a host gives no report", "host", w.host, "error", err)
+			t.e.config.Log.Debug("a host sent no report", "host", w.host, "error", err)
 		}
 		t.e.Wake()
 		w.rest(ctx, t)

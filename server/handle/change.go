@@ -26,7 +26,7 @@ func (h *Host) MetaChange(k protocol.Kind, command meta.Command, number *protoco
 	Reply, error,
 ) {
 	if n := len(number.Client); n != 0 && n != len(command.Numbered.Client) {
-		return nil, BadRequest("the id of a client has 16 bytes")
+		return nil, BadRequest("a client id must have 16 bytes")
 	}
 	command.Numbered = meta.Numbered{Number: number.Sequence, Since: number.Since}
 	copy(command.Numbered.Client[:], number.Client)

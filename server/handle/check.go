@@ -77,7 +77,7 @@ func (h *Host) refuseNode(r *Request, id shard.NodeID) error {
 // HasName refuses invalid object names.
 func HasName(name []byte) error {
 	if len(name) == 0 {
-		return BadRequest("a name has at least one byte")
+		return BadRequest("a name must not be empty")
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func IsAhead(generation uint64) error {
 		return nil
 	}
 	return &protocol.Result{
-		Status: protocol.StatusUnavailable, Message: "this host has not heard yet that the slot was moved",
+		Status: protocol.StatusUnavailable, Message: "the host does not know yet that the slot has moved",
 		WaitMillis: 100,
 	}
 }
@@ -130,7 +130,7 @@ func (h *Host) Binding(r *Request, id shard.SessionID) (Binding, error) {
 	b, acts := r.Conn.Binding(id)
 	switch {
 	case !acts:
-		return b, h.RefuseSession(r, id, "the session is neither attached over nor bound to this connection")
+		return b, h.RefuseSession(r, id, "the session is neither attached to nor bound to the connection")
 	case b.Stop != nil:
 		return b, b.Stop.Wait()
 	}
@@ -141,7 +141,7 @@ func (h *Host) Binding(r *Request, id shard.SessionID) (Binding, error) {
 func (h *Host) BindingIn(r *Request, id shard.SessionID, node shard.NodeID) error {
 	b, err := h.Binding(r, id)
 	if err == nil && b.Node != node {
-		return Refuse(protocol.StatusBadSession, "the session is of another node")
+		return Refuse(protocol.StatusBadSession, "the session belongs to another node")
 	}
 	return err
 }
@@ -176,7 +176,7 @@ func (h *Host) ShardToList(id uint64) (*replica.Replica, error) {
 	if id != 0 && id <= uint64(len(h.Replicas)) {
 		return h.Replicas[id-1], nil
 	}
-	return nil, Refuse(protocol.StatusNotFound, "no data shard of this id")
+	return nil, Refuse(protocol.StatusNotFound, "the data shard does not exist")
 }
 
 // ItemLimit returns the page size for a request's limit. 0 means shard.MaxPage.

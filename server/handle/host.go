@@ -38,22 +38,22 @@ type Host struct {
 
 // NotUpToDate is the answer after a failed barrier.
 var NotUpToDate = protocol.Result{
-	Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date",
+	Status: protocol.StatusUnavailable, Message: "the host cannot confirm that its data is up to date",
 }
 
 // MetaAway is the answer if the meta shard is unavailable.
 var MetaAway = protocol.Result{
-	Status: protocol.StatusUnavailable, Message: "the meta shard cannot be asked at the moment",
+	Status: protocol.StatusUnavailable, Message: "the meta shard is unreachable at the moment",
 }
 
 // HomeAway is the answer if a session's home shard is unavailable.
 var HomeAway = protocol.Result{
-	Status: protocol.StatusUnavailable, Message: "the session's home shard cannot be asked at the moment",
+	Status: protocol.StatusUnavailable, Message: "the session's home shard is unreachable at the moment",
 }
 
 // MetaUnfilled is the answer if a node is unknown here but may exist.
 var MetaUnfilled = protocol.Result{
-	Status: protocol.StatusUnavailable, Message: "this host's copy of the meta shard is being filled",
+	Status: protocol.StatusUnavailable, Message: "the host's meta shard replica is being filled",
 	WaitMillis: uint64(replica.OverloadWait.Milliseconds()),
 }
 
@@ -74,11 +74,11 @@ func Overloaded(message string) error {
 }
 
 // TooManyWatches refuses a watch if the connection has too many.
-func TooManyWatches() error { return Overloaded("too many watches are open on this connection") }
+func TooManyWatches() error { return Overloaded("too many open watches on the connection") }
 
 // TooMuchWatched refuses a watch because of the budget shared by all clients.
 func TooMuchWatched() error {
-	return Overloaded("the open watches of all clients hold as much memory as this host allows (max-watch-memory)")
+	return Overloaded("the open watches have reached the memory limit of the host (max-watch-memory)")
 }
 
 // QueueFull refuses a command because a pipeline is full.
@@ -186,15 +186,15 @@ func (h *Host) LeadsMeta() error {
 // without intervention as soon as all hosts support them, so the client should retry.
 var ErrNotBootstrapped error = &protocol.Result{
 	Status: protocol.StatusUnavailable, WaitMillis: 50,
-	Message: "the hosts have no records yet: not all of them have registered, or can follow the feature level; " +
-		"signalbox status says more",
+	Message: "the cluster has no host records yet: some hosts have not registered, or do not support the feature " +
+		"level; see signalbox status",
 }
 
 // ErrNotGoverning is the error, and the answer, from a host that is not the governor or has not yet received reports
 // from all other hosts.
 var ErrNotGoverning error = &protocol.Result{
 	Status: protocol.StatusUnavailable, WaitMillis: 200,
-	Message: "the host that governs the cluster has not heard from the others yet",
+	Message: "the governor has no reports from the other hosts yet",
 }
 
 // ResultOf converts an error to a result. An error without a status means that the host cannot answer at the moment.

@@ -62,7 +62,7 @@ type Undecided struct {
 }
 
 // Error implements error.
-func (*Undecided) Error() string { return "the request is refused, and the reason is being looked up" }
+func (*Undecided) Error() string { return "the request is rejected, and the reason is not known yet" }
 
 // Stop is a SESSION_STOP in progress. The session's later requests over the connection wait for its outcome, because
 // a request in another shard could take effect before the session ends.

@@ -105,8 +105,8 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 func (l *List) addWait(id uint64, waits func() (why string, left time.Duration)) {
 	if why, left := waits(); left > 0 {
 		l.Add(kind.New(kind.ShardRebuilding, kind.About{Shards: shards(id)},
-			fmt.Sprintf("it lost its quorum and was "+
-				"rebuilt: it grants nothing for at least %v more, because of %s", left.Round(time.Second), why)))
+			fmt.Sprintf("rebuilt after a quorum loss: grants nothing for at least %v more, because of "+
+				"%s", left.Round(time.Second), why)))
 	}
 }
 
@@ -262,7 +262,7 @@ func (o *objects) queue(q *semaphore.Queue, to []kind.Issue) []kind.Issue {
 	if q.Owner != 0 {
 		owner = o.who(q.Owner)
 	}
-	c, _ := o.issue(kind.LongWait, q.Node, q.Name, 0, fmt.Sprintf("%d wait; the longest is %s", q.Waiters,
+	c, _ := o.issue(kind.LongWait, q.Node, q.Name, 0, fmt.Sprintf("%d waiters; the longest wait is %s", q.Waiters,
 		o.who(q.First)), owner)
 	c.Since = since
 	return append(to, c)
@@ -326,7 +326,8 @@ func (l *List) AddQuotas(host string, r *replica.Replica, given shard.Limits, no
 	}
 	if u.ObjectLimit != 0 && (u.ObjectLimit != given.Objects || u.ByteLimit > given.Bytes) {
 		l.Add(kind.New(kind.QuotaSettingsDiffer, kind.About{Host: host, Shards: shards(r.ID)}, fmt.Sprintf(
-			"its settings are %d objects and %d bytes, and shard %d has %d and %d", given.Objects, given.Bytes, r.ID,
+			"the host sets %d objects and %d bytes, but shard %d has %d and %d in "+
+				"force", given.Objects, given.Bytes, r.ID,
 			u.ObjectLimit, u.ByteLimit)))
 	}
 }

@@ -80,28 +80,28 @@ func (l *List) AddOwn(o *Own) {
 	case errors.Is(o.Refusal, shard.ErrMemoryFull):
 		add(kind.MemoryFull, "%v", o.Refusal)
 	case o.High > 0 && o.Live > o.High/8*7:
-		add(kind.MemoryLow, "%d MiB of memory are in use; changes are refused above %d MiB", o.Live>>20, o.High>>20)
+		add(kind.MemoryLow, "%d MiB memory in use; changes are rejected above %d MiB", o.Live>>20, o.High>>20)
 	}
 	switch {
 	case o.Refusal != nil && !errors.Is(o.Refusal, shard.ErrMemoryFull):
 		add(kind.DiskFull, "%v", o.Refusal)
 	case o.Total > 0 && o.Free < 2*o.Low:
-		add(kind.DiskLow, "%d of %d MiB are free; changes are refused below %d MiB", o.Free>>20, o.Total>>20, o.Low>>20)
+		add(kind.DiskLow, "%d of %d MiB free; changes are rejected below %d MiB", o.Free>>20, o.Total>>20, o.Low>>20)
 	}
 	if o.Requests >= enoughRequests && o.CommitP99 > slowCommit {
-		add(kind.DiskSlow, "one batch of changes in a hundred takes %v", o.CommitP99)
+		add(kind.DiskSlow, "one commit in a hundred takes %v", o.CommitP99)
 	}
 	if at, lately := l.grew(kind.HostStalled, o.Stalls); lately {
-		add(kind.HostStalled, "stalls since its start that exceeded its leases: %d", o.Stalls).Since = at
+		add(kind.HostStalled, "stalls beyond the leases since the start: %d", o.Stalls).Since = at
 	}
 	if at, lately := l.grew(kind.ConnectionsRejected, o.Refused); lately {
-		add(kind.ConnectionsRejected, "connections refused or lost since its start: %d", o.Refused).Since = at
+		add(kind.ConnectionsRejected, "connections rejected or lost since the start: %d", o.Refused).Since = at
 	}
 	if o.Slow > 0 {
-		add(kind.SlowWatchers, "watches that read slower than objects change: %d", o.Slow)
+		add(kind.SlowWatchers, "watches with slow readers: %d", o.Slow)
 	}
 	if o.Files > 0 && (o.Files < fewFiles || float64(o.Open) > manyFiles*float64(o.Files)) {
-		add(kind.FileDescriptorsLow, "%d connections are open, and the process may open %d files", o.Open, o.Files)
+		add(kind.FileDescriptorsLow, "%d open connections; the open file limit is %d", o.Open, o.Files)
 	}
 	for _, c := range o.Certificates {
 		k, until := kind.CertificateExpiring, c.End.Sub(l.Now)
@@ -119,7 +119,7 @@ func (l *List) AddOwn(o *Own) {
 	for _, b := range o.Behind {
 		if b.Entries > manyEntries {
 			l.Add(kind.New(kind.HostLagging, kind.About{Host: o.Name, Shards: shards(b.Shard)},
-				fmt.Sprintf("it is %d entries behind in the log of shard %s", b.Entries, shards(b.Shard)[0])))
+				fmt.Sprintf("%d entries behind in the log of shard %s", b.Entries, shards(b.Shard)[0])))
 		}
 	}
 }

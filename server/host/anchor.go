@@ -41,8 +41,8 @@ func (h *Host) keepAnchored() {
 		}
 		err := h.noteProgress(false)
 		if err != nil && !failed {
-			h.log.Warn("how far the log is could not be written down: a copy of the directory that is put back may "+
-				"not be recognised", "error", err)
+			h.log.Warn("cannot record the log position: an older copy of the directory may not be "+
+				"detected", "error", err)
 		}
 		failed = err != nil
 	}
@@ -95,9 +95,10 @@ func (h *Host) runsElsewhere(member *identity.Known, start hosts.Start) *rafttra
 	if err != nil || found.Incarnation != member.Incarnation || found.Start.Number >= start.Number {
 		return nil
 	}
-	return &rafttransport.Refused{Code: rafttransport.CodeOlderCopy, Text: fmt.Sprintf("host %s runs already, at %s: "+
-		"that is its %d. start, and this is the %d., on a copy of its directory. Two hosts must never have one "+
-		"directory: stop this one and throw the copy away. If the directory has moved here, stop the other one, and "+
-		"start this one again. For one host more, give it an empty --data-dir: signalbox serve --join %s --name NAME",
+	return &rafttransport.Refused{Code: rafttransport.CodeOlderCopy, Text: fmt.Sprintf("host %s already runs at "+
+		"%s, with start number %d; this process has start number %d, on a copy of the directory. Two hosts must "+
+		"never use one directory: stop this process and delete the copy. If the directory was moved here, stop "+
+		"the other host, and start this host again. To add a host, use an empty --data-dir: signalbox serve "+
+		"--join %s --name NAME",
 		member.Name, member.Raft, found.Start.Number, start.Number, h.settings.RaftAdvertise)}
 }

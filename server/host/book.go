@@ -87,15 +87,15 @@ func (h *Host) hostsChanged(r *hosts.Records) {
 		return
 	}
 	if err := h.directory.WriteBook(written); err != nil {
-		h.log.Warn("where the other hosts are could not be written down: the next start of this one may look for them "+
-			"where they were", "error", err)
+		h.log.Warn("cannot record the addresses of other hosts: the next start may use outdated "+
+			"addresses", "error", err)
 	}
 	for _, k := range written {
 		if !k.Expelled {
 			continue
 		}
 		if err := h.seen.Forget(k.Incarnation); err != nil {
-			h.log.Warn("the starts of an expelled host are remembered on", "name", k.Name, "error", err)
+			h.log.Warn("cannot forget the starts of an expelled host", "name", k.Name, "error", err)
 		}
 	}
 }

@@ -80,8 +80,8 @@ func (h *Host) warnReadable() {
 			continue
 		}
 		if info, err := os.Stat(f.path); err == nil && info.Mode().Perm()&0o006 != 0 {
-			h.log.Warn("every user of this machine can read or change a file that only the host should; chmod o= "+
-				"takes that away",
+			h.log.Warn("every user on the machine can read or change a file that should be private to the host; "+
+				"restrict it with chmod o=",
 				"setting", f.setting, "file", f.path, "mode", info.Mode().Perm().String())
 		}
 	}
@@ -99,7 +99,8 @@ func (h *Host) readRaftSecret() error {
 	text, err := os.ReadFile(path)
 	h.raftSecret = bytes.TrimSpace(text)
 	if n := len(h.raftSecret); err == nil && (n < raftlog.MinSecretBytes || n > maxRaftSecret) {
-		err = fmt.Errorf("%s has a secret of %d bytes: it must have %d to %d; openssl rand -base64 32 makes one",
+		err = fmt.Errorf("the secret in %s has %d bytes, but must have %d to %d; generate one with openssl rand "+
+			"-base64 32",
 			path, n, raftlog.MinSecretBytes, maxRaftSecret)
 	}
 	return aboutSetting("raft-secret-file", err)
@@ -152,7 +153,7 @@ func (h *Host) listenRaft() (err error) {
 	}
 	h.raftListener, err = net.Listen("tcp", h.settings.RaftListen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		err = fmt.Errorf("%w: another process listens there; stop it or choose another port", err)
+		err = fmt.Errorf("%w; stop the process that uses the address, or choose another port", err)
 	}
 	if err == nil {
 		h.addresses.Raft = h.raftListener.Addr().String()

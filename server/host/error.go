@@ -36,7 +36,7 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string {
 	if e.Kind != KindSettings && raftlog.NoRoom(e.Err) {
-		return fmt.Sprintf("%v; the host goes on as before once it is started again with room on its disk", e.Err)
+		return fmt.Sprintf("%v; free disk space and start the host again", e.Err)
 	}
 	return e.Err.Error()
 }

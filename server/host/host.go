@@ -197,7 +197,7 @@ func (h *Host) Opened(c transport.Conn) transport.Events {
 func (h *Host) NoteAct(ctx context.Context, a audit.Note) error {
 	core := h.core.Load()
 	if core == nil {
-		return errors.New("host: it is not started")
+		return errors.New("host: not started")
 	}
 	return core.NoteAct(ctx, a)
 }

@@ -253,7 +253,7 @@ func TestAHostWithoutTheOthersSaysWhatItLacks(t *testing.T) {
 	}
 	defer h.Close()
 	if err := h.WaitReady(within(t, 50*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) ||
-		!strings.Contains(err.Error(), "it waits for b at ") {
+		!strings.Contains(err.Error(), "waiting for b at ") {
 		t.Errorf("it is ready: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNotBootstrapped is returned if a host with an empty directory may not create a cluster automatically.
-var ErrNotBootstrapped = errors.New("no cluster is begun by itself in an empty directory")
+var ErrNotBootstrapped = errors.New("the data directory is empty, and no cluster is created automatically")
 
 // ErrExists is returned by Init if the directory belongs to a host in a cluster.
 var ErrExists = errors.New("the data directory belongs to a host of a cluster")
@@ -37,12 +37,12 @@ func (h *Host) identify() (err error) {
 		return err
 	}
 	if doubt := h.directory.Doubt(); doubt != nil {
-		h.log.Warn("whether the data directory is a copy is noticed by other hosts, and not by this one", "dir",
+		h.log.Warn("the host cannot detect a copied data directory; other hosts still can", "dir",
 			h.settings.DataDir, "why", doubt)
 	}
 	h.identity = h.directory.Identity()
 	if h.settings.Joins() && h.identity.Bootstrapped() {
-		h.log.Info("the data directory belongs to a host of a cluster, which need not join", "cluster",
+		h.log.Info("the data directory already belongs to a cluster host; --join is ignored", "cluster",
 			h.identity.Cluster, "host", h.identity.HostName)
 	}
 	h.seen, err = h.directory.OpenPeers()
@@ -107,10 +107,9 @@ func notBootstrapped(s *settings.Settings) error {
 		what = append(what, "--raft-listen "+s.RaftListen, "--raft-advertise "+s.RaftAdvertise)
 	}
 	options := strings.Join(what, " ")
-	return fmt.Errorf("%w: %s is empty, and other hosts can reach this one. If it has been in use, its data is "+
-		"gone: "+
-		"put it back, or let the host join the others anew: signalbox serve --join HOST:PORT %s. If this is to be "+
-		"the first host of a new cluster, make it once, and start again: signalbox init %s", ErrNotBootstrapped,
+	return fmt.Errorf("%w: %s is empty, and other hosts can reach this host. If the directory was in use, its "+
+		"data is lost: restore the directory, or let the host join again: signalbox serve --join HOST:PORT %s. "+
+		"To create a new cluster, run this once and start the host again: signalbox init %s", ErrNotBootstrapped,
 		s.DataDir, options, options)
 }
 
@@ -123,14 +122,13 @@ func Init(o Options) (identity.Identity, error) {
 		return identity.Identity{}, &Error{KindSettings, err}
 	}
 	if s.Joins() {
-		return identity.Identity{}, &Error{KindSettings, errors.New("a host that joins others makes no cluster: " +
-			"leave --join out, or start the host with signalbox serve")}
+		return identity.Identity{}, &Error{KindSettings, errors.New("a host that joins a cluster does not create " +
+			"one; omit --join, or start the host with signalbox serve")}
 	}
 	if s.HasPeers() {
 		return identity.Identity{},
-			&Error{KindSettings, errors.New("a cluster of several hosts is bootstrapped when all of " +
-				"them " +
-				"have been started with their list: start them with signalbox serve, and leave signalbox init out")}
+			&Error{KindSettings, errors.New("a cluster with several initial hosts bootstraps when all hosts have " +
+				"started; start them with signalbox serve, without signalbox init")}
 	}
 	d, err := identity.Claim(s.DataDir)
 	if err != nil {

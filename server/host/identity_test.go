@@ -157,7 +157,7 @@ func TestAWipedHostWaitsWhileNoOtherAnswers(t *testing.T) {
 	}
 	b := startSome(t, all[1])[0]
 	if err := b.WaitReady(within(t, time.Second)); !errors.Is(err, context.DeadlineExceeded) ||
-		!strings.Contains(err.Error(), "it waits for a at "+all[0].InitialHosts[0].Raft) ||
+		!strings.Contains(err.Error(), "waiting for a at "+all[0].InitialHosts[0].Raft) ||
 		!strings.Contains(err.Error(), "c at "+all[0].InitialHosts[2].Raft) {
 		t.Errorf("it says: %v", err)
 	}

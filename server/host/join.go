@@ -66,18 +66,18 @@ func (h *Host) newcomer() join.Newcomer {
 			if errors.Is(err, rafttransport.ErrClients) {
 				at, port, _ := net.SplitHostPort(address)
 				_, usual, _ := net.SplitHostPort(settings.DefaultRaftListen)
-				err = fmt.Errorf("%s: %s is where clients connect; join at %s, or at the port of --raft-listen there",
+				err = fmt.Errorf("%s: %s is a client address; join at %s, or at the host's --raft-listen port",
 					at, port, usual)
 			}
 			return answer, err
 		},
-		Waits: func(why string) { h.log.Warn("the host has not joined yet, and goes on asking", "reason", why) },
+		Waits: func(why string) { h.log.Warn("the host has not joined yet, and keeps trying", "reason", why) },
 	}
 }
 
 // join makes the host a member of the cluster named in the settings.
 func (h *Host) join(joining *join.Runner) error {
-	h.log.Info("the host asks to join a cluster", "hosts", strings.Join(h.settings.Join, ","), "incarnation",
+	h.log.Info("joining a cluster", "hosts", strings.Join(h.settings.Join, ","), "incarnation",
 		h.identity.Incarnation.String())
 	granted, err := joining.Run(h.ctx)
 	if refused, ok := errors.AsType[*join.Refused](err); ok {
@@ -105,7 +105,7 @@ func (h *Host) openJoinServer(core *server.Host) {
 func (h *Host) authority() []byte {
 	all, err := h.authorities()
 	if err != nil {
-		h.log.Warn("a join token does not name the authority of the hosts", "error", err)
+		h.log.Warn("a join token does not identify the CA of the hosts", "error", err)
 	}
 	if len(all) == 0 {
 		return nil

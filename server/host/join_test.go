@@ -153,7 +153,7 @@ func TestAHostWaitsUntilItIsLetIn(t *testing.T) {
 	s := joining(t, "b")
 	s.Join = []string{joining(t, "a").RaftListen, s.RaftListen}
 	b := startSome(t, s)[0]
-	for end := within(t, time.Minute); !strings.Contains(b.Ready().Error(), "it waits to join: "); {
+	for end := within(t, time.Minute); !strings.Contains(b.Ready().Error(), "waiting to join: "); {
 		if end.Err() != nil {
 			t.Fatal(b.Ready())
 		}

@@ -21,9 +21,9 @@ type leadsRequest struct {
 }
 
 // leadsNoted is the log message for a received announcement.
-const leadsNoted = "a host has announced the shards that the host leads"
+const leadsNoted = "a host announced the shards that it leads"
 
-var errNoPeer = errors.New("only the hosts of a cluster announce which shards they lead")
+var errNoPeer = errors.New("only cluster members may announce the shards that they lead")
 
 func isLeads(request []byte) bool { return strings.HasPrefix(string(request), leadsPrefix) }
 
@@ -49,7 +49,7 @@ func (h *Host) announceLedTo(to shard.HostID) {
 	}
 	request, err := json.Marshal(leadsRequest{Leads: led})
 	if err != nil {
-		h.log.Error("encode which shards this host leads", "error", err)
+		h.log.Error("encode the shards that the host leads", "error", err)
 		return
 	}
 	go func() {

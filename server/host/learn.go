@@ -20,7 +20,7 @@ const (
 	learnEvery = time.Second
 )
 
-var errNotNamed = errors.New("only the hosts of a cluster hear of one another")
+var errNotNamed = errors.New("only cluster members may request the host list")
 
 // learning is the state for asking remote hosts about hosts missing from the local records. A host that had no meta
 // shard replica for a while may have missed that a host joined. If the new host leads the meta shard, only the new
@@ -85,7 +85,7 @@ func (h *Host) hear(book []identity.Known, id shard.HostID) bool {
 		same := func(other identity.Known) bool { return other.ID == k.ID }
 		if !k.Expelled && k.ID > h.book.latest() && !slices.ContainsFunc(h.book.heard, same) {
 			h.book.heard = append(h.book.heard, k)
-			h.log.Info("this host has heard of one that has joined", "name", k.Name, "host", uint64(k.ID))
+			h.log.Info("learned about a new host", "name", k.Name, "host", uint64(k.ID))
 		}
 	}
 	h.goByBook()

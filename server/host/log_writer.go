@@ -78,7 +78,7 @@ func (w *LogWriter) run() {
 		w.mu.Unlock()
 		_, _ = w.to.Write(lines)
 		if dropped > 0 {
-			w.report.Warn("lines of the log were dropped: they came faster than they could be written", "lines",
+			w.report.Warn("log lines were dropped: the output was too slow", "lines",
 				dropped)
 		}
 		w.mu.Lock()

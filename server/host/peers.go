@@ -40,9 +40,8 @@ func (h *Host) openPeers() (err error) {
 	}
 	members := h.knownBy(book)
 	if h.raftListener == nil && (len(h.identity.InitialMembers) > 1 || h.identity.Joined()) {
-		return &Error{KindSettings, aboutSetting("raft-listen", fmt.Errorf("host %s has others in its cluster, "+
-			"which must "+
-			"reach it: give the address that it is to listen on for them", s.Name))}
+		return &Error{KindSettings, aboutSetting("raft-listen", fmt.Errorf("the other hosts in the cluster must "+
+			"be able to reach host %s; give the address to listen on for them", s.Name))}
 	}
 	if h.raftListener == nil {
 		return nil
@@ -168,15 +167,15 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 		member = h.member(peer.Host)
 	}
 	if member == nil {
-		return refused(rafttransport.CodeNotNow, "host %d is not on record here", peer.Host)
+		return refused(rafttransport.CodeNotNow, "host %d is not recorded here", peer.Host)
 	}
 	if member.Incarnation != peer.Incarnation {
-		return refused(rafttransport.CodeOtherIncarnation, "host %s had the incarnation %s, and this is %s, another "+
-			"data directory. %s", member.Name, member.Incarnation, peer.Incarnation,
+		return refused(rafttransport.CodeOtherIncarnation, "host %s had incarnation %s, but this data directory "+
+			"has incarnation %s. %s", member.Name, member.Incarnation, peer.Incarnation,
 			replaceAdvice(h.settings.RaftAdvertise, member.Name))
 	}
 	if member.Expelled {
-		return refused(rafttransport.CodeExpelled, "host %s was expelled from the cluster. To join again it needs an "+
+		return refused(rafttransport.CodeExpelled, "host %s was expelled from the cluster. To join again, use an "+
 			"empty --data-dir: signalbox serve --join %s --name %[1]s", member.Name, h.settings.RaftAdvertise)
 	}
 	if refusal := h.runsElsewhere(member, peer.Start); refusal != nil {
@@ -187,7 +186,7 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 	}
 	err := h.seen.See(peer.Incarnation, peer.Start)
 	if err == nil && peer.Start.IsCopy(member.Start) {
-		err = fmt.Errorf("%w: it was started for the %d. time, and its %d. start is on record", identity.ErrCopy,
+		err = fmt.Errorf("%w: this is start number %d, but start number %d is recorded", identity.ErrCopy,
 			peer.Start.Number, member.Start.Number)
 	}
 	if errors.Is(err, identity.ErrCopy) {
@@ -201,8 +200,8 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 
 // olderCopy refuses a host that has lost entries after confirming them.
 func (h *Host) olderCopy(member *identity.Known, why error) *rafttransport.Refused {
-	return refused(rafttransport.CodeOlderCopy, "the data directory of host %s is an older copy: %v. What the host "+
-		"confirmed since then is not in it. %s", member.Name, why, replaceAdvice(h.settings.RaftAdvertise, member.Name))
+	return refused(rafttransport.CodeOlderCopy, "the data directory of host %s is an older copy: %v. The copy "+
+		"lacks entries that the host confirmed later. %s", member.Name, why, replaceAdvice(h.settings.RaftAdvertise, member.Name))
 }
 
 func refused(code rafttransport.Code, format string, args ...any) *rafttransport.Refused {
@@ -212,8 +211,9 @@ func refused(code rafttransport.Code, format string, args ...any) *rafttransport
 // replaceAdvice says which command to run on the machine of a host that has lost confirmed entries. address is a
 // remote host's address.
 func replaceAdvice(address, name string) string {
-	return fmt.Sprintf("Put the directory back as it was last, or empty it and join as a new host: signalbox serve "+
-		"--join %s --name %s --replace %s, with its other settings and without --initial-hosts", address, name, name)
+	return fmt.Sprintf("Restore the latest directory, or empty it and join as a new host: signalbox serve --join "+
+		"%s --name %s --replace %s, with the other settings of the host and without "+
+		"--initial-hosts", address, name, name)
 }
 
 // turnedAway is called if a remote host refuses the local host. A host that must never participate again cannot
@@ -276,12 +276,13 @@ func (h *Host) rejoin() {
 // differInSecret records and logs once that only one host in a pair, the local host or the peer, has a cluster
 // secret.
 func (h *Host) differInSecret(other rafttransport.Host) {
-	text := fmt.Sprintf("the host at %s has a secret of the cluster, and this host has none, so neither hears the "+
-		"other: start this host with the --raft-secret-file of the others, or put the secret back into %s",
+	text := fmt.Sprintf("the host at %s has a cluster secret, but this host has none, so the hosts cannot "+
+		"communicate; start this host with the --raft-secret-file of the other hosts, or restore the secret in "+
+		"%s",
 		other.Address, filepath.Join(h.settings.DataDir, identity.SecretName))
 	if len(h.raftSecret) > 0 {
-		text = fmt.Sprintf("the host at %s has no secret of the cluster, and this host has one, so neither hears the "+
-			"other: start all hosts with the same --raft-secret-file", other.Address)
+		text = fmt.Sprintf("the host at %s has no cluster secret, but this host has one, so the hosts cannot "+
+			"communicate; start all hosts with the same --raft-secret-file", other.Address)
 	}
 	if h.oneSecret.Swap(&text) == nil {
 		h.log.Error(text)

@@ -16,8 +16,7 @@ const (
 )
 
 // ErrStopTimeout: a component did not stop in time. Nothing confirmed depends on that component.
-var ErrStopTimeout = errors.New("the host did not come to its end in time and was cut off; " +
-	"nothing that it confirmed is lost")
+var ErrStopTimeout = errors.New("the shutdown took too long and was aborted; nothing that the host confirmed is lost")
 
 // Stop hands over the shards the host leads, sends its clients to remote hosts, waits briefly for them to leave, and
 // closes the host; usually within about four seconds. If the context ends first, Stop returns ErrStopTimeout and the
@@ -74,7 +73,7 @@ func (h *Host) close() {
 			h.log.Warn("closing the log", "error", closeErr)
 		}
 		if err := h.noteProgress(closeErr == nil); err != nil {
-			h.log.Warn("where the log ends could not be written down", "error", err)
+			h.log.Warn("cannot record the end of the log", "error", err)
 		}
 	}
 	h.closePeers()

@@ -89,15 +89,14 @@ func (d *Directory) checkAnchor(id *Identity) (a anchor, doubt, err error) {
 
 // copied returns an error that says which command to run if a directory is a copy.
 func (d *Directory) copied(id *Identity, a *anchor, is fileID) error {
-	what := "Start the host on the directory that it ran on last, or empty this one and join as a new host: " +
-		"signalbox serve --join HOST:PORT --name " + id.HostName + " --replace " + id.HostName
+	what := "Start the host on its latest directory, or empty the copy and join as a new host: signalbox serve " +
+		"--join HOST:PORT --name " + id.HostName + " --replace " + id.HostName
 	if len(id.InitialMembers) == 1 && !id.Joined() {
-		what = "Start the host on the directory that it ran on last, or restore a backup: " +
-			"signalbox backup restore FILE"
+		what = "Start the host on its latest directory, or restore a backup: signalbox backup restore FILE"
 	}
-	return fmt.Errorf("%s: %w: its %s was written as %v, and is %v. What the host confirmed after the copy "+
-		"was taken is not in it. %s. If this is all that there is of the directory, moved here after its host had "+
-		"stopped, and the one that it was taken from is never used again, say so: signalbox host adopt-data-dir %s",
+	return fmt.Errorf("%s: %w: its %s was written as %v, and is %v. The copy lacks entries that the host "+
+		"confirmed later. %s. If the host was stopped before the directory was copied or moved, and the original "+
+		"is never used again, run signalbox host adopt-data-dir %s",
 		d.path, ErrCopied, AnchorName, a.File, is, what, d.path)
 }
 
@@ -109,7 +108,7 @@ func (d *Directory) LogEnd() hosts.LogEnd {
 }
 
 // errNothingLasts is the doubt on a file system on which copies cannot be detected.
-var errNothingLasts = errors.New("its file system gives files nothing that lasts")
+var errNothingLasts = errors.New("the file system has no permanent file ids")
 
 // Doubt returns why the last start could not determine whether the directory is a copy, or why the next start will
 // not; nil without a doubt.
@@ -140,14 +139,14 @@ func (d *Directory) writeAnchor(end hosts.LogEnd, stopped bool) error {
 		return encode(&a)
 	})
 	if err != nil {
-		return fmt.Errorf("tie %s to its place: %w", d.path, err)
+		return fmt.Errorf("cannot record the file id of %s: %w", d.path, err)
 	}
 	d.anchor = a
 	return nil
 }
 
 // ErrRunning is returned by Moved for a copied directory whose host had not been stopped.
-var ErrRunning = errors.New("its host was not stopped")
+var ErrRunning = errors.New("the host was not stopped")
 
 // Moved accepts a copy as the directory from the host's last run, on the caller's responsibility. If the record shows
 // a running host, the copy may be older than the host's last confirmation, so Moved accepts it only if killed is
@@ -165,7 +164,7 @@ func (d *Directory) Moved(killed bool) (was bool, err error) {
 	case !a.File.other(is):
 		return false, nil
 	case !a.Stopped && !killed:
-		return true, fmt.Errorf("%s: %w when this copy was taken", d.path, ErrRunning)
+		return true, fmt.Errorf("%s: %w when the copy was taken", d.path, ErrRunning)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

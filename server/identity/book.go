@@ -24,8 +24,8 @@ type Known struct {
 
 // ReadBook returns the cluster's hosts as last saved, or the initial hosts if nothing was saved yet.
 func (d *Directory) ReadBook() (book []Known, err error) {
-	there, err := d.recall(BookName, &book, "the host then looks for the hosts that the cluster began with, and "+
-		"learns of the others from them")
+	there, err := d.recall(BookName, &book, "the host then contacts the initial hosts, and learns about the "+
+		"other hosts from them")
 	if err != nil || there {
 		return book, err
 	}
@@ -46,7 +46,7 @@ func (d *Directory) recall(name string, into any, without string) (there bool, e
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case errors.Is(err, ErrDamaged):
-		err = fmt.Errorf("%w; put the file back from a backup. Without one, take it away: %s", err, without)
+		err = fmt.Errorf("%w; restore the file from a backup, or delete it: %s", err, without)
 	}
 	return false, fmt.Errorf("%s: %w", filepath.Join(d.path, name), err)
 }
@@ -54,7 +54,7 @@ func (d *Directory) recall(name string, into any, without string) (there bool, e
 // WriteBook saves the cluster's hosts.
 func (d *Directory) WriteBook(book []Known) error {
 	if err := writeRecord(d.path, BookName, book); err != nil {
-		return fmt.Errorf("write down the other hosts: %w", err)
+		return fmt.Errorf("cannot write the host list: %w", err)
 	}
 	return nil
 }

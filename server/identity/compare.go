@@ -12,8 +12,8 @@ func compare(dir string, found *Identity, want *Expected) error {
 	var differences []string
 	differ := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
 	if found.HostName != want.HostName {
-		differ("it belongs to host %s, and this is host %s: "+
-			"give --name %s, or another --data-dir for this host",
+		differ("the directory belongs to host %s, but this is host %s; give --name %s, or another --data-dir for "+
+			"this host",
 			found.HostName, want.HostName, found.HostName)
 	}
 	if found.Bootstrapped() {
@@ -30,25 +30,23 @@ func compareBootstrap(found *Bootstrap, want *Expected, differ func(format strin
 	switch {
 	case found.ClusterName == want.ClusterName:
 	case found.ClusterName == "":
-		differ("its cluster was made without a name, and --cluster-name is %s: "+
-			"leave --cluster-name out, or give another --data-dir for another cluster",
+		differ("the cluster has no name, but --cluster-name is %s; omit --cluster-name, or give another "+
+			"--data-dir for another cluster",
 			want.ClusterName)
 	default:
-		differ("its cluster was made with the name %s, and --cluster-name is %q: "+
-			"give --cluster-name %s, or another --data-dir for another cluster",
+		differ("the cluster has the name %s, but --cluster-name is %q; give --cluster-name %s, or another "+
+			"--data-dir for another cluster",
 			found.ClusterName, want.ClusterName, found.ClusterName)
 	}
 	if want.Shards != 0 && want.Shards != found.Shards {
-		differ("its cluster was made with %d shards, and --shards is %d: "+
-			"give --shards %d or leave it out; the number is fixed for the life of a cluster",
+		differ("the cluster has %d shards, but --shards is %d; give --shards %d or omit it: the number cannot change",
 			found.Shards, want.Shards, found.Shards)
 	}
 	if names := initialNames(found); len(want.Hosts) > 0 && !slices.Equal(names, want.Hosts) {
 		differ("%s",
-			compareHosts(names, want.Hosts)+"; the list says with whom a cluster is bootstrapped, and counts for "+
-				"nothing later: give it back as it was, SIGNALBOX_INITIAL_HOSTS="+formatHosts(
-				found.InitialMembers)+", or "+
-				"leave it out")
+			compareHosts(names, want.Hosts)+"; the list is used for bootstrap only: restore it, "+
+				"SIGNALBOX_INITIAL_HOSTS="+formatHosts(
+				found.InitialMembers)+", or omit it")
 	}
 }
 
@@ -73,5 +71,5 @@ func compareHosts(initialMembers, listed []string) string {
 			changes = append(changes, name+" is new")
 		}
 	}
-	return fmt.Sprintf("its cluster was bootstrapped with other hosts (%s)", strings.Join(changes, ", "))
+	return fmt.Sprintf("the cluster was bootstrapped with other hosts (%s)", strings.Join(changes, ", "))
 }

@@ -27,14 +27,14 @@ var (
 	// ErrDamaged: the identity is unreadable, or does not match its checksum.
 	ErrDamaged = errors.New("the identity of the data directory is damaged")
 	// ErrNewer: the directory was written by a newer version.
-	ErrNewer = errors.New("the data directory is of a newer version")
+	ErrNewer = errors.New("the data directory was written by a newer version")
 	// ErrEarlier: the directory was written by an earlier version.
-	ErrEarlier = errors.New("the data directory is of an earlier build")
+	ErrEarlier = errors.New("the data directory was written by an earlier build")
 	// ErrMismatch: the directory belongs to another host, to another cluster, or to a cluster with different
 	// bootstrap facts.
-	ErrMismatch = errors.New("the data directory does not fit the settings")
+	ErrMismatch = errors.New("the data directory does not match the settings")
 	// ErrLogLost: the host's log is missing.
-	ErrLogLost = errors.New("the log of the data directory is gone")
+	ErrLogLost = errors.New("the log in the data directory is missing")
 	// ErrNone: the directory has no identity yet.
 	ErrNone = errors.New("the data directory has no identity")
 )
@@ -68,13 +68,13 @@ type Expected struct {
 // ends.
 func Claim(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s: %w: it is a file; name a directory, or one that can be made", path,
+		return nil, fmt.Errorf("%s: %w: it is a file; give a directory, or a path that can be created", path,
 			ErrForeign)
 	}
 	made, err := makeDirectory(filepath.Clean(path), syncDirectory)
 	if err != nil {
-		return nil, fmt.Errorf("make the data directory: %w; "+
-			"make %s yourself for the user that runs this, or name another one", err, path)
+		return nil, fmt.Errorf("cannot create the data directory: %w; create %s for the user of this process, or "+
+			"give another directory", err, path)
 	}
 	if !made {
 		// Check before the lock leaves a file in the directory.
@@ -167,7 +167,7 @@ func (d *Directory) Promise(decider hosts.Incarnation) error {
 func (d *Directory) Redraw() error {
 	return d.change(func(id *Identity) error {
 		if id.Bootstrapped() {
-			return errors.New("it is in a cluster")
+			return errors.New("the directory already belongs to a cluster")
 		}
 		id.Incarnation, id.Promise = drawIncarnation(), hosts.Incarnation{}
 		return nil
@@ -202,7 +202,7 @@ func (d *Directory) bootstrap(bootstrap Bootstrap, g Generation, restored bool) 
 	return d.change(func(id *Identity) error {
 		self := bootstrap.InitialMember(id.HostName)
 		if id.Bootstrapped() || self == nil || self.Incarnation != id.Incarnation || restored != (g != Generation{}) {
-			return errors.New("it is no place for a host of cluster " + bootstrap.Cluster)
+			return errors.New("the directory is not prepared for a host of cluster " + bootstrap.Cluster)
 		}
 		id.HostID, id.Bootstrap, id.Generation, id.Started = self.ID, bootstrap, g, restored
 		return nil
@@ -222,11 +222,11 @@ type Admission struct {
 func (d *Directory) Join(a Admission) error {
 	return d.change(func(id *Identity) error {
 		if id.Bootstrapped() {
-			return errors.New("it is in cluster " + id.Cluster)
+			return errors.New("the directory belongs to cluster " + id.Cluster)
 		}
 		id.HostID, id.Bootstrap, id.Generation, id.Hosts = a.Host, a.Bootstrap, a.Generation, a.Hosts
 		if !id.Bootstrapped() {
-			return errors.New("it is given no id, and no cluster")
+			return errors.New("the host id and the cluster are missing")
 		}
 		return nil
 	})
@@ -235,7 +235,7 @@ func (d *Directory) Join(a Admission) error {
 // KeepSecret stores the cluster secret in SecretName. Only the user that runs the host may read the file.
 func (d *Directory) KeepSecret(secret []byte) error {
 	if err := writeWhole(d.path, SecretName, append(slices.Clone(secret), '\n'), 0o600); err != nil {
-		return fmt.Errorf("write the secret of the cluster into %s: %w", d.path, err)
+		return fmt.Errorf("cannot write the cluster secret to %s: %w", d.path, err)
 	}
 	_ = os.Remove(filepath.Join(d.path, SecretName+temporarySuffix)) // remove the previous secret's copy
 	return nil
@@ -254,7 +254,7 @@ func (d *Directory) change(to func(*Identity) error) error {
 		err = writeRecord(d.path, FileName, &id)
 	}
 	if err != nil {
-		return fmt.Errorf("write that of %s: %w", d.path, err)
+		return fmt.Errorf("cannot write the identity of %s: %w", d.path, err)
 	}
 	d.id = id
 	return nil
@@ -290,12 +290,12 @@ func (d *Directory) hasLog() bool {
 
 func (d *Directory) logLost(id *Identity) error {
 	if len(id.InitialMembers) == 1 && !id.Joined() {
-		return fmt.Errorf("%w: %s was there and is not any more; put it back from a backup, "+
-			"or move %s away to begin with nothing", ErrLogLost, d.LogPath(), d.path)
+		return fmt.Errorf("%w: %s is missing; restore it from a backup, or move %s away to start "+
+			"empty", ErrLogLost, d.LogPath(), d.path)
 	}
-	return fmt.Errorf("%w: %s was there and is not any more; put the disk back that had it. "+
-		"Without its log host %s must not come back under this name: it would deny what it has confirmed to "+
-		"the others, who go on without it meanwhile",
+	return fmt.Errorf("%w: %s is missing; bring back its disk. Without its log, host %s must not come back under "+
+		"its name, because the log has entries that the host confirmed to other hosts; the other hosts continue "+
+		"meanwhile",
 		ErrLogLost, d.LogPath(), id.HostName)
 }
 
@@ -335,8 +335,8 @@ func refuseForeign(path string) error {
 		}
 	}
 	if stranger != "" {
-		return fmt.Errorf("%s: %w: there is %q in it and no %s; name an empty directory, or one that can "+
-			"be made",
+		return fmt.Errorf("%s: %w: the directory contains %q but no %s; give an empty directory, or a path that "+
+			"can be created",
 			path, ErrForeign, stranger, FileName)
 	}
 	return nil

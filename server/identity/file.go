@@ -31,12 +31,12 @@ func Read(dir string) (Identity, error) {
 		}
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return Identity{}, fmt.Errorf("%s: %w: there is no such directory", dir, ErrNone)
+			return Identity{}, fmt.Errorf("%s: %w: the directory does not exist", dir, ErrNone)
 		}
 		return Identity{}, fmt.Errorf("%s: %w: no host has used it", dir, ErrNone)
 	}
 	if errors.Is(err, ErrDamaged) {
-		err = fmt.Errorf("%w; put %s back as it was from a backup: what it says cannot be found out otherwise", err,
+		err = fmt.Errorf("%w; restore %s from a backup: its content cannot be reconstructed", err,
 			FileName)
 	}
 	if err != nil {

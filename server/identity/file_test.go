@@ -71,7 +71,7 @@ func TestATornIdentityIsDamaged(t *testing.T) {
 		if !errors.Is(err, ErrDamaged) {
 			t.Fatalf("%d of %d bytes: %v", n, len(text), err)
 		}
-		if !strings.Contains(err.Error(), "put identity.json back as it was from a backup") {
+		if !strings.Contains(err.Error(), "restore identity.json from a backup") {
 			t.Fatalf("the way out is missing: %v", err)
 		}
 	}
@@ -104,9 +104,8 @@ func TestAnotherFormatIsRefusedWithoutAnOpinionOnTheRest(t *testing.T) {
 		err error
 		say string
 	}{
-		4: {ErrNewer, "it has format 4, this program knows formats up to 3; use the version that wrote it"},
-		2: {ErrEarlier, "it has format 2, this version has format 3, and there is no converter; nothing in it was " +
-			"changed"},
+		4: {ErrNewer, "format 4 is newer than the supported format 3; use the version that wrote"},
+		2: {ErrEarlier, "format 2 cannot be converted to format 3; nothing was changed"},
 	} {
 		dir := t.TempDir()
 		text := fmt.Sprintf(`{"format": %d, "identity": ["something", "else"]}`, format)
@@ -128,16 +127,16 @@ func TestWhatIsNoIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Identity){
-		"no cluster":          func(i *Identity) { i.Bootstrap = Bootstrap{} },
-		"no host":             func(i *Identity) { i.HostID = 0 },
-		"no name":             func(i *Identity) { i.HostName = "" },
-		"no incarnation":      func(i *Identity) { i.Incarnation = hosts.Incarnation{} },
-		"no shards":           func(i *Identity) { i.Bootstrap = NewBootstrap("", 0, i.InitialMembers) },
-		"another name":        func(i *Identity) { i.HostName = "b" },
-		"another id":          func(i *Identity) { i.HostID = 2 },
-		"another incarnation": func(i *Identity) { i.Incarnation[0] = 2 },
-		"another cluster":     func(i *Identity) { i.Cluster = "other" },
-		"other shards":        func(i *Identity) { i.Shards = 2 },
+		"the cluster are missing": func(i *Identity) { i.Bootstrap = Bootstrap{} },
+		"no host":                 func(i *Identity) { i.HostID = 0 },
+		"no name":                 func(i *Identity) { i.HostName = "" },
+		"no incarnation":          func(i *Identity) { i.Incarnation = hosts.Incarnation{} },
+		"no shards":               func(i *Identity) { i.Bootstrap = NewBootstrap("", 0, i.InitialMembers) },
+		"another name":            func(i *Identity) { i.HostName = "b" },
+		"another id":              func(i *Identity) { i.HostID = 2 },
+		"another incarnation":     func(i *Identity) { i.Incarnation[0] = 2 },
+		"another cluster":         func(i *Identity) { i.Cluster = "other" },
+		"other shards":            func(i *Identity) { i.Shards = 2 },
 		"started and not yet bootstrapped": func(i *Identity) {
 			i.HostID, i.Bootstrap, i.Started = 0, Bootstrap{},
 				true

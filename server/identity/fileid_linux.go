@@ -25,7 +25,7 @@ var lasting = map[int64]string{
 func identifyFile(file *os.File) (id fileID, err error) {
 	var system unix.Statfs_t
 	if err := unix.Fstatfs(int(file.Fd()), &system); err != nil {
-		return id, fmt.Errorf("look on which file system %s is: %w", file.Name(), err)
+		return id, fmt.Errorf("cannot get the file system of %s: %w", file.Name(), err)
 	}
 	name := lasting[int64(system.Type)] //nolint:unconvert // 32 bits on some machines
 	if name == "" {

@@ -99,9 +99,9 @@ func (b *Bootstrap) Check() error {
 	case len(b.InitialMembers) == 0:
 		return errors.New("there are no initial members")
 	case b.Shards < 1:
-		return fmt.Errorf("it has %d shards", b.Shards)
+		return fmt.Errorf("the cluster has %d shards", b.Shards)
 	case NewBootstrap(b.ClusterName, b.Shards, b.InitialMembers).Cluster != b.Cluster:
-		return errors.New("the id of the cluster is not that of its initial members")
+		return errors.New("the cluster id does not match the initial members")
 	}
 	for i, f := range b.InitialMembers {
 		if f.ID != shard.HostID(i+1) || f.Name == "" || f.Incarnation == (hosts.Incarnation{}) {
@@ -163,9 +163,9 @@ func (i *Identity) First() []InitialMember {
 func (i *Identity) check() error {
 	switch {
 	case i.HostName == "" || i.Incarnation == (hosts.Incarnation{}):
-		return errors.New("it lacks the host's name or its incarnation")
+		return errors.New("the host name or the incarnation is missing")
 	case !i.Bootstrapped() && (len(i.InitialMembers) > 0 || len(i.Hosts) > 0 || i.Cluster != "" || i.Started):
-		return errors.New("it has a cluster, and no id in it")
+		return errors.New("the cluster is set, but the host id is missing")
 	case !i.Bootstrapped():
 		return nil
 	}
@@ -177,7 +177,7 @@ func (i *Identity) check() error {
 		// A replacement host may have the name of the replaced host.
 		same := f.ID == i.HostID
 		if same && f.Name != i.HostName || same != (f.Incarnation == i.Incarnation) {
-			return fmt.Errorf("host %d is %s, incarnation %s, and host %d of the cluster is %s, incarnation %s",
+			return fmt.Errorf("host %d is %s, incarnation %s, but host %d in the cluster is %s, incarnation %s",
 				i.HostID, i.HostName, i.Incarnation, f.ID, f.Name, f.Incarnation)
 		}
 		if same {
@@ -185,7 +185,7 @@ func (i *Identity) check() error {
 		}
 	}
 	if own != 1 {
-		return fmt.Errorf("host %d is %d times among the hosts of its cluster", i.HostID, own)
+		return fmt.Errorf("host %d occurs %d times in its cluster", i.HostID, own)
 	}
 	return nil
 }
@@ -197,11 +197,11 @@ func (i *Identity) checkBootstrap() error {
 		return i.Bootstrap.Check()
 	}
 	if len(i.InitialMembers) != 1 || i.Shards < 1 || i.Cluster == "" {
-		return fmt.Errorf("a restored cluster has an id, shards and one first host, and not %q, %d and %d", i.Cluster,
+		return fmt.Errorf("a restored cluster needs an id, shards and one first host, not %q, %d and %d", i.Cluster,
 			i.Shards, len(i.InitialMembers))
 	}
 	if f := i.InitialMembers[0]; f.ID == 0 || f.Name == "" || f.Incarnation == (hosts.Incarnation{}) {
-		return fmt.Errorf("its first host is host %d, %q, incarnation %s", f.ID, f.Name, f.Incarnation)
+		return fmt.Errorf("the first host is host %d, %q, incarnation %s", f.ID, f.Name, f.Incarnation)
 	}
 	return nil
 }

@@ -235,29 +235,26 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		say          []string
 	}{
 		"another host": {three(), with(three(), func(w *Expected) { w.HostName = "c" }), []string{
-			"it belongs to host b, and this is host c: give --name b, or another --data-dir for this host"}},
+			"the directory belongs to host b, but this is host c; give --name b, or another --data-dir for this host"}},
 		"another number of shards": {three(), with(three(), func(w *Expected) { w.Shards = 8 }), []string{
-			"its cluster was made with 1 shards, and --shards is 8: give --shards 1 or leave it out"}},
+			"the cluster has 1 shards, but --shards is 8; give --shards 1 or omit it"}},
 		"another cluster": {named, with(three(), func(w *Expected) { w.ClusterName = "test" }), []string{
-			`its cluster was made with the name prod, and --cluster-name is "test": give --cluster-name prod`}},
+			`the cluster has the name prod, but --cluster-name is "test"; give --cluster-name prod`}},
 		"no name for the cluster": {named, three(), []string{
-			`its cluster was made with the name prod, and --cluster-name is "": give --cluster-name prod`}},
+			`the cluster has the name prod, but --cluster-name is ""; give --cluster-name prod`}},
 		"a name for the cluster": {three(), named, []string{
-			"its cluster was made without a name, and --cluster-name is prod: leave --cluster-name out"}},
+			"the cluster has no name, but --cluster-name is prod; omit --cluster-name"}},
 		"a host more": {three(), with(three(), func(w *Expected) { w.Hosts = []string{"a", "b", "c", "d"} }), []string{
-			"bootstrapped with other hosts (d is new); the list says with whom a cluster is bootstrapped, and " +
-				"counts for nothing " +
-				"later: " +
-				"give it back as it was, " +
+			"bootstrapped with other hosts (d is new); the list is used for bootstrap only: restore it, " +
 				"SIGNALBOX_INITIAL_HOSTS=a=a.example.com:7421,b=b.example.com:7421,c=c.example.com:7421"}},
 		"a host less": {three(), with(three(), func(w *Expected) { w.Hosts = w.Hosts[:2] }), []string{
 			"bootstrapped with other hosts (c is missing)"}},
 		"alone, then one of three": {alone(), three(), []string{
-			"it belongs to host signalbox, and this is host b", "(signalbox is missing, a is new, b is new, c " +
+			"the directory belongs to host signalbox, but this is host b", "(signalbox is missing, a is new, b is new, c " +
 				"is new)"}},
 		"everything": {named, with(three(), func(w *Expected) { w.HostName, w.Shards, w.Hosts = "c", 2, nil }),
 			[]string{
-				"belongs to host b", "the name prod", "with 1 shards"}},
+				"belongs to host b", "the name prod", "has 1 shards"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -301,7 +298,7 @@ func TestADirectoryWithOtherThingsInItIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := load(t, dir, alone())
-	if !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), `there is "thesis.doc" in it`) {
+	if !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), `the directory contains "thesis.doc"`) {
 		t.Errorf("got %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 {

@@ -59,12 +59,12 @@ func TestWhoMayJoin(t *testing.T) {
 		"another directory": {func(a *Admission) { a.Hosts[1].Incarnation = own }, "incarnation"},
 		"the id of another": {func(a *Admission) { a.Host = 1 }, "incarnation"},
 		"a bootstrap of others": {func(a *Admission) { a.Bootstrap.Shards, a.Generation = 3, Generation{} },
-			"the id of the cluster"},
+			"the cluster id does not match"},
 		"two first hosts of a restored cluster": {func(a *Admission) {
 			a.Bootstrap.InitialMembers = append(a.Bootstrap.InitialMembers, a.Bootstrap.InitialMembers[0])
 		}, "one first host"},
 		"a cluster of none": {func(a *Admission) { a.Host, a.Bootstrap, a.Hosts = 0, Bootstrap{}, nil },
-			"no cluster"},
+			"the cluster are missing"},
 		"an initial member, and not": {func(a *Admission) { a.Hosts = nil }, "0 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestAHostThatHasJoinedAndLostItsLogIsRefused(t *testing.T) {
 	}
 	d.Release()
 	_, err := load(t, dir, joining())
-	if !errors.Is(err, ErrLogLost) || !strings.Contains(err.Error(), "must not come back under this name") {
+	if !errors.Is(err, ErrLogLost) || !strings.Contains(err.Error(), "must not come back under its name") {
 		t.Errorf("got %v", err)
 	}
 }

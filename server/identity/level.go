@@ -37,7 +37,7 @@ func (d *Directory) NoteLevel(l level.Level) error {
 	}
 	if noted, err := ReadLevel(d.path); err != nil || noted < l {
 		if err := writeRecord(d.path, LevelName, &levelRecord{l}); err != nil {
-			return fmt.Errorf("note the feature level of %s: %w", d.path, err)
+			return fmt.Errorf("cannot write the feature level to %s: %w", d.path, err)
 		}
 	}
 	d.level = l

@@ -49,8 +49,8 @@ func TestASecondProcessIsKeptOutUntilTheFirstHasEnded(t *testing.T) {
 	}
 
 	_, err = Claim(dir)
-	want := fmt.Sprintf("%s: the data directory is in use by process %d; stop it, or give this host a --data-dir of "+
-		"its own", dir, child.Process.Pid)
+	want := fmt.Sprintf("%s: the data directory is in use by process %d; stop that process, or give this host "+
+		"another --data-dir", dir, child.Process.Pid)
 	if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

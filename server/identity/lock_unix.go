@@ -24,10 +24,10 @@ func takeLock(path string) (*lock, error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer file.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w by %s; stop it, or give this host a --data-dir of its own", ErrInUse,
+			return nil, fmt.Errorf("%w by %s; stop that process, or give this host another --data-dir", ErrInUse,
 				holder(file))
 		}
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, fmt.Errorf("cannot lock %s: %w", path, err)
 	}
 	// The number only serves error messages in competing processes.
 	_ = file.Truncate(0)

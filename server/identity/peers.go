@@ -11,7 +11,7 @@ import (
 )
 
 // ErrCopy: a host runs with an older copy of its data directory.
-var ErrCopy = errors.New("its data directory is an older copy")
+var ErrCopy = errors.New("the data directory is an older copy")
 
 // Peers remembers, for every incarnation of remote hosts, the newest start seen and how far the host has confirmed
 // its shards' logs. Both survive a power failure. A host that reports less runs with an older copy of its directory,
@@ -32,8 +32,8 @@ type peer struct {
 // OpenPeers reads the directory's record of remote hosts, which is empty if the file does not exist yet.
 func (d *Directory) OpenPeers() (*Peers, error) {
 	p := &Peers{dir: d.path, seen: make(map[hosts.Incarnation]peer)}
-	if _, err := d.recall(PeersName, &p.seen, "until the other hosts have been started again, this one does not "+
-		"notice then that one of them runs on an older copy of its directory"); err != nil {
+	if _, err := d.recall(PeersName, &p.seen, "until the other hosts have restarted, the host then cannot detect "+
+		"a host that runs on an older copy of its directory"); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -60,14 +60,14 @@ func (p *Peers) See(incarnation hosts.Incarnation, start hosts.Start) error {
 	defer p.mu.Unlock()
 	next := p.seen[incarnation]
 	if start.IsCopy(next.Start) {
-		return fmt.Errorf("%w: it was started for the %d. time, and its %d. start was seen before", ErrCopy,
+		return fmt.Errorf("%w: this is start number %d, but start number %d was seen before", ErrCopy,
 			start.Number, next.Number)
 	}
 	if start == next.Start {
 		return nil
 	}
 	next.Start = start
-	return p.write("write down the start of another host", map[hosts.Incarnation]peer{incarnation: next})
+	return p.write("record the start of another host", map[hosts.Incarnation]peer{incarnation: next})
 }
 
 // Confirm records how far hosts have confirmed logs, if the positions have changed.
@@ -85,7 +85,7 @@ func (p *Peers) Confirm(all map[hosts.Incarnation][]hosts.Position) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	return p.write("write down what other hosts have confirmed", changed)
+	return p.write("record confirmations from other hosts", changed)
 }
 
 // Forget drops an incarnation that will never be admitted again.

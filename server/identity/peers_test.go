@@ -89,7 +89,7 @@ func TestADamagedRecordOfPeersIsNotTakenForAnEmptyOne(t *testing.T) {
 	}
 	for n := range len(strings.TrimRight(string(text), "\n")) {
 		put(t, dir, PeersName, text[:n])
-		if _, err := d.OpenPeers(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "take it away") {
+		if _, err := d.OpenPeers(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "or delete it") {
 			t.Fatalf("%d of %d bytes: %v", n, len(text), err)
 		}
 	}

@@ -54,18 +54,17 @@ func decode(text []byte, into any) error {
 	}
 	switch {
 	case e.Format > Format:
-		return fmt.Errorf("%w: it has format %d, this program knows formats up to %d; "+
-			"use the version that wrote it, or a newer one", ErrNewer, e.Format, Format)
+		return fmt.Errorf("%w: format %d is newer than the supported format %d; use the version that wrote the "+
+			"file, or a newer version", ErrNewer, e.Format, Format)
 	case e.Format < 1:
-		return fmt.Errorf("%w: it has no format", ErrDamaged)
+		return fmt.Errorf("%w: the format is missing", ErrDamaged)
 	case e.Format < Format:
-		return fmt.Errorf("%w: it has format %d, this version has format %d, and there is no converter; "+
-			"nothing in it was changed: use the build that wrote it, or move the directory away and start with an "+
-			"empty one", ErrEarlier, e.Format, Format)
+		return fmt.Errorf("%w: format %d cannot be converted to format %d; nothing was changed: use the build "+
+			"that wrote the directory, or move the directory away and start empty", ErrEarlier, e.Format, Format)
 	}
 	sum, err := checksum(e.Content)
 	if err != nil || sum != e.SHA256 {
-		return fmt.Errorf("%w: its checksum is not that of its content", ErrDamaged)
+		return fmt.Errorf("%w: wrong checksum", ErrDamaged)
 	}
 	if err := json.Unmarshal(e.Content, into); err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)

@@ -121,10 +121,10 @@ func (t *Table) Len() int { return int(t.opened.Load()) }
 // Refusals and end messages from the table itself.
 var (
 	notActing = protocol.Result{
-		Status: protocol.StatusBadSession, Message: "the session does not act over this connection any more",
+		Status: protocol.StatusBadSession, Message: "the session is no longer bound to the connection",
 	}
 	takenOver = protocol.Result{
-		Status: protocol.StatusBadSession, Message: "the inbox was opened over another connection",
+		Status: protocol.StatusBadSession, Message: "the inbox was opened on another connection",
 	}
 )
 
@@ -144,7 +144,7 @@ func (t *Table) Open(m Member, sink Sink, after uint64, answer func(process.Inbo
 	if earlier != nil {
 		end := takenOver
 		if !ok {
-			end.Status, end.Message = protocol.StatusUnavailable, "another connection was about to open the inbox"
+			end.Status, end.Message = protocol.StatusUnavailable, "another connection is opening the inbox"
 		}
 		t.replaced(earlier, o, end)
 	}

@@ -303,10 +303,10 @@ func TestAnInboxEnds(t *testing.T) {
 		}, "[1 UNAVAILABLE gone]", 0},
 		{"taken over", func(r *room, _ *line) {
 			r.Open(Member{Session: 1, ID: 1}, &line{}, 0, func(process.InboxPosition) bool { return true })
-		}, "[1 BAD_SESSION the inbox was opened over another connection]", 2},
+		}, "[1 BAD_SESSION the inbox was opened on another connection]", 2},
 		{"another was about to take it over", func(r *room, _ *line) {
 			r.Open(Member{Session: 1, ID: 1}, &line{}, 0, func(process.InboxPosition) bool { return false })
-		}, "[1 UNAVAILABLE another connection was about to open the inbox]", 1},
+		}, "[1 UNAVAILABLE another connection is opening the inbox]", 1},
 		{"forgotten", func(r *room, l *line) { r.Forget(1, l) }, "[]", 1},
 		{"forgotten over another connection", func(r *room, _ *line) { r.Forget(1, &line{}) }, "[1:2]", 2},
 	} {

@@ -81,18 +81,18 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 	}{
 		"no token": {someSecret, func(*bed, *Newcomer) {}, "give --join-token-file"},
 		"another secret": {someSecret, func(_ *bed, n *Newcomer) { n.Secret = []byte("another secret") },
-			"is not that"},
+			"is not the cluster secret"},
 		"a secret too many": {nil, func(_ *bed, n *Newcomer) { n.Secret = someSecret },
-			"leave --raft-secret-file out"},
+			"omit --raft-secret-file"},
 		"a token of another cluster": {someSecret, func(_ *bed, n *Newcomer) {
 			token := NewToken(Authority{})
 			n.Token = &token
-		}, "signalbox host join-token create makes another one"},
+		}, "create another one with signalbox host join-token create"},
 		"a guessed secret of a token": {someSecret, func(b *bed, n *Newcomer) {
 			token := NewToken(Authority{})
 			token.ID = b.token().ID
 			n.Token = &token
-		}, "signalbox host join-token create makes another one"},
+		}, "create another one with signalbox host join-token create"},
 		"a token that is used": {someSecret, func(b *bed, n *Newcomer) {
 			n.Token = b.token()
 			if a := b.records.Join(at(), hosts.Join{Cluster: b.bootstrap.Cluster, Name: "e", Incarnation: draw(),
@@ -100,7 +100,7 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 				Token: n.Token.ID}); a.Status != protocol.StatusSuccess {
 				b.t.Fatal(a.Text)
 			}
-		}, "signalbox host join-token create makes another one"},
+		}, "create another one with signalbox host join-token create"},
 		"a bad token where none is needed": {nil, func(_ *bed, n *Newcomer) {
 			token := NewToken(Authority{})
 			n.Token = &token
@@ -109,7 +109,7 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 		"a certificate, and no secret": {someSecret, func(b *bed, n *Newcomer) { withCertificate(b, n, "d") },
 			"give --join-token-file"},
 		"another cluster": {nil, func(_ *bed, n *Newcomer) { n.Ask.ClusterName = "other" },
-			"leave --cluster-name other out"},
+			"omit --cluster-name other"},
 		"another number":      {nil, func(_ *bed, n *Newcomer) { n.Ask.Shards = 4 }, "has 1 shards"},
 		"a name that is used": {nil, func(_ *bed, n *Newcomer) { n.Ask.Name = "b" }, "--replace b"},
 		"a bad domain":        {nil, func(_ *bed, n *Newcomer) { n.Ask.Domain = "rack" }, "--failure-domain"},
@@ -206,10 +206,10 @@ func TestTheLeaderIsAsked(t *testing.T) {
 		"and there is none": {func(b *bed, _ *Newcomer) { b.leader = 0 }, "a:7421: the meta shard has no leader"},
 		"and is not there": {func(b *bed, n *Newcomer) { b.leader = 2; delete(b.servers, "b:7421") },
 			errSilent.Error()},
-		"and they do not agree": {func(b *bed, _ *Newcomer) {
+		"and they disagree": {func(b *bed, _ *Newcomer) {
 			b.leader = 2
 			b.servers["b:7421"] = NewServer(Config{Self: 9, Bootstrap: b.bootstrap, Cluster: member{b}})
-		}, "do not agree"},
+		}, "disagree"},
 		"and its outcome is lost": {func(b *bed, _ *Newcomer) { b.lost = true }, "the outcome is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -71,7 +71,7 @@ func refused(format string, args ...any) answer { return answer{Refusal: fmt.Spr
 // decode decodes a remote host's message.
 func decode(text []byte, into any) error {
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("no message: %w", err)
+		return fmt.Errorf("invalid message: %w", err)
 	}
 	return nil
 }

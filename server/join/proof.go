@@ -43,7 +43,7 @@ func seal(t peerrpc.Transcript, from, ask []byte, g *Grant) ([]byte, error) {
 }
 
 // errGrant: the answering host is not in the cluster, or does not know the proven token or secret.
-var errGrant = errors.New("the answer is not of a host that knows the join token, or the secret of the cluster")
+var errGrant = errors.New("the answering host does not know the join token or the cluster secret")
 
 // open reads the output of seal.
 func open(t peerrpc.Transcript, from, ask, sealed []byte) (g Grant, err error) {

@@ -53,7 +53,7 @@ type Refused struct {
 
 // Error implements error.
 func (r *Refused) Error() string {
-	return "the cluster at " + r.Address + " does not let this host join: " + r.Text
+	return "the cluster at " + r.Address + " rejects the host: " + r.Text
 }
 
 // Runner makes a newcomer a member of the cluster.
@@ -65,7 +65,7 @@ type Runner struct {
 // NewRunner returns a Runner.
 func NewRunner(n Newcomer) *Runner {
 	r := &Runner{newcomer: n}
-	r.note("it asks " + strings.Join(n.Addresses, ", ") + " to let it join")
+	r.note("asking " + strings.Join(n.Addresses, ", ") + " to join")
 	return r
 }
 
@@ -89,7 +89,7 @@ func (r *Runner) Run(ctx context.Context) (Grant, error) {
 			}
 			failures = append(failures, err.Error())
 		}
-		r.note("it waits to join: " + strings.Join(failures, "; "))
+		r.note("waiting to join: " + strings.Join(failures, "; "))
 		if first && r.newcomer.Waits != nil {
 			r.newcomer.Waits(strings.Join(failures, "; "))
 		}
@@ -122,7 +122,7 @@ func (r *Runner) askAt(ctx context.Context, address string) (g Grant, err error)
 		}
 		address = leader
 	}
-	return g, fmt.Errorf("%s: the hosts do not agree on who leads them", address)
+	return g, fmt.Errorf("%s: the hosts disagree about the leader", address)
 }
 
 // ask asks one host. leader is the leader's address, if the asked host is not the leader.

@@ -79,12 +79,12 @@ func (se *Server) answer(ctx context.Context, from *Caller, r *request) answer {
 	case leader == 0:
 		return later("the meta shard has no leader at the moment")
 	case !ok:
-		return later("the hosts of the cluster are not on record yet")
+		return later("the cluster has no host records yet")
 	case leader != se.config.Self:
 		if h := records.Host(leader); h != nil {
 			return answer{Leader: h.Addresses.Raft}
 		}
-		return later("host %d leads the meta shard and is not on record here yet", leader)
+		return later("host %d leads the meta shard, but is not recorded here yet", leader)
 	}
 	proof, why := se.check(from, r, &ask, records, now)
 	if why != "" {
@@ -107,29 +107,28 @@ func (se *Server) check(from *Caller, r *request, ask *Ask, records *hosts.Recor
 		return s, why
 	}
 	if from.Certificate != nil && !certfile.Names(from.Certificate, ask.Name) {
-		return s, fmt.Sprintf("its certificate (--raft-tls-cert) is of %q and %q, and the host's name is %s",
+		return s, fmt.Sprintf("the certificate (--raft-tls-cert) has the names %q and %q, but the host name is %s",
 			from.Certificate.Subject.CommonName, from.Certificate.DNSNames, ask.Name)
 	}
 	switch {
 	case len(r.SecretProof) > 0 && len(c.Secret) == 0:
-		return s, "the cluster has no secret: leave --raft-secret-file out"
+		return s, "the cluster has no secret; omit --raft-secret-file"
 	case len(r.SecretProof) > 0 && !from.Transcript.Proves(c.Secret, secretLabel, r.Ask, r.SecretProof):
-		return s, "the secret of --raft-secret-file is not that of the cluster"
+		return s, "the secret in --raft-secret-file is not the cluster secret"
 	case len(r.SecretProof) > 0:
 		s.key = c.Secret
 	}
 	if r.Token != "" {
 		token := records.Token(now, r.Token, ask.Incarnation)
 		if token == nil || !from.Transcript.Proves(token.Hash[:], tokenLabel, r.Ask, r.TokenProof) {
-			return s, "the join token is unknown, over, revoked or used: signalbox host join-token create makes " +
-				"another one"
+			return s, "the join token is unknown, expired, revoked or used; create another one with signalbox " +
+				"host join-token create"
 		}
 		return shown{r.Token, token.Hash[:]}, ""
 	}
 	if len(c.Secret) > 0 && s.key == nil {
-		return s, "the hosts share a secret: give --join-token-file with what signalbox host join-token create " +
-			"prints, or " +
-			"--raft-secret-file"
+		return s, "a join token or the cluster secret is required; give --join-token-file with a token from " +
+			"signalbox host join-token create, or --raft-secret-file"
 	}
 	return s, ""
 }
@@ -139,13 +138,13 @@ func (se *Server) compare(ask *Ask) string {
 	bootstrap := &se.config.Bootstrap
 	switch {
 	case ask.ClusterName != bootstrap.ClusterName && bootstrap.ClusterName == "":
-		return fmt.Sprintf("this is cluster %s, which was made without a name: leave --cluster-name %s out, or join "+
-			"another cluster", bootstrap.Cluster, ask.ClusterName)
+		return fmt.Sprintf("cluster %s has no name; omit --cluster-name %s, or join another "+
+			"cluster", bootstrap.Cluster, ask.ClusterName)
 	case ask.ClusterName != bootstrap.ClusterName:
-		return fmt.Sprintf("this is cluster %s: give --cluster-name %s, or join another cluster", bootstrap.Cluster,
+		return fmt.Sprintf("the cluster is %s; give --cluster-name %s, or join another cluster", bootstrap.Cluster,
 			bootstrap.ClusterName)
 	case ask.Shards != 0 && ask.Shards != bootstrap.Shards:
-		return fmt.Sprintf("the cluster has %d shards: give --shards %d or leave it out", bootstrap.Shards,
+		return fmt.Sprintf("the cluster has %d shards; give --shards %d or omit it", bootstrap.Shards,
 			bootstrap.Shards)
 	}
 	return ""

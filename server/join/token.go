@@ -64,8 +64,8 @@ func (t *Token) String() string {
 	return TokenPrefix + strings.Join(parts, ".")
 }
 
-var errToken = errors.New("it is no join token, which begins with " + TokenPrefix + " and which signalbox host " +
-	"join-token makes")
+var errToken = errors.New("invalid join token; a join token begins with " + TokenPrefix + " and is created by " +
+	"signalbox host join-token create")
 
 // ParseToken parses the result of String.
 func ParseToken(text string) (t Token, err error) {
@@ -96,8 +96,9 @@ func (t *Token) CheckAuthorities(trusted []Authority) error {
 	case t.Authority == (Authority{}) || slices.Contains(trusted, t.Authority):
 		return nil
 	case len(trusted) == 0:
-		return errors.New("the hosts of the cluster know each other by certificates: give --raft-tls-cert, " +
-			"--raft-tls-key and --raft-tls-ca as well")
+		return errors.New("the cluster authenticates hosts by certificates; give --raft-tls-cert, --raft-tls-key " +
+			"and --raft-tls-ca too")
 	}
-	return errors.New("it was made for another authority than --raft-tls-ca has: one of the two is of another cluster")
+	return errors.New("the join token was created for another CA than --raft-tls-ca; one of the two belongs to " +
+		"another cluster")
 }

@@ -59,7 +59,7 @@ func TestATokenNamesTheAuthority(t *testing.T) {
 		{[]Authority{{}}, all, ""},
 		{all[:1], all, ""},
 		{all[1:], all[1:], ""},
-		{all[:1], all[1:], "another authority"},
+		{all[:1], all[1:], "another CA"},
 		{all[:1], nil, "give --raft-tls-cert"},
 	} {
 		token := NewToken(c.token[0])

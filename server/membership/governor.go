@@ -58,7 +58,7 @@ func (g governorMeta) Propose(ctx context.Context, c executor.Command) error {
 	return err
 }
 
-var errNotCarriedOut = errors.New("server: the meta shard has not carried a command out")
+var errNotCarriedOut = errors.New("server: the meta shard did not apply a command")
 
 // reports are the executor's progress reports about a step.
 var reports = map[executor.Verb]meta.Report{

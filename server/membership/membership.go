@@ -64,10 +64,10 @@ type Membership struct {
 }
 
 // errNoMember is returned for a question about sessions from a caller outside the cluster.
-var errNoMember = errors.New("server: this is for hosts that belong to the cluster")
+var errNoMember = errors.New("server: the request is for cluster members only")
 
 // errNoCalls is returned for a call on a host without peers.
-var errNoCalls = errors.New("server: this host reaches no others")
+var errNoCalls = errors.New("server: the host has no connection to other hosts")
 
 // New returns a host's membership. Nothing runs before Open.
 func New(c Config) *Membership {
@@ -167,15 +167,15 @@ func (m *Membership) Answer(ctx context.Context, from shard.HostID, request []by
 	leader := m.Set.Meta.Leader().Leader
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("server: a call of another host: %w", err)
+		return nil, fmt.Errorf("server: request from another host: %w", err)
 	case from == 0:
 		return peerrpc.Failure(r.Kind, protocol.Result{Status: protocol.StatusUnauthorized,
-			Message: "this is for hosts that belong to the cluster"}), nil
+			Message: "the request is for cluster members only"}), nil
 	case m.agent.Handles(r.Kind):
 		return m.agent.Answer(ctx, request), nil
 	case r.Kind != protocol.KindHostBoot && r.Kind != protocol.KindHostNotify:
 		return peerrpc.Failure(r.Kind, protocol.Result{Status: protocol.StatusUnsupported,
-			Message: "hosts do not ask each other this"}), nil
+			Message: "the request is not allowed between hosts"}), nil
 	case leader != m.ID:
 		return peerrpc.Failure(r.Kind, protocol.Result{Status: protocol.StatusMoved,
 			Moved: protocol.Moved{LeaderHostID: uint64(leader)}}), nil

@@ -55,7 +55,7 @@ func (r *registration) run(ctx context.Context) {
 		r.enter()
 		rest := attendEvery
 		if err := r.attend(ctx); err != nil && ctx.Err() == nil {
-			r.Log.Debug("what this host says of itself is not on record yet", "error", err)
+			r.Log.Debug("the registration is not recorded yet", "error", err)
 			rest = bootEvery
 		}
 		select {
@@ -144,7 +144,7 @@ func (r *registration) boot(ctx context.Context) error {
 		err = fmt.Errorf("%w: %s", ErrRefused, result.Message)
 		return r.Set.Halt(err)
 	default:
-		return fmt.Errorf("server: the start of this host is not on record: %v: %s", result.Status, result.Message)
+		return fmt.Errorf("server: the start is not recorded: %v: %s", result.Status, result.Message)
 	}
 }
 
@@ -177,7 +177,7 @@ func (r *registration) stop(ctx context.Context) {
 		if !said {
 			err := r.Report(ctx, protocol.HostNotify{Event: protocol.HostStopping})
 			if said = err == nil; !said && time.Since(began) > stopGivesUp {
-				r.Log.Warn("this host stops without having said so: the meta shard has no leader", "error", err)
+				r.Log.Warn("the host stops without announcing it: the meta shard has no leader", "error", err)
 				return
 			}
 		}
@@ -211,7 +211,7 @@ func (r *registration) offline() bool {
 // ready returns why the host's record makes it not ready, nil if it does not.
 func (r *registration) ready() error {
 	if !r.booted.Load() && r.Bootstrapped() {
-		return fmt.Errorf("server: the start of this host is not on record yet: %w", replica.ErrNotReady)
+		return fmt.Errorf("server: the start is not recorded yet: %w", replica.ErrNotReady)
 	}
 	return nil
 }

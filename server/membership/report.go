@@ -55,7 +55,7 @@ func (m *Membership) ReportCommands(commands []byte) {
 		defer cancel()
 		err := m.Report(ctx, protocol.HostNotify{Event: protocol.HostUpkeep, Commands: commands})
 		if err != nil {
-			m.Log.Debug("a report to the meta shard was lost or refused", "error", err)
+			m.Log.Debug("a report to the meta shard was lost or rejected", "error", err)
 		}
 	})
 }
@@ -88,7 +88,7 @@ func (m *Membership) answerReport(ctx context.Context, from shard.HostID, say *p
 			Addresses: addresses(say.RaftAddress, say.ClientAddress, say.AdminAddress)}
 	}
 	if r == nil || !known || shard.HostID(say.HostID) != from {
-		return badCall(protocol.KindHostNotify, from, fmt.Errorf("it says %v", say.Event))
+		return badCall(protocol.KindHostNotify, from, fmt.Errorf("the report has status %v", say.Event))
 	}
 	return m.proposeReport(ctx, protocol.KindHostNotify, &protocol.HostNotifyAnswer{},
 		meta.NewCommand(r, m.Set.Origin(by, why)))
@@ -105,7 +105,7 @@ func addresses(raft, client, admin []byte) hosts.Addresses {
 
 // badCall refuses an invalid report, or a report about a different host.
 func badCall(kind protocol.Kind, from shard.HostID, why error) []byte {
-	text := fmt.Sprintf("host %d says what cannot be, or of another host", from)
+	text := fmt.Sprintf("host %d sent an invalid report, or a report for another host", from)
 	if why != nil {
 		text += ": " + why.Error()
 	}

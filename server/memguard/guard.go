@@ -112,7 +112,7 @@ func (g *Guard) Guard() error {
 // mark.
 func (g *Guard) Fits(more uint64) error {
 	if u := g.config.Measure(); u.Live+more > g.config.High {
-		return fmt.Errorf("%w: %s of %s are in use, and %s were to be added", shard.ErrMemoryFull, size(u.Live),
+		return fmt.Errorf("%w: %s of %s are in use, and the request needs %s more", shard.ErrMemoryFull, size(u.Live),
 			size(g.config.High), size(more))
 	}
 	return nil
@@ -136,7 +136,7 @@ func (g *Guard) measure() {
 		g.refuse(u)
 	case full && u.Live <= resume(g.config.High):
 		g.refusal.Store(nil)
-		g.config.Log.Info("there is memory again, changes are taken", "in_use", size(u.Live))
+		g.config.Log.Info("memory is free again, changes are accepted", "in_use", size(u.Live))
 	}
 }
 
@@ -148,11 +148,11 @@ func (g *Guard) doubtful(u Usage) bool {
 }
 
 func (g *Guard) refuse(u Usage) {
-	err := fmt.Errorf("%w: %s are in use, changes are taken below %s; reads, and what frees memory, go on. Delete "+
-		"what is not needed, or give the host more memory", shard.ErrMemoryFull, size(u.Live),
+	err := fmt.Errorf("%w: %s are in use, changes are accepted below %s; reads and requests that free memory "+
+		"continue. Delete unused objects, or give the host more memory", shard.ErrMemoryFull, size(u.Live),
 		size(resume(g.config.High)))
 	g.refusal.Store(&err)
-	g.config.Log.Error("the memory is nearly full, changes are refused until there is more", "in_use", size(u.Live),
+	g.config.Log.Error("memory is nearly full, changes are rejected until memory is free", "in_use", size(u.Live),
 		"high_mark", size(g.config.High), "goes_on_at", size(resume(g.config.High)))
 }
 

@@ -67,7 +67,7 @@ func TestGrowthIsRefusedAboveTheHighMarkUntilMemoryIsFreed(t *testing.T) {
 				t.Errorf("%d of 100 MiB are in use: %v", step.live, err)
 			}
 		}
-		if text := g.Guard().Error(); !strings.Contains(text, "99 MiB are in use, changes are taken below 70 MiB") {
+		if text := g.Guard().Error(); !strings.Contains(text, "99 MiB are in use, changes are accepted below 70 MiB") {
 			t.Error(text)
 		}
 		if err := g.Fits(0); !errors.Is(err, shard.ErrMemoryFull) {

@@ -144,7 +144,7 @@ func reportCommand(k shard.CommandKind, m *protocol.InstanceReport, body *[]byte
 func askAnswer(m *machine.Machine, c *shard.Command, e *shard.Effect) protocol.RolloutPollAnswer {
 	t, err := rollout.ParseTarget([]byte(e.Body))
 	if err != nil {
-		panic("mutation: the answer of an ask cannot be read: " + err.Error())
+		panic("mutation: cannot decode the answer to an ask: " + err.Error())
 	}
 	a := protocol.RolloutPollAnswer{
 		Target: protocol.RolloutTarget{Generation: t.Generation, Seq: t.Seq}, NextInMillis: t.NextIn,

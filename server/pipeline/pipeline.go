@@ -205,7 +205,7 @@ func Why(failed protocol.Status) *protocol.Result {
 }
 
 var unavailable = protocol.Result{Status: protocol.StatusUnavailable,
-	Message: "no majority of the shard has confirmed the change in time; it may have been made"}
+	Message: "no majority confirmed the change in time; the change may have been made"}
 
 // proposeAndUnlock proposes batches while the in-flight window allows. The lock is held; proposeAndUnlock releases
 // it, and answers the failed ops and the ops that could not be proposed. If nothing is in flight, the queue is left

@@ -132,9 +132,9 @@ func (d *digests) verdict() error {
 		d.set.metrics.Digests.Inc()
 		return nil
 	}
-	return fmt.Errorf("%w: shard %d has the digest %016x on this host and %016x on its leader; keep the data "+
-		"directory aside "+
-		"for those who look into it, and start this host on an empty one", errDiffers, d.shard, d.sum, d.expected)
+	return fmt.Errorf("%w: shard %d has digest %016x on this host and %016x on its leader; keep the data "+
+		"directory for the investigation, and start the host with an empty "+
+		"directory", errDiffers, d.shard, d.sum, d.expected)
 }
 
 // errDiffers is wrapped by the error for a replica whose state differs from the leader's state.

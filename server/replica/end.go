@@ -204,7 +204,7 @@ func (s *Set) Held() (list []executor.Held) {
 }
 
 // errNoReplicas is returned by a host that keeps its initial replicas, and gets no others.
-var errNoReplicas = errors.New("server: this host gets no replicas while it runs")
+var errNoReplicas = errors.New("server: the host cannot get replicas while it runs")
 
 // Replicas opens and deletes the logs of replicas that arrive and leave while a host runs.
 type Replicas interface {
@@ -259,7 +259,7 @@ func (s *Set) Start(_ context.Context, id hosts.ShardID, replica uint64) error {
 		return fmt.Errorf("server: shard %d: %w", id, err)
 	}
 	at.end.open(log, replica)
-	s.log.Info("this host has got a replica", "shard", at.id, "replica", replica)
+	s.log.Info("got a replica", "shard", at.id, "replica", replica)
 	s.requestUpkeep()
 	return nil
 }
@@ -275,7 +275,7 @@ func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) err
 		if err := at.stop(); err != nil {
 			return err
 		}
-		s.log.Info("a replica of this host was removed", "shard", at.id, "replica", replica)
+		s.log.Info("a local replica was removed", "shard", at.id, "replica", replica)
 	}
 	if err := s.config.Gained.Discard(ctx, at.id, replica); err != nil {
 		return fmt.Errorf("server: shard %d: %w", id, err)
@@ -288,7 +288,7 @@ func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) err
 const leftFor = 10 * time.Second
 
 // errLeft is returned while a replica cannot start because the previous replica's state is kept.
-var errLeft = errors.New("the state of the replica that was here before is kept for a moment")
+var errLeft = errors.New("the state of the previous replica is kept briefly")
 
 // emptyLeft releases a departed replica's memory after leftFor. emptyLeft runs on the host's loop.
 func (r *Replica) emptyLeft(now time.Time) {
@@ -321,4 +321,4 @@ func snapshotOf(m shard.Saver) (*bytes.Buffer, error) {
 
 // replicaGone is the result for clients whose request, wait or watch ends because the replica left.
 var replicaGone = protocol.Result{Status: protocol.StatusUnavailable,
-	Message: "this host's copy of the shard was taken away"}
+	Message: "the local replica of the shard was removed"}

@@ -426,7 +426,7 @@ func (h *HomeShards) askOthers(but shard.HostID, unknown []shard.SessionID) {
 	}
 }
 
-var errNoHomeCalls = errors.New("server: this host reaches no others")
+var errNoHomeCalls = errors.New("server: the host has no connection to other hosts")
 
 // call makes one call, within homeCallWithin.
 func (h *HomeShards) call(ctx context.Context, to shard.HostID, c homeCall) (a homeAnswer, err error) {

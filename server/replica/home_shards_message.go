@@ -97,7 +97,7 @@ func packSessions(ids []shard.SessionID) (p packedSessions) {
 	return p
 }
 
-var errNotPacked = errors.New("server: a list of sessions of another host cannot be read")
+var errNotPacked = errors.New("server: cannot decode a session list from another host")
 
 func (p packedSessions) unpack() (ids []shard.SessionID, err error) {
 	for at := shard.SessionID(0); len(p) > 0; {

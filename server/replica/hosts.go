@@ -16,10 +16,10 @@ import (
 )
 
 // ErrNotLeading is returned for commands only the meta shard leader proposes, after its term has begun.
-var ErrNotLeading = errors.New("server: this host does not lead the meta shard, or its term has not begun")
+var ErrNotLeading = errors.New("server: the host does not lead the meta shard, or its term has not begun")
 
 // ErrUnknown is returned for a meta shard command whose outcome is unknown.
-var ErrUnknown = errors.New("server: what became of a command of the meta shard is not known")
+var ErrUnknown = errors.New("server: the outcome of a meta shard command is unknown")
 
 // allKnown reports whether all hosts in the cluster are on record. In a bootstrapped cluster, the hosts with records
 // are all hosts.
@@ -47,7 +47,7 @@ func (m *Meta) foundHosts() {
 		found.InitialMembers = append(found.InitialMembers, meta.InitialMember{ID: h.ID,
 			Incarnation: m.set.config.Incarnations[h.ID]})
 	}
-	m.request(meta.NewCommand(found, m.set.Origin("host "+m.set.config.Self.Name, "all hosts can follow the level")))
+	m.request(meta.NewCommand(found, m.set.Origin("host "+m.set.config.Self.Name, "all hosts support the level")))
 }
 
 // Do proposes a command about hosts, replicas or steps, and waits for the result. See DoAll.

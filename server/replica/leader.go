@@ -67,7 +67,7 @@ func (t *leaderTasks) ready() bool { return t.serving.Load() }
 // begin is called when the host becomes the shard's leader.
 func (t *leaderTasks) begin(term uint64) {
 	t.r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
-		Message: "the shard's leader has just been elected again"})
+		Message: "the shard leader was just elected again"})
 	t.r.Pipeline.Elect(term)
 	t.r.Sessions.remoteSessions.forgetLosses()
 	t.r.timeouts.begin(term)
@@ -197,7 +197,7 @@ func (t *leaderTasks) propose(term uint64) {
 func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	r := t.r
 	r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
-		Message: "the shard's leader has just been elected again"})
+		Message: "the shard leader was just elected again"})
 	r.Leases.Lead(term, now)
 	r.Leases.Reserve(r.Machine.Sessions())
 	r.RelyOnGrace()
@@ -356,7 +356,7 @@ func (r *Replica) endStaleWatches(now time.Time, watched bool) {
 	window, _ := r.set.timing.window()
 	if watched && r.fresh.age(now) > window+staleAfter {
 		r.Hub.End(protocol.Result{Status: protocol.StatusUnavailable,
-			Message: "this host cannot make sure that it is up to date"})
+			Message: "the host cannot confirm that its data is up to date"})
 		r.OneShots.forget()
 	}
 }

@@ -149,8 +149,8 @@ func (s *Set) joined() bool {
 // Reasons that Ready may return.
 var (
 	errNotJoined = errors.New("server: the host has not joined its cluster yet")
-	errForeign   = errors.New("server: the cluster has another id or another number of shards than this host is " +
-		"configured for")
+	errForeign   = errors.New("server: the cluster id or the number of shards differs from the configuration of " +
+		"the host")
 	ErrNotReady = errors.New("not ready")
 )
 
@@ -170,7 +170,7 @@ func (s *Set) Readiness() (is Readiness) {
 		return Readiness{Lacks: errForeign}
 	}
 	if missing := s.missing(); missing != "" {
-		return Readiness{Lacks: fmt.Errorf("server: this host waits to be given replicas of the shards %s: %w",
+		return Readiness{Lacks: fmt.Errorf("server: the host waits for replicas of shards %s: %w",
 			missing, ErrNotReady)}
 	}
 	if !s.joined() {
@@ -191,7 +191,7 @@ func (s *Set) Readiness() (is Readiness) {
 		}
 	}
 	if !here && !known {
-		is.Lacks = fmt.Errorf("server: this host has not made sure lately where the shards are without a copy here: %w",
+		is.Lacks = fmt.Errorf("server: the locations of shards without a local replica are not confirmed recently: %w",
 			ErrNotReady)
 	}
 	return is
@@ -202,12 +202,12 @@ func (r *Replica) lacks(limit time.Duration) error {
 	s, l := r.set, r.Known()
 	switch {
 	case l.Leader == 0:
-		return fmt.Errorf("server: shard %d has no leader that this host knows of: %w", r.ID, ErrNotReady)
+		return fmt.Errorf("server: shard %d has no known leader: %w", r.ID, ErrNotReady)
 	case l.Leader == s.config.Self.ID && (!r.leader.ready() || r.Pipeline.Level() < s.Meta.Machine.Level()):
-		return fmt.Errorf("server: this host begins to lead shard %d: %w", r.ID, ErrNotReady)
+		return fmt.Errorf("server: the host starts to lead shard %d: %w", r.ID, ErrNotReady)
 	// No read has needed a proof for a while.
 	case r.Holds() && r.fresh.age(s.Now()) > staleAfter && !r.fresh.confirmed(limit):
-		return fmt.Errorf("server: this host has not made sure lately that its copy of shard %d is up to date: %w",
+		return fmt.Errorf("server: the local replica of shard %d is not confirmed up to date recently: %w",
 			r.ID, ErrNotReady)
 	}
 	return nil

@@ -136,7 +136,7 @@ func (m *Meta) propose(done done, commands ...meta.Command) {
 	m.mu.Unlock()
 	data, err := m.encode(sequence, stamp, commands)
 	if err != nil {
-		m.set.log.Error("a command of the meta shard does not fit into its log", "error", err)
+		m.set.log.Error("a meta shard command is too large for the log", "error", err)
 		m.recordOutcome(sequence, nil)
 		return
 	}
@@ -265,7 +265,7 @@ func (m *Meta) Restore(r io.Reader) error {
 	// Nodes may have been dropped without an effect. Clients reopen their watches, and receive the changes then.
 	for _, r := range m.set.Replicas {
 		r.Hub.End(protocol.Result{Status: protocol.StatusUnavailable,
-			Message: "this host's copy of the meta shard was replaced"})
+			Message: "the local replica of the meta shard was replaced"})
 		r.leader.recheck()
 	}
 	m.set.requestUpkeep()
@@ -346,7 +346,7 @@ func (m *Meta) upkeep() {
 	if r := m.Machine.Routing(); r.Version != 0 && (r.Cluster != s.config.Cluster || len(r.Shards) != s.config.Shards) {
 		// Two slot maps in one cluster would map one name to two shards. No client is served.
 		if !s.foreign.Swap(true) {
-			s.log.Error("the cluster is another one than this host is configured for; it serves nobody",
+			s.log.Error("the host is configured for another cluster and serves no requests",
 				"cluster", r.Cluster, "shards", len(r.Shards), "configured", s.config.Cluster,
 				"with shards", s.config.Shards)
 		}

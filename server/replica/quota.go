@@ -233,11 +233,11 @@ func (r *Replica) Exceeded(c *shard.Command, q shard.Quota) *protocol.Result {
 	what := "node " + unit
 	todo := fmt.Sprintf("raise quota_%s of the node (signalbox node alter %s --quota-%s)", unit, path, unit)
 	if whole {
-		what, todo = "shard "+unit, fmt.Sprintf("raise --shard-quota-%s of the hosts", unit)
+		what, todo = "shard "+unit, fmt.Sprintf("raise --shard-quota-%s on the hosts", unit)
 	}
 	return &protocol.Result{
 		Status: protocol.StatusQuotaExceeded,
-		Message: fmt.Sprintf("%s in shard %d: %s of %s are used; free some, or %s",
+		Message: fmt.Sprintf("%s in shard %d: %s of %s are used; delete objects, or %s",
 			what, r.ID, grouped(used), grouped(limit), todo),
 		Quota: protocol.Quota{Kind: protocol.QuotaKind(q), Limit: limit, Used: used},
 	}

@@ -35,33 +35,33 @@ func (res *results) refusal(c *shard.Command, s protocol.Status) string {
 		}
 		return "no " + max(shard.ObjectOf(c.Kind), shard.KindSemaphore).String() + " of this name"
 	case protocol.StatusSequenceReused:
-		return fmt.Sprintf("number %d of the session was that of another request: send this one under the next "+
-			"number, above all that the session has used", c.Number)
+		return fmt.Sprintf("sequence number %d was used for another request; send the request with the next "+
+			"number, above all numbers used by the session", c.Number)
 	case protocol.StatusFenced:
 		return "the order id is not the session's current one on this semaphore"
 	case protocol.StatusAlreadyExists:
-		return "a persistent semaphore of this name is there, with the limit and the data that it had"
+		return "a persistent semaphore with the name already exists, and is unchanged"
 	case protocol.StatusPreconditionFailed:
 		if v, _ := res.r.Machine.Session(c.Session); c.Kind == shard.CmdAcquire &&
 			v.Owns+v.Waits >= shard.MaxLinksPerSession {
-			return fmt.Sprintf("a session owns and waits for at most %d semaphores of a shard: release some, or use "+
-				"another session",
+			return fmt.Sprintf("a session can own or wait for at most %d semaphores per shard; release some, or "+
+				"use another session",
 				shard.MaxLinksPerSession)
 		}
 		if of := shard.ObjectOf(c.Kind); of > shard.KindSemaphore {
-			return "the name is that of an object of another kind than " + of.String()
+			return "the name belongs to an object of a kind other than " + of.String()
 		}
 		return unmet(c)
 	case protocol.StatusOverloaded:
-		return "too many answers, or too many bytes of them, are kept for the session, or an object of this name " +
-			"was deleted and not all who had a part in it have been notified"
+		return "too many stored answers for the session, or an object with the name was deleted and its " +
+			"participants are not all notified yet"
 	case protocol.StatusBadRequest:
 		switch c.Kind {
 		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreResize:
-			return "a limit of 0: nobody could ever acquire it"
+			return "the limit must be at least 1"
 		case shard.CmdAcquire:
-			return "a count of 0, above the limit, or above what the session has already (release first), or a " +
-				"timeout above a day"
+			return "the count is 0, above the limit, or above the units that the session has already (release " +
+				"them first), or the timeout is above a day"
 		}
 	}
 	return ""
@@ -71,26 +71,26 @@ func (res *results) refusal(c *shard.Command, s protocol.Status) string {
 func unmet(c *shard.Command) string {
 	switch c.Kind {
 	case shard.CmdSemaphoreCreate:
-		return "an ephemeral semaphore has this name, or the node has as many semaphores as it may have"
+		return "an ephemeral semaphore has the name, or the node has reached its semaphore limit"
 	case shard.CmdSemaphoreUpdate:
 		if c.Revision != 0 {
-			return "the semaphore has another revision: describe it again"
+			return "the semaphore has another revision; describe it again"
 		}
 	case shard.CmdSemaphoreResize:
 		if c.Revision != 0 {
-			return "the semaphore is ephemeral, or has another revision: describe it again"
+			return "the semaphore is ephemeral, or has another revision; describe it again"
 		}
-		return "the semaphore is ephemeral: it has no limit of its own"
+		return "the semaphore is ephemeral and has no limit"
 	case shard.CmdSemaphoreDelete:
 		if c.Flags&shard.FlagForce != 0 {
-			return "the semaphore is ephemeral: it ends when its last owner has released it, or has ended"
+			return "the semaphore is ephemeral and ends with its last owner"
 		}
-		return "the semaphore is ephemeral, or it has owners or waiters and is deleted only by force"
+		return "the semaphore is ephemeral, or has owners or waiters and can be deleted only by force"
 	case shard.CmdAcquire:
-		return "the semaphore is persistent and was asked for as an ephemeral one, or the other way round, or the " +
-			"node has as many semaphores as it may have"
+		return "the semaphore is persistent but was requested as ephemeral, or the reverse, or the node has " +
+			"reached its semaphore limit"
 	case shard.CmdSessionCreate:
-		return "the node has as many sessions as it may have"
+		return "the node has reached its session limit"
 	}
 	return ""
 }

@@ -54,7 +54,7 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepExecute) error {
 	if err != nil {
 		return fmt.Errorf("server: shard %d: %w", at.id, err)
 	}
-	s.log.Info("a shard begins anew at this host", "shard", at.id, "group", e.Rebuild.Group, "replica", e.ReplicaID)
+	s.log.Info("a shard restarts on the host", "shard", at.id, "group", e.Rebuild.Group, "replica", e.ReplicaID)
 	s.requestUpkeep()
 	return nil
 }
@@ -105,7 +105,7 @@ func (s *Set) retire(id hosts.ShardID, earlier func(replica uint64) bool) {
 			return
 		}
 		if err := at.stop(); err != nil {
-			s.log.Error("a replica of an earlier group is not closed", "shard", at.id, "error", err)
+			s.log.Error("a replica of an earlier group is still open", "shard", at.id, "error", err)
 			return
 		}
 		s.log.Info("a replica of an earlier group was closed", "shard", at.id, "replica", on.replica)
@@ -241,7 +241,7 @@ func (r *Replica) WaitsFor() (why string, left time.Duration) {
 		return "", 0
 	}
 	if left = millis(min(g.Left(now), math.MaxInt32)); g.Until == 0 {
-		why = "hosts that may act for the group before: " + r.set.Meta.unheardOf(hosts.ShardID(r.ID)) + "; then "
+		why = "hosts that may act for the earlier group: " + r.set.Meta.unheardOf(hosts.ShardID(r.ID)) + "; then "
 	}
 	if g.Longest.Session != 0 {
 		why += fmt.Sprintf("session %v, whose timeout is %v", g.Longest.Session, millis(g.Longest.Timeout))

@@ -269,7 +269,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 func (r *Replica) broken(err error) error { return fmt.Errorf("server: shard %d: %w", r.ID, err) }
 
 // errBrokenBatch is wrapped by the error for results that do not belong to their batch's commands.
-var errBrokenBatch = errors.New("server: the results of a batch are not those of its commands")
+var errBrokenBatch = errors.New("server: the results of a batch do not match its commands")
 
 // abortReason returns why an owner or waiter lost its position. If the machine reports a deleted semaphore, the whole
 // node may have been dropped.
@@ -346,7 +346,7 @@ func (r *Replica) Restore(from io.Reader) error {
 	r.noteLevel()
 	r.OneShots.forget()
 	replaced := protocol.Result{Status: protocol.StatusUnavailable,
-		Message: "this host's copy of the shard was replaced"}
+		Message: "the local replica of the shard was replaced"}
 	r.waits.redirect(replaced)
 	r.Inboxes.End(replaced)
 	r.Sessions.reportMissedEnds()

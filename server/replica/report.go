@@ -20,7 +20,7 @@ func (m *Meta) request(commands ...meta.Command) {
 	if m.leads() {
 		m.propose(func(e *meta.Effect, _ protocol.Status) {
 			if e != nil && e.Status != protocol.StatusSuccess {
-				m.set.log.Warn("the meta shard refuses a report of this host", "command", commands[0].Kind,
+				m.set.log.Warn("the meta shard rejected a report from the host", "command", commands[0].Kind,
 					"status", e.Status, "why", e.Message)
 			}
 		}, commands...)
@@ -46,7 +46,7 @@ func (m *Meta) Reported(from shard.HostID, i hosts.Incarnation, report []byte) (
 		return nil, err
 	}
 	if len(b.Commands) == 0 {
-		return nil, fmt.Errorf("a report of host %d is empty", from)
+		return nil, fmt.Errorf("a report from host %d is empty", from)
 	}
 	for k := range b.Commands {
 		if c := &b.Commands[k]; !mayReport(from, c) {

@@ -27,8 +27,8 @@ func (res *results) init() {
 // waitsElsewhere is the answer to a queued acquire whose session has been detached from the connection. After the
 // earlier notification, the client would wait for an outcome in vain.
 var waitsElsewhere = protocol.Result{
-	Status: protocol.StatusUnavailable, Message: "the session does not act over this connection any more; its place " +
-		"in the queue stays",
+	Status: protocol.StatusUnavailable, Message: "the session is no longer bound to the connection, but keeps " +
+		"its queue position",
 }
 
 // complete answers one request.

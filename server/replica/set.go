@@ -252,7 +252,7 @@ func (s *Set) MovedTo(id uint64, leader shard.HostID) protocol.Result {
 
 // Halt stops a host that cannot continue with a shard, because its replica would differ from the others.
 func (s *Set) Halt(err error) error {
-	s.log.Error("this host cannot go on", "error", err)
+	s.log.Error("fatal error, the host stops", "error", err)
 	if s.config.Halt != nil {
 		s.config.Halt(err)
 	}
@@ -266,7 +266,7 @@ func (s *Set) Foreign() bool { return s.foreign.Load() }
 func (s *Set) ChangingTiming() []shard.NodeID { return s.timing.changing() }
 
 // NoSuchNode explains why a request about a node is refused.
-const NoSuchNode = "no node of this id"
+const NoSuchNode = "the node id does not exist"
 
 // NodeGone is the answer about a dropped node.
 var NodeGone = protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"}

@@ -8,7 +8,7 @@ import (
 
 // Withdrawn is the result for clients that have lost the right to something open.
 var Withdrawn = protocol.Result{
-	Status: protocol.StatusUnauthorized, Message: "the token does not give the right to this any more",
+	Status: protocol.StatusUnauthorized, Message: "the token no longer has the permission",
 }
 
 // Withdraw ends everything in the shard a session has open over a connection whose client has lost the right:

@@ -64,7 +64,7 @@ func Make(ctx context.Context, o Options, from *backup.States) (*Made, error) {
 	case errors.Is(err, identity.ErrNone):
 		err = directory.Make(want)
 	case err == nil && id.Bootstrapped():
-		err = fmt.Errorf("restore: %s is host %s of cluster %s: name an empty directory", o.Dir, id.HostName,
+		err = fmt.Errorf("restore: %s belongs to host %s in cluster %s; give an empty directory", o.Dir, id.HostName,
 			id.Cluster)
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func (m *maker) nextGeneration() (uint32, error) {
 		number = max(number, t.Records.Generation().Number)
 	}
 	if number+1 > 1<<32-1 {
-		return 0, errors.New("there is no generation behind the last one")
+		return 0, errors.New("the generation number is exhausted")
 	}
 	return uint32(number + 1), nil
 }

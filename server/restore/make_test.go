@@ -192,7 +192,7 @@ func TestADirectoryThatWasNotFinishedIsUsedAgain(t *testing.T) {
 		t.Fatalf("%v: %+v", err, m)
 	}
 	_, err = restore.Make(t.Context(), o, s)
-	if err == nil || !strings.Contains(err.Error(), "name an empty directory") {
+	if err == nil || !strings.Contains(err.Error(), "give an empty directory") {
 		t.Errorf("over a host that is there: %v", err)
 	}
 }

@@ -31,7 +31,7 @@ func Read(ctx context.Context, dir, scratch, version string) (*backup.States, er
 		return nil, err
 	}
 	if !id.Bootstrapped() {
-		return nil, fmt.Errorf("restore: %s is of a host that was never in a cluster", dir)
+		return nil, fmt.Errorf("restore: the host in %s was never in a cluster", dir)
 	}
 	written, err := lastWritten(filepath.Join(dir, identity.LogName))
 	if err != nil {

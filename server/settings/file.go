@@ -34,7 +34,7 @@ func (c *checker) readFile(path, where string) map[string]given {
 	case root == nil:
 		return nil
 	case root.Kind != yaml.MappingNode:
-		note(0, fileSetting, "the file is not a list of settings", "write a setting on each line, such as name: a")
+		note(0, fileSetting, "the file is not a list of settings", "write one setting per line, such as name: a")
 		return nil
 	}
 	found := make(map[string]given)
@@ -48,11 +48,11 @@ func (c *checker) readFile(path, where string) map[string]given {
 		texts, problem := textsOf(name, content)
 		switch {
 		case !hasRow(name):
-			note(key.Line, name, "there is no such setting", suggest(name))
+			note(key.Line, name, "unknown setting", suggest(name))
 		case twice:
-			note(key.Line, name, "it stands there twice", "keep one of the two lines")
+			note(key.Line, name, "the setting is given twice", "remove one of the two lines")
 		case problem != "":
-			note(key.Line, name, problem, "write it as docs/settings.md shows")
+			note(key.Line, name, problem, "see docs/settings.md for the format")
 		case len(texts) > 0:
 			found[name] = given{texts, fmt.Sprintf("%s:%d: %s: %s", path, key.Line, name, strings.Join(texts, ","))}
 		}
@@ -83,7 +83,7 @@ func parseFile(path string) (*yaml.Node, error) {
 		return nil, err
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one document in it")
+		return nil, errors.New("more than one document")
 	}
 	root := document.Content[0]
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
@@ -102,27 +102,27 @@ func textsOf(name string, content *yaml.Node) (texts []string, problem string) {
 		return []string{content.Value}, ""
 	case yaml.SequenceNode:
 		if name != "initial-hosts" && name != "insecure" {
-			return nil, "it is a list and should be one value"
+			return nil, "expected one value, not a list"
 		}
 		for _, item := range content.Content {
 			if item.Kind != yaml.ScalarNode {
-				return nil, "an item of its list is not a plain text"
+				return nil, "a list item is not plain text"
 			}
 			texts = append(texts, item.Value)
 		}
 		return texts, ""
 	case yaml.MappingNode:
 		if name != "initial-hosts" {
-			return nil, "it has settings below it and should be one value"
+			return nil, "expected one value, not nested settings"
 		}
 		for i := 0; i+1 < len(content.Content); i += 2 {
 			host, address := content.Content[i], content.Content[i+1]
 			if address.Kind != yaml.ScalarNode {
-				return nil, "the address of host " + host.Value + " is not a plain text"
+				return nil, "the address of host " + host.Value + " is not plain text"
 			}
 			texts = append(texts, host.Value+"="+address.Value)
 		}
 		return texts, ""
 	}
-	return nil, "it is not a plain value"
+	return nil, "expected a plain value"
 }

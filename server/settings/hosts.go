@@ -21,7 +21,7 @@ func ParseHosts(text string) ([]InitialHost, error) {
 		name, address, _ := strings.Cut(item, "=")
 		name, address = strings.TrimSpace(name), strings.TrimSpace(address)
 		if name == "" || address == "" {
-			return nil, bad(fmt.Sprintf("%q is no host with its address", item),
+			return nil, bad(fmt.Sprintf("%q is not a host with an address", item),
 				"write each host as NAME=ADDRESS, such as a=10.0.0.1:7421")
 		}
 		hosts = append(hosts, InitialHost{Name: name, Raft: address})
@@ -51,20 +51,20 @@ func addressOf(hosts []InitialHost, name string) string {
 func (c *checker) checkHost() {
 	s := c.settings
 	if s.DataDir == "" {
-		c.reject("data-dir", "there is no directory", "name one, such as ./"+DefaultDataDir)
+		c.reject("data-dir", "no directory is given", "give one, such as ./"+DefaultDataDir)
 	}
 	if s.Name == "" && !c.rejected("name", "initial-hosts") {
-		c.reject("name", "it is not said which of the hosts this one is", "give one of "+names(s.InitialHosts))
+		c.reject("name", "the name of this host is missing", "give one of "+names(s.InitialHosts))
 	}
 	if s.Name != "" && !c.rejected("name") && !isName(s.Name, MaxHostName) {
-		c.reject("name", "it is not a name for a host", nameRule(MaxHostName))
+		c.reject("name", "invalid host name", nameRule(MaxHostName))
 	}
 	if s.ClusterName != "" && !isName(s.ClusterName, MaxClusterName) {
-		c.reject("cluster-name", "it is not a name for a cluster", nameRule(MaxClusterName))
+		c.reject("cluster-name", "invalid cluster name", nameRule(MaxClusterName))
 	}
 	if !c.rejected("shards") && (s.Shards < 0 || s.Shards > MaxShards) {
-		c.reject("shards", "that is no possible number of data shards",
-			fmt.Sprintf("give 1 to %d, or nothing for %d", MaxShards, DefaultShards))
+		c.reject("shards", "the number of data shards is out of range",
+			fmt.Sprintf("give 1 to %d, or omit the setting for %d", MaxShards, DefaultShards))
 	}
 }
 
@@ -87,28 +87,29 @@ func (c *checker) checkHosts() {
 	c.checkLoopback()
 	if len(s.InitialHosts) == 2 {
 		s.warnings = append(s.warnings,
-			"a cluster of two hosts stops when either of them does; three go on without one")
+			"a cluster with two hosts stops if one host stops; a cluster with three hosts continues")
 	}
 }
 
 // checkFirstHost checks a listed host individually and against the preceding hosts.
 func (c *checker) checkFirstHost(h InitialHost, before []InitialHost) {
 	if !isName(h.Name, MaxHostName) {
-		c.reject("initial-hosts", strconv.Quote(h.Name)+" is not a name for a host", nameRule(MaxHostName))
+		c.reject("initial-hosts", strconv.Quote(h.Name)+" is not a valid host name", nameRule(MaxHostName))
 	}
 	if problem, remedy := checkAddress(h.Raft, false); problem != "" {
 		c.reject("initial-hosts", "the address "+h.Raft+" of "+h.Name+" "+problem, remedy)
 	} else if host, _, _ := net.SplitHostPort(h.Raft); isWildcard(host) {
 		c.reject("initial-hosts",
-			"the address "+h.Raft+" of "+h.Name+" stands for all addresses of a machine, and nobody else can use it",
-			"give the address that the other hosts reach it by, and --raft-listen on "+h.Name)
+			"the address "+h.Raft+" of "+h.Name+" is a wildcard address, which other hosts cannot use",
+			"give an address that other hosts can reach, and --raft-listen with "+h.Name)
 	}
 	for _, other := range before {
 		switch {
 		case other.Name == h.Name:
-			c.reject("initial-hosts", h.Name+" stands there twice", "name every host once")
+			c.reject("initial-hosts", h.Name+" is listed twice", "list every host once")
 		case other.Raft == h.Raft:
-			c.reject("initial-hosts", other.Name+" and "+h.Name+" have the same address "+h.Raft, "give each its own")
+			c.reject("initial-hosts", other.Name+" and "+h.Name+" have the same address "+h.Raft, "give each "+
+				"host its own address")
 		}
 	}
 }
@@ -125,8 +126,8 @@ func (c *checker) checkLoopback() {
 		}
 	}
 	if inside != "" && outside != "" {
-		c.reject("initial-hosts", fmt.Sprintf("the address of %s is reached from its own machine only, but %s is on "+
-			"another",
+		c.reject("initial-hosts", fmt.Sprintf("the address of %s is reachable from its own machine only, but %s "+
+			"is on another machine",
 			inside, outside),
 			"give an address of "+inside+" that all hosts can reach")
 	}

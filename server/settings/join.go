@@ -12,21 +12,21 @@ import (
 func (c *checker) checkJoin() {
 	s := c.settings
 	if _, err := host.ParseDomain(s.FailureDomain); err != nil {
-		c.reject("failure-domain", err.Error(), "write KEY=VALUE with commas between them, such as dc=a,rack=1")
+		c.reject("failure-domain", err.Error(), "write KEY=VALUE pairs separated by commas, such as dc=a,rack=1")
 	}
 	if !s.Joins() {
 		for _, setting := range []string{"join-token-file", "replace"} {
 			given := c.text(setting) != "" || setting == "join-token-file" && s.JoinToken != ""
 			if given && !c.rejected("join") {
-				c.reject(setting, "it is for a host that joins a cluster",
-					"give --join ADDRESS as well, that of a host of the cluster, or leave it out")
+				c.reject(setting, "the setting is for a host that joins a cluster",
+					"give --join with the address of a cluster host too, or omit the setting")
 			}
 		}
 		return
 	}
 	if s.HasList() {
-		c.reject("join", "a host is bootstrapped with those of its list or joins others, not both",
-			"leave --join out, or the list of hosts")
+		c.reject("join", "a host either bootstraps with its initial hosts or joins a cluster, not both",
+			"omit --join, or the list of hosts")
 		return
 	}
 	for _, address := range s.Join {
@@ -36,7 +36,7 @@ func (c *checker) checkJoin() {
 	}
 	c.checkJoinReachable()
 	if s.Replace != "" && !isName(s.Replace, MaxHostName) {
-		c.reject("replace", "it is not a name of a host", nameRule(MaxHostName))
+		c.reject("replace", "invalid host name", nameRule(MaxHostName))
 	}
 }
 
@@ -47,15 +47,15 @@ func (c *checker) checkJoinReachable() {
 		return
 	}
 	if !s.ServesHosts() {
-		c.reject("raft-listen", "the hosts of the cluster must reach this one",
-			"give the address that it is to listen on for them, such as 10.0.0.4:7421")
+		c.reject("raft-listen", "the cluster hosts must be able to reach this host",
+			"give the address to listen on for other hosts, such as 10.0.0.4:7421")
 		return
 	}
 	for _, address := range s.Join {
 		if isLoopback(s.RaftAdvertise) && net.ParseIP(hostOf(address)) != nil && !isLoopback(address) {
 			c.reject("raft-advertise", c.subject("raft-advertise", s.RaftAdvertise)+
-				" is reached from this machine only, and "+address+" is on another",
-				"give --raft-advertise ADDRESS, one that all hosts can reach")
+				" is reachable from this machine only, but "+address+" is on another machine",
+				"give --raft-advertise with an address that all hosts can reach")
 			return
 		}
 	}

@@ -51,7 +51,7 @@ func (c *checker) checkLimits() {
 	// With a longer tick, an election takes longer than session timeouts.
 	inRange(c, "raft-heartbeat-interval", s.RaftHeartbeatInterval, time.Millisecond, 250*time.Millisecond)
 	if s.RaftHeartbeatInterval%time.Millisecond != 0 && !c.rejected("raft-heartbeat-interval") {
-		c.reject("raft-heartbeat-interval", "it is not a whole number of milliseconds", "round it, such as 20ms")
+		c.reject("raft-heartbeat-interval", "not a whole number of milliseconds", "use a value such as 20ms")
 	}
 	// Below the minimum, a shard does little else than save snapshots. Above the maximum, the log fills the disk, and
 	// a restart must apply the whole log.
@@ -63,7 +63,7 @@ func (c *checker) checkLimits() {
 // inRange rejects a value outside its limits.
 func inRange[T int | Size | time.Duration](c *checker, setting string, v, least, most T) {
 	if !c.rejected(setting) && (v < least || v > most) {
-		c.reject(setting, c.subject(setting, fmt.Sprint(v))+" is out of bounds",
+		c.reject(setting, c.subject(setting, fmt.Sprint(v))+" is out of range",
 			fmt.Sprintf("give %v to %v", least, most))
 	}
 }

@@ -21,7 +21,7 @@ func (c *checker) checkListeners() {
 			continue
 		case l.address == Off && !listed:
 			if l.setting == "raft-listen" && !s.alone {
-				c.reject(l.setting, "a host that has others in its list cannot do without",
+				c.reject(l.setting, "required for a host with other initial hosts",
 					"give an address, such as "+DefaultRaftListen)
 			}
 			continue
@@ -37,27 +37,27 @@ func (c *checker) checkListeners() {
 				break
 			}
 			if clash(other.address, l.address) {
-				c.reject(l.setting, c.subject(l.setting, l.address)+" clashes with "+other.setting+", "+other.address,
-					"give each a port of its own")
+				c.reject(l.setting, c.subject(l.setting, l.address)+" conflicts with "+other.setting+", "+other.address,
+					"give each listener its own port")
 			}
 		}
 		all = append(all, l)
 	}
 	if !s.ServesPlain() && !s.ServesTLS() {
-		c.reject("listen", "clients can connect nowhere", "give --listen ADDRESS or --tls-listen ADDRESS")
+		c.reject("listen", "there is no listener for clients", "give --listen ADDRESS or --tls-listen ADDRESS")
 	}
 	if s.Pprof && !s.ServesAdmin() {
-		c.reject("pprof", "there is no listener for it", "give --admin-listen ADDRESS as well, or leave --pprof out")
+		c.reject("pprof", "the listener is off", "give --admin-listen ADDRESS too, or omit --pprof")
 	}
 	if s.WantsHTTP() && s.TLSClientCA != "" && !c.rejected("http-listen") {
-		c.reject("http-listen", "a certificate that a client shows there cannot be shown to hosts for it",
-			"leave --http-listen or --tls-client-ca out")
+		c.reject("http-listen", "the HTTP API cannot forward client certificates to other hosts",
+			"omit --http-listen or --tls-client-ca")
 	}
 	if s.HTTPPeerCA != "" && !s.ServesHTTP() {
-		c.reject("http-peer-ca", "there is no listener for it", "give --http-listen ADDRESS as well")
+		c.reject("http-peer-ca", "the listener is off", "give --http-listen ADDRESS too")
 	}
 	if !c.rejected("advertise", "listen", "tls-listen") {
-		c.checkAdvertised("advertise", s.Advertise, "clients reach it by", s.AnyPort)
+		c.checkAdvertised("advertise", s.Advertise, "clients can reach", s.AnyPort)
 	}
 	c.checkRaftAdvertise()
 }
@@ -70,15 +70,15 @@ func (c *checker) checkRaftAdvertise() {
 	switch listed := addressOf(s.InitialHosts, s.Name); {
 	case !s.ServesHosts():
 		if s.RaftAdvertise != "" {
-			c.reject("raft-advertise", "no other host can reach it there, because it listens for none",
-				"give --raft-listen ADDRESS as well, or leave --raft-advertise out")
+			c.reject("raft-advertise", "there is no listener for other hosts",
+				"give --raft-listen ADDRESS too, or omit --raft-advertise")
 		}
 	case s.alone:
-		c.checkAdvertised("raft-advertise", s.RaftAdvertise, "other hosts would reach it by", false)
+		c.checkAdvertised("raft-advertise", s.RaftAdvertise, "other hosts can reach", false)
 	case s.RaftAdvertise != listed:
 		c.reject("raft-advertise", c.subject("raft-advertise",
-			s.RaftAdvertise)+" is not "+listed+", which the list of hosts has for "+s.Name,
-			"give the same address in both, or only the list")
+			s.RaftAdvertise)+" is not "+listed+", the address in the list of hosts for "+s.Name,
+			"give the same address in both, or only in the list")
 	}
 }
 
@@ -89,8 +89,8 @@ func (c *checker) checkAdvertised(setting, address, purpose string, anyPort bool
 		c.reject(setting, c.subject(setting, address)+" "+problem, remedy)
 	} else if isWildcard(host) {
 		c.reject(setting,
-			c.subject(setting, address)+" stands for all addresses of this machine, and nobody else can use it",
-			"give the address that "+purpose+", such as --"+setting+" "+DefaultName+".example.com:"+port)
+			c.subject(setting, address)+" is a wildcard address, which other machines cannot use",
+			"give an address that "+purpose+", such as --"+setting+" "+DefaultName+".example.com:"+port)
 	}
 }
 
@@ -113,16 +113,16 @@ func checkAddress(address string, anyPort bool) (problem, remedy string) {
 	number, err := strconv.Atoi(port)
 	switch {
 	case err != nil || number < 0 || number > 65535:
-		return "has no possible port", "give one from 1 to 65535"
+		return "has an invalid port", "give a port from 1 to 65535"
 	case number == 0 && !anyPort:
-		return "would get another port at every start", "give one from 1 to 65535"
+		return "would get a new port at every start", "give a port from 1 to 65535"
 	case len(address) > MaxAddress:
 		return "is longer than " + strconv.Itoa(MaxAddress) + " bytes", form
 	case strings.ContainsFunc(host, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune(`/\,;"'`,
 			r)
 	}):
-		return "has a character that no host has", form
+		return "has a character that is not valid in a host name", form
 	}
 	return "", ""
 }

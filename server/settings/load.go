@@ -78,7 +78,7 @@ func (c *checker) apply(r *row, from given) {
 	}
 	var wrong *badValue
 	if !errors.As(err, &wrong) {
-		wrong = &badValue{problem: err.Error(), remedy: "docs/settings.md shows how it is written"}
+		wrong = &badValue{problem: err.Error(), remedy: "see docs/settings.md for the format"}
 	}
 	c.reject(r.name, wrong.problem, wrong.remedy)
 }
@@ -123,7 +123,7 @@ func (s *Settings) warnMisspelt(environment map[string]string) {
 		}
 		if near := nearest(strings.TrimPrefix(name, variablePrefix)); near != "" {
 			s.sourceWarnings = append(s.sourceWarnings,
-				fmt.Sprintf("%s is no setting and counts for nothing; did you mean %s?", name, variableOf(near)))
+				fmt.Sprintf("unknown setting %s is ignored; did you mean %s?", name, variableOf(near)))
 		}
 	}
 }

@@ -221,7 +221,7 @@ func TestTheListOfHostsCanBeWrittenInSeveralWays(t *testing.T) {
 	} {
 		s, err := load(t, nil, nil, file)
 		if strings.HasPrefix(file, "list") {
-			if err == nil || !strings.Contains(err.Error(), "list: there is no such setting") {
+			if err == nil || !strings.Contains(err.Error(), "list: unknown setting") {
 				t.Errorf("%q: %v", file, err)
 			}
 			continue
@@ -253,15 +253,15 @@ func TestWarnings(t *testing.T) {
 		want string
 	}{
 		{nil, []string{"SIGNALBOX_SHARD=3", "SIGNALBOX_PORT=tcp://10.0.0.1:7420", "SIGNALBOX_SERVICE_HOST=10.0.0.1"},
-			"SIGNALBOX_SHARD is no setting and counts for nothing; did you mean SIGNALBOX_SHARDS?"},
+			"unknown setting SIGNALBOX_SHARD is ignored; did you mean SIGNALBOX_SHARDS?"},
 		{[]string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts", "b=127.0.0.1:2"}, nil,
-			"a cluster of two hosts stops when either of them does; three go on without one; " +
-				"whoever reaches 127.0.0.1:1 can write to the log of the cluster: " +
-				"hosts have neither certificates for each other (--raft-tls-cert) nor a secret (--raft-secret-file)"},
+			"a cluster with two hosts stops if one host stops; a cluster with three hosts continues; everyone who can " +
+				"connect to 127.0.0.1:1 can write to the cluster's log: the hosts have neither certificates " +
+				"(--raft-tls-cert) nor a secret (--raft-secret-file)"},
 		{append(three, "--raft-secret-file", secret), nil, ""},
 		{append(three, "--raft-secret-file", secret, "--raft-listen", "0.0.0.0:1"), nil,
-			"what hosts send each other can be read on the way, data and keys of sessions too: " +
-				"a secret authenticates and does not encrypt; --raft-tls-cert does both"},
+			"messages between hosts, including data and session keys, can be read in transit: a secret " +
+				"authenticates but does not encrypt; --raft-tls-cert does both"},
 		{[]string{"--raft-listen", "127.0.0.1:7421", "--raft-secret-file", secret}, nil, ""},
 		{nil, []string{"SIGNALBOX_CONFIG=", "HOME=/"}, ""},
 	} {
@@ -315,7 +315,7 @@ func TestWhichSettingsBootstrapASingleHost(t *testing.T) {
 func TestAnyPortIsForProgramsThatAskForIt(t *testing.T) {
 	s := Defaults()
 	s.Listen, s.AdminListen = "127.0.0.1:0", "127.0.0.1:0"
-	if _, err := s.Complete(); err == nil || !strings.Contains(err.Error(), "would get another port at every start") {
+	if _, err := s.Complete(); err == nil || !strings.Contains(err.Error(), "would get a new port at every start") {
 		t.Errorf("without asking: %v", err)
 	}
 	s.AnyPort = true
@@ -331,9 +331,8 @@ func TestAnyPortIsForProgramsThatAskForIt(t *testing.T) {
 func TestWhatIsWrongIsReportedWithoutLoad(t *testing.T) {
 	s := Defaults()
 	s.Listen, s.Shards = "x", 100
-	want := "2 settings must be changed:\n" +
-		"  - --shards: that is no possible number of data shards; give 1 to 64, or nothing for 1\n" +
-		"  - --listen: x is not an address; write HOST:PORT, such as 127.0.0.1:7420"
+	want := "2 settings must be changed:\n  - --shards: the number of data shards is out of range; give 1 to 64, " +
+		"or omit the setting for 1\n  - --listen: x is not an address; write HOST:PORT, such as 127.0.0.1:7420"
 	if _, err := s.Complete(); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -350,7 +349,8 @@ func TestJoinTokenVariableHasTheTokenItself(t *testing.T) {
 		t.Errorf("by the flag: %q, file %q", s.JoinToken, s.JoinTokenFile)
 	}
 	_, err := load(t, nil, variables[:1], "")
-	if err == nil || !strings.Contains(err.Error(), "SIGNALBOX_JOIN_TOKEN: it is for a host that joins a cluster") ||
+	if err == nil || !strings.Contains(err.Error(), "SIGNALBOX_JOIN_TOKEN: the setting is for a host that joins "+
+		"a cluster") ||
 		strings.Contains(err.Error(), "sbj.secret") {
 		t.Errorf("without --join: %v", err)
 	}

@@ -43,9 +43,9 @@ func (c *checker) checkMemory() {
 	case s.MemoryLimit == 0 || c.rejected("memory-limit"):
 	case has != 0 && uint64(s.MemoryLimit) > has:
 		c.reject("memory-limit", c.subject("memory-limit", s.MemoryLimit.String())+" is more than the "+mebibytes(has)+
-			" that this host may use", "give less, or raise the limit of the container")
+			" available to the host", "give less, or raise the container limit")
 	case s.MemoryLimit < memguard.LeastMemory:
-		c.reject("memory-limit", mebibytes(uint64(s.MemoryLimit))+" are too little for a host", "give it "+
+		c.reject("memory-limit", mebibytes(uint64(s.MemoryLimit))+" is too little for a host", "give "+
 			mebibytes(memguard.LeastMemory)+" or more")
 	}
 	for _, limit := range []struct {
@@ -64,7 +64,7 @@ func (c *checker) checkMemory() {
 		inRange(c, limit.setting, limit.value, limit.least, 1<<40)
 		if s.MemoryLimit != 0 && limit.value > s.MemoryLimit && !c.rejected(limit.setting, "memory-limit") {
 			c.reject(limit.setting, c.subject(limit.setting, limit.value.String())+" is more than the "+
-				mebibytes(uint64(s.MemoryLimit))+" of memory that this host may use", "give less, or leave it out")
+				mebibytes(uint64(s.MemoryLimit))+" of memory available to the host", "give less, or omit the setting")
 		}
 	}
 }
@@ -74,10 +74,9 @@ func (s *Settings) WarnMemory(shards int) string {
 	promised := memguard.Promised(shards, s.ShardQuota(shards), uint64(s.MaxOutputBuffer), uint64(s.MaxInputBuffer),
 		uint64(s.MaxWatchMemory))
 	if high := s.Memory().HighMark(); s.MemoryLimit != 0 && promised > high {
-		return fmt.Sprintf("the limits promise %s of memory and the host has %s for it: shard-quota-bytes %s for "+
-			"each of %d "+
-			"shards, max-output-buffer %s, max-input-buffer %s, max-watch-memory %s; changes are refused when it "+
-			"runs out",
+		return fmt.Sprintf("the limits allow %s of memory, but the host has only %s for them: shard-quota-bytes "+
+			"%s for each of %d shards, max-output-buffer %s, max-input-buffer %s, max-watch-memory %s; changes "+
+			"are rejected when memory runs out",
 			mebibytes(promised), mebibytes(high), mebibytes(s.ShardQuota(shards)), shards,
 			mebibytes(uint64(s.MaxOutputBuffer)), mebibytes(uint64(s.MaxInputBuffer)),
 			mebibytes(uint64(s.MaxWatchMemory)))

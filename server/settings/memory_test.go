@@ -43,19 +43,19 @@ func TestLimitsOfMemoryFollowTheMemory(t *testing.T) {
 func TestLimitsThatPromiseMoreMemoryThanThereIsAreRefused(t *testing.T) {
 	withMemory(t, 256<<20)
 	for line, want := range map[string]string{
-		"SIGNALBOX_MEMORY_LIMIT=1GiB":        "it is more than the 256 MiB that this host may use",
-		"SIGNALBOX_MEMORY_LIMIT=32MiB":       "32 MiB are too little for a host; give it 64 MiB or more",
-		"SIGNALBOX_SHARD_QUOTA_BYTES=4GiB":   "it is more than the 256 MiB of memory that this host may use",
-		"SIGNALBOX_MAX_WATCH_MEMORY=512MiB":  "it is more than the 256 MiB of memory that this host may use",
-		"SIGNALBOX_MAX_OUTPUT_BUFFER=512MiB": "it is more than the 256 MiB of memory that this host may use",
-		"SIGNALBOX_MAX_INPUT_BUFFER=512MiB":  "it is more than the 256 MiB of memory that this host may use",
+		"SIGNALBOX_MEMORY_LIMIT=1GiB":        "it is more than the 256 MiB available to the host",
+		"SIGNALBOX_MEMORY_LIMIT=32MiB":       "32 MiB is too little for a host; give 64 MiB or more",
+		"SIGNALBOX_SHARD_QUOTA_BYTES=4GiB":   "it is more than the 256 MiB of memory available to the host",
+		"SIGNALBOX_MAX_WATCH_MEMORY=512MiB":  "it is more than the 256 MiB of memory available to the host",
+		"SIGNALBOX_MAX_OUTPUT_BUFFER=512MiB": "it is more than the 256 MiB of memory available to the host",
+		"SIGNALBOX_MAX_INPUT_BUFFER=512MiB":  "it is more than the 256 MiB of memory available to the host",
 	} {
 		if _, err := loadWith(t, line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}
 	}
 	withMemory(t, 40<<20)
-	if _, err := loadWith(t); err == nil || !strings.Contains(err.Error(), "40 MiB are too little for a host") {
+	if _, err := loadWith(t); err == nil || !strings.Contains(err.Error(), "40 MiB is too little for a host") {
 		t.Error(err)
 	}
 	withMemory(t, 0)
@@ -70,7 +70,7 @@ func TestLimitsThatTogetherPromiseMoreMemoryThanThereIsAreWarnedOf(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "the limits promise 286 MiB of memory and the host has 168 MiB for it: shard-quota-bytes 100 MiB for " +
+	want := "the limits allow 286 MiB of memory, but the host has only 168 MiB for them: shard-quota-bytes 100 MiB for " +
 		"each of 2 "
 	if warning := s.WarnMemory(2); !strings.HasPrefix(warning, want) {
 		t.Errorf("%q, want %q", warning, want)

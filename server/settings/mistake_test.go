@@ -58,224 +58,209 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		want string // one mistake, without the leading dash
 	}{
 		"not a number": {args: []string{"--shards", "many"},
-			want: "--shards many: it is not a whole number; give one, such as 4"},
+			want: "--shards many: not a whole number; give a number such as 4"},
 		"too many shards": {args: []string{"--shards", "65"},
-			want: "--shards 65: that is no possible number of data shards; give 1 to 64, or nothing for 1"},
+			want: "--shards 65: the number of data shards is out of range; give 1 to 64, or omit the setting for 1"},
 		"negative shards": {args: []string{"--shards=-1"},
-			want: "--shards -1: that is no possible number of data shards; give 1 to 64, or nothing for 1"},
+			want: "--shards -1: the number of data shards is out of range; give 1 to 64, or omit the setting for 1"},
 		"from a variable": {env: []string{"SIGNALBOX_SHARDS=x"},
-			want: "SIGNALBOX_SHARDS=x: it is not a whole number; give one, such as 4"},
+			want: "SIGNALBOX_SHARDS=x: not a whole number; give a number such as 4"},
 		"from a file": {file: "\nshards: x\n",
-			want: "signalbox.yaml:2: shards: x: it is not a whole number; give one, such as 4"},
+			want: "signalbox.yaml:2: shards: x: not a whole number; give a number such as 4"},
 		"unknown in the file": {file: "data_dir: x\n",
-			want: "signalbox.yaml:1: data_dir: there is no such setting; did you mean data-dir?"},
-		"nothing like it": {file: "colour: x\n", want: "signalbox.yaml:1: colour: there is no such setting; " +
-			"docs/settings.md and signalbox serve --help list all of them"},
+			want: "signalbox.yaml:1: data_dir: unknown setting; did you mean data-dir?"},
+		"nothing like it": {file: "colour: x\n", want: "signalbox.yaml:1: colour: unknown setting; see " +
+			"docs/settings.md or signalbox serve --help for all settings"},
 		"twice in the file": {file: "name: a\nname: b\n",
-			want: "signalbox.yaml:2: name: it stands there twice; keep one of the two lines"},
+			want: "signalbox.yaml:2: name: the setting is given twice; remove one of the two lines"},
 		"list for a value": {file: "name: [a]\n",
-			want: "signalbox.yaml:1: name: it is a list and should be one value; write it as docs/settings.md shows"},
-		"map for a value": {file: "name: {a: b}\n", want: "signalbox.yaml:1: name: it has settings below it and " +
-			"should be one value; write it as docs/settings.md shows"},
-		"not a map": {file: "- name\n", want: "--config signalbox.yaml: the file is not a list of " +
-			"settings; write a setting on each line, such as name: a"},
+			want: "signalbox.yaml:1: name: expected one value, not a list; see docs/settings.md for the format"},
+		"map for a value": {file: "name: {a: b}\n", want: "signalbox.yaml:1: name: expected one value, not " +
+			"nested settings; see docs/settings.md for the format"},
+		"not a map": {file: "- name\n", want: "--config signalbox.yaml: the file is not a list of settings; " +
+			"write one setting per line, such as name: a"},
 		"no YAML": {file: "a: b: c\n", want: "--config signalbox.yaml: yaml: mapping values are not " +
 			"allowed in this context; give the path of a readable YAML file"},
 		"two documents": {file: "name: a\n---\nname: b\n",
-			want: "--config signalbox.yaml: more than one document in it; give the path of a readable YAML file"},
+			want: "--config signalbox.yaml: more than one document; give the path of a readable YAML file"},
 		"no such file": {env: []string{"SIGNALBOX_CONFIG=/nowhere.yaml"},
 			want: "SIGNALBOX_CONFIG=/nowhere.yaml: no such file or directory; give the path of a readable YAML file"},
 
 		"no data directory": {args: []string{"--data-dir", ""},
-			want: "--data-dir : there is no directory; name one, such as ./signalbox-data"},
+			want: "--data-dir : no directory is given; give one, such as ./signalbox-data"},
 		"bad name": {args: []string{"--name", "a b"},
-			want: "--name a b: it is not a name for a host; use 1 to 256 letters, digits, dots, dashes and " +
-				"underscores"},
+			want: "--name a b: invalid host name; use 1 to 256 letters, digits, dots, dashes and underscores"},
 		"bad cluster": {args: []string{"--cluster-name", strings.Repeat("c", 33)}, want: "--cluster-name " +
 			strings.Repeat("c", 33) +
-			": it is not a name for a cluster; use 1 to 32 letters, digits, dots, dashes and underscores"},
+			": invalid cluster name; use 1 to 32 letters, digits, dots, dashes and underscores"},
 		"which host": {args: three,
-			want: "--name: it is not said which of the hosts this one is; give one of a, b, c"},
+			want: "--name: the name of this host is missing; give one of a, b, c"},
 		"not among them": {args: and("--name", "d"),
 			want: "--name d: it is not in the list of hosts; give one of a, b, c, or add --initial-hosts d=ADDRESS " +
 				"on " +
 				"every host"},
 		"no address": {args: []string{"--initial-hosts", "a"},
-			want: `--initial-hosts a: "a" is no host with its address; write each host as NAME=ADDRESS, such as a=10.0.0.1:7421`},
+			want: `--initial-hosts a: "a" is not a host with an address; write each host as NAME=ADDRESS, such as a=10.0.0.1:7421`},
 		"bad address": {args: []string{"--initial-hosts", "a=10.0.0.1"},
 			want: "--initial-hosts a=10.0.0.1: the address 10.0.0.1 of a is not an address; write HOST:PORT, such as " +
 				"127.0.0.1:7420"},
 		"same host twice": {args: []string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts",
 			"a=127.0.0.1:2"},
-			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts a=127.0.0.1:2: a stands there twice; name every " +
+			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts a=127.0.0.1:2: a is listed twice; list every " +
 				"host once"},
 		"same address twice": {args: []string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts",
 			"b=127.0.0.1:1"},
 			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts b=127.0.0.1:1: a and b have the same address " +
-				"127.0.0.1:1; give each " +
-				"its own"},
+				"127.0.0.1:1; give each host its own address"},
 		"loopback among others": {args: []string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts",
 			"b=10.0.0.2:1"},
-			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts b=10.0.0.2:1: the address of a is reached from its " +
-				"own machine only, " +
-				"but b is on another; give an address of a that all hosts can reach"},
+			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts b=10.0.0.2:1: the address of a is reachable " +
+				"from its own machine only, but b is on another machine; give an address of a that all hosts can " +
+				"reach"},
 		"wildcard in the list": {args: []string{"--name", "a", "--initial-hosts", "a=0.0.0.0:1", "--insecure"},
-			want: "--initial-hosts a=0.0.0.0:1: the address 0.0.0.0:1 of a stands for all addresses of a machine, " +
-				"and nobody " +
-				"else can use it; give the address that the other hosts reach it by, and --raft-listen on a"},
+			want: "--initial-hosts a=0.0.0.0:1: the address 0.0.0.0:1 of a is a wildcard address, which other " +
+				"hosts cannot use; give an address that other hosts can reach, and --raft-listen with a"},
 
 		"no port": {args: []string{"--listen", "127.0.0.1"},
 			want: "--listen 127.0.0.1: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
 		"IPv6 without": {args: []string{"--listen", "::1:7420"},
 			want: "--listen ::1:7420: it is not an address; write an IPv6 address in brackets, such as [::1]:7420"},
 		"port 0": {args: []string{"--listen", "127.0.0.1:0"},
-			want: "--listen 127.0.0.1:0: it would get another port at every start; give one from 1 to 65535"},
+			want: "--listen 127.0.0.1:0: it would get a new port at every start; give a port from 1 to 65535"},
 		"port too big": {args: []string{"--admin-listen", "127.0.0.1:70000"},
-			want: `--admin-listen 127.0.0.1:70000: it has no possible port; give one from 1 to 65535`},
+			want: `--admin-listen 127.0.0.1:70000: it has an invalid port; give a port from 1 to 65535`},
 		"odd host": {args: []string{"--admin-listen", "http://x:80"},
 			want: "--admin-listen http://x:80: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
 		"same port": {args: []string{"--admin-listen", "localhost:7420"},
-			want: "--admin-listen localhost:7420: it clashes with listen, 127.0.0.1:7420; give each a port of its own"},
+			want: "--admin-listen localhost:7420: it conflicts with listen, 127.0.0.1:7420; give each listener " +
+				"its own port"},
 		"nowhere to go": {args: []string{"--listen", "off"},
-			want: "--listen off: clients can connect nowhere; give --listen ADDRESS or --tls-listen ADDRESS"},
+			want: "--listen off: there is no listener for clients; give --listen ADDRESS or --tls-listen ADDRESS"},
 		"no Raft": {args: append(three[:6:6], "--name", "a", "--raft-listen", "off"),
-			want: "--raft-listen off: a host that has others in its list cannot do without; give an address, such as " +
+			want: "--raft-listen off: required for a host with other initial hosts; give an address, such as " +
 				"127.0.0.1:7421"},
 		"Raft nowhere": {args: []string{"--raft-advertise", "a.example.com:7421"},
-			want: "--raft-advertise a.example.com:7421: no other host can reach it there, because it listens for " +
-				"none; " +
-				"give --raft-listen ADDRESS as well, or leave --raft-advertise out"},
+			want: "--raft-advertise a.example.com:7421: there is no listener for other hosts; give --raft-listen " +
+				"ADDRESS too, or omit --raft-advertise"},
 		"open Raft of one": {args: []string{"--raft-listen", "10.0.0.7:7421"},
-			want: "--raft-listen 10.0.0.7:7421: it can be reached from other machines, and whoever reaches it can " +
-				"write to the log of the cluster; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at " +
-				"least --raft-secret-file, or say --insecure=raft where that network is trusted"},
+			want: "--raft-listen 10.0.0.7:7421: it is reachable from other machines, and everyone who can " +
+				"connect can write to the cluster's log; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, " +
+				"or at least --raft-secret-file, or allow it with --insecure=raft if the network is trusted"},
 		"pprof nowhere": {args: []string{"--pprof", "--admin-listen", "off"},
-			want: "--pprof=true: there is no listener for it; give --admin-listen ADDRESS as well, or leave " +
-				"--pprof out"},
+			want: "--pprof=true: the listener is off; give --admin-listen ADDRESS too, or omit --pprof"},
 		"bad advertise": {args: []string{"--advertise", "x"},
 			want: "--advertise x: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
 		"wildcard to tell": {args: []string{"--listen", ":7420", "--insecure"},
-			want: "--advertise: :7420 stands for all addresses of this machine, and nobody else can use it; " +
-				"give the address that clients reach it by, such as --advertise signalbox.example.com:7420"},
+			want: "--advertise: :7420 is a wildcard address, which other machines cannot use; give an address " +
+				"that clients can reach, such as --advertise signalbox.example.com:7420"},
 		"Raft to tell": {args: []string{"--raft-listen", ":7421", "--insecure"},
-			want: "--raft-advertise: 0.0.0.0:7421 stands for all addresses of this machine, and nobody else can use " +
-				"it; give the address that other hosts would reach it by, such as --raft-advertise " +
-				"signalbox.example.com:7421"},
+			want: "--raft-advertise: 0.0.0.0:7421 is a wildcard address, which other machines cannot use; give " +
+				"an address that other hosts can reach, such as --raft-advertise signalbox.example.com:7421"},
 		"two Raft addreses": {args: and("--name", "a", "--raft-advertise", "10.0.0.9:7421"),
-			want: "--raft-advertise 10.0.0.9:7421: it is not 10.0.0.1:7421, which the list of hosts has for a; give " +
-				"the same address in both, or only the list"},
+			want: "--raft-advertise 10.0.0.9:7421: it is not 10.0.0.1:7421, the address in the list of hosts for " +
+				"a; give the same address in both, or only in the list"},
 
 		"TLS without files": {args: []string{"--tls-listen", "127.0.0.1:7423", "--tls-cert", pem},
-			want: "--tls-key: tls-listen needs it; give --tls-key FILE, or leave --tls-listen out"},
+			want: "--tls-key: required by tls-listen; give --tls-key FILE, or omit --tls-listen"},
 		"files without TLS": {args: []string{"--tls-client-ca", pem}, want: "--tls-client-ca " + pem +
-			": there is no listener for it; give --tls-listen ADDRESS as well, such as 0.0.0.0:7423"},
+			": the listener is off; give --tls-listen ADDRESS too, such as 0.0.0.0:7423"},
 		"half of Raft TLS": {args: []string{"--raft-tls-ca", pem, "--raft-tls-cert", pem},
-			want: "--raft-tls-key: hosts prove who they are to each other with all three files or with none; give " +
-				"--raft-tls-key FILE as well"},
+			want: "--raft-tls-key: TLS between hosts needs all three files; give --raft-tls-key FILE too"},
 		"missing file": {args: []string{"--token-file", "/nowhere"},
-			want: "--token-file /nowhere: no such file or directory; give the path of a file that this process " +
-				"may read"},
+			want: "--token-file /nowhere: no such file or directory; give the path of a readable file"},
 		"directory": {args: []string{"--token-file", dir}, want: "--token-file " + dir +
-			": it is a directory; give the path of a file that this process may read"},
+			": is a directory; give the path of a readable file"},
 
 		"bootstrapped and joining": {args: and("--name", "a", "--join", "10.0.0.9:7421"),
-			want: "--join 10.0.0.9:7421: a host is bootstrapped with those of its list or joins others, not " +
-				"both; leave " +
-				"--join out, or the list of hosts"},
+			want: "--join 10.0.0.9:7421: a host either bootstraps with its initial hosts or joins a cluster, not " +
+				"both; omit --join, or the list of hosts"},
 		"joining no address": {args: []string{"--join", "box", "--raft-listen", "127.0.0.1:7421"},
 			want: "--join box: box is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
 		"joining unreachable": {args: []string{"--join", "10.0.0.9:7421"},
-			want: "--raft-listen: the hosts of the cluster must reach this one; give the address that it is to " +
-				"listen on for them, such as 10.0.0.4:7421"},
+			want: "--raft-listen: the cluster hosts must be able to reach this host; give the address to listen " +
+				"on for other hosts, such as 10.0.0.4:7421"},
 		"joining from loopback": {args: []string{"--join", "10.0.0.9:7421", "--raft-listen", "127.0.0.1:7421"},
-			want: "--raft-advertise: 127.0.0.1:7421 is reached from this machine only, and 10.0.0.9:7421 is on " +
-				"another; give --raft-advertise ADDRESS, one that all hosts can reach"},
+			want: "--raft-advertise: 127.0.0.1:7421 is reachable from this machine only, but 10.0.0.9:7421 is on " +
+				"another machine; give --raft-advertise with an address that all hosts can reach"},
 		"joining in the open": {args: []string{"--join", "10.0.0.9:7421", "--raft-listen", "10.0.0.7:7421"},
-			want: "--raft-listen 10.0.0.7:7421: it can be reached from other machines, and whoever reaches it can " +
-				"write to the log of the cluster; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at " +
-				"least --raft-secret-file, or say --insecure=raft where that network is trusted"},
+			want: "--raft-listen 10.0.0.7:7421: it is reachable from other machines, and everyone who can " +
+				"connect can write to the cluster's log; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, " +
+				"or at least --raft-secret-file, or allow it with --insecure=raft if the network is trusted"},
 		"a token and no cluster": {args: []string{"--join-token-file", "x"},
-			want: "--join-token-file x: it is for a host that joins a cluster; give --join ADDRESS as well, that of " +
-				"a " +
-				"host of the cluster, or leave it out"},
+			want: "--join-token-file x: the setting is for a host that joins a cluster; give --join with the " +
+				"address of a cluster host too, or omit the setting"},
 		"a place and no cluster": {args: []string{"--replace", "b"},
-			want: "--replace b: it is for a host that joins a cluster; give --join ADDRESS as well, that of a host " +
-				"of the cluster, or leave it out"},
+			want: "--replace b: the setting is for a host that joins a cluster; give --join with the address of " +
+				"a cluster host too, or omit the setting"},
 		"the place of no name": {args: []string{"--join", "127.0.0.1:7", "--raft-listen", "127.0.0.1:7421",
 			"--replace", "b c"},
-			want: "--replace b c: it is not a name of a host; use 1 to 256 letters, digits, dots, dashes and " +
-				"underscores"},
+			want: "--replace b c: invalid host name; use 1 to 256 letters, digits, dots, dashes and underscores"},
 		"bad domain": {args: []string{"--failure-domain", "rack"},
-			want: `--failure-domain rack: "rack" in a failure domain is not KEY=VALUE; write KEY=VALUE with commas ` +
-				"between them, such as dc=a,rack=1"},
+			want: `--failure-domain rack: "rack" in a failure domain is not KEY=VALUE; write KEY=VALUE pairs separated by commas, such as dc=a,rack=1`},
 
 		"small data": {args: []string{"--max-data-size", "1"},
-			want: "--max-data-size 1: it is out of bounds; give 1KiB to 1MiB"},
+			want: "--max-data-size 1: it is out of range; give 1KiB to 1MiB"},
 		"no size": {args: []string{"--max-data-size", "big"},
-			want: "--max-data-size big: it is not a number of bytes; write it like 65536, 64KiB or 2GiB"},
+			want: "--max-data-size big: not a size; give a size such as 65536, 64KiB or 2GiB"},
 		"no requests": {args: []string{"--max-requests-in-flight", "0"},
-			want: "--max-requests-in-flight 0: it is out of bounds; give 1 to 1048576"},
+			want: "--max-requests-in-flight 0: it is out of range; give 1 to 1048576"},
 		"no watches": {args: []string{"--max-watches", "0"},
-			want: "--max-watches 0: it is out of bounds; give 1 to 1048576"},
+			want: "--max-watches 0: it is out of range; give 1 to 1048576"},
 		"max-connections": {args: []string{"--max-connections=-3"},
-			want: "--max-connections -3: it is out of bounds; give 1 to 10000000"},
+			want: "--max-connections -3: it is out of range; give 1 to 10000000"},
 		"ping too often": {args: []string{"--ping-interval", "10ms"},
-			want: "--ping-interval 10ms: it is out of bounds; give 1s to 10m0s"},
+			want: "--ping-interval 10ms: it is out of range; give 1s to 10m0s"},
 		"no duration": {args: []string{"--ping-interval", "10"},
-			want: "--ping-interval 10: it is not a length of time; write it like 20ms, 10s or 2m"},
+			want: "--ping-interval 10: not a duration; give a duration such as 20ms, 10s or 2m"},
 		"tick too long": {args: []string{"--raft-heartbeat-interval", "2s"},
-			want: "--raft-heartbeat-interval 2s: it is out of bounds; give 1ms to 250ms"},
+			want: "--raft-heartbeat-interval 2s: it is out of range; give 1ms to 250ms"},
 		"broken tick": {args: []string{"--raft-heartbeat-interval", "1500us"},
-			want: "--raft-heartbeat-interval 1500us: it is not a whole number of milliseconds; round it, such as 20ms"},
+			want: "--raft-heartbeat-interval 1500us: not a whole number of milliseconds; use a value such as 20ms"},
 		"snapshots often": {args: []string{"--raft-snapshot-bytes", "1KiB"},
-			want: "--raft-snapshot-bytes 1KiB: it is out of bounds; give 64KiB to 64GiB"},
+			want: "--raft-snapshot-bytes 1KiB: it is out of range; give 64KiB to 64GiB"},
 		"snapshots never": {args: []string{"--raft-snapshot-bytes", "65GiB"},
-			want: "--raft-snapshot-bytes 65GiB: it is out of bounds; give 64KiB to 64GiB"},
+			want: "--raft-snapshot-bytes 65GiB: it is out of range; give 64KiB to 64GiB"},
 		"log format": {args: []string{"--log-format", "xml"},
-			want: "--log-format xml: there is no such choice; give text or json"},
+			want: "--log-format xml: unknown value; give text or json"},
 		"log level": {args: []string{"--log-level", "loud"},
-			want: "--log-level loud: there is no such level; give debug, info, warn or error"},
+			want: "--log-level loud: unknown log level; give debug, info, warn or error"},
 		"switch": {args: []string{"--pprof=maybe"},
-			want: "--pprof=maybe: it is neither true nor false; give true or false"},
+			want: "--pprof=maybe: neither true nor false; give true or false"},
 		"unknown part": {args: []string{"--insecure=clients,doors"},
-			want: `--insecure=clients,doors: "doors" is no listener of a host; give clients, raft, admin, http or all, with commas between them`},
+			want: `--insecure=clients,doors: unknown listener "doors"; give clients, raft, admin, http or all, separated by commas`},
 		"open to clients": {args: []string{"--listen", "10.0.0.1:7420"},
-			want: "--listen 10.0.0.1:7420: it can be reached from other machines, and whoever reaches it may do " +
-				"everything; use --tls-listen with --tls-cert and --tls-key, and --access-file, or listen on " +
-				"127.0.0.1, " +
-				"or say --insecure=clients where that network is trusted"},
+			want: "--listen 10.0.0.1:7420: it is reachable from other machines, and everyone who can connect may " +
+				"do everything; use --tls-listen with --tls-cert and --tls-key, and --access-file, or listen on " +
+				"127.0.0.1, or allow it with --insecure=clients if the network is trusted"},
 		"tokens in clear": {args: []string{"--listen", "10.0.0.1:7420", "--token-file", pem},
-			want: "--listen 10.0.0.1:7420: it can be reached from other machines, and what clients send there, " +
-				"tokens too, can be read and changed on the way; use --tls-listen with --tls-cert and --tls-key, and " +
-				"--access-file, or listen on 127.0.0.1, or say --insecure=clients where that network is trusted"},
+			want: "--listen 10.0.0.1:7420: it is reachable from other machines, and requests and tokens can be " +
+				"read and changed in transit; use --tls-listen with --tls-cert and --tls-key, and --access-file, " +
+				"or listen on 127.0.0.1, or allow it with --insecure=clients if the network is trusted"},
 		"TLS for all": {args: []string{"--tls-listen", "10.0.0.1:7423", "--tls-cert", pem, "--tls-key", pem},
-			want: "--tls-listen 10.0.0.1:7423: it can be reached from other machines, and whoever reaches it may do " +
-				"everything; give --access-file FILE (signalbox token generate makes tokens) or --tls-client-ca " +
-				"FILE, or say " +
-				"--insecure=clients where that network is trusted"},
+			want: "--tls-listen 10.0.0.1:7423: it is reachable from other machines, and everyone who can connect " +
+				"may do everything; give --access-file FILE (signalbox token generate makes tokens) or " +
+				"--tls-client-ca FILE, or allow it with --insecure=clients if the network is trusted"},
 		"open HTTP API": {args: []string{"--http-listen", "10.0.0.1:7424"},
-			want: "--http-listen 10.0.0.1:7424: it can be reached from other machines, and whoever reaches it may do " +
-				"everything; give --tls-cert, --tls-key and --access-file, or listen on 127.0.0.1, or say " +
-				"--insecure=http where that network is trusted"},
+			want: "--http-listen 10.0.0.1:7424: it is reachable from other machines, and everyone who can " +
+				"connect may do everything; give --tls-cert, --tls-key and --access-file, or listen on " +
+				"127.0.0.1, or allow it with --insecure=http if the network is trusted"},
 		"HTTP API where clients show certificates": {args: []string{"--http-listen", "127.0.0.1:7424",
 			"--tls-listen", "127.0.0.1:7423", "--tls-cert", pem, "--tls-key", pem, "--tls-client-ca", pem},
-			want: "--http-listen 127.0.0.1:7424: a certificate that a client shows there cannot be shown to hosts " +
-				"for it; leave --http-listen or --tls-client-ca out"},
+			want: "--http-listen 127.0.0.1:7424: the HTTP API cannot forward client certificates to other hosts; " +
+				"omit --http-listen or --tls-client-ca"},
 		"authorities for no HTTP API": {args: []string{"--http-listen", "off", "--http-peer-ca", pem},
-			want: "--http-peer-ca " + pem + ": there is no listener for it; give --http-listen ADDRESS as well"},
+			want: "--http-peer-ca " + pem + ": the listener is off; give --http-listen ADDRESS too"},
 		"open Raft": {args: append(three[:6:6], "--name", "a", "--raft-listen", "10.0.0.7:7421"),
-			want: "--raft-listen 10.0.0.7:7421: it can be reached from other machines, and whoever reaches it can " +
-				"write to the log of the cluster; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at " +
-				"least " +
-				"--raft-secret-file, or say --insecure=raft where that network is trusted"},
+			want: "--raft-listen 10.0.0.7:7421: it is reachable from other machines, and everyone who can " +
+				"connect can write to the cluster's log; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, " +
+				"or at least --raft-secret-file, or allow it with --insecure=raft if the network is trusted"},
 		"open admin": {args: []string{"--admin-listen", ":7422"},
-			want: "--admin-listen :7422: it can be reached from other machines, and it tells names of nodes, " +
-				"semaphores and sessions to everybody; listen on 127.0.0.1, or say --insecure=admin where that " +
-				"network " +
-				"is trusted"},
+			want: "--admin-listen :7422: it is reachable from other machines, and node, semaphore and session " +
+				"names are visible to everybody; listen on 127.0.0.1, or allow it with --insecure=admin if the " +
+				"network is trusted"},
 		"open profiler": {args: []string{"--admin-listen", ":7422", "--pprof"},
-			want: "--admin-listen :7422: it can be reached from other machines, and it shows everybody the memory of " +
-				"the process with what is in it; listen on 127.0.0.1, or say --insecure=admin where that " +
+			want: "--admin-listen :7422: it is reachable from other machines, and the process memory and its " +
+				"content are visible to everybody; listen on 127.0.0.1, or allow it with --insecure=admin if the " +
 				"network is trusted"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -299,13 +284,13 @@ func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 		[]string{"SIGNALBOX_LOG_LEVEL=loud", "SIGNALBOX_INITIAL_HOSTS=b"},
 		"ping-interval: soon\nlisten_tls: x\n")
 	want := `7 settings must be changed:
-  - signalbox.yaml:2: listen_tls: there is no such setting; docs/settings.md and signalbox serve --help list all of them
-  - --name a b: it is not a name for a host; use 1 to 256 letters, digits, dots, dashes and underscores
-  - SIGNALBOX_INITIAL_HOSTS=b: "b" is no host with its address; write each host as NAME=ADDRESS, such as a=10.0.0.1:7421
-  - --shards x: it is not a whole number; give one, such as 4
+  - signalbox.yaml:2: listen_tls: unknown setting; see docs/settings.md or signalbox serve --help for all settings
+  - --name a b: invalid host name; use 1 to 256 letters, digits, dots, dashes and underscores
+  - SIGNALBOX_INITIAL_HOSTS=b: "b" is not a host with an address; write each host as NAME=ADDRESS, such as a=10.0.0.1:7421
+  - --shards x: not a whole number; give a number such as 4
   - --listen nowhere: it is not an address; write HOST:PORT, such as 127.0.0.1:7420
-  - signalbox.yaml:1: ping-interval: soon: it is not a length of time; write it like 20ms, 10s or 2m
-  - SIGNALBOX_LOG_LEVEL=loud: there is no such level; give debug, info, warn or error`
+  - signalbox.yaml:1: ping-interval: soon: not a duration; give a duration such as 20ms, 10s or 2m
+  - SIGNALBOX_LOG_LEVEL=loud: unknown log level; give debug, info, warn or error`
 	if err == nil || plain(err) != want {
 		t.Errorf("got:\n%v\nwant:\n%s", err, want)
 	}

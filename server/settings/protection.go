@@ -51,7 +51,7 @@ func parsePart(name string) (Parts, error) {
 			return p.part, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no listener of a host", name)
+	return 0, fmt.Errorf("unknown listener %q", name)
 }
 
 // Has reports whether p includes all the given parts.
@@ -78,14 +78,14 @@ func (c *checker) checkClientTLS() {
 	if c.settings.ServesTLS() {
 		for _, setting := range []string{"tls-cert", "tls-key"} {
 			if c.text(setting) == "" {
-				c.reject(setting, "tls-listen needs it", "give --"+setting+" FILE, or leave --tls-listen out")
+				c.reject(setting, "required by tls-listen", "give --"+setting+" FILE, or omit --tls-listen")
 			}
 		}
 		return
 	}
 	for _, setting := range []string{"tls-cert", "tls-key", "tls-client-ca"} {
 		if c.text(setting) != "" {
-			c.reject(setting, "there is no listener for it", "give --tls-listen ADDRESS as well, such as 0.0.0.0:7423")
+			c.reject(setting, "the listener is off", "give --tls-listen ADDRESS too, such as 0.0.0.0:7423")
 		}
 	}
 }
@@ -93,8 +93,8 @@ func (c *checker) checkClientTLS() {
 func (c *checker) checkRaftTLS() {
 	for _, setting := range []string{"raft-tls-cert", "raft-tls-key", "raft-tls-ca"} {
 		if c.settings.protectsRaft() && c.text(setting) == "" {
-			c.reject(setting, "hosts prove who they are to each other with all three files or with none",
-				"give --"+setting+" FILE as well")
+			c.reject(setting, "TLS between hosts needs all three files",
+				"give --"+setting+" FILE too")
 		}
 	}
 }
@@ -112,18 +112,18 @@ func (c *checker) checkExposure() {
 	}
 	expose := func(setting, address string, part Parts, problem, remedy string) {
 		if listens(address) && !isLoopback(address) && !s.Insecure.Has(part) && !c.rejected(setting) {
-			c.reject(setting, c.subject(setting, address)+" can be reached from other machines, and "+problem,
-				remedy+", or say --insecure="+part.String()+" where that network is trusted")
+			c.reject(setting, c.subject(setting, address)+" is reachable from other machines, and "+problem,
+				remedy+", or allow it with --insecure="+part.String()+" if the network is trusted")
 		}
 	}
-	plain := "what clients send there, tokens too, can be read and changed on the way"
+	plain := "requests and tokens can be read and changed in transit"
 	if !s.HasAccessControl() {
-		plain = "whoever reaches it may do everything"
+		plain = "everyone who can connect may do everything"
 	}
 	expose("listen", s.Listen, PartClients, plain,
 		"use --tls-listen with --tls-cert and --tls-key, and --access-file, or listen on 127.0.0.1")
 	if !s.HasAccessControl() && s.TLSClientCA == "" {
-		expose("tls-listen", s.TLSListen, PartClients, "whoever reaches it may do everything",
+		expose("tls-listen", s.TLSListen, PartClients, "everyone who can connect may do everything",
 			"give --access-file FILE (signalbox token generate makes tokens) or --tls-client-ca FILE")
 	}
 	if s.ServesHosts() && !s.protectsRaft() {
@@ -134,19 +134,20 @@ func (c *checker) checkExposure() {
 		switch {
 		case s.RaftSecretFile == "" && (s.JoinToken != "" || s.JoinTokenFile != ""): // the join provides the secret
 		case s.RaftSecretFile == "":
-			expose(raft, s.RaftListen, PartRaft, "whoever reaches it can write to the log of the cluster",
+			expose(raft, s.RaftListen, PartRaft, "everyone who can connect can write to the cluster's log",
 				"give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at least --raft-secret-file")
-			s.warnings = append(s.warnings, "whoever reaches "+s.RaftListen+" can write to the log of the cluster: "+
-				"hosts have neither certificates for each other (--raft-tls-cert) nor a secret (--raft-secret-file)")
+			s.warnings = append(s.warnings, "everyone who can connect to "+s.RaftListen+" can write to the "+
+				"cluster's log: the hosts have neither certificates (--raft-tls-cert) nor a secret "+
+				"(--raft-secret-file)")
 		case !isLoopback(s.RaftListen):
 			s.warnings = append(s.warnings,
-				"what hosts send each other can be read on the way, data and keys of sessions too: "+
-					"a secret authenticates and does not encrypt; --raft-tls-cert does both")
+				"messages between hosts, including data and session keys, can be read in transit: a secret "+
+					"authenticates but does not encrypt; --raft-tls-cert does both")
 		}
 	}
-	admin := "it tells names of nodes, semaphores and sessions to everybody"
+	admin := "node, semaphore and session names are visible to everybody"
 	if s.Pprof {
-		admin = "it shows everybody the memory of the process with what is in it"
+		admin = "the process memory and its content are visible to everybody"
 	}
 	expose("admin-listen", s.AdminListen, PartAdmin, admin, "listen on 127.0.0.1")
 	if s.TLSCert == "" || !s.HasAccessControl() {
@@ -165,7 +166,7 @@ func (c *checker) checkFiles() {
 	} {
 		if path := c.text(setting); path != "" && !c.rejected(setting) {
 			if problem := unreadable(path); problem != "" {
-				c.reject(setting, problem, "give the path of a file that this process may read")
+				c.reject(setting, problem, "give the path of a readable file")
 			}
 		}
 	}
@@ -187,7 +188,7 @@ func unreadable(path string) string {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.IsDir() {
-		return "it is a directory"
+		return "is a directory"
 	}
 	return ""
 }

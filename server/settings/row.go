@@ -91,7 +91,7 @@ func suggest(name string) string {
 	if near := nearest(name); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return "docs/settings.md and signalbox serve --help list all of them"
+	return "see docs/settings.md or signalbox serve --help for all settings"
 }
 
 // nearest returns the setting whose name differs by at most two letters, or one letter for a short name; empty if no

@@ -4,7 +4,7 @@ package settings
 var table = []row{
 	{
 		name: "name", group: groupHost, hint: "NAME",
-		help:      "Name of this host. Must be one of the names in initial-hosts",
+		help:      "Host name. Must be in initial-hosts if a list is given",
 		otherwise: "the only name in initial-hosts, or " + DefaultName + " without a list",
 	},
 	{
@@ -13,36 +13,36 @@ var table = []row{
 	},
 	{
 		name: "initial-hosts", group: groupHost, hint: "NAME=ADDRESS", clusterWide: true,
-		help: "Initial members of the cluster: the name of each host, and its address for other hosts. " +
-			"Repeat the flag, or separate the hosts by commas; include this host. The cluster bootstraps once all " +
-			"of them have started. Used for bootstrap only",
+		help: "Initial cluster members: the name of each host, and its address for other hosts. Repeat the flag, " +
+			"or separate hosts by commas; include this host. The cluster bootstraps once all initial hosts have " +
+			"started. Used for bootstrap only",
 		otherwise: "this host alone",
 	},
 	{
 		name: "join", group: groupHost, hint: "ADDRESSES",
-		help: "Raft addresses of any hosts of the cluster to join, separated by commas. Ignored if the data " +
+		help: "Raft addresses of hosts in the cluster to join, separated by commas. Ignored if the data " +
 			"directory already belongs to a cluster",
 		own: func(s *Settings) value { return form[[]string]{&s.Join, readAddresses, joined} },
 	},
 	{
 		name: "join-token-file", group: groupHost, hint: "FILE",
-		help: "File with a join token, made by signalbox host join-token create. The variable " +
-			"SIGNALBOX_JOIN_TOKEN has the token itself. Without a token the host joins by its certificate or the " +
-			"cluster secret",
+		help: "File with a join token from signalbox host join-token create. The variable SIGNALBOX_JOIN_TOKEN " +
+			"has the token itself. Without a token the host authenticates by its certificate or the cluster " +
+			"secret",
 	},
 	{
 		name: "replace", group: groupHost, hint: "NAME",
-		help: "Join as the replacement for the given host, which must be permanently lost. A host may have " +
-			"the name of the host that it replaces",
+		help: "Join as the replacement for the given host, which must be permanently lost. The new host may have " +
+			"the same name",
 	},
 	{
 		name: "failure-domain", group: groupHost, hint: "KEY=VALUE",
-		help: "Failure domain of this host, such as dc=a,rack=1. Hosts that fail together share a value. " +
-			"Used at bootstrap and when joining; change it later with signalbox host alter",
+		help: "Failure domain, such as dc=a,rack=1. Hosts that fail together share a value. Used at bootstrap " +
+			"and when joining; to change the failure domain later, run signalbox host alter",
 	},
 	{
 		name: "cluster-name", group: groupHost, hint: "NAME", clusterWide: true,
-		help: "Cluster name. Keeps two clusters of the same hosts apart",
+		help: "Cluster name. Distinguishes clusters that share machines",
 	},
 	{
 		name: "shards", group: groupHost, hint: "NUMBER", clusterWide: true,
@@ -61,31 +61,30 @@ var table = []row{
 	},
 	{
 		name: "advertise", group: groupClients, hint: "ADDRESS",
-		help:      "Address of this host for clients, if it differs from the address to listen on",
+		help:      "Address to advertise to clients, if different from the listen address",
 		otherwise: "tls-listen, or else listen",
 	},
 	{
 		name: "tls-cert", group: groupClients, hint: "FILE",
-		help: "Certificate file of tls-listen, PEM. Reloaded when it changes",
+		help: "Certificate file for tls-listen, PEM. Reloaded when the file changes",
 	},
 	{
 		name: "tls-key", group: groupClients, hint: "FILE",
-		help: "Private key file of tls-cert, PEM",
+		help: "Private key file for tls-cert, PEM",
 	},
 	{
 		name: "tls-client-ca", group: groupClients, hint: "FILE",
-		help: "File with the CAs that sign client certificates, PEM. TLS clients must show such a " +
-			"certificate",
+		help: "File with the CAs that sign client certificates, PEM. If set, TLS clients must present a certificate",
 	},
 	{
 		name: "access-file", group: groupClients, hint: "FILE",
-		help: "File with access rules (signalbox access export writes one) that a cluster without rules imports. " +
-			"Later the rules of the cluster count. Give all hosts the same file",
+		help: "File with access rules, as written by signalbox access export. Imported once, if the cluster has " +
+			"no rules. All hosts must have the same file",
 	},
 	{
 		name: "token-file", group: groupClients, hint: "FILE",
-		help: "File with hashes of root tokens (signalbox token generate makes them). They may do everything on this " +
-			"host, whatever rules the cluster keeps. Reloaded when it changes",
+		help: "File with root token hashes, as printed by signalbox token generate. Root tokens may do " +
+			"everything on this host, regardless of access rules. Reloaded when the file changes",
 	},
 
 	{
@@ -95,42 +94,42 @@ var table = []row{
 	},
 	{
 		name: "raft-advertise", group: groupRaft, hint: "ADDRESS",
-		help:      "Address of this host for other hosts, if it differs from the address to listen on",
+		help:      "Address to advertise to other hosts, if different from the listen address",
 		otherwise: "this host's address in initial-hosts, or raft-listen without a list",
 	},
 	{
 		name: "raft-tls-cert", group: groupRaft, hint: "FILE",
-		help: "Certificate file for other hosts, PEM. The host name must be its CN or one of its DNS names",
+		help: "Certificate file for other hosts, PEM. The CN or a DNS name must be the host name",
 	},
 	{
 		name: "raft-tls-key", group: groupRaft, hint: "FILE",
-		help: "Private key file of raft-tls-cert, PEM",
+		help: "Private key file for raft-tls-cert, PEM",
 	},
 	{
 		name: "raft-tls-ca", group: groupRaft, hint: "FILE",
-		help: "File with the CAs that sign the certificates of all hosts, PEM",
+		help: "File with the CAs that sign all host certificates, PEM",
 	},
 	{
 		name: "raft-secret-file", group: groupRaft, hint: "FILE",
-		help: "File with a secret of 16 bytes or more, the same on all hosts, that authenticates messages " +
-			"between hosts. It does not encrypt them",
-		otherwise: "the secret that the host received when it joined",
+		help: "File with a cluster secret: 16 bytes or more, equal on all hosts. Authenticates messages between " +
+			"hosts, without encryption",
+		otherwise: "the secret received when joining",
 	},
 	{
 		name: "raft-heartbeat-interval", group: groupRaft, hint: "DURATION", clusterWide: true,
-		help: "Interval of leader heartbeats to other hosts. After 6 to 12 intervals without a heartbeat, " +
-			"and at least 300 ms, another host starts an election. Up to 250ms, and above the round trip between " +
-			"the hosts",
+		help: "Interval at which leaders send heartbeats to other hosts. After 6 to 12 intervals without a " +
+			"heartbeat, and at least 300 ms, another host starts an election. Up to 250ms, and above the round " +
+			"trip between hosts",
 	},
 	{
 		name: "raft-snapshot-bytes", group: groupRaft, hint: "SIZE",
-		help: "Log size at which a shard saves a snapshot: the bytes of its changes, plus 512 bytes per " +
-			"batch and 160 per command for their cost at a restart. A quarter stays in the log, for hosts that lag",
-		otherwise: "the size of the last snapshot, and at least 64MiB without the commands; 16MiB stay",
+		help: "Log size at which a shard saves a snapshot: bytes of changes, plus 512 bytes per batch and 160 " +
+			"per command for replay cost at a restart. A quarter stays in the log, for hosts that lag",
+		otherwise: "the last snapshot size, and at least 64MiB without the commands; 16MiB stay",
 	},
 	{
 		name: "raft-metrics", group: groupRaft,
-		help: "Add the metrics of the Raft engine, about eight for each shard",
+		help: "Add Raft engine metrics, about eight per shard",
 	},
 
 	{
@@ -139,32 +138,32 @@ var table = []row{
 	},
 	{
 		name: "http-listen", group: groupAdmin, hint: "ADDRESS",
-		help: "HTTP address for the console and the HTTP API, or off. Uses TLS if tls-cert is set. If the " +
-			"setting is not given and another process uses the default port, the host starts without the HTTP API",
+		help: "HTTP address for the console and the HTTP API, or off. Uses TLS if tls-cert is set. Without this " +
+			"setting, the host starts without the HTTP API if another process uses the default port",
 		otherwise: DefaultHTTPListen + "; off if tls-client-ca is set",
 		own:       func(s *Settings) value { return form[string]{&s.HTTPListen, readListener, shown[string]} },
 	},
 	{
 		name: "http-peer-ca", group: groupAdmin, hint: "FILE",
-		help: "File with the CAs that sign the certificates of the other hosts' tls-listen, PEM. The HTTP " +
-			"API uses them to reach other hosts",
-		otherwise: "the CAs of the system",
+		help: "File with the CAs that sign tls-listen certificates on other hosts, PEM. Used by the HTTP API to " +
+			"reach other hosts",
+		otherwise: "the system CAs",
 	},
 	{
 		name: "console-anonymous-writes", group: groupAdmin,
-		help: "Let browsers without a token make changes in the console of this host",
+		help: "Let browsers without a token make changes in the console on this host",
 	},
 	{
 		name: "http-allowed-hosts", group: groupAdmin, hint: "NAMES",
-		help: "Host names that HTTP requests may use for this host, separated by commas, in addition to IP " +
-			"addresses, localhost and the names in its own addresses",
+		help: "Host names accepted in HTTP requests, separated by commas, in addition to IP addresses, localhost " +
+			"and the names in this host's addresses",
 		own: func(s *Settings) value { return form[[]string]{&s.HTTPAllowedHosts, readNames, joined} },
 	},
 	{
 		name: "http-trusted-proxies", group: groupAdmin, hint: "NETWORKS",
-		help: "Addresses or networks, such as 10.0.0.0/8, of trusted proxies, separated by commas. Their " +
-			"X-Forwarded-For or Forwarded header gives the client address, for limits per address and for the " +
-			"audit log",
+		help: "Trusted proxies: addresses or networks such as 10.0.0.0/8, separated by commas. The " +
+			"X-Forwarded-For or Forwarded header from a trusted proxy gives the client address, for limits per " +
+			"address and for the audit log",
 	},
 	{
 		name: "pprof", group: groupAdmin,
@@ -173,18 +172,18 @@ var table = []row{
 
 	{
 		name: "memory-limit", group: groupLimits, hint: "SIZE",
-		help: "Memory limit of the host. Other memory limits derive from it. Changes that need memory are " +
-			"rejected while memory is nearly full",
-		otherwise: "the memory of the container or of the machine, whichever is less",
+		help: "Host memory limit, from which other memory limits derive. Changes that need memory are rejected " +
+			"while memory is nearly full",
+		otherwise: "container or machine memory, whichever is less",
 	},
 	{
 		name: "max-data-size", group: groupLimits, hint: "SIZE", clusterWide: true,
-		help: "Maximum size of the data of a semaphore, an owner or a waiter, up to 1MiB",
+		help: "Maximum data size per semaphore, owner or waiter, up to 1MiB",
 	},
 	{
 		name: "max-connections", group: groupLimits, hint: "NUMBER",
 		help:      "Maximum number of client connections. Further connections are rejected",
-		otherwise: "the limit of open files, less a reserve, and at most one for each 32KiB of memory",
+		otherwise: "the open file limit, less a reserve, and at most one per 32KiB memory",
 	},
 	{
 		name: "max-requests-in-flight", group: groupLimits, hint: "NUMBER",
@@ -196,33 +195,32 @@ var table = []row{
 	},
 	{
 		name: "max-watch-memory", group: groupLimits, hint: "SIZE",
-		help: "Maximum memory of open watches over all connections, at 768 bytes each plus the name. " +
+		help: "Maximum memory for open watches over all connections, at 768 bytes per watch plus the name. " +
 			"Further watches are rejected",
 		otherwise: "a sixteenth of the memory, at most 512MiB",
 	},
 	{
 		name: "max-output-buffer", group: groupLimits, hint: "SIZE",
-		help: "Maximum number of bytes waiting to be sent, over all connections. Above it the slowest " +
-			"readers are disconnected",
+		help: "Maximum bytes waiting to be sent, over all connections. Above the limit the slowest readers are " +
+			"disconnected",
 		otherwise: "a sixteenth of the memory, at most 512MiB",
 	},
 	{
 		name: "max-input-buffer", group: groupLimits, hint: "SIZE",
-		help: "Maximum number of bytes held for requests that have arrived in part, over all connections. " +
-			"Above it the connections that hold the most are closed",
+		help: "Maximum bytes buffered for partly received requests, over all connections. Above the limit the " +
+			"connections with the most bytes are closed",
 		otherwise: "a thirty-second of the memory, 8MiB to 64MiB",
 	},
 	{
 		name: "shard-quota-objects", group: groupLimits, hint: "NUMBER",
-		help: "Maximum number of semaphores per shard, over all nodes. Further ones are rejected. Set it to " +
-			"the same value on all hosts: the value of the shard leader applies",
+		help: "Maximum number of semaphores per shard, over all nodes. Further semaphores are rejected. Use the " +
+			"same value on all hosts: the shard leader's value applies",
 	},
 	{
 		name: "shard-quota-bytes", group: groupLimits, hint: "SIZE",
-		help: "Maximum memory of the semaphores and sessions per shard, over all nodes, as the shard " +
-			"estimates it. Requests that need more are rejected. The lowest value of the hosts with a replica " +
-			"applies",
-		otherwise: "a quarter of the memory or less, divided by the number of shards, at most 4GiB",
+		help: "Maximum memory for semaphores and sessions per shard, over all nodes, as estimated by the shard. " +
+			"Requests that need more are rejected. The lowest value among the hosts with a replica applies",
+		otherwise: "a quarter of the memory or less, divided by the shard count, at most 4GiB",
 	},
 	{
 		name: "ping-interval", group: groupLimits, hint: "DURATION",
@@ -230,9 +228,9 @@ var table = []row{
 	},
 	{
 		name: "min-free-disk", group: groupLimits, hint: "SIZE",
-		help: "Minimum free space on the file system of the data directory. Below it changes are rejected; " +
+		help: "Minimum free space on the data directory's file system. Below the limit changes are rejected; " +
 			"reads continue",
-		otherwise: "a twentieth of the file system, but 256MiB to 2GiB, and never more than a quarter",
+		otherwise: "5% of the file system, but 256MiB to 2GiB, and at most 25%",
 	},
 
 	{
@@ -242,12 +240,12 @@ var table = []row{
 	},
 	{
 		name: "log-level", group: groupLog, hint: "debug|info|warn|error",
-		help: "Lowest log level that is written",
+		help: "Minimum log level",
 	},
 
 	{
 		name: "insecure", group: groupSafety, hint: "LISTENERS",
-		help: "Listeners that may be open to a network without protection: clients, raft, admin, http, or " +
-			"all. Without a value: all",
+		help: "Listeners that may be open to a network without protection: clients, raft, admin, http or all. " +
+			"Without a value: all",
 	},
 }

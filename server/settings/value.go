@@ -44,16 +44,16 @@ func valueOf(field any) value {
 	case *string:
 		return form[string]{f, readText, shown[string]}
 	case *bool:
-		return form[bool]{f, single(strconv.ParseBool, "it is neither true nor false", "give true or false"),
+		return form[bool]{f, single(strconv.ParseBool, "neither true nor false", "give true or false"),
 			strconv.FormatBool}
 	case *int:
-		return form[int]{f, single(strconv.Atoi, "it is not a whole number", "give one, such as 4"), shown[int]}
+		return form[int]{f, single(strconv.Atoi, "not a whole number", "give a number such as 4"), shown[int]}
 	case *Size:
-		return form[Size]{f, single(bytesize.Parse, "it is not a number of bytes",
-			"write it like 65536, 64KiB or 2GiB"), shown[Size]}
+		return form[Size]{f, single(bytesize.Parse, "not a size",
+			"give a size such as 65536, 64KiB or 2GiB"), shown[Size]}
 	case *time.Duration:
-		return form[time.Duration]{f, single(time.ParseDuration, "it is not a length of time",
-			"write it like 20ms, 10s or 2m"), time.Duration.String}
+		return form[time.Duration]{f, single(time.ParseDuration, "not a duration",
+			"give a duration such as 20ms, 10s or 2m"), time.Duration.String}
 	case *slog.Level:
 		return form[slog.Level]{f, readLevel, func(l slog.Level) string { return strings.ToLower(l.String()) }}
 	case *Parts:
@@ -118,7 +118,7 @@ func readListener(texts []string) (string, error) { return cmp.Or(last(texts), O
 func readLogFormat(texts []string) (string, error) {
 	word := strings.ToLower(last(texts))
 	if word != FormatText && word != FormatJSON {
-		return "", bad("there is no such choice", "give "+FormatText+" or "+FormatJSON)
+		return "", bad("unknown value", "give "+FormatText+" or "+FormatJSON)
 	}
 	return word, nil
 }
@@ -129,7 +129,7 @@ func readLevel(texts []string) (slog.Level, error) {
 		"error": slog.LevelError,
 	}[strings.ToLower(last(texts))]
 	if !known {
-		return level, bad("there is no such level", "give debug, info, warn or error")
+		return level, bad("unknown log level", "give debug, info, warn or error")
 	}
 	return level, nil
 }
@@ -137,7 +137,7 @@ func readLevel(texts []string) (slog.Level, error) {
 func readParts(texts []string) (Parts, error) {
 	parts, err := ParseParts(joined(texts))
 	if err != nil {
-		err = bad(err.Error(), "give clients, raft, admin, http or all, with commas between them")
+		err = bad(err.Error(), "give clients, raft, admin, http or all, separated by commas")
 	}
 	return parts, err
 }
@@ -147,8 +147,8 @@ func readNames(texts []string) ([]string, error) {
 	names := items([]string{strings.ToLower(joined(texts))})
 	for _, name := range names {
 		if strings.ContainsAny(name, ":/ *[]") {
-			return nil, bad(strconv.Quote(name)+" is not the name of a host",
-				"give names without ports, such as box.example.com")
+			return nil, bad(strconv.Quote(name)+" is not a valid host name",
+				"give host names without ports, such as box.example.com")
 		}
 	}
 	return names, nil
@@ -163,7 +163,7 @@ func readNetworks(texts []string) (networks []netip.Prefix, _ error) {
 		}
 		if err != nil || network.Addr().Is4In6() || network.Addr().Zone() != "" {
 			return nil, bad(strconv.Quote(text)+" is neither an address nor a network",
-				"write them like 10.0.0.7, 10.0.0.0/8 or 2001:db8::/48")
+				"give addresses or networks such as 10.0.0.7, 10.0.0.0/8 or 2001:db8::/48")
 		}
 		networks = append(networks, network.Masked())
 	}

@@ -34,8 +34,8 @@ type acceptor struct {
 func newAcceptor(addr string, limit int, stats *Stats, logger *slog.Logger) (*acceptor, error) {
 	socket, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("listen on %s: %w: another process listens there; stop it or choose "+
-			"another port", addr, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w; stop the process that uses the address, or "+
+			"choose another port", addr, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
@@ -66,7 +66,7 @@ func (a *acceptor) run(take func(*net.TCPConn)) {
 		case err != nil:
 			a.stats.AcceptErrors.Add(1)
 			pause = min(max(2*pause, 5*time.Millisecond), acceptPause)
-			a.complain("cannot take new connections", "error", err)
+			a.complain("cannot accept new connections", "error", err)
 			select {
 			case <-a.closing.Done():
 				return
@@ -78,7 +78,7 @@ func (a *acceptor) run(take func(*net.TCPConn)) {
 		if a.stats.Open.Add(1) > a.limit {
 			a.release()
 			a.stats.Refused.Add(1)
-			a.complain("connection refused: too many", "limit", a.limit, "remote_address", conn.RemoteAddr())
+			a.complain("connection rejected: too many connections", "limit", a.limit, "remote_address", conn.RemoteAddr())
 			_ = conn.Close()
 			continue
 		}

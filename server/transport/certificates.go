@@ -18,7 +18,7 @@ func LoadCertificates(certFile, keyFile, caFile string) (*CertificateSource, err
 	files := certfile.Files{Certificate: certFile, Key: keyFile, Authorities: caFile}
 	source, err := certfile.Load(files, certificateConfig)
 	if err != nil {
-		return nil, fmt.Errorf("load certificates: %w", err)
+		return nil, fmt.Errorf("cannot load certificates: %w", err)
 	}
 	return source, nil
 }

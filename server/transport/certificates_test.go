@@ -134,7 +134,7 @@ func TestBrokenCertificatesAtTheStartAreAnError(t *testing.T) {
 	}
 	localhost.write(t, f.cert, f.key, f.ca)
 	if _, err := LoadCertificates(f.cert, f.key, f.key); !errors.Is(err, certfile.ErrNoCertificate) {
-		t.Errorf("a key in place of authorities: %v", err)
+		t.Errorf("a key Base64, instead of authorities: %v", err)
 	}
 	if _, err := LoadCertificates(f.cert, f.key, ""); err != nil {
 		t.Errorf("without authorities: %v", err)

@@ -13,7 +13,7 @@ import (
 func RaiseFileLimit() (int, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return assumedFileLimit, fmt.Errorf("read the limit of open files: %w", err)
+		return assumedFileLimit, fmt.Errorf("cannot read the open file limit: %w", err)
 	}
 	if limit.Cur >= limit.Max {
 		return clampFileLimit(limit.Cur), nil
@@ -21,7 +21,7 @@ func RaiseFileLimit() (int, error) {
 	raised := limit
 	raised.Cur = limit.Max
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &raised); err != nil {
-		return clampFileLimit(limit.Cur), fmt.Errorf("raise the limit of open files from %d to %d: %w",
+		return clampFileLimit(limit.Cur), fmt.Errorf("cannot raise the open file limit from %d to %d: %w",
 			limit.Cur, limit.Max, err)
 	}
 	return clampFileLimit(raised.Cur), nil

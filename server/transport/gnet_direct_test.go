@@ -108,8 +108,8 @@ func TestADescriptorIsNotClosedUnderAWrite(t *testing.T) {
 	}
 	select {
 	case <-closed:
-		t.Error("it was closed")
-	case <-time.After(50 * time.Millisecond): // the absence of an event cannot be awaited
+		t.Error("the session was closed")
+	case <-time.After(50 * time.Millisecond): // that it does not happen cannot be waited for
 	}
 	server.direct.Unlock()
 	await(f, closed, "Closed")

@@ -48,7 +48,7 @@ func ListenGnet(addr string, handler Handler, options NetOptions) (Listener, err
 	}
 	if err != nil {
 		_ = a.close()
-		return nil, fmt.Errorf("start the event loops for %s: %w", addr, err)
+		return nil, fmt.Errorf("cannot start the event loops for %s: %w", addr, err)
 	}
 	a.start(l.take)
 	return l, nil
@@ -80,7 +80,7 @@ func (l *gnetListener) take(socket *net.TCPConn) {
 	if err != nil || c.raw == nil {
 		l.acceptor.release()
 		l.acceptor.stats.AcceptErrors.Add(1)
-		l.acceptor.complain("connection dropped: it cannot be given to an event loop", "remote_address", c.remote,
+		l.acceptor.complain("connection dropped: cannot add it to an event loop", "remote_address", c.remote,
 			"error", err)
 	}
 }

@@ -42,7 +42,7 @@ var ErrNoTLSConfig = errors.New("no TLS configuration")
 // actual port.
 func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, error) {
 	if options.Config == nil {
-		return nil, fmt.Errorf("listen on %s: %w: set TLSOptions.Config, for example to that of "+
+		return nil, fmt.Errorf("cannot listen on %s: %w; set TLSOptions.Config, for example with "+
 			"LoadCertificates", addr, ErrNoTLSConfig)
 	}
 	a, err := newAcceptor(addr, options.MaxConnections, options.Stats, options.Logger)
@@ -63,7 +63,7 @@ func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, erro
 			conn, evicted, err := h.run()
 			if evicted {
 				a.stats.EvictedHandshakes.Add(1)
-				a.complain("half-open connections closed to make room for others", "limit", half.options.HalfOpen,
+				a.complain("half-open connections closed to admit other connections", "limit", half.options.HalfOpen,
 					"remote_address", socket.RemoteAddr())
 			}
 			if evicted || err != nil {

@@ -82,7 +82,7 @@ func TestGoldenNamesTheLineOfAMistake(t *testing.T) {
 		input []string
 		want  string
 	}{
-		{[]string{"aquire w1 leader"}, `s.txt:7: unknown command "aquire"`},
+		{[]string{"obtain w1 leader"}, `s.txt:7: unknown command "obtain"`},
 		{[]string{"lead", "create leader limit=1 fast"}, `s.txt:8: unknown word "fast" of create`},
 		{[]string{"create leader limits=1"}, "s.txt:7: unknown option limits=1 of create"},
 		{[]string{"create leader limit=one"}, "s.txt:7: limit=one should be a number"},

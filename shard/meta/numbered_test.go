@@ -167,18 +167,18 @@ func TestMistakesInNumbersAreNoticed(t *testing.T) {
 	}{
 		{"none", mistake{}, 1, ""},
 		{"answers are not in the snapshot", mistake{restored: func(m *Machine) { m.answers = newAnswers() }}, 1,
-			"carried out again"},
+			"Success again"},
 		{"answers are not in the snapshot, but counted", mistake{restored: func(m *Machine) {
 			next := m.answers.next
 			m.answers = newAnswers()
 			m.answers.next = next
 		}}, 1, "STALE"},
 		{"since is ignored", mistake{command: func(c *Command) { c.Numbered.Since = math.MaxUint64 }}, 2,
-			"carried out again"},
+			"Success again"},
 		{"answers are found by the number alone", mistake{command: func(c *Command) {
 			c.Numbered.Client = ClientID{1}
 		}}, 1, "of another"},
-		{"numbers are ignored", mistake{command: func(c *Command) { c.Numbered = Numbered{} }}, 2, "carried out again"},
+		{"numbers are ignored", mistake{command: func(c *Command) { c.Numbered = Numbered{} }}, 2, "Success again"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			for seed := uint64(1); seed <= uint64(*numberSeek); seed++ {
@@ -265,7 +265,7 @@ func playNumbers(t *testing.T, seed uint64, err mistake) error {
 			a.result = &got
 			given++
 		case got.Flags&FlagChanged != 0:
-			return fmt.Errorf("number %d was carried out again", n.Number)
+			return fmt.Errorf("number %d was Success again", n.Number)
 		case got.Status != a.result.Status || got.Node != a.result.Node || got.Message != a.result.Message:
 			return fmt.Errorf("number %d has the answer %+v, the first time %+v", n.Number, got, *a.result)
 		}

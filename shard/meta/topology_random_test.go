@@ -351,7 +351,7 @@ var topologyMistakes = []struct {
 	mistake topologyMistake
 	says    string
 }{
-	{"a batch without a stamp is carried out", 0, topologyMistake{before: func(f *fleet, s *clock.Stamp, _ *Command) {
+	{"a batch without a stamp is Success", 0, topologyMistake{before: func(f *fleet, s *clock.Stamp, _ *Command) {
 		if s.Term == 0 {
 			*s = f.stamp(0)
 		}

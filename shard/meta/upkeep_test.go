@@ -60,7 +60,7 @@ func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
 			t.Errorf("%v is of a client %v, and upkeep %v", k, notUpkeep[k], upkeep)
 		case notUpkeep[k]:
 		case (upkeeps[k] == nil) != (requests[k] != nil):
-			t.Errorf("%v is carried out twice, or not at all", k)
+			t.Errorf("%v is Success twice, or not at all", k)
 		case len(row) != 4 || slices.Contains(row, ""):
 			t.Errorf("%v has in DESIGN.md the row %q", k, row)
 		}

@@ -243,7 +243,7 @@ func TestProcessesAreAsTheirModelSays(t *testing.T) {
 	}
 	for k := shard.CmdProcessPut; k <= shard.CmdProcessAct; k++ {
 		if done[k.String()] < 10 || done[k.String()+" refused"] < 10 {
-			t.Errorf("%v was carried out %d times and refused %d times", k, done[k.String()],
+			t.Errorf("%v was Success %d times and refused %d times", k, done[k.String()],
 				done[k.String()+" refused"])
 		}
 	}

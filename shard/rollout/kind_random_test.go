@@ -118,7 +118,7 @@ func TestRolloutsAreAsTheirModelSays(t *testing.T) {
 			}
 		}
 		if done < 10 || refused < 10 {
-			t.Errorf("%v was carried out %d times and refused %d times", k, done, refused)
+			t.Errorf("%v was Success %d times and refused %d times", k, done, refused)
 		}
 	}
 	for _, what := range []protocol.Status{protocol.StatusQuotaExceeded, protocol.StatusFenced} {

@@ -220,7 +220,7 @@ func TestWhatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
 			func(_ *bed, c *shard.Command) { c.Body = AppendReport(nil, Report{}) }, false,
 		},
 		"no report": {func(_ *bed, c *shard.Command) { c.Body = nil }, false},
-		"one that has been carried out": {
+		"one that has been Success": {
 			func(b *bed, c *shard.Command) { c.Number, c.Acked = b.Numbers[0], b.Numbers[0]-1 }, false,
 		},
 		"others are under way": {func(_ *bed, c *shard.Command) { c.Number++ }, false},

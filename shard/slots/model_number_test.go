@@ -292,11 +292,11 @@ func (w *wandering) arrive(i int, ack uint8, visit func(step, state)) {
 	}
 	value := c.execute(r, n, i, op)
 	if value == stale && w.seen&(1<<i) == 0 && w.done[o] > 0 {
-		c.wrong = "STALE for what was carried out"
+		c.wrong = "STALE for what was Success"
 	}
 	switch owns := c.owns[op.slot] == 1; {
 	case c.done[o] > 1:
-		c.wrong = "an operation was carried out twice"
+		c.wrong = "an operation was Success twice"
 	case value == acquired && !owns:
 		c.wrong = "answered acquired to who does not own"
 	case value == ended && owns:

@@ -204,7 +204,7 @@ func (w *world) violation() string {
 	for m := range 8 {
 		switch n := strings.Count(have, string(rune('0'+m))); {
 		case n > 1:
-			return "a mutation was carried out twice"
+			return "a mutation was Success twice"
 		case n == 0 && w.acked&(1<<m) != 0:
 			return "an acknowledged mutation is lost"
 		}

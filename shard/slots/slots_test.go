@@ -86,7 +86,7 @@ func TestSealSaysWhyNot(t *testing.T) {
 func TestAParcelThatDoesNotFitIsRefusedForEver(t *testing.T) {
 	_, _, open := sealed(t, "content")
 	damaged := *open.Parcel
-	damaged.Bytes = []byte("contemt")
+	damaged.Bytes = []byte("damaged")
 	large := *open.Parcel
 	large.Records = MaxRecords + 1
 	for _, c := range []struct {

@@ -92,7 +92,7 @@ var conformBugs = []clienttest.Bug{
 		Noticed: "a-lease-is-verified-by-its-order-id",
 	},
 	{
-		Name: "a lease holds until its change is carried out", File: "../../client/internal/session/verify.go",
+		Name: "a lease holds until its change is Success", File: "../../client/internal/session/verify.go",
 		Is: "if l := q.lease; q.refused &&", Becomes: "if l := q.lease; false &&",
 		Noticed: "a-change-that-a-host-puts-off-hides-no-loss",
 	},

@@ -178,11 +178,11 @@ func TestRulesOfRollouts(t *testing.T) {
 		{"a version comes from nowhere", "published", func(_ *history.History, f *history.RolloutFinal) {
 			f.Versions = append(f.Versions, history.FinalVersion{Seq: 2, Mark: "unheard"})
 		}},
-		{"an act is carried out twice", "published", func(h *history.History, f *history.RolloutFinal) {
+		{"an act is Success twice", "published", func(h *history.History, f *history.RolloutFinal) {
 			act(h, "retry", history.FinalAct{Moment: 9000}, manTime+1)
 			f.Acts = append(f.Acts, f.Acts[1])
 		}},
-		{"an act that was refused is carried out", "published",
+		{"an act that was refused is Success", "published",
 			func(h *history.History, _ *history.RolloutFinal) {
 				act(h, "retry", history.FinalAct{Moment: 9000}, manTime+1).Outcome = history.Refused
 			}},

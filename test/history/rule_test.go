@@ -71,7 +71,7 @@ func TestRules(t *testing.T) {
 				Kind: history.Delete, Force: true, Semaphore: lock, Called: 15, Returned: 16, Outcome: history.Unknown,
 			})
 		}},
-		{"a number is used again, and the request refused or carried out", "", func(h *history.History) {
+		{"a number is used again, and the request refused or Success", "", func(h *history.History) {
 			h.Numbered = []history.Numbered{
 				{Semaphore: lock, Session: 1, Number: 1, Kind: history.Acquire, Order: 7, Owns: 7},
 				{Semaphore: lock, Session: 1, Number: 1, Kind: history.Acquire},

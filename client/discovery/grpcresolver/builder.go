@@ -56,7 +56,7 @@ func (b *builder) Build(
 	if b.serviceConfig != "" {
 		f.config = to.ParseServiceConfig(b.serviceConfig)
 		if f.config.Err != nil {
-			return nil, fmt.Errorf("grpcresolver: the service config: %w", f.config.Err)
+			return nil, fmt.Errorf("grpcresolver: invalid service config: %w", f.config.Err)
 		}
 	}
 	var ctx context.Context
@@ -69,7 +69,7 @@ func (b *builder) Build(
 func parse(target resolver.Target) (path, name string, err error) {
 	whole := target.URL.EscapedPath()
 	bad := func(why string) error {
-		return fmt.Errorf("grpcresolver: target %q: %s; it should be like %s:///prod/jobs/endpoints",
+		return fmt.Errorf("grpcresolver: invalid target %q: %s; use the form %s:///prod/jobs/endpoints",
 			target.URL.String(), why, Scheme)
 	}
 	if target.URL.Host != "" {
@@ -77,7 +77,7 @@ func parse(target resolver.Target) (path, name string, err error) {
 	}
 	i := strings.LastIndexByte(whole, '/')
 	if i <= 0 || i == len(whole)-1 {
-		return "", "", bad("it names no list in a node")
+		return "", "", bad("the list in a node is missing")
 	}
 	if path, err = url.PathUnescape(whole[:i]); err == nil {
 		name, err = url.PathUnescape(whole[i+1:])

@@ -20,7 +20,7 @@ import (
 // openStagger is how long Open waits for one host before Open tries the next host too.
 const openStagger = 200 * time.Millisecond
 
-var errOtherCluster = errors.New("it belongs to another cluster")
+var errOtherCluster = errors.New("the host belongs to another cluster")
 
 // State is the new state of a connection.
 type State string
@@ -89,7 +89,7 @@ func New(config Config, addresses []string) *Cluster {
 // host that answers for the routing.
 func (c *Cluster) Open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout,
-		fmt.Errorf("no host has answered within %v", c.config.Timeout))
+		fmt.Errorf("no host answered within %v", c.config.Timeout))
 	defer cancel()
 	hosts := c.Hosts()
 	rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })

@@ -20,7 +20,7 @@ import (
 const dialWait = time.Second
 
 // errDialWait: there is no connection yet, and a connection is still being made.
-var errDialWait = errors.New("there is no connection yet")
+var errDialWait = errors.New("not connected yet")
 
 // stripe is a numbered connection to a host. All callers that need the connection wait for the goroutine that makes
 // it. If the host does not take the connection, a second try begins beside the first: after lost packets the system
@@ -127,7 +127,7 @@ func (s *stripe) mayDial(now lifecycle.Instant, patience time.Duration) bool {
 // dial makes a connection, by one address after the other.
 func (h *Host) dial(d *dialing, number int, addresses []string) {
 	c := h.cluster
-	d.err = &failure.Transport{Address: h.Address(), Err: errors.New("it cannot be reached")}
+	d.err = &failure.Transport{Address: h.Address(), Err: errors.New("unreachable")}
 	for i, address := range addresses {
 		d.open.Store(false)
 		made, err := c.dialer.Dial(c.scope.Context(), address, func() { d.open.Store(true) })

@@ -60,7 +60,7 @@ func (h *Host) Address() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.addresses) == 0 {
-		return fmt.Sprintf("%d, whose address is not known,", h.id)
+		return fmt.Sprintf("%d (unknown address)", h.id)
 	}
 	return h.addresses[0]
 }

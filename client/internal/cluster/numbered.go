@@ -60,7 +60,7 @@ func (c *Cluster) DoNumbered(
 			doubt = true
 		case failure.Status(err) != protocol.StatusStale:
 		case doubt:
-			unknown = fmt.Errorf("whether it was carried out is not known any more: %w",
+			unknown = fmt.Errorf("the outcome is unknown: %w",
 				&protocol.Error{Status: protocol.StatusUnavailable, Message: failure.Message(err)})
 			return nil
 		case since <= numbered.Since:

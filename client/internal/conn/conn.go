@@ -157,7 +157,7 @@ func (c *Conn) post(h Handler, m protocol.RequestMessage) (id uint64, err error)
 	if !c.welcome.requests.Allows(m.Kind()) {
 		return 0, &protocol.Error{
 			Status:  protocol.StatusUnsupported,
-			Message: fmt.Sprintf("the host does not know the request %v", m.Kind()),
+			Message: fmt.Sprintf("the host does not support the request %v", m.Kind()),
 		}
 	}
 	id = c.lastID + 1
@@ -167,7 +167,7 @@ func (c *Conn) post(h Handler, m protocol.RequestMessage) (id uint64, err error)
 	size, most := len(frame)-protocol.FrameHeaderBytes, c.welcome.limits.RequestFrameBytes
 	if uint64(size) > most {
 		c.out.B = c.out.B[:start]
-		return 0, failure.BadRequest(fmt.Sprintf("%d bytes, at most %d are taken", size, most))
+		return 0, failure.BadRequest(fmt.Sprintf("%d bytes are more than the limit of %d", size, most))
 	}
 	c.lastID = id
 	c.handlers[id] = h

@@ -95,7 +95,7 @@ func (d *Dialer) greet(ctx context.Context, conn net.Conn, address string) (*Con
 	}
 	token, err := d.config.Token(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("no token: %w", err)
+		return nil, fmt.Errorf("cannot get a token: %w", err)
 	}
 	encoder, out := protocol.NewEncoder(), new(bytebufferpool.ByteBuffer)
 	encoder.Request(out, helloID, &protocol.Hello{
@@ -157,9 +157,9 @@ func readWelcome(from *frames) (w Welcome, err error) {
 	case err != nil:
 		return w, err
 	case a.Kind == protocol.KindGoingAway:
-		return w, errors.Join(errors.New("it goes away"), a.GoingAway.Result.Err())
+		return w, errors.Join(errors.New("the host is going away"), a.GoingAway.Result.Err())
 	case a.Kind != protocol.KindHello.Answer() || a.ID != helloID:
-		return w, fmt.Errorf("it answered HELLO with %v", a.Kind)
+		return w, fmt.Errorf("the host answered HELLO with %v", a.Kind)
 	case a.Result.Status != protocol.StatusSuccess:
 		return w, a.Result.Err()
 	}

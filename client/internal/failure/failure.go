@@ -83,14 +83,14 @@ func (m *missing) Missing() (what, answer error) { return m.what, m.answer }
 
 // Errors that the client itself reports. Package client exports these errors and says what each means.
 var (
-	ErrNodeNotFound    = errors.New("there is no such node")
+	ErrNodeNotFound    = errors.New("the node does not exist")
 	ErrNotAcquired     = errors.New("not acquired in time")
-	ErrLeaseLost       = errors.New("the lease is lost")
+	ErrLeaseLost       = errors.New("the lease was lost")
 	ErrReleased        = errors.New("released")
-	ErrReplaced        = errors.New("replaced by a newer acquire of the session")
-	ErrResized         = errors.New("the limit was lowered below what was asked for")
+	ErrReplaced        = errors.New("replaced by a newer acquire in the session")
+	ErrResized         = errors.New("the limit was lowered below the requested count")
 	ErrDeleted         = errors.New("the semaphore was deleted")
-	ErrUnauthenticated = errors.New("hosts do not let the client in")
+	ErrUnauthenticated = errors.New("the hosts reject the client")
 )
 
 // Transport is a connection that could not be made, or that was lost. Requests that were under way over the connection

@@ -8,17 +8,17 @@ import (
 )
 
 func TestNothingIsSaidTwice(t *testing.T) {
-	cause := errors.New("no such node")
+	cause := errors.New("the node does not exist")
 	inner := failure.Of("client", "watch", `"api"`, cause)
 	for _, c := range []struct {
 		err  error
 		want string
 	}{
-		{inner, `client: watch "api": no such node`},
-		{failure.Of("client", "status", "", cause), `client: status: no such node`},
-		{failure.Of("discovery", "watch", `"api"`, inner), `discovery: watch "api": no such node`},
-		{failure.Of("discovery", "register in", `"api"`, inner), `discovery: register in "api": client: watch "api": no such node`},
-		{failure.Of("discovery", "watch", `"other"`, inner), `discovery: watch "other": client: watch "api": no such node`},
+		{inner, `client: watch "api": the node does not exist`},
+		{failure.Of("client", "status", "", cause), `client: status: the node does not exist`},
+		{failure.Of("discovery", "watch", `"api"`, inner), `discovery: watch "api": the node does not exist`},
+		{failure.Of("discovery", "register in", `"api"`, inner), `discovery: register in "api": client: watch "api": the node does not exist`},
+		{failure.Of("discovery", "watch", `"other"`, inner), `discovery: watch "other": client: watch "api": the node does not exist`},
 	} {
 		if c.err.Error() != c.want {
 			t.Errorf("got  %s\nwant %s", c.err, c.want)

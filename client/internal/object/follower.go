@@ -124,7 +124,7 @@ func Head(v *view.View, into field.Value) error {
 		return nil
 	}
 	if err := protocol.ReadRecord(v.Data, into, 0); err != nil {
-		return fmt.Errorf("%w: a view that cannot be read: %w", client.ErrInternal, err)
+		return fmt.Errorf("%w: cannot read a view: %w", client.ErrInternal, err)
 	}
 	return nil
 }

@@ -35,11 +35,12 @@ const Forever = time.Duration(math.MinInt64)
 func (r *Request) Check() error {
 	switch {
 	case r.Count == 0:
-		return failure.BadRequest("a count of 0: there is nothing to acquire")
+		return failure.BadRequest("the count must be at least 1")
 	case r.Timeout < 0 && r.Timeout != Forever:
-		return failure.BadRequest(fmt.Sprintf("a timeout of %v: it is below zero", r.Timeout))
+		return failure.BadRequest(fmt.Sprintf("the timeout must not be negative, but is %v", r.Timeout))
 	case r.Timeout > protocol.MaxAcquireWaitMillis*time.Millisecond:
-		return failure.BadRequest(fmt.Sprintf("a timeout of %v: at most a day, or none to wait without end", r.Timeout))
+		return failure.BadRequest(fmt.Sprintf("the timeout must be at most a day, but is %v; omit it to wait "+
+			"forever", r.Timeout))
 	}
 	return nil
 }

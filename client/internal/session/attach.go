@@ -16,7 +16,7 @@ import (
 var errSlow = errors.New("the host is slow to answer")
 
 // ErrGone is why a session is detached if the connection was lost before the session was used.
-var ErrGone = errors.New("the connection is lost")
+var ErrGone = errors.New("the connection was lost")
 
 // tryTimeout bounds one try to attach or to bind, so that a host that does not answer leaves time for other hosts.
 func (in *Incarnation) tryTimeout() time.Duration { return max(in.timeout/8, minTryTimeout) }

@@ -102,7 +102,7 @@ func (in *Incarnation) removeConn(from *conn.Conn, why error) {
 	if from == in.home {
 		in.removeHome()
 		if in.timeout == 0 {
-			in.end(Expired, "it had no timeout, and its connection is lost")
+			in.end(Expired, "the connection of a session without a timeout was lost")
 			return
 		}
 		in.owner.Detached(in, why)

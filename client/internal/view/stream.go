@@ -9,7 +9,7 @@ import (
 // errOtherKind: the host passed over the kind in the request, and watches a semaphore.
 var errOtherKind = &protocol.Error{
 	Status:  protocol.StatusUnsupported,
-	Message: "the host does not know kinds of objects, and watches a semaphore of that name",
+	Message: "the host does not support object kinds, and watches a semaphore with the name",
 }
 
 // stream is one watch at one host. Messages for a stream other than the current stream of its sharedWatch are dropped.

@@ -16,8 +16,8 @@ func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "access",
 		Short: "Access control: roles, tokens, grants, denied requests",
-		Long: `The cluster stores roles, principals and the grants of roles to principals. A change
-applies on every host at once, also to open connections. The principals are:
+		Long: `The cluster stores roles, principals, and grants that connect the two. A change applies
+on every host at once, also to open connections. The principals are:
 
   token:NAME     clients with the token NAME
   cn:NAME        clients with the common name NAME in their certificate
@@ -34,11 +34,12 @@ predefined roles, each with the permissions of the roles before it, are:
   root           cluster, backup; on / only
 
 While the cluster has no access rules, anonymous clients may do everything. The first
-rule ends that, and must leave a principal that can change rules. A cluster that was
-bootstrapped with --access-file or --token-file is never open to anonymous clients.
+rule ends the open access, and must leave a principal with the permission to change
+rules. A cluster bootstrapped with --access-file or --token-file is never open to
+anonymous clients.
 
-Tokens in the file of --token-file may do everything on a host with that file, whatever
-rules the cluster has.`,
+Tokens in the --token-file of a host may do everything on the host, whatever rules the
+cluster has.`,
 	}, newRevoke(f), newRole(f), newToken(f), newCan(f),
 		newDenials(f), newImport(f), newExport(f)))
 }
@@ -67,7 +68,7 @@ acquires and sessions that need the role end at once.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&object, "name-prefix", "", "Revoke the grant for objects whose names begin with `PREFIX`")
+	c.Flags().StringVar(&object, "name-prefix", "", "Revoke the grant for object names with this `PREFIX`")
 	flags.Add(c, "history")
 	return c
 }

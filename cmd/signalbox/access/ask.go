@@ -33,7 +33,7 @@ Without the permission the exit status is 77.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			right, path, object := args[1], args[2], append(args, "")[3]
 			if _, known := rights.ParseRight(right); !known {
-				return cli.Errorf(cli.ExitUsage, "%s is no right; there are %s", cli.Safe(right),
+				return cli.Errorf(cli.ExitUsage, "unknown permission %s; permissions are %s", cli.Safe(right),
 					strings.Join(rights.All.Names(), ", "))
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
@@ -83,7 +83,7 @@ host keeps the last 1,000 since its start, in memory.`,
 			})
 		}),
 	}
-	c.Flags().IntVar(&limit, "limit", 100, "Maximum `NUMBER` of entries")
+	c.Flags().IntVar(&limit, "limit", 100, "Maximum number, `NUMBER`")
 	return c
 }
 
@@ -92,12 +92,13 @@ func newImport(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import roles and principals from a file",
-		Long: `Creates the roles and principals in FILE, or replaces them, and leaves all others as
-they are. FILE is YAML or JSON in the form of signalbox access export; - reads standard
-input. The import needs the role root on /.
+		Long: `Creates or replaces the roles and principals in FILE. Roles and principals that are not
+in FILE stay unchanged. FILE is YAML or JSON as written by signalbox access export; -
+reads standard input. The import needs the role root on /.
 
-An import is idempotent: the same file again changes nothing. A file of up to 48 KiB is
-one change. A larger file takes several; if the import fails, import the file again.`,
+An import is idempotent: importing the same file again changes nothing. A file of up to
+48 KiB is one change. A larger file takes several changes; if the import fails, import
+the file again.`,
 		Example: `  signalbox access import access.yaml
   signalbox access export | signalbox access import - --context other`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -116,7 +117,7 @@ one change. A larger file takes several; if the import fails, import the file ag
 				}
 				what := "imported"
 				if !changed {
-					what = "exist already: no change"
+					what = "unchanged: already imported"
 				}
 				return f.Done(changed, "%d roles and %d principals %s", len(rules.Roles), len(rules.Principals), what)
 			})

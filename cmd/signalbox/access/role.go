@@ -39,7 +39,7 @@ Permissions are read, acquire, write, delete, operate, admin, cluster and backup
 		RunE: func(c *cobra.Command, args []string) error {
 			role := admin.AccessRole{Name: args[0]}
 			for _, text := range rules {
-				names, path, object, err := cli.ParsePlace(text, "RIGHTS:PATH, such as read,acquire:/jobs")
+				names, path, object, err := cli.ParsePlace(text, "PERMISSIONS:PATH, such as read,acquire:/jobs")
 				if err != nil {
 					return err
 				}
@@ -85,10 +85,10 @@ func newTokenCreate(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a token",
-		Long: `Creates a token with the roles of --grant and prints it once, or writes it to the file of
---out. Five minutes before a token expires its clients are warned; then their
-connections are closed. To replace a token, create another, give it to the clients, and
-revoke the old one.`,
+		Long: `Creates a token with the roles given by --grant, and prints the token once, or writes it
+to the file given by --out. Clients are warned five minutes before a token expires; at
+expiry their connections are closed. To replace a token, create a new token, give the
+new token to the clients, and revoke the old token.`,
 		Example: `  signalbox access token create ci --grant write:/prod/jobs --grant read:/ --out ci.token
   signalbox access token create ann --grant root:/ --ttl 8h`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -115,17 +115,17 @@ revoke the old one.`,
 					return err
 				})
 				if err != nil {
-					return fmt.Errorf("the token %s was created, but could not be written; revoke it: %w", args[0], err)
+					return fmt.Errorf("token %s was created, but cannot be written to the file; revoke the "+
+						"token: %w", args[0], err)
 				}
 				o.Text = ""
 				return f.Line(o, "%s contains the token %s", to, args[0])
 			})
 		},
 	}
-	c.Flags().StringVar(&to, "out", "", "Write the token to `FILE`, readable by its owner only, instead of "+
-		"printing it")
-	c.Flags().StringArrayVar(&grants, "grant", nil, "Role of the token, `ROLE:PATH[:PREFIX]`. May be repeated")
-	c.Flags().DurationVar(&valid, "ttl", 0, "Lifetime of the token, `DURATION`. Default: no expiry")
+	c.Flags().StringVar(&to, "out", "", "Write the token to `FILE`, readable by the file owner only; do not print it")
+	c.Flags().StringArrayVar(&grants, "grant", nil, "Role to grant, `ROLE:PATH[:PREFIX]`. May be repeated")
+	c.Flags().DurationVar(&valid, "ttl", 0, "Token lifetime, `DURATION`. Default: no expiry")
 	flags.Add(c, "history")
 	return c
 }

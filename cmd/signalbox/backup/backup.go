@@ -30,12 +30,12 @@ func Command(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "backup",
 		Short: "Save, verify, show and restore backups",
-		Long: `A backup is one file with the state of every shard of a cluster. Restoring it creates
-another cluster with the same nodes, persistent semaphores, rollouts and processes, and
-without sessions. Fencing tokens of the new cluster are larger than all tokens that the
-old cluster gave, including those given after the backup.
+		Long: `A backup is one file with the state of every shard. Restoring a backup creates another
+cluster with the same nodes, persistent semaphores, rollouts and processes, and without
+sessions. Fencing tokens in the new cluster are larger than all tokens that the old
+cluster gave, including tokens given after the backup.
 
-A backup contains all data and the hashes of all tokens. Protect it accordingly.`,
+A backup contains all data and all token hashes. Protect the file accordingly.`,
 	}, newSave(f), newVerify(f), newShow(f), newRestore(f))
 }
 
@@ -155,10 +155,10 @@ func newVerify(f *cli.Frame) *cobra.Command {
 	return f.Local(&cobra.Command{
 		Use:   "verify FILE|-",
 		Short: "Verify a backup",
-		Long: `Reads the whole backup as a restore would: its seal, the checksum of every section, and
-the state in each section. Prints what is damaged.
+		Long: `Reads the whole backup as a restore would: seal, section checksums, and the state in
+each section. Prints what is damaged.
 
-Exit codes: 0 the backup is valid; 65 it is damaged; 66 the file does not exist.`,
+Exit codes: 0 the backup is valid; 65 the backup is damaged; 66 the file does not exist.`,
 		Example: `  signalbox backup verify signalbox.backup`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := load(f, args[0], backup.Load)
@@ -166,7 +166,7 @@ Exit codes: 0 the backup is valid; 65 it is damaged; 66 the file does not exist.
 				return err
 			}
 			o := newObject(s)
-			return f.Line(o, "%s is sound: cluster %s, %d data shards, %d nodes, of %s", args[0], o.Cluster,
+			return f.Line(o, "%s is valid: cluster %s, %d data shards, %d nodes, saved at %s", args[0], o.Cluster,
 				len(s.Data), len(o.Nodes), o.Begun)
 		},
 	})
@@ -176,8 +176,8 @@ func newShow(f *cli.Frame) *cobra.Command {
 	return f.Local(&cobra.Command{
 		Use:   "show FILE|- [NODE SEMAPHORE]",
 		Short: "Show the content of a backup, or the data of one semaphore",
-		Long: `Shows the cluster of a backup, the log position of each shard, and the content of each
-node. With a node and a semaphore name, prints the raw data of that semaphore.
+		Long: `Shows the cluster in a backup, the log position of each shard, and the content of each
+node. With a node and a semaphore name, prints the raw semaphore data.
 
 Exit codes: 65 the backup is damaged; 66 the file, node or semaphore does not exist.`,
 		Example: `  signalbox backup show signalbox.backup
@@ -221,7 +221,7 @@ func showSaved(f *cli.Frame, s *backup.States, path, name string) error {
 
 func showBackup(f *cli.Frame, o Object) error {
 	fields := cli.Fields("cluster", o.Cluster, "generation", o.Generation, "begun", o.Begun, "level", o.Level,
-		"version", o.Version, "from", cmp.Or(o.Host, "the leaders of the cluster"))
+		"version", o.Version, "from", cmp.Or(o.Host, "the shard leaders"))
 	shards := cli.Map(o.Shards, func(s sectionObject) []any {
 		return []any{s.Shard, s.Term, s.Index, s.Objects, cli.ByteText(int64(s.Bytes))}
 	})
@@ -239,20 +239,20 @@ type newHostFlags struct {
 }
 
 func (n *newHostFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&n.dir, "data-dir", "", "Data directory `DIR` of the first host of the new cluster. Must be "+
-		"empty or missing")
-	c.Flags().StringVar(&n.name, "name", "signalbox", "`NAME` of that host")
-	c.Flags().StringVar(&n.raft, "raft-advertise", "", "Address `HOST:PORT` of that host for other hosts")
-	c.Flags().IntVar(&n.shards, "shards", 0, "`NUMBER` of data shards. 0 keeps the number of the old cluster")
+	c.Flags().StringVar(&n.dir, "data-dir", "", "Data directory `DIR` for the first host of the new cluster. "+
+		"Must be empty or missing")
+	c.Flags().StringVar(&n.name, "name", "signalbox", "Host `NAME`")
+	c.Flags().StringVar(&n.raft, "raft-advertise", "", "Address `HOST:PORT` for other hosts")
+	c.Flags().IntVar(&n.shards, "shards", 0, "Data shards, `NUMBER`. 0 keeps the number in the backup")
 	_ = c.MarkFlagDirname("data-dir")
 }
 
 func (n *newHostFlags) check() error {
 	switch {
 	case n.dir == "":
-		return cli.Errorf(cli.ExitUsage, "name the directory of the new host with --data-dir DIR")
+		return cli.Errorf(cli.ExitUsage, "--data-dir is missing; give the data directory for the new host")
 	case n.shards < 0 || n.shards > meta.MaxDataShards:
-		return cli.Errorf(cli.ExitUsage, "--shards is 1 to %d", meta.MaxDataShards)
+		return cli.Errorf(cli.ExitUsage, "--shards must be 1 to %d", meta.MaxDataShards)
 	}
 	return nil
 }
@@ -264,22 +264,23 @@ func newRestore(f *cli.Frame) *cobra.Command {
 	c := f.Local(&cobra.Command{
 		Use:   "restore FILE|-",
 		Short: "Restore a backup into a new cluster",
-		Long: `Creates the data directory for the first host of a new cluster from a backup. It starts
-no host: run signalbox serve, and let other hosts join with signalbox serve --join.
+		Long: `Creates the data directory for the first host of a new cluster from a backup. The
+command starts no host: run signalbox serve, and let other hosts join with signalbox
+serve --join.
 
-The new cluster has no sessions: what sessions owned or waited for, ephemeral
-semaphores, and members of rollouts and processes are gone. Every fencing token,
-revision and session id is larger than any that the old cluster can have given, so a
-store that checks fencing tokens rejects all earlier writers.
+The new cluster has no sessions. Owners and waiters, ephemeral semaphores, and members
+of rollouts and processes are gone. Every fencing token, revision and session id is
+larger than any that the old cluster can have given, so a store that checks fencing
+tokens rejects all earlier writers.
 
-Stop the old cluster first. Hosts of the two clusters refuse each other, and clients of
-the old cluster learn that their sessions are over, but while the old cluster runs there
+Stop the old cluster first. Hosts refuse hosts from the other cluster, and clients of
+the old cluster learn that their sessions are over; but while the old cluster runs there
 are two clusters.
 
-The backup also restores grants and tokens, including those that were revoked after the
-backup. The command lists them. --access keep restores them, --access drop restores
-none: then only root tokens in the files of hosts work until new grants are made.
-Without --access the command asks, or fails if there is no terminal.
+The backup also restores grants and tokens, including grants and tokens revoked after
+the backup. The command lists them. --access keep restores them. --access drop restores
+none: until new grants are made, only root tokens in host files work. Without --access
+the command asks, or fails if there is no terminal.
 
 Exit codes: 0 restored; 65 the backup is damaged, or the directory cannot be used; 66
 the file does not exist; 64 the command line is wrong, or --access is missing and there
@@ -303,9 +304,9 @@ is no terminal.`,
 			}
 			why := "of " + back.saved.Format(time.RFC3339)
 			if drop {
-				why += ", without its rights"
+				why += ", without access rules"
 			}
-			f.Say("signalbox: the state is %s old; all that was changed since is lost",
+			f.Say("signalbox: the state is %s old; all later changes are lost",
 				max(0, time.Since(s.Header.Begun)).Round(time.Second))
 			return makeCluster(c.Context(), f, s, nil, restore.Options{
 				Dir: host.dir, HostName: host.name, Raft: host.raft, Cluster: cluster, KeepID: keep, DropRights: drop,
@@ -314,8 +315,8 @@ is no terminal.`,
 		},
 	})
 	host.add(c)
-	c.Flags().StringVar(&cluster, "cluster-name", "", "`NAME` of the new cluster")
-	c.Flags().BoolVar(&keep, "keep-cluster-id", false, "Keep the cluster id of the backup")
+	c.Flags().StringVar(&cluster, "cluster-name", "", "Cluster `NAME`")
+	c.Flags().BoolVar(&keep, "keep-cluster-id", false, "Keep the cluster id from the backup")
 	c.Flags().StringVar(&become, "access", "", "Whether to keep or drop the access rules in the backup: "+
 		"`keep|drop`. Default: ask")
 	return c
@@ -332,15 +333,15 @@ func makeCluster(ctx context.Context, f *cli.Frame, s *backup.States, left []rem
 		return cli.ExitWith(cli.ExitData, err)
 	}
 	id := &made.Identity
-	f.Say("signalbox: %d objects that cannot stay are left out", made.Left)
+	f.Say("signalbox: %d objects that cannot be restored are omitted", made.Left)
 	back := rightsOf(s)
 	principals := back.principals()
 	if o.DropRights {
 		principals = nil
-		f.Say("signalbox: all rights are dropped: only the tokens in the files of hosts let in")
+		f.Say("signalbox: all access rules are dropped: only tokens in the files of hosts are accepted")
 	}
-	f.Say("signalbox: hosts of before are refused from now on. Do not start them again: what they have counts no " +
-		"more")
+	f.Say("signalbox: hosts of the old cluster are refused from now on. Do not start them again: their data is " +
+		"obsolete")
 	return f.Line(Made{o.Dir, id.HostName, id.Cluster, generationText(id.Generation), made.Nodes, made.Objects,
 		principals, left},
 		"%s is host %s of the new cluster %s, generation %d, with %d nodes and %d objects. Start it with signalbox "+

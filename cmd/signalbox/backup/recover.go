@@ -34,27 +34,28 @@ func Recover(f *cli.Frame) *cobra.Command {
 	c := f.Local(&cobra.Command{
 		Use:   "recover",
 		Short: "Recover from quorum loss: create a cluster from the data of surviving hosts",
-		Long: `Creates the first host of a new cluster from the data of surviving hosts, after so many
-hosts were permanently lost that no quorum is left. Use it for nothing else: if a
-majority of the hosts can be started again, start them, and nothing is lost.
+		Long: `Creates the first host of a new cluster from the data of surviving hosts, after a
+permanent loss of quorum. If a majority of the hosts can be started again, start them
+instead: then nothing is lost.
 
 Stop all hosts first. Pass the survivors with --from: data directories of stopped hosts
-on this machine, and files that --export wrote on other machines. For each shard, the
-most advanced state is taken. The data of survivors is read and never changed.
+on this machine, and files written by --export on other machines. The command takes the
+most advanced state of each shard. Survivor data is read and never changed.
 
-If shards are on some of the hosts only (signalbox cluster policy set --replicas), pass
-enough directories to cover every shard. Otherwise the command fails and names the
-missing shards and the hosts that have them on record. If no replica of a shard is left,
---accept-data-loss creates the shard empty. At least one data shard must have survived.
+If some shards have replicas on some hosts only (signalbox cluster policy set
+--replicas), pass enough directories to cover every shard. Otherwise the command fails
+and names the missing shards and the hosts recorded for them. If no replica of a shard
+is left, --accept-data-loss creates the shard empty. At least one data shard must have
+survived.
 
 Acknowledged changes that reached a survivor are kept. Changes that only lost hosts had
 are lost. The command prints how many entries each survivor lacks, and when its log was
-last written. A survivor that was offline for long may restore grants that were revoked
-meanwhile.
+last written. If a survivor was offline for long, grants that were revoked meanwhile may
+be restored.
 
-The new cluster has the id of the old one with the next generation, one host, and no
+The new cluster keeps the cluster id with the next generation, and has one host and no
 sessions. All fencing tokens are larger than before. The new cluster rejects hosts of
-the old one, which exit with code 65: empty their directories and let them join.
+the old cluster, which exit with code 65: empty their directories and let them join.
 
 Exit codes: 0 created; 65 a directory or file cannot be used, or a shard is missing; 64
 the command line is wrong, or there is no terminal.`,
@@ -69,17 +70,18 @@ the command line is wrong, or there is no terminal.`,
 	})
 	r.add(c)
 	c.Flags().StringSliceVar(&r.from, "from", nil, "Surviving state, `DIR|FILE,...`: data directories of stopped "+
-		"hosts, and files of --export")
-	c.Flags().StringVar(&r.export, "export", "", "Write the surviving state to `FILE` instead of making a cluster")
-	c.Flags().BoolVar(&r.empty, "accept-data-loss", false, "Make shards without any surviving replica empty. Their "+
-		"content is lost")
+		"hosts, and files written by --export")
+	c.Flags().StringVar(&r.export, "export", "", "Write the surviving state to `FILE`; do not create a cluster")
+	c.Flags().BoolVar(&r.empty, "accept-data-loss", false, "Create shards without a surviving replica as empty "+
+		"shards. Their content is lost")
 	c.Flags().BoolVarP(&r.yes, "yes", "y", false, "Do not ask for the cluster id")
 	return c
 }
 
 func (r *recoverFlags) run(ctx context.Context, f *cli.Frame) error {
 	if len(r.from) == 0 {
-		return cli.Errorf(cli.ExitUsage, "name what is left of the cluster with --from DIR|FILE,...")
+		return cli.Errorf(cli.ExitUsage, "--from is missing; give the data directories or export files of "+
+			"surviving hosts: --from DIR|FILE,...")
 	}
 	if r.export == "" {
 		if err := r.check(); err != nil {
@@ -99,13 +101,12 @@ func (r *recoverFlags) run(ctx context.Context, f *cli.Frame) error {
 	missing := best.Missing()
 	for _, id := range missing {
 		holders := cmp.Or(strings.Join(best.Holders(id), ", "), "no host")
-		f.Say("signalbox: shard %d: nothing of it is there; on record it is on %s", id, holders)
+		f.Say("signalbox: shard %d: no replica was found; recorded hosts are %s", id, holders)
 	}
 	if len(missing) > 0 && !r.empty {
-		return cli.Errorf(cli.ExitData, "nothing that --from names has a copy of %s: name the data directories of "+
-			"more hosts, or files that --export has made of them; where none is left, --accept-data-loss begins "+
-			"these shards "+
-			"without content", backup.Names(missing))
+		return cli.Errorf(cli.ExitData, "no replica of %s in the --from directories and files; add data "+
+			"directories or export files of more hosts, or, if no replica is left, create the shards empty with "+
+			"--accept-data-loss", backup.Names(missing))
 	}
 	if err := r.confirm(f, best.Header.Cluster, missing); err != nil {
 		return err
@@ -137,8 +138,8 @@ func (r *recoverFlags) read(ctx context.Context, f *cli.Frame) (*backup.States, 
 	for i := range r.left {
 		r.left[i].say(f)
 	}
-	f.Say("signalbox: what the cluster acknowledged after that is lost, and what only lost hosts had before. How " +
-		"many entries that is no survivor can say")
+	f.Say("signalbox: changes acknowledged after that time are lost, and so are earlier changes that only lost " +
+		"hosts had. The number of lost entries is unknown")
 	return best, nil
 }
 
@@ -171,7 +172,7 @@ func (r *recoverFlags) write(f *cli.Frame, s *backup.States) error {
 	if err := errors.Join(s.Save(file), file.Sync(), file.Close()); err != nil {
 		return errors.Join(err, os.Remove(r.export))
 	}
-	return f.Line(Export{r.export, s.Header.Cluster, s.Header.Host}, "%s has what host %s has of cluster %s",
+	return f.Line(Export{r.export, s.Header.Cluster, s.Header.Host}, "%s contains the state of host %s in cluster %s",
 		r.export, s.Header.Host, s.Header.Cluster)
 }
 
@@ -191,14 +192,14 @@ func (r *recoverFlags) confirm(f *cli.Frame, cluster string, missing []meta.Shar
 	if len(missing) > 0 {
 		all = " with all of " + backup.Names(missing) + ","
 	}
-	what := fmt.Sprintf("what only lost hosts of cluster %s had is lost for good,%s and its hosts are refused from "+
-		"now on", cluster, all)
+	what := fmt.Sprintf("changes that only lost hosts of cluster %s had are permanently lost,%s and hosts of the "+
+		"old cluster are refused from now on", cluster, all)
 	if !cli.IsTerminal(f.In) || !cli.IsTerminal(f.Err) {
-		return cli.Errorf(cli.ExitUsage, "%s; nothing was done, since there is no terminal to ask at: --yes does it "+
-			"without asking", what)
+		return cli.Errorf(cli.ExitUsage, "%s; nothing was done, because there is no terminal to ask for "+
+			"confirmation; pass --yes to confirm", what)
 	}
-	fmt.Fprintf(f.Err, "signalbox: %s.\nType the id of the cluster to go on: ", what)
-	line, _ := bufio.NewReader(f.In).ReadString('\n') // an incomplete answer is no answer
+	fmt.Fprintf(f.Err, "signalbox: %s.\nType the cluster id to continue: ", what)
+	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is no answer
 	if strings.TrimSpace(line) != cluster {
 		return errors.New("nothing was done")
 	}

@@ -59,12 +59,12 @@ func (r *remnantObject) say(f *cli.Frame) {
 	for _, s := range r.Shards {
 		switch {
 		case s.Taken:
-			f.Say("signalbox: shard %d: %s has it up to term %d, entry %d, which is taken", s.Shard, r.From, s.Term,
+			f.Say("signalbox: shard %d: %s has entries up to term %d, index %d, and is used", s.Shard, r.From, s.Term,
 				s.Index)
 		case s.Lacks > 0:
-			f.Say("signalbox: shard %d: %s lacks the last %d entries of what is taken", s.Shard, r.From, s.Lacks)
+			f.Say("signalbox: shard %d: %s lacks the last %d entries of the used replica", s.Shard, r.From, s.Lacks)
 		case s.Replaced:
-			f.Say("signalbox: shard %d: %s has it up to term %d, entry %d, which counts no more", s.Shard, r.From,
+			f.Say("signalbox: shard %d: %s has entries up to term %d, index %d, and is not used", s.Shard, r.From,
 				s.Term, s.Index)
 		}
 	}
@@ -72,5 +72,5 @@ func (r *remnantObject) say(f *cli.Frame) {
 	if at, err := time.Parse(time.RFC3339, r.Written); err == nil {
 		ago = ", " + max(0, time.Since(at)).Round(time.Second).String() + " ago"
 	}
-	f.Say("signalbox: %s wrote its log last at %s%s", r.From, r.Written, ago)
+	f.Say("signalbox: %s last wrote its log at %s%s", r.From, r.Written, ago)
 }

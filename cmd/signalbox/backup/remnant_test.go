@@ -42,10 +42,10 @@ func TestARecoverySaysWhatEachSurvivorLacks(t *testing.T) {
 	for i := range list {
 		list[i].say(&cli.Frame{Streams: cli.Streams{Err: &said}})
 	}
-	for _, line := range []string{"shard 0: /a has it up to term 3, entry 500, which is taken",
-		"shard 0: /b lacks the last 110 entries of what is taken",
-		"shard 1: /b has it up to term 4, entry 80, which is taken",
-		"/b wrote its log last at ", ", 1h0m", "shard 1: /a has it up to term 3, entry 90, which counts no more",
+	for _, line := range []string{"shard 0: /a has entries up to term 3, index 500, and is used",
+		"shard 0: /b lacks the last 110 entries of the used replica",
+		"shard 1: /b has entries up to term 4, index 80, and is used",
+		"/b last wrote its log at ", ", 1h0m", "shard 1: /a has entries up to term 3, index 90, and is not used",
 	} {
 		if !strings.Contains(said.String(), line) {
 			t.Errorf("it does not say %q:\n%s", line, said.String())

@@ -38,7 +38,7 @@ func (r *restoredRights) principals() []admin.Principal {
 
 // list prints everything the backup brings back.
 func (r *restoredRights) list(f *cli.Frame) {
-	f.Say("signalbox: these rights were in force at %s and come back, also what was revoked since:",
+	f.Say("signalbox: these grants were in force at %s and are restored, even if revoked since:",
 		r.saved.Format(time.RFC3339))
 	for _, p := range r.principals() {
 		line := p.Name + "  " + cmp.Or(operation.GrantTexts(p.Grants), "nothing")
@@ -58,18 +58,19 @@ func (r *restoredRights) list(f *cli.Frame) {
 // dropped lists what would be restored, and reports whether the flag or the user chose to drop it.
 func (r *restoredRights) dropped(f *cli.Frame, flag string) (bool, error) {
 	if flag != "" && flag != keepRights && flag != dropRights {
-		return false, cli.Errorf(cli.ExitUsage, "--access is %s or %s", keepRights, dropRights)
+		return false, cli.Errorf(cli.ExitUsage, "--access must be %s or %s", keepRights, dropRights)
 	}
 	r.list(f)
 	if flag != "" {
 		return flag == dropRights, nil
 	}
 	if !cli.IsTerminal(f.In) || !cli.IsTerminal(f.Err) {
-		return false, cli.Errorf(cli.ExitUsage, "say what becomes of these rights: --access %s has them all back, "+
-			"--access %s none; nothing was done, since there is no terminal to ask at", keepRights, dropRights)
+		return false, cli.Errorf(cli.ExitUsage, "--access is missing and there is no terminal to ask; pass "+
+			"--access %s to restore these grants, or --access %s to drop them; nothing was "+
+			"done", keepRights, dropRights)
 	}
-	fmt.Fprintf(f.Err, "Have them all back, or drop them all? [%s/%s/N] ", keepRights, dropRights)
-	line, _ := bufio.NewReader(f.In).ReadString('\n') // an incomplete answer is no answer
+	fmt.Fprintf(f.Err, "Keep or drop these grants? [%s/%s/N] ", keepRights, dropRights)
+	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is no answer
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case keepRights:
 		return false, nil

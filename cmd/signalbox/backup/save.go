@@ -34,30 +34,29 @@ func newSave(f *cli.Frame) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use:   "save FILE|DIR|-",
 		Short: "Save the state of a running cluster to a file",
-		Long: `Reads the state of every shard from its leader while the cluster goes on, and writes all
-of them into FILE, or to the standard output. Everything is in it that was acknowledged
-before the command was started. The token needs the right backup for the path /, which
-the role root has.
+		Long: `Saves the state of a running cluster to FILE, or to standard output. The state of each
+shard is read from the shard leader. The backup contains every change that was
+acknowledged before the command started. The token needs the permission backup on /,
+which the role root includes.
 
-It reads no more than --max-rate in a second, and gives way to other processes (as nice
--n 10 does), so that hosts and clients notice little of it, also where they share its
-machine.
+The command reads at most --max-rate bytes per second and runs at low priority (nice -n
+10), to disturb hosts and clients little, even on the same machine.
 
-FILE is there when it is whole, and not before: until then its name ends in ` + cli.PartialSuffix + `.
-Where a leader is lost, its shard is begun again at the next one. It is given up
-when nothing has come for as long as --timeout.
+FILE appears when the backup is complete. Until then the file name ends in ` + cli.PartialSuffix + `. If a
+shard leader is lost, the command reads the shard again from the next leader. The command
+fails if no data arrives for as long as --timeout.
 
-With --keep it saves into the directory DIR, under a name that sorts by time, and keeps
-the newest of them: for cron. With --interval it stays, saves at once and then each time,
-and keeps 24 unless --keep says otherwise. A backup that fails is reported and tried
-again at the next time. --metrics-listen serves the time of the last success, for
-alerts, at /metrics. One process at a time saves into a directory.
+With --keep the command saves into the directory DIR, with file names that sort by time,
+and deletes all but the newest backups: use this form in cron jobs. With --interval the
+command keeps running and saves at each interval; --keep is 24 by default. A failed
+backup is reported, and tried again at the next interval. --metrics-listen serves the
+time of the last success at /metrics, for alerts. Only one process at a time can save
+into a directory.
 
-Only its user may read what it writes: it holds all that the cluster keeps, and hashes
-of tokens.
+Backup files are readable by the file owner only, because they contain all data and
+token hashes.
 
-Exit codes: 0 saved; 69 it could not be saved in time; 77 the token does not give the
-right.`,
+Exit codes: 0 saved; 69 not saved in time; 77 permission denied.`,
 		Example: `  signalbox backup save signalbox.backup
 
   # to a store
@@ -84,29 +83,29 @@ right.`,
 	})
 	c.Flags().DurationVar(&s.every, "interval", 0, "Keep running, and save into a directory at this interval, "+
 		"`DURATION` such as 1h")
-	c.Flags().IntVar(&s.keep, "keep", 24, "`NUMBER` of backups to keep in the directory")
+	c.Flags().IntVar(&s.keep, "keep", 24, "Backups to keep in the directory, `NUMBER`")
 	c.Flags().Var(&s.rate, "max-rate", "Maximum `SIZE` to read per second, such as 64MiB. 0 is no limit")
-	c.Flags().StringVar(&s.listen, "metrics-listen", "", "Address `HOST:PORT` for metrics of the backups")
+	c.Flags().StringVar(&s.listen, "metrics-listen", "", "Address `HOST:PORT` for backup metrics")
 	return c
 }
 
 func (s *saveCommand) check(c *cobra.Command, target string) error {
 	switch {
 	case s.every == 0 && s.listen != "":
-		return cli.Misuse(c, "--metrics-listen goes with --interval")
+		return cli.Misuse(c, "--metrics-listen requires --interval")
 	case s.every == 0 && !c.Flags().Changed("keep"):
 		return nil
 	case s.every != 0 && s.every < time.Second:
-		return cli.Misuse(c, "--interval is one second at the least")
+		return cli.Misuse(c, "--interval must be at least one second")
 	case s.keep < 1:
-		return cli.Misuse(c, "--keep is 1 at the least")
+		return cli.Misuse(c, "--keep must be at least 1")
 	}
 	info, err := os.Stat(target)
 	switch {
 	case err != nil:
 		return cli.ExitWith(cli.ExitNotFound, err)
 	case !info.IsDir():
-		return cli.Misuse(c, "with --interval and with --keep %s must be a directory", cli.Safe(target))
+		return cli.Misuse(c, "%s must be a directory if --interval or --keep is given", cli.Safe(target))
 	}
 	return nil
 }
@@ -150,7 +149,7 @@ type source struct {
 }
 
 // errNothingCame is the context cause if a backup made no progress.
-var errNothingCame = errors.New("nothing has come from the cluster for as long as --timeout")
+var errNothingCame = errors.New("no data arrived from the cluster within --timeout")
 
 // save writes a backup, reports progress, and gives up a backup that makes no progress.
 func (s *source) save(ctx context.Context, w io.Writer) (admin.Backup, error) {

@@ -69,7 +69,7 @@ func (s *saveCommand) series(ctx context.Context, dir string, from *source) erro
 			return cli.ExitWith(cli.ExitUnavailable, err)
 		}
 		defer at.Close()
-		s.Say("signalbox: metrics are at http://%s/metrics", at.Addr())
+		s.Say("signalbox: serving metrics at http://%s/metrics", at.Addr())
 	}
 	if err := r.clear(); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *saveCommand) series(ctx context.Context, dir string, from *source) erro
 		case ctx.Err() != nil:
 			return nil
 		case cli.ExitCode(err) != cli.ExitNoRight:
-			s.Say("signalbox: this backup failed, and is tried again in %v: %v", s.every, err)
+			s.Say("signalbox: the backup failed, next attempt in %v: %v", s.every, err)
 			err = nil
 		}
 		if err != nil {

@@ -20,9 +20,9 @@ func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "config",
 		Short: "Config entries with watches: get, list, put, edit",
-		Long: `A config entry is a text of up to 64 KiB that programs read and watch. It is the data of
-a persistent semaphore with limit 1, so signalbox semaphore list and signalbox semaphore
-delete work on it too.`,
+		Long: `A config entry is a text of up to 64 KiB that programs read and watch. The entry is
+stored as the data of a persistent semaphore with limit 1, so signalbox semaphore list
+and signalbox semaphore delete also work on config entries.`,
 	}, newGet(f), newPut(f), newEdit(f), newWatch(f)))
 }
 
@@ -41,7 +41,7 @@ revision, for a conditional put. If the entry does not exist the exit code is 66
 			value, revision, err := config.Get(ctx, box, args[0], args[1])
 			switch {
 			case errors.Is(err, client.ErrSemaphoreNotFound):
-				return fmt.Errorf("%w; signalbox config put %s %s VALUE makes it", err, cli.Safe(args[0]),
+				return fmt.Errorf("%w; create it with signalbox config put %s %s VALUE", err, cli.Safe(args[0]),
 					cli.Safe(args[1]))
 			case err != nil:
 				return err
@@ -58,11 +58,11 @@ func newPut(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "put PATH NAME DATA",
 		Short: "Set a config entry",
-		Long: `Makes DATA the piece of config of that name, which is created where there is none.
-Everybody who watches it is told.
+		Long: `Sets the value of a config entry. A missing entry is created. Watchers are notified.
 
-With --if-revision nothing changes unless it has the revision that get told, or,
-with 0, unless there is none; the command ends with code 79 otherwise.
+With --if-revision the value is set only if the entry has the given revision, as printed
+by signalbox config get -o json, or, with 0, only if the entry does not exist; otherwise
+the exit code is 79.
 
 ` + cli.DataHelp,
 		Example: `  signalbox config put /prod/jobs workers 8
@@ -83,14 +83,14 @@ with 0, unless there is none; the command ends with code 79 otherwise.
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				err := config.Put(ctx, box, args[0], args[1], value, guards...)
 				if errors.Is(err, client.ErrPreconditionFailed) {
-					return cli.Errorf(cli.ExitState, "put %s: it has not revision %d, and nothing was put; signalbox "+
-						"config get %s %s -o json tells which it has",
+					return cli.Errorf(cli.ExitState, "cannot put %s: its revision is not %d; nothing was "+
+						"changed; run signalbox config get %s %s -o json to see the revision",
 						cli.Safe(args[1]), revision, cli.Safe(args[0]), cli.Safe(args[1]))
 				}
 				if err != nil {
 					return err
 				}
-				return f.Done(true, "config %s has %s now", cli.Safe(args[1]), operation.Plural(len(value), "byte"))
+				return f.Done(true, "config %s now has %s", cli.Safe(args[1]), operation.Plural(len(value), "byte"))
 			})
 		},
 	}

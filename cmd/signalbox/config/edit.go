@@ -24,8 +24,8 @@ func newEdit(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit PATH NAME",
 		Short: "Edit a config entry",
-		Long: `Opens a config entry in $VISUAL or $EDITOR, or vi, and puts the saved text if it
-differs. If the entry does not exist the file is empty at first.
+		Long: `Opens a config entry in $VISUAL or $EDITOR, or vi, and puts the saved text if the text
+was changed. If the entry does not exist the file is empty at first.
 
 If the entry was changed during editing, nothing is put: the exit code is 79, and the
 edited text is kept in the file that the command prints.`,
@@ -58,7 +58,7 @@ func (e *edit) run() error {
 	// Compare with the file: a file that is too large to store has no value.
 	if text, failure := os.ReadFile(file); failure == nil && bytes.Equal(text, old.Data) {
 		if err == nil {
-			e.f.Say("nothing was changed")
+			e.f.Say("no changes")
 		}
 		return errors.Join(err, os.RemoveAll(filepath.Dir(file)))
 	}
@@ -66,7 +66,7 @@ func (e *edit) run() error {
 		err = e.put(old, value)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; what was edited is kept in %s", err, file)
+		return fmt.Errorf("%w; the edited text is kept in %s", err, file)
 	}
 	return os.RemoveAll(filepath.Dir(file))
 }
@@ -93,7 +93,7 @@ func (e *edit) put(old config.Value, value []byte) error {
 		for {
 			err := config.Put(ctx, box, e.path, e.name, value, config.IfRevision(revision))
 			if err == nil {
-				e.f.Say("config %s has %s now", cli.Safe(e.name), operation.Plural(len(value), "byte"))
+				e.f.Say("config %s now has %s", cli.Safe(e.name), operation.Plural(len(value), "byte"))
 			}
 			if !errors.Is(err, client.ErrPreconditionFailed) {
 				return err
@@ -105,7 +105,8 @@ func (e *edit) put(old config.Value, value []byte) error {
 			}
 			if exists != old.Exists || !bytes.Equal(data, old.Data) || newer == revision {
 				return cli.Errorf(cli.ExitState,
-					"edit %s: somebody else has put another value meanwhile, and nothing was put", cli.Safe(e.name))
+					"cannot edit %s: another client changed the entry during editing; nothing was "+
+						"put", cli.Safe(e.name))
 			}
 			revision = newer
 		}
@@ -117,7 +118,7 @@ func (e *edit) put(old config.Value, value []byte) error {
 func (e *edit) begin(data []byte) (file string, err error) {
 	folder, err := os.MkdirTemp("", "signalbox-edit-")
 	if err != nil {
-		return "", fmt.Errorf("edit %s: %w", cli.Safe(e.name), err)
+		return "", fmt.Errorf("cannot edit %s: %w", cli.Safe(e.name), err)
 	}
 	name := strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
@@ -143,7 +144,7 @@ func (e *edit) edited(file string) ([]byte, error) {
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	if err := run.Run(); err != nil {
-		return nil, fmt.Errorf("edit %s: the editor (%s): %w", cli.Safe(e.name), cli.Safe(editor), err)
+		return nil, fmt.Errorf("cannot edit %s: the editor %s failed: %w", cli.Safe(e.name), cli.Safe(editor), err)
 	}
 	return e.f.Data("@" + file)
 }

@@ -30,16 +30,16 @@ func Command(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "conformance [flags] -- DRIVER [ARGUMENT...]",
 		Short: "Test that a client implementation conforms to the protocol",
-		Long: `Plays hosts to a client in any language, by scripts: hosts that are late, silent, wrong
-or gone. A script defines what the client may do and what it must do, and by when.
+		Long: `Tests a client in any language against scripted hosts that are late, silent, wrong or
+gone. A script defines what the client may do, what the client must do, and by when.
 
-DRIVER is a program around the client. It reads commands from standard input and writes
-results to standard output, as lines of JSON. It is started once for each script.
+DRIVER is a program around the client. DRIVER reads commands from standard input and
+writes results to standard output, as lines of JSON. Each script starts DRIVER once.
 docs/conformance.md describes drivers and scripts.
 
-A failed script is printed with everything that happened and with the standard error of
-DRIVER. Scripts that need features that DRIVER lacks are skipped and counted. Scripts
-run in real time, many in parallel, because they wait most of the time.
+A failed script is printed with all events and with the standard error output of DRIVER.
+Scripts that need features missing in DRIVER are skipped and counted. Scripts run in
+real time, many in parallel, because most time is spent waiting.
 
 Exit codes: 0 the client conforms; 1 a script failed; 66 the script does not exist; 64
 the command line is wrong. signalbox help exit-codes lists the others.`,
@@ -53,11 +53,11 @@ the command line is wrong. signalbox help exit-codes lists the others.`,
 		RunE: func(c *cobra.Command, args []string) error { return r.run(c, args) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&r.names, "script", nil, "Play only the script of this `NAME`, or the scripts of this file. "+
-		"May be repeated")
-	flags.BoolVar(&r.list, "list", false, "List the scripts and play none")
-	flags.BoolVar(&r.all, "verbose", false, "Print the record of successful scripts too, with each ping")
-	flags.IntVar(&r.Beside, "parallel", 16, "`NUMBER` of scripts to play concurrently")
+	flags.StringSliceVar(&r.names, "script", nil, "Play only the script with this `NAME`, or the scripts in this "+
+		"file. May be repeated")
+	flags.BoolVar(&r.list, "list", false, "List the scripts without playing them")
+	flags.BoolVar(&r.all, "verbose", false, "Print the record of successful scripts too, including pings")
+	flags.IntVar(&r.Beside, "parallel", 16, "Scripts to play concurrently, `NUMBER`")
 	flags.DurationVar(&r.Slack, "timing-tolerance", 250*time.Millisecond, "`DURATION` added to all time limits, for "+
 		"busy "+
 		"machines")
@@ -71,7 +71,7 @@ func (c *command) run(cmd *cobra.Command, args []string) error {
 	}
 	for _, name := range c.names {
 		if !slices.ContainsFunc(scripts, func(s *conformance.Script) bool { return s.Is(name) }) {
-			return cli.Errorf(cli.ExitNotFound, "there is no script %q; --list lists them", name)
+			return cli.Errorf(cli.ExitNotFound, "script %q does not exist; --list lists all scripts", name)
 		}
 	}
 	if len(c.names) > 0 {
@@ -87,9 +87,9 @@ func (c *command) run(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case cmd.ArgsLenAtDash() != 0 || len(args) == 0:
-		return cli.Misuse(cmd, "there is no -- with a driver after it")
+		return cli.Misuse(cmd, "the driver is missing; give its command after --")
 	case c.Beside < 1 || c.Slack < 0:
-		return cli.Misuse(cmd, "--parallel is 1 at the least, --timing-tolerance 0")
+		return cli.Misuse(cmd, "--parallel must be at least 1, and --timing-tolerance must not be negative")
 	}
 	c.Driver, c.Verbose = args, c.all
 	c.Done = func(o conformance.Outcome) { c.print(o) }
@@ -106,7 +106,7 @@ func (c *command) print(o conformance.Outcome) {
 	took := o.Took.Round(10 * time.Millisecond)
 	switch {
 	case o.Skipped != "":
-		fmt.Fprintf(c.Out, "skipped  %s: it needs %q\n", o.Script.Name, o.Skipped)
+		fmt.Fprintf(c.Out, "skipped  %s: needs the feature %q\n", o.Script.Name, o.Skipped)
 		return
 	case o.Err == nil:
 		fmt.Fprintf(c.Out, "ok       %s (%v)\n", o.Script.Name, took)

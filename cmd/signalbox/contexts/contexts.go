@@ -109,14 +109,14 @@ func change(f *cli.Frame, how func(*cli.Contexts) (done string, err error)) erro
 func newUse(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:     "use NAME",
-		Short:   "Make a context the current one",
-		Long:    "Makes a context the current one, which commands use by default.",
+		Short:   "Select the current context",
+		Long:    "Makes a context the current context, which commands use by default.",
 		Example: `  signalbox context use prod`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return change(f, func(contexts *cli.Contexts) (string, error) {
 				contexts.Current = args[0]
 				_, err := contexts.Get(args[0])
-				return fmt.Sprintf("the context is %s now", cli.Safe(args[0])), err
+				return fmt.Sprintf("the current context is %s", cli.Safe(args[0])), err
 			})
 		},
 	}
@@ -126,10 +126,10 @@ func newSet(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME [--endpoints ADDRESSES] [--token-file FILE] ...",
 		Short: "Create or change a context",
-		Long: `Creates a context from the flags, or changes the settings that are given; an empty value
-('') removes a setting. The flags are the connection flags of every command (signalbox
-help connection). File names are stored as absolute paths. The first context that is
-created becomes the current one.
+		Long: `Creates a context from the flags, or changes the given settings; an empty value ('')
+removes a setting. The flags are the connection flags of every command (signalbox help
+connection). File names are stored as absolute paths. The first context becomes the
+current context.
 
 The context is not tested: run signalbox status --context NAME.`,
 		Example: `  signalbox context set local --endpoints 127.0.0.1:7420
@@ -146,7 +146,7 @@ The context is not tested: run signalbox status --context NAME.`,
 			}
 			return change(f, func(contexts *cli.Contexts) (string, error) {
 				err := contexts.Set(args[0], given)
-				return fmt.Sprintf("context %s is set; the current one is %s", cli.Safe(args[0]),
+				return fmt.Sprintf("context %s is set; the current context is %s", cli.Safe(args[0]),
 					cli.Safe(contexts.Current)), err
 			})
 		},
@@ -168,7 +168,7 @@ func newDelete(f *cli.Frame) *cobra.Command {
 				}
 				done := fmt.Sprintf("context %s is deleted", cli.Safe(args[0]))
 				if contexts.Current == "" {
-					done += "; there is no current one now"
+					done += "; there is no current context now"
 				}
 				return done, err
 			})

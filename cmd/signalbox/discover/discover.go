@@ -20,11 +20,11 @@ func Command(f *cli.Frame) *cobra.Command {
 		Use:   "discover",
 		Short: "Service discovery: register, list, watch",
 		Long: `An endpoint list contains the endpoints of a service. An endpoint is on the list while
-the process that registered it lives, and leaves when its session ends: at once after a
-clean stop, after the session timeout after a crash.
+the process that registered it lives, and leaves when the process's session ends: at
+once after a clean stop, after the session timeout after a crash.
 
-Internally a list is a semaphore without a limit, and an endpoint is the data of an
-owner. signalbox semaphore describe shows the list too.`,
+Internally a list is a semaphore without a limit, and an endpoint is an owner's data.
+signalbox semaphore describe shows the list too.`,
 	}, newRegister(f), newWatch(f)))
 }
 
@@ -35,11 +35,11 @@ func newRegister(f *cli.Frame) *cobra.Command {
 		Use:   "register PATH NAME ADDRESS",
 		Short: "Register an endpoint until interrupted",
 		Long: `Adds an address to the list NAME of the node, and keeps it there until the command gets
-SIGINT or SIGTERM. Then the command removes the address and exits with code 0. The list
-is created if it does not exist.
+SIGINT or SIGTERM. Then the command removes the address and exits with code 0. A missing
+list is created.
 
 If the cluster is unreachable for so long that the session expires, the address leaves
-the list, and is added again when the cluster is back.`,
+the list, and is added again when the cluster is reachable.`,
 		Example: `  signalbox discover register /prod api 10.0.0.7:8080
 
   # with what callers may want to know
@@ -65,7 +65,7 @@ the list, and is added again when the cluster is back.`,
 	}
 	session.Add(c)
 	c.Flags().StringToStringVar(&metadata, "metadata", nil,
-		"what callers may want to know, `KEY=VALUE,...`; may be repeated")
+		"Metadata for callers, `KEY=VALUE,...`. May be repeated")
 	return c
 }
 
@@ -79,11 +79,11 @@ func keepRegistered(ctx context.Context, f *cli.Frame, s *client.Session, r *dis
 		select {
 		case <-ctx.Done():
 		case <-r.Done():
-			return cli.Errorf(cli.ExitLost, "%s is not on the list %s any more: %w", cli.Safe(endpoint.Address),
+			return cli.Errorf(cli.ExitLost, "%s is no longer on the list %s: %w", cli.Safe(endpoint.Address),
 				cli.Safe(name), r.Err())
 		}
 	}
-	cli.CleanUp(ctx, f, "take the address off the list", r.Close)
+	cli.CleanUp(ctx, f, "remove the address from the list", r.Close)
 	f.Say("withdrawn")
 	return err
 }
@@ -92,13 +92,13 @@ func newWatch(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch PATH NAME",
 		Short: "Watch an endpoint list",
-		Long: `Prints the endpoints of a list, then each that joins or leaves, one per line, until
-interrupted. The node must exist; the list may be created later. The watch survives lost
-connections and leader changes.
+		Long: `Prints the endpoints of a list, then each endpoint that joins or leaves, one per line,
+until interrupted. The node must exist; the list may be created later. The watch
+survives lost connections and leader changes.
 
 With -o json each line is an object with all endpoints; joined, changed and left have
 the differences from the line before. Output is not buffered, and the command ends when
-its reader closes the pipe.`,
+the reader closes the pipe.`,
 		Example: `  signalbox discover watch /prod api
 
   # write the addresses to a file whenever they change
@@ -122,7 +122,7 @@ func printSet(f *cli.Frame, s *discovery.Set, first bool) error {
 		return f.Object(s)
 	}
 	if first && len(s.Endpoints) == 0 {
-		return f.Write([]byte("nobody is there\n"))
+		return f.Write([]byte("no endpoints\n"))
 	}
 	for _, part := range []struct {
 		what      string

@@ -41,11 +41,11 @@ func (a *hostAct) add(c *cobra.Command) *cobra.Command {
 func (a *hostAct) run(c *cobra.Command, host string, act actOfHost) error {
 	if within := c.Flag("wait-timeout"); within != nil && within.Changed {
 		if a.within <= 0 {
-			return cli.Misuse(c, "--wait-timeout %v is no time to wait: give a duration above 0", a.within)
+			return cli.Misuse(c, "--wait-timeout %v is invalid; give a duration above 0", a.within)
 		}
 		a.wait = true
 		bounded, cancel := context.WithTimeoutCause(c.Context(), a.within, cli.Errorf(cli.ExitUnavailable,
-			"host %s is not %s after %v; what has begun goes on", cli.Safe(host), a.done, a.within))
+			"host %s is not %s after %v; the operation continues", cli.Safe(host), a.done, a.within))
 		defer cancel()
 		c.SetContext(bounded)
 	}
@@ -70,8 +70,8 @@ func (a *hostAct) run(c *cobra.Command, host string, act actOfHost) error {
 				return err
 			}
 		} else if a.takesTime && !a.isDone(within, on, host) {
-			return a.Done(changed, "host %s is being %s: signalbox host list shows when it is %v, and --wait waits "+
-				"for that", cli.Safe(host), a.done, a.waited)
+			return a.Done(changed, "host %s is being %s; signalbox host list shows when the host is %v; use "+
+				"--wait to wait", cli.Safe(host), a.done, a.waited)
 		}
 		return a.ReportAct("host "+host, a.done, changed, nil)
 	})
@@ -99,7 +99,7 @@ func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
 			return nil
 		}
 		if h.Target.State != a.waited {
-			return cli.Errorf(cli.ExitState, "host %s is not to be %v any more, but %v: %s", h.Name, a.waited,
+			return cli.Errorf(cli.ExitState, "the target of host %s is no longer %v, but %v: %s", h.Name, a.waited,
 				h.Target.State, h.Target.Reason)
 		}
 		why, err := w.look(ctx)
@@ -130,9 +130,9 @@ func newHostDrain(f *cli.Frame) *cobra.Command {
 	a := &hostAct{done: "drained", waited: admin.Offline, takesTime: true}
 	c := simpleAct(f, "drain", &cobra.Command{
 		Short: "Drain a host before it is stopped",
-		Long: `Gives a host the target OFFLINE: the host hands over its leaderships, and its votes to
-other hosts that can take them. Then it can be stopped without an election. When it
-starts again it is ONLINE again.
+		Long: `Sets the target of a host to OFFLINE: the host hands over its leaderships, and its votes
+if other hosts can take them. After the drain the host can be stopped without an
+election. When the host starts again its target is ONLINE again.
 
 A drain that would cost a shard its quorum is refused with the name of the shard.
 SIGTERM does the same as a drain, but for at most three seconds, and is never refused.
@@ -141,7 +141,7 @@ SIGTERM does the same as a drain, but for at most three seconds, and is never re
 time to connect: if the host is not drained by then the exit code is 69, and the drain
 continues.
 
-Without HOST, the command drains the host that SIGNALBOX_NAME names, as for signalbox
+Without HOST, the command drains the host named by SIGNALBOX_NAME, as for signalbox
 serve. A container's pre-stop hook needs no other argument.`,
 		Example: `  signalbox host drain b --wait --reason "a new disk"
 
@@ -157,7 +157,7 @@ serve. A container's pre-stop hook needs no other argument.`,
 			args = []string{own}
 		}
 		if len(args) == 0 {
-			return cli.Misuse(c, "HOST is missing, and "+nameVariable+" names none")
+			return cli.Misuse(c, "HOST is missing, and "+nameVariable+" is not set")
 		}
 		return named(c, args)
 	}
@@ -170,7 +170,7 @@ const nameVariable = "SIGNALBOX_NAME"
 func newHostUndrain(f *cli.Frame) *cobra.Command {
 	return simpleAct(f, "undrain", &cobra.Command{
 		Short:   "Cancel a drain",
-		Long:    "Gives a drained host that was not stopped since the target ONLINE again.",
+		Long:    "Sets the target of a drained host that was not stopped back to ONLINE.",
 		Example: "  signalbox host undrain b --wait",
 	}, &hostAct{done: "undrained", waited: admin.Online}, (*admin.Admin).Undrain)
 }
@@ -179,13 +179,13 @@ func newHostExpel(f *cli.Frame) *cobra.Command {
 	var force bool
 	c := simpleAct(f, "expel", &cobra.Command{
 		Short: "Decommission a host",
-		Long: `Removes all replicas of a host, and gives the host the state EXPELLED, which is final: a
-host with this data directory can never join again. Its name becomes free.
+		Long: `Removes all replicas from a host, and gives the host the state EXPELLED, which is final:
+a host with this data directory can never join again. The host name becomes free.
 
 Drain an online host first, or pass --force. The command refuses to expel the last host,
 and a host whose loss would cost a shard its quorum. Expelling a host twice is not an
-error. Keep the process running until the host is EXPELLED (--wait): until then its vote
-may be needed, for example to remove itself.`,
+error. Keep the process running until the host is EXPELLED (--wait): until then the
+host's vote may be needed, for example to remove itself.`,
 		Example: `  signalbox host drain d --wait && signalbox host expel d --wait --yes
 
   # a machine that is gone and has no successor
@@ -201,7 +201,7 @@ may be needed, for example to remove itself.`,
 			if err != nil {
 				return "", err
 			}
-			return fmt.Sprintf("this makes host %s, which is %v, leave the cluster for ever", h.Name,
+			return fmt.Sprintf("this expels host %s, which is %v, from the cluster permanently", h.Name,
 				h.Current.State), nil
 		}
 		if err := f.Confirmed(c, describe); err != nil {

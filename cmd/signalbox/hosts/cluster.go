@@ -20,9 +20,8 @@ func clusterCommands(f *cli.Frame, recovery *cobra.Command) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "cluster",
 		Short: "The governor: open steps, reasons, audit log",
-		Long: `The governor runs at the host that leads the meta shard. It brings hosts to their
-targets, replaces failed replicas, and balances votes and leaderships, one small step at
-a time.`,
+		Long: `The governor runs on the leader of the meta shard. It brings hosts to their targets,
+replaces failed replicas, and balances votes and leaderships, one small step at a time.`,
 	}, newClusterDescribe(f), newClusterWhy(f), newClusterPlan(f), newClusterStep(f),
 		newClusterPolicy(f), recovery))
 }
@@ -43,7 +42,7 @@ func newClusterDescribe(f *cli.Frame) *cobra.Command {
 		Use:   "describe",
 		Short: "Show hosts, replicas, failure tolerance and health issues",
 		Long: `Shows the governor, how many failures every shard tolerates, and the health issues with
-what to do about them. -o json includes all hosts and replicas.`,
+their remedies. -o json includes all hosts and replicas.`,
 		Example: `  signalbox cluster describe
   signalbox cluster describe -o json | jq '.shards[] | {id, voters_live, failure_tolerance}'`,
 	}, func(ctx context.Context, box *client.Client, cluster *admin.Cluster, _ []string) error {
@@ -64,7 +63,7 @@ func showCluster(f *cli.Frame, c *admin.Cluster, found []admin.HealthIssue) erro
 	}
 	governor := hostName(c, c.Governor)
 	if !c.Observed {
-		governor += " (it was not asked, or has not heard from the others yet)"
+		governor += " (not asked, or no reports from the other hosts yet)"
 	}
 	fields := cli.Fields("cluster", c.ID, "generation", c.Generation, "governor", governor, "hosts", living,
 		"failures tolerated", health.Tolerance(c))
@@ -75,7 +74,7 @@ func showCluster(f *cli.Frame, c *admin.Cluster, found []admin.HealthIssue) erro
 func stepCells(s admin.Step) []any {
 	text := s.LastError
 	if s.Wait > 0 {
-		text = fmt.Sprintf("%s; again in %v", text, s.Wait.Round(100*time.Millisecond))
+		text = fmt.Sprintf("%s; next attempt in %v", text, s.Wait.Round(100*time.Millisecond))
 	}
 	return []any{s.ID, s.Text, s.Age.Round(100 * time.Millisecond), s.Failures, text}
 }
@@ -105,12 +104,12 @@ func newClusterWhy(f *cli.Frame) *cobra.Command {
 		Use:   "why",
 		Short: "Show what the governor does and what it waits for",
 		Long: `Shows the health issues, as signalbox check does, the open steps, and what the governor
-waits for, such as "shard 3: d waits for its snapshot, 41 %". If no host governs, the
-command prints which hosts answer and which do not, and exits with code 69.
+waits for, such as "shard 3: d waits for its snapshot, 41 %". If there is no governor,
+the command prints whether each host answers, and exits with code 69.
 
---wait waits until nothing is left, and prints a line for each new reason, with how long
-it has lasted and when work continues. It does not wait for cordons, for the pause
-between leadership moves that balance load, or for hosts in --except that are drained or
+--wait waits until nothing is left to do, and prints a line for each new reason, with
+its age and the time at which work continues. The wait ignores cordons, the pause
+between leadership moves that balance load, and hosts in --except that are drained or
 stopped.`,
 		Example: `  signalbox cluster why
 
@@ -126,7 +125,7 @@ stopped.`,
 				})
 			}
 			if len(except) > 0 {
-				return cli.Misuse(c, "--except is for --wait")
+				return cli.Misuse(c, "--except requires --wait")
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				return askWhy(ctx, f, box)
@@ -153,7 +152,7 @@ func askWhy(ctx context.Context, f *cli.Frame, box *client.Client) error {
 }
 
 func showWhy(f *cli.Frame, why operation.WhyReport) error {
-	text := "it has nothing to do"
+	text := "nothing to do"
 	switch {
 	case why.Why == nil:
 		text, why.Why = "no host governs the cluster", &admin.Why{}
@@ -165,15 +164,15 @@ func showWhy(f *cli.Frame, why operation.WhyReport) error {
 	return f.Show(why, cli.Fields("governor", text), health.Section(why.Items),
 		health.UnansweredSection(why.Unreachable),
 		cli.Section("Open steps", stepTitles, cli.Map(why.Steps, stepCells)),
-		reasonSection("What it waits for", why.Reasons))
+		reasonSection("Waiting for", why.Reasons))
 }
 
 func newClusterPlan(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "plan",
 		Short: "Show the governor's next steps without executing them",
-		Long: `Simulates the steps of the governor, assuming that each succeeds, until nothing is left
-to do, and shows why it ends there. Nothing is changed.`,
+		Long: `Simulates the governor's steps, assuming that every step succeeds, until nothing is left
+to do, and shows why the simulation ends. Nothing is changed.`,
 		Example: `  signalbox cluster plan`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
 			plan, err := admin.New(box).Plan(ctx)
@@ -190,7 +189,7 @@ to do, and shows why it ends there. Nothing is changed.`,
 			}
 			return f.Show(plan, cli.Fields("plan", text),
 				cli.Section("Steps", []string{"#", "STEP", "RULE", "AFTER"}, rows),
-				reasonSection("Why it ends there", plan.Reasons))
+				reasonSection("Why the plan ends", plan.Reasons))
 		}),
 	}
 }

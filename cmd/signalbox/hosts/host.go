@@ -31,9 +31,9 @@ func hostCommands(f *cli.Frame) *cobra.Command {
 		Use:   "host",
 		Short: "Hosts: list, add, drain, replace, decommission",
 		Long: `Hosts join and leave a running cluster. Each host is ONLINE, OFFLINE or EXPELLED, and
-has a target state. The governor, which runs at the host that leads the meta shard,
-brings hosts to their targets step by step, and never leaves a shard without a quorum of
-voters. signalbox cluster why shows what it waits for.
+has a target state. The governor, which runs on the leader of the meta shard, brings
+hosts to their targets step by step, and never leaves a shard without a quorum of
+voters. signalbox cluster why shows what the governor waits for.
 
 A host is given by name or id. Commands that change hosts need the permission cluster on
 the path /, and are recorded in the audit log: signalbox cluster audit.`,
@@ -136,7 +136,7 @@ func newHostList(f *cli.Frame) *cobra.Command {
 		Use:   "list",
 		Short: "List hosts with their states",
 		Long: `Lists the hosts by id: state, target, reason and age of the state, whether the governor
-hears the host, and in how many shards it votes, learns and leads. A slow host, which
+hears the host, and the number of shards in which the host votes, learns and leads. A slow host, which
 leads no shards, has the slow figures as its reason. -o wide adds figures of the speed of
 each host, addresses, failure domains and incarnations.`,
 		Example: `  signalbox host list
@@ -154,7 +154,7 @@ each host, addresses, failure domains and incarnations.`,
 // clusterReader returns a command that reads the cluster, from any host's memory with --relaxed.
 func clusterReader(f *cli.Frame, c *cobra.Command,
 	read func(ctx context.Context, box *client.Client, cluster *admin.Cluster, args []string) error) *cobra.Command {
-	relaxed := c.Flags().Bool("relaxed", false, "let any host answer from its memory, also where no majority is left")
+	relaxed := c.Flags().Bool("relaxed", false, "Let any host answer from its local replica, even without a quorum")
 	c.RunE = f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
 		var options []admin.DescribeOption
 		if *relaxed {
@@ -198,7 +198,8 @@ func memberOf(c *admin.Cluster, name string) (*admin.Host, error) {
 			return h, nil
 		}
 	}
-	return nil, cli.Errorf(cli.ExitNotFound, "there is no host %s; signalbox host list shows them", cli.Safe(name))
+	return nil, cli.Errorf(cli.ExitNotFound, "host %s does not exist; signalbox host list lists all "+
+		"hosts", cli.Safe(name))
 }
 
 // findHost asks the cluster for the host a user named.
@@ -214,9 +215,9 @@ func newHostShow(f *cli.Frame) *cobra.Command {
 	return clusterReader(f, &cobra.Command{
 		Use:   "show HOST",
 		Short: "Show a host with its replicas",
-		Long: `Shows the states of a host with reason and time, its addresses, and its replicas with
-their progress. BEHIND is the age of the replica's last entry: how long ago the leader of
-the shard was at the same position.`,
+		Long: `Shows a host's states with reason and time, its addresses, and its replicas with their
+progress. BEHIND is the age of the replica's last entry: how long ago the shard leader
+was at the same position.`,
 		Example: `  signalbox host show b`,
 	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, args []string) error {
 		h, err := memberOf(cluster, args[0])

@@ -22,20 +22,20 @@ func newAdoptDataDir(f *cli.Frame) *cobra.Command {
 	c := f.Local(&cobra.Command{
 		Use:   "adopt-data-dir DIR",
 		Short: "Accept a copied data directory, for example after a disk replacement",
-		Long: `A host does not start on a copy of its data directory: the copy may lack what the host
-confirmed after the copy was made, and two hosts must never use one directory. This
+		Long: `A host does not start on a copied data directory: the copy may lack entries that the
+host confirmed after the copy was made, and two hosts must never use one directory. This
 command accepts the copy. By running it you assert that
 
   - the host was stopped before the copy was made, and has not run since,
   - the copy is complete,
   - the original directory is never used again.
 
-A directory that is moved within a file system, or whose disk is mounted elsewhere, does
-not need this command. If the host was not stopped cleanly, for example because its
-machine died, pass --unclean-shutdown to assert that it did not run while the copy was
-made. Other hosts still refuse a copy that is older than what they know.
+The command is not needed after a move within a file system, or if the disk is mounted
+elsewhere. If the host was not stopped cleanly, for example because the machine crashed,
+pass --unclean-shutdown to assert that the host did not run while the copy was made.
+Other hosts still refuse a copy that is older than what they know.
 
-If you cannot assert this, empty the directory and let the host join as a new one:
+If you cannot assert this, empty the directory and let the host join as a new host:
 signalbox serve --join HOST:PORT --name b --replace b.
 
 Exit codes: 0 accepted, or nothing to do; 65 the directory is not a data directory, is
@@ -49,8 +49,8 @@ in use, or was copied while its host ran.`,
 			return cli.ExitWith(cli.ExitData, moveHost(f, args[0], killed))
 		},
 	})
-	c.Flags().BoolVar(&killed, "unclean-shutdown", false, "The host was killed, or its machine died, before the "+
-		"copy was taken")
+	c.Flags().BoolVar(&killed, "unclean-shutdown", false, "The host was killed, or its machine crashed, before "+
+		"the copy was taken")
 	return c
 }
 
@@ -66,16 +66,15 @@ func moveHost(f *cli.Frame, dir string, killed bool) error {
 	defer d.Release()
 	moved, err := d.Moved(killed)
 	if errors.Is(err, identity.ErrRunning) {
-		return cli.Errorf(cli.ExitData, "%w: what the host did meanwhile may be in one file and not in another. Stop "+
-			"the host and copy its directory again. If the host was killed before the copy was taken, say so with "+
-			"--unclean-shutdown", err)
+		return cli.Errorf(cli.ExitData, "%w: the copied files may be inconsistent. Stop the host and copy its "+
+			"directory again. If the host was killed before the copy was taken, pass --unclean-shutdown", err)
 	}
 	if err != nil {
 		return err
 	}
-	text := "%s is the directory of host %s from now on. The one that it was copied from must never be used again"
+	text := "%s is now the directory of host %s. Never use the original directory again"
 	if !moved {
-		text = "%s is where host %s left it: there is nothing to say"
+		text = "%s was not moved since host %s used it: nothing to do"
 	}
 	return f.Line(Moved{dir, id.HostName, moved}, text, dir, id.HostName)
 }

@@ -22,7 +22,7 @@ func newClusterPolicy(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "policy",
 		Short: "Governor policy: get, set",
-		Long: `The policy sets the number of replicas and voters of shards, the time after which a
+		Long: `The policy sets the number of replicas and voters per shard, the time after which a
 silent host counts as failed, and how fast the governor changes the cluster.`,
 	}, newPolicyGet(f), newPolicySet(f))
 }
@@ -31,7 +31,7 @@ func newPolicyGet(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:     "get",
 		Short:   "Show the governor policy",
-		Long:    `Shows the policy of the governor.`,
+		Long:    `Shows the governor policy.`,
 		Example: `  signalbox cluster policy get`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
 			cluster, err := admin.New(box).Describe(ctx)
@@ -48,15 +48,15 @@ func newPolicySet(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "set",
 		Short: "Change the governor policy",
-		Long: `Changes the settings that flags name; the others stay. Concurrent changes of different
-settings are all kept.
+		Long: `Changes the settings given by flags; other settings stay. Concurrent changes to
+different settings are all kept.
 
---replicas sets the number of replicas of a data shard; the default is one on every
-host. A cluster of more than nine hosts needs it. With 1, losing a host loses its
+--replicas sets the number of replicas per data shard; the default is one on every host.
+A cluster with more than nine hosts needs the setting. With 1, losing a host loses its
 shards: the command asks for confirmation unless --yes is given.
 
---meta-voter-label restricts voters of the meta shard, which stores nodes, hosts and
-the policy, to hosts with that label. To keep data shards off such hosts, use signalbox
+--meta-voter-label restricts meta shard voters to hosts with the label. The meta shard
+stores nodes, hosts and the policy. To keep data shards off such hosts, use signalbox
 host alter HOST --weight 0. Label at least three hosts: with fewer the meta shard
 tolerates no failure, and the command warns.`,
 		Example: `  # across sites
@@ -71,7 +71,7 @@ tolerates no failure, and the command warns.`,
 			given := false
 			c.Flags().Visit(func(flag *pflag.Flag) { given = given || policyFlags(nil).Lookup(flag.Name) != nil })
 			if !given {
-				return cli.Misuse(c, "no setting of the policy is given")
+				return cli.Misuse(c, "no setting is given; signalbox cluster policy set --help lists the settings")
 			}
 			if c.Flag("replicas").Value.String() == "1" {
 				if err := f.Confirmed(c, oneReplica); err != nil {
@@ -106,7 +106,7 @@ tolerates no failure, and the command warns.`,
 }
 
 func oneReplica(context.Context, *client.Client) (string, error) {
-	return "this leaves each data shard on one host, and a shard is lost with its host", nil
+	return "this leaves each data shard on one host: losing a host loses its shards", nil
 }
 
 // leastTier is the minimum host count for a tier that tolerates a host failure.
@@ -124,7 +124,7 @@ func thinTier(c *admin.Cluster, tier string) string {
 	if n >= leastTier {
 		return ""
 	}
-	return fmt.Sprintf("the tier has only %s: the meta shard will have as many votes, and bear no loss",
+	return fmt.Sprintf("only %s have the label: the meta shard will have as many voters, and tolerate no failure",
 		operation.Plural(n, "host"))
 }
 
@@ -147,7 +147,7 @@ func (r *replicas) Set(text string) error {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n != 1 && n != 3 && n != 5 {
-		return fmt.Errorf("give %s, 1, 3 or 5", onAll)
+		return fmt.Errorf("must be %s, 1, 3 or 5", onAll)
 	}
 	*r = replicas(n)
 	return nil
@@ -159,7 +159,8 @@ func (*replicas) Type() string { return "NUMBER" }
 func policyFlags(to *admin.Policy) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	p := cmp.Or(to, &admin.Policy{})
-	fs.IntVar(&p.Voters, "voters", p.Voters, "Voters per shard, `NUMBER`: 1, 3 or 5, or 0 for as many as fit the hosts")
+	fs.IntVar(&p.Voters, "voters", p.Voters, "Voters per shard, `NUMBER`: 1, 3 or 5. 0 derives the number from "+
+		"the hosts")
 	fs.DurationVar(&p.OfflineAfter, "offline-after", p.OfflineAfter, "Time without contact after which a host is "+
 		"considered failed, `DURATION` from 1s to 10m")
 	fs.DurationVar(&p.ReplaceAfter, "replace-after", p.ReplaceAfter, "Time after which a failed voter is replaced, "+
@@ -171,8 +172,8 @@ func policyFlags(to *admin.Policy) *pflag.FlagSet {
 	fs.Var((*replicas)(&p.Replicas), "replicas", "Replicas per data shard, `NUMBER`: 1, 3 or 5, or all for every host")
 	fs.IntVar(&p.Copies, "max-replica-builds", p.Copies, "Maximum number of concurrent replica builds, `NUMBER` "+
 		"from 1 to 16")
-	fs.StringVar(&p.Tier, "meta-voter-label", p.Tier, "`LABEL` of the hosts that may vote in the meta shard, "+
-		"KEY=VALUE as in their failure domains. Empty: all hosts")
+	fs.StringVar(&p.Tier, "meta-voter-label", p.Tier, "Only hosts with this `LABEL` vote in the meta shard: "+
+		"KEY=VALUE as in failure domains. Empty: all hosts")
 	return fs
 }
 
@@ -185,7 +186,7 @@ func showPolicy(f *cli.Frame, p *admin.Policy) error {
 	}
 	voters := strconv.Itoa(p.Voters)
 	if p.Voters == 0 {
-		voters = "as many as fit the hosts"
+		voters = "derived from the hosts"
 	}
 	return f.Show(p, cli.Fields("voters", voters, "offline after", p.OfflineAfter, "replace after",
 		never(p.ReplaceAfter), "stabilization time", p.StableFor, "leader rebalance interval", never(p.BalanceEvery),

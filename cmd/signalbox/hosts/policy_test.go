@@ -13,7 +13,7 @@ func TestATierOfFewHostsIsWarnedOf(t *testing.T) {
 	}
 	two := []admin.Host{in(admin.Online), {Target: admin.HostState{State: admin.Online}}, in(admin.Expelled),
 		in(admin.Offline)}
-	const want = "the tier has only 2 hosts: the meta shard will have as many votes, and bear no loss"
+	const want = "only 2 hosts have the label: the meta shard will have as many voters, and tolerate no failure"
 	if got := thinTier(&admin.Cluster{Hosts: two}, "role=control"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

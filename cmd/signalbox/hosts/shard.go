@@ -20,7 +20,7 @@ func shardCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "shard",
 		Short: "Shards: list leaders, voters and learners; transfer a leadership",
-		Long: `Data is divided into shards. Each shard has its own Raft log, on which its voters agree.
+		Long: `Data is divided into shards. Each shard has its own Raft log, replicated by voters.
 Every host has a replica of every shard, or of some data shards if the policy sets
 replicas. The meta shard stores nodes, hosts and routing.`,
 	}, newShardList(f), newShardTransfer(f)))
@@ -65,7 +65,7 @@ domain.`,
 		Example: `  signalbox shard list -o wide`,
 	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, _ []string) error {
 		rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "STATE", "ALIVE", "TOLERATES#",
-			"+DOMAINS THAT MAY FAIL")
+			"+FAILURE DOMAIN TOLERANCE")
 		return cli.List(rows, cluster.Shards, func(s admin.Shard) []any {
 			state, alive, tolerates := "", "", ""
 			if cluster.Observed {
@@ -115,7 +115,7 @@ func shardOf(text string) (uint64, error) {
 	}
 	id, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, cli.Errorf(cli.ExitUsage, "%s is no shard: give a number, or meta", cli.Safe(text))
+		return 0, cli.Errorf(cli.ExitUsage, "%s is not a shard; give a number, or meta", cli.Safe(text))
 	}
 	return id, nil
 }

@@ -18,7 +18,7 @@ func newClusterStep(f *cli.Frame) *cobra.Command {
 		Use:   "step",
 		Short: "Open steps of the governor: list, cancel, retry",
 		Long: `The governor changes the cluster in steps, such as adding a replica or moving a vote.
-These commands list the open steps, cancel one, or retry a failed one at once.`,
+These commands list the open steps, cancel a step, or retry a failed step at once.`,
 	}, newStepList(f), newStepCancel(f), newStepRetry(f))
 }
 
@@ -26,7 +26,7 @@ func newStepList(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List the open steps",
-		Long:    `Lists the steps in progress, with the number of failures and the last error of each.`,
+		Long:    `Lists the steps in progress, each with its failure count and last error.`,
 		Example: `  signalbox cluster step list`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
 			why, err := admin.New(box).Why(ctx)
@@ -44,11 +44,11 @@ func newStepCancel(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel ID",
 		Short: "Cancel an open step",
-		Long: `Cancels an open step. What the step has done so far stays. The governor starts no step
-with the same subject until --hold has passed.`,
+		Long: `Cancels an open step. Work that the step has done already stays. The governor starts no
+step with the same subject until --hold has passed.`,
 		Example: `  signalbox cluster step cancel 77 --hold 10m --reason "the network is being worked on"`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
-			id, err := cli.Number(args[0], "the id of a step, as signalbox cluster step list shows it")
+			id, err := cli.Number(args[0], "a step id, as shown by signalbox cluster step list")
 			if err != nil {
 				return err
 			}
@@ -56,8 +56,8 @@ with the same subject until --hold has passed.`,
 			return f.ReportAct(fmt.Sprintf("step %d", id), "over", changed, err)
 		}),
 	}
-	c.Flags().DurationVar(&hold, "hold", time.Minute, "Time without another step with the same subject, `DURATION` "+
-		"up to 24h")
+	c.Flags().DurationVar(&hold, "hold", time.Minute, "Time before the governor may open a step with this "+
+		"subject again, `DURATION` up to 24h")
 	flags.Add(c, "history")
 	return c
 }
@@ -68,7 +68,7 @@ func newStepRetry(f *cli.Frame) *cobra.Command {
 		Use:   "retry SUBJECT",
 		Short: "Retry a failed step at once",
 		Long: `Ends the delay after a failure: the governor retries the step at once. SUBJECT is the
-subject of the step, as signalbox cluster why -o json shows it.`,
+step's subject, as shown by signalbox cluster why -o json.`,
 		Example: `  signalbox cluster step retry shard/3`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
 			err := admin.New(box).RetryStep(ctx, args[0], admin.ChangeInfo(flags.By(f)))

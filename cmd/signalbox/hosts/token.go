@@ -25,9 +25,9 @@ func newHostToken(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "join-token",
 		Short: "Join tokens: create, list, revoke",
-		Long: `A host that is started with a join token and an empty data directory becomes a host of
-the cluster. A token is good for one host and expires. The cluster keeps a hash of its
-secret, never the secret itself.`,
+		Long: `A host started with a join token and an empty data directory joins the cluster. A token
+admits one host and expires. The cluster stores a hash of the secret, never the secret
+itself.`,
 	}, newHostTokenCreate(f), newHostTokenList(f), newHostTokenRevoke(f))
 }
 
@@ -37,8 +37,8 @@ func newHostTokenCreate(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Create a token for one host to join",
-		Long: `Creates a join token and prints it. It cannot be shown again. Give it to one new host,
-in a file with --join-token-file or in the variable SIGNALBOX_JOIN_TOKEN.`,
+		Long: `Creates a join token and prints it. The token cannot be shown again. Give it to one new
+host, in a file with --join-token-file or in the variable SIGNALBOX_JOIN_TOKEN.`,
 		Example: `  signalbox host join-token create --ttl 10m >d.token
 
   # on the new machine
@@ -47,7 +47,7 @@ in a file with --join-token-file or in the variable SIGNALBOX_JOIN_TOKEN.`,
 			return createJoinToken(ctx, f, admin.New(box), ttl, admin.ChangeInfo(flags.By(f)))
 		}),
 	}
-	c.Flags().DurationVar(&ttl, "ttl", time.Hour, "Lifetime of the token, `DURATION` up to 168h")
+	c.Flags().DurationVar(&ttl, "ttl", time.Hour, "Token lifetime, `DURATION` up to 168h")
 	flags.Add(c, "history")
 	return c
 }
@@ -56,7 +56,7 @@ func newHostTokenList(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List the join tokens",
-		Long:    `Lists the join tokens that are valid or were used, without their secrets.`,
+		Long:    `Lists valid and used join tokens, without their secrets.`,
 		Example: `  signalbox host join-token list`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
 			return listJoinTokens(ctx, f, admin.New(box))
@@ -69,7 +69,7 @@ func newHostTokenRevoke(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "revoke ID",
 		Short:   "Revoke a join token",
-		Long:    `Revokes the join token with this ID: no host can join with it any more.`,
+		Long:    `Revokes the join token with this ID: no host can join with the token any more.`,
 		Example: `  signalbox host join-token revoke 5f3a`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
 			changed, err := admin.New(box).RevokeJoinToken(ctx, args[0], admin.ChangeInfo(flags.By(f)))
@@ -88,7 +88,7 @@ func createJoinToken(ctx context.Context, f *cli.Frame, on *admin.Admin, valid t
 		return err
 	}
 	copy(token.Authority[:], j.Authority)
-	f.Say("signalbox: good for %v: signalbox serve --join %s --name NAME --join-token-file FILE", valid,
+	f.Say("signalbox: valid for %v; use it with signalbox serve --join %s --name NAME --join-token-file FILE", valid,
 		strings.Join(j.Addresses, ","))
 	return f.Line(newJoinToken{j, token.String()}, "%s", token.String())
 }

@@ -86,7 +86,7 @@ func (w *waiting) look(ctx context.Context) (*admin.Why, error) {
 	if err == nil || ctx.Err() != nil || within.Err() == nil {
 		return why, err
 	}
-	w.sayAll([]waitedFor{{"governor", "no host answers that governs the cluster: " + err.Error()}})
+	w.sayAll([]waitedFor{{"governor", "no reachable host governs the cluster: " + err.Error()}})
 	return nil, nil
 }
 
@@ -97,7 +97,7 @@ type waitedFor struct{ key, text string }
 func (w *waiting) say(why *admin.Why) {
 	var list []waitedFor
 	for _, s := range why.Steps {
-		text := "under way: " + s.Text
+		text := "in progress: " + s.Text
 		if s.LastError != "" {
 			text += ": " + s.LastError
 		}

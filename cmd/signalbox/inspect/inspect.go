@@ -20,12 +20,11 @@ func Command(f *cli.Frame) *cobra.Command {
 	return f.Local(&cobra.Command{
 		Use:   "inspect DIR",
 		Short: "Inspect the data directory of a stopped host",
-		Long: `Shows the content of a data directory: its host and cluster, the size of the log and the
-entries of each shard in it, the snapshots, and the content of the newest snapshots:
-nodes, and how many sessions, semaphores, owners and waiters each has. Changes after a
-snapshot are in the log and not shown. The command verifies the checksum of every file
-and names what is damaged or missing. It writes nothing, and no host can start on the
-directory while it runs.
+		Long: `Shows the content of a data directory: host and cluster, log size, log entries per
+shard, snapshots, and the content of the newest snapshots: nodes with their numbers of
+sessions, semaphores, owners and waiters. Changes after a snapshot are in the log and
+not shown. The command verifies every file checksum and names damaged or missing files.
+It writes nothing, and no host can start on the directory during the inspection.
 
 If a host runs on the directory, log and snapshots are listed but not read: use
 signalbox status.
@@ -123,12 +122,12 @@ func inspect(f *cli.Frame, path string) error {
 		return err
 	}
 	if n := len(o.Problems); n > 0 {
-		return cli.Errorf(cli.ExitData, "inspect: %s: %d files are damaged or missing; a host that starts "+
-			"on the directory ends; put the directory back from a backup, or give the host an empty one and a new name",
+		return cli.Errorf(cli.ExitData, "inspect: %s: %d files are damaged or missing, and no host can start on "+
+			"the directory; replace the host: let a new host with an empty directory join",
 			cli.Safe(path), n)
 	}
 	if d.InUse != "" {
-		f.Say("signalbox: %s runs on the directory: its log and its snapshots were not read", d.InUse)
+		f.Say("signalbox: %s runs on the directory: log and snapshots were not read", d.InUse)
 	}
 	return nil
 }
@@ -206,7 +205,7 @@ func showDirectory(f *cli.Frame, o *Object) error {
 	shards := fmt.Sprintf("%d, and the meta shard", o.Shards)
 	log := fmt.Sprintf("%s in %d files", cli.ByteText(o.LogBytes), o.LogFiles)
 	if !o.Started {
-		log = "none: no host has run on the directory"
+		log = "none: no host has used the directory"
 	}
 	host := fmt.Sprintf("%s (id %d)", o.HostName, o.HostID)
 	if o.Cluster == "" {
@@ -234,9 +233,10 @@ func showDirectory(f *cli.Frame, o *Object) error {
 	})
 	problems := cli.Map(o.Problems, func(p inspectedObject) []any { return []any{p.Path, p.Problem} })
 	return f.Show(o, fields,
-		cli.Section("Hosts that the cluster began with", []string{"ID#", "NAME", "RAFT ADDRESS", "+INCARNATION"},
+		cli.Section("Initial hosts", []string{"ID#", "NAME", "RAFT ADDRESS", "+INCARNATION"},
 			hosts),
-		cli.Section("Shards in the log", []string{"SHARD#", "TERM#", "SNAPSHOT#", "ENTRIES AFTER IT", "COMMITTED#"},
+		cli.Section("Shards in the log", []string{"SHARD#", "TERM#", "SNAPSHOT#", "ENTRIES AFTER " +
+			"SNAPSHOT", "COMMITTED#"},
 			replicas),
 		cli.Section("Snapshots", []string{"SHARD#", "INDEX#", "SIZE#", "SAVED", "+PATH"}, snapshots),
 		cli.Section("Nodes in the snapshots", []string{"ID#", "PATH", "SESSIONS#", "SEMAPHORES#", "OWNERS#",

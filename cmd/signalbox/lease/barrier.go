@@ -35,30 +35,31 @@ func newBarrier(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "barrier PATH NAME --parties NUMBER [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Run a command in step with other parties",
-		Long: `Waits until --parties parties, on any machines, have reached the barrier NAME of the
-node PATH, runs COMMAND at the same time as the others, and exits with the status of
-COMMAND when the commands of all parties have ended. All parties must give the same
-number. The node is created if it does not exist, which is reported on standard error.
+		Long: `Waits until --parties parties, on any machines, have reached the barrier NAME in the
+node PATH, runs COMMAND at the same time as the other parties, and exits with the status
+of COMMAND when the commands of all parties have ended. All parties must give the same
+number. A missing node is created, and reported on standard error.
 
 Parties that are admitted together form a generation. A party that arrives while a
-generation is inside, or is one too many, belongs to the next generation. A party that
-dies while it waits frees its place; one that dies inside delays the others until its
-session ends.
+generation runs, or exceeds the number, belongs to the next generation. If a party dies
+while waiting, its slot becomes free. If a party dies while its command runs, the other
+parties wait until its session ends.
 
-COMMAND finds in its environment:
+The environment of COMMAND has:
   SIGNALBOX_FENCE    the number of the generation, which grows: the fencing token. Send
                      the token with each write, and reject smaller tokens
   SIGNALBOX_PARTY    the party's number in the generation: 0, 1 and so on
   SIGNALBOX_NODE, SIGNALBOX_BARRIER
 
-Signals are forwarded to COMMAND, and end the wait. If the place inside is lost, because
-no host could be reached for the session timeout or an operator evicted the party,
-COMMAND gets SIGTERM, and SIGKILL after --kill-after.
+Signals are forwarded to COMMAND, and end the wait. If the slot is lost, because no host
+could be reached for the session timeout or an operator evicted the party, COMMAND gets
+SIGTERM, and SIGKILL after --kill-after.
 
 Exit codes: that of COMMAND, or 128 plus the signal that ended it; 75 not all parties
-arrived within --wait; 79 the barrier is for another number; 80 the place was lost while
-COMMAND ran; 69 no host could be reached; 126 COMMAND cannot be run; 127 COMMAND does
-not exist; 64 the command line is wrong. signalbox help exit-codes lists the others.`,
+arrived within --wait; 79 the barrier has another number of parties; 80 the slot was
+lost while COMMAND ran; 69 no host could be reached; 126 COMMAND cannot be run; 127
+COMMAND does not exist; 64 the command line is wrong. signalbox help exit-codes lists
+the others.`,
 		Example: `  # three machines migrate at the same time, or none of them does
   signalbox barrier /prod migration --parties 3 --wait 10m -- ./migrate.sh
 
@@ -70,16 +71,16 @@ not exist; 64 the command line is wrong. signalbox help exit-codes lists the oth
 				return err
 			}
 			if b.parties < 1 {
-				return cli.Misuse(c, "--parties %d: say how many are to come", b.parties)
+				return cli.Misuse(c, "--parties %d is invalid; give the number of parties", b.parties)
 			}
 			if b.bounded = c.Flags().Changed("wait"); b.wait < 0 {
-				return cli.Misuse(c, "--wait %v is below zero", b.wait)
+				return cli.Misuse(c, "--wait must not be negative, but is %v", b.wait)
 			}
 			return b.serve("barrier", b.pass)
 		},
 	}
-	c.Flags().IntVar(&b.parties, "parties", 0, "`NUMBER` of parties to wait for")
-	c.Flags().DurationVar(&b.wait, "wait", 0, "Maximum time to wait for the others, `DURATION`. Default: wait forever")
+	c.Flags().IntVar(&b.parties, "parties", 0, "Parties to wait for, `NUMBER`")
+	c.Flags().DurationVar(&b.wait, "wait", 0, "Maximum time to wait for all parties, `DURATION`. Default: wait forever")
 	b.addFlags(c)
 	return f.Command(c)
 }
@@ -102,7 +103,7 @@ func (b *barrierCommand) pass(ctx context.Context, s *client.Session) error {
 	case err != nil:
 		return b.NotRun(err)
 	case out.Lost != nil:
-		return lossOf("the place in "+cli.Safe(b.name), out)
+		return lossOf("the slot in "+cli.Safe(b.name), out)
 	case out.Status == 0 && left != nil && ctx.Err() == nil:
 		return left
 	}
@@ -115,10 +116,10 @@ func (b *barrierCommand) enter(ctx context.Context, x *barrier.Barrier) (*barrie
 	if b.bounded {
 		var cancel func()
 		ctx, cancel = context.WithTimeoutCause(ctx, b.wait, cli.Errorf(cli.ExitNotAcquired,
-			"not all of %d have come to %s within %v; the command was not run", b.parties, cli.Safe(b.name), b.wait))
+			"not all of %d parties reached %s within %v; the command was not run", b.parties, cli.Safe(b.name), b.wait))
 		defer cancel()
 	}
-	b.Note("waiting at %s until %d are there", cli.Safe(b.name), b.parties)
+	b.Note("waiting at %s for %d parties", cli.Safe(b.name), b.parties)
 	e, err := x.Enter(ctx)
 	return e, cli.EndedBy(ctx, err)
 }

@@ -39,21 +39,21 @@ func newElect(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "elect PATH NAME [flags] [-- COMMAND [ARGUMENT...]]",
 		Short: "Run a command on the elected leader, or show the leader",
-		Long: `Campaigns in the election NAME of the node PATH, runs COMMAND while this process is the
+		Long: `Campaigns in the election NAME in the node PATH, runs COMMAND while this process is the
 leader, and campaigns again when COMMAND has ended or leadership is lost. One candidate
-leads at a time; the next leader is the candidate that has waited longest. The node is
-created if it does not exist, which is reported on standard error.
+leads at a time; the next leader is the candidate that has waited longest. A missing
+node is created, and reported on standard error.
 
-COMMAND finds SIGNALBOX_FENCE in its environment, which is larger for every leader than
-for all before. Receivers of a leader's orders should reject orders with a smaller token
-than the largest that they have seen. SIGNALBOX_SESSION, SIGNALBOX_NODE and
-SIGNALBOX_ELECTION are set too. If leadership is lost, COMMAND is stopped before another
-candidate can lead, by the rules of signalbox lock, which also describe signals. SIGINT,
-SIGTERM, SIGHUP and SIGQUIT end the campaign too.
+The environment of COMMAND has SIGNALBOX_FENCE, a fencing token that is larger for every
+leader than for all earlier leaders. Receivers of a leader's orders should remember the
+largest token and reject orders with a smaller token. SIGNALBOX_SESSION, SIGNALBOX_NODE
+and SIGNALBOX_ELECTION are set too. If leadership is lost, COMMAND is stopped before
+another candidate can lead, by the rules of signalbox lock, which also describe signals.
+SIGINT, SIGTERM, SIGHUP and SIGQUIT end the campaign too.
 
 With --observe the command does not campaign: it prints the leader, and with --follow
 also every later leader, one per line; a line without a fence means that there is no
-leader. A leader whose lease had ended when the command asked is not printed.
+leader. A leader whose lease had already ended is not printed.
 
 Exit codes: after a signal, and with --once, the status of COMMAND; 128 plus the signal
 if COMMAND did not run; 80 with --once if leadership was lost; 66 with --observe if
@@ -72,7 +72,7 @@ others.`,
 		DisableFlagsInUseLine: true, // the flags precede the --
 		RunE: func(c *cobra.Command, args []string) error {
 			if e.follow && !e.observe {
-				return cli.Errorf(cli.ExitUsage, "--follow goes with --observe; %s --help shows how", c.CommandPath())
+				return cli.Errorf(cli.ExitUsage, "--follow requires --observe; see %s --help", c.CommandPath())
 			}
 			if e.observe {
 				if err := cli.Arguments("PATH", "NAME")(c, args); err != nil {
@@ -123,7 +123,7 @@ func (e *electCommand) term(ctx context.Context, s *client.Session) (ran time.Du
 	if ctx.Err() != nil {
 		return 0, true, context.Cause(ctx)
 	}
-	e.Note("leads %s with fence %d", cli.Safe(e.name), lease.Fence())
+	e.Note("leader of %s, fence %d", cli.Safe(e.name), lease.Fence())
 	began := time.Now()
 	out, err := e.run(lease, electionVariable)
 	ran = time.Since(began)
@@ -133,7 +133,7 @@ func (e *electCommand) term(ctx context.Context, s *client.Session) (ran time.Du
 	case ctx.Err() != nil, e.once && out.Lost == nil:
 		return ran, true, runner.StatusOf(out)
 	case out.Lost != nil:
-		err = lossOf("the lead of "+cli.Safe(e.name), out)
+		err = lossOf("the leadership of "+cli.Safe(e.name), out)
 		if !e.once {
 			e.Note("%v", err)
 		}
@@ -157,7 +157,7 @@ func (e *electCommand) contend(ctx context.Context, s *client.Session) (*client.
 func (e *electCommand) fit(ctx context.Context, s *client.Session, lease *client.Lease) error {
 	d, err := s.Semaphore(e.name).Describe(ctx)
 	if err == nil && d.Limit != 1 {
-		err = fmt.Errorf("%w: the limit of an election is 1, that of %s is %v; use another name",
+		err = fmt.Errorf("%w: an election needs a semaphore with limit 1, but %s has limit %v; use another name",
 			client.ErrPreconditionFailed, cli.Safe(e.name), cli.Amount(d.Limit))
 	}
 	if err != nil {
@@ -181,7 +181,7 @@ func (e *electCommand) failed(ctx context.Context, s *client.Session, err error)
 	if slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
 		return true, err
 	}
-	e.Note("cannot contend, and will try again: %s", cli.Explain(err))
+	e.Note("cannot campaign, trying again: %s", cli.Explain(err))
 	return false, nil
 }
 
@@ -219,8 +219,8 @@ func (e *electCommand) watch(c *cobra.Command, path, name string) error {
 func (e *electCommand) show(name string, l election.Leader) error {
 	object := operation.Leadership{Leads: l.Fence > 0, Leader: l}
 	if l.Fence == 0 {
-		return e.Line(object, "nobody leads %s", cli.Safe(name))
+		return e.Line(object, "%s has no leader", cli.Safe(name))
 	}
-	return e.Line(object, "%s leads %s: session %d, fence %d", cli.Safe(string(l.Data)), cli.Safe(name), l.SessionID,
+	return e.Line(object, "%s is the leader of %s: session %d, fence %d", cli.Safe(string(l.Data)), cli.Safe(name), l.SessionID,
 		l.Fence)
 }

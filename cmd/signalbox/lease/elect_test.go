@@ -15,9 +15,9 @@ import (
 
 func TestWhatIsSaidOfALossSaysWhatBecameOfTheCommand(t *testing.T) {
 	for want, out := range map[string]child.Outcome{
-		"the command was not run":                 {NotRun: true},
-		"the command was told to end, and did so": {},
-		"the command was killed":                  {Killed: true},
+		"the command was not run":         {NotRun: true},
+		"the command ended after SIGTERM": {},
+		"the command was killed":          {Killed: true},
 	} {
 		out.Lost = client.ErrLeaseLost
 		if err := lossOf("the lock x", out); !strings.HasSuffix(err.Error(), want) {

@@ -32,23 +32,23 @@ func newLock(f *cli.Frame) *cobra.Command {
 		Short: "Run a command under a lock",
 		Long: `Runs COMMAND while holding the lock NAME in the node PATH, and exits with the status of
 COMMAND. Of all commands started with the same PATH and NAME, on any machine, one runs
-at a time; the others wait in order of arrival. Locks need not be created. The node is
-created if it does not exist, which is reported on standard error.
+at a time; the others wait in order of arrival. Locks need not be created. A missing
+node is created, and reported on standard error.
 
 With --shared, holders of the shared lock run together, but not with an exclusive
-holder. With --limit N up to N commands run together: NAME is then a semaphore that the
-first caller creates with that limit, and that stays. --count K takes K units.
+holder. With --limit N up to N commands run together: NAME is then a persistent
+semaphore, created by the first caller with this limit. --count K takes K units.
 
-COMMAND uses the standard input, output and error of this command. It finds in its
-environment:
-  SIGNALBOX_FENCE    the fencing token: larger for every owner than for all before. Send
-                     the token with each write, and reject smaller tokens
+COMMAND uses the standard input, output and error of this command. The environment of
+COMMAND has:
+  SIGNALBOX_FENCE    the fencing token: larger for every owner than for all earlier
+                     owners. Send the token with each write, and reject smaller tokens
   SIGNALBOX_SESSION  the id of the session that holds the lock
   SIGNALBOX_NODE, SIGNALBOX_LOCK, SIGNALBOX_COUNT
-                     the path of the node, the name, and the number of units
+                     the node path, the lock name, and the number of units
 
 SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are forwarded to the command and
-the processes that it started; stopped processes are continued for this. The lock is
+the processes that it started; stopped processes are continued first. The lock is
 released when COMMAND ends, even if background processes of COMMAND still run.
 
 If no host can be reached for most of the session timeout, the lock is given up a tenth
@@ -58,14 +58,13 @@ tenth. If another owner may have the lock already, because an operator ended the
 or this process was suspended, they are killed at once. On Linux, COMMAND is also killed
 if this process dies.
 
-Ctrl-Z stops the command and this process, as for any job of a shell; so does a
-background command that reads the terminal. A stopped process does not renew the lease:
-fg or bg within the session timeout continues the command, and later ones kill it. A
-command that receives SIGSTOP alone keeps its lock, which is reported.
+Ctrl-Z stops the command and this process, as for any shell job; so does a background
+command that reads the terminal. A stopped process does not renew the lease: fg or bg
+within the session timeout continues the command, and a later fg or bg kills it. A
+command that receives SIGSTOP alone keeps its lock, and the stop is reported.
 
-While this process is stopped it cannot stop a command, and it never stops a process
-that left the process group, as daemons do. Use the fencing token to protect data in
-these cases.
+A stopped lock process cannot stop a command, and never stops a process that left the
+process group, as daemons do. Use the fencing token to protect data in these cases.
 
 Exit codes: that of COMMAND, or 128 plus the signal that ended it; 75 not acquired
 within --wait; 80 the lock was lost while COMMAND ran; 69 no host could be reached; 126
@@ -94,14 +93,14 @@ signalbox help exit-codes lists the others.`,
 				return err
 			}
 			if err := l.check(); err != nil {
-				return cli.Errorf(cli.ExitUsage, "%w; %s --help tells more", err, c.CommandPath())
+				return cli.Errorf(cli.ExitUsage, "%w; see %s --help", err, c.CommandPath())
 			}
 			return l.serve("lock", l.lock)
 		},
 	}
 	c.Flags().Var(&l.limit, "limit",
-		"Limit of the semaphore, which is created with it if it does not exist")
-	c.Flags().Var(&l.count, "count", "Units of the limit to take. Without --limit the semaphore must exist")
+		"Semaphore limit. A missing semaphore is created with this limit")
+	c.Flags().Var(&l.count, "count", "Units to acquire. Without --limit the semaphore must exist")
 	c.Flags().BoolVar(&l.shared, "shared", false, "Share the lock with other shared owners")
 	c.Flags().DurationVar(&l.wait, "wait", 0, "Maximum time to wait for the lock, `DURATION`. 0s tries once. "+
 		"Default: wait forever")
@@ -113,12 +112,12 @@ signalbox help exit-codes lists the others.`,
 func (l *lockCommand) check() error {
 	switch {
 	case l.shared && (l.limited || l.counted):
-		return errors.New("--shared is for locks, and --limit and --count are for semaphores with a limit: give one " +
-			"or the other")
+		return errors.New("--shared cannot be combined with --limit and --count: locks are shared, semaphores " +
+			"have a limit")
 	case l.limited && l.count > l.limit:
-		return fmt.Errorf("--count %v is more than --limit %v: it would never be there", l.count, l.limit)
+		return fmt.Errorf("--count %v must not be larger than --limit %v", l.count, l.limit)
 	case l.bounded && l.wait < 0:
-		return fmt.Errorf("--wait %v: give a time from 0s, or nothing to wait for ever", l.wait)
+		return fmt.Errorf("--wait must not be negative, but is %v; omit --wait to wait forever", l.wait)
 	}
 	return nil
 }
@@ -176,7 +175,7 @@ func (l *lockCommand) explain(err error) error {
 	var end *client.SessionEnd
 	switch {
 	case errors.Is(err, client.ErrNotAcquired) && l.wait == 0:
-		return cli.Errorf(cli.ExitNotAcquired, "%s is taken; the command was not run", cli.Safe(l.name))
+		return cli.Errorf(cli.ExitNotAcquired, "%s is held by another owner; the command was not run", cli.Safe(l.name))
 	case errors.Is(err, client.ErrNotAcquired):
 		return cli.Errorf(cli.ExitNotAcquired, "%s was not acquired within %v; the command was not run",
 			cli.Safe(l.name), l.wait)
@@ -184,7 +183,7 @@ func (l *lockCommand) explain(err error) error {
 		// Nothing was held yet.
 		return cli.Errorf(cli.ExitUnavailable, "%w; the command was not run", err)
 	case errors.Is(err, client.ErrPreconditionFailed) && !l.limited && !l.counted:
-		return fmt.Errorf("%w; if %s was made with a limit, give --count", err, cli.Safe(l.name))
+		return fmt.Errorf("%w; if %s was created with a limit, give --count", err, cli.Safe(l.name))
 	case errors.Is(err, client.ErrNotFound) && l.counted && !l.limited:
 		return fmt.Errorf("%w; --limit N creates it", err)
 	}

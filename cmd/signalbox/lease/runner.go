@@ -48,12 +48,12 @@ type leaseRunner struct {
 // addFlags adds the flags of both commands.
 func (r *leaseRunner) addFlags(c *cobra.Command) {
 	c.Flags().DurationVar(&r.timeout, "session-timeout", client.DefaultSessionTimeout,
-		"Session timeout: time without contact after which others get the lease. `DURATION` from 1s to 30m")
+		"Session timeout: time without contact after which the lease is released, `DURATION` from 1s to 30m")
 	c.Flags().DurationVar(&r.killAfter, "kill-after", 0,
 		"Time between SIGTERM and SIGKILL for COMMAND if the lease is lost, `DURATION`. "+
 			"Default: a twentieth of the session timeout; at most a sixteenth")
-	c.Flags().StringVar(&r.data, "data", "", "Owner data, `TEXT`, for others to read. Default: the machine and the "+
-		"process")
+	c.Flags().StringVar(&r.data, "data", "", "Owner data that other clients can read, `TEXT`. Default: the "+
+		"machine and the process")
 	c.Flags().BoolVar(&r.create, "create-node", true, "Create the node if it does not exist")
 	r.AddQuiet(c)
 }
@@ -65,15 +65,15 @@ func (r *leaseRunner) prepare(c *cobra.Command, args []string) error {
 		return err
 	}
 	if r.timeout < child.MinTimeout || r.timeout > maxSessionTimeout {
-		return cli.Misuse(c, "--session-timeout %v: give %v to %v: with less there is no time to stop a command",
+		return cli.Misuse(c, "--session-timeout %v is out of range; give %v to %v, to leave time to stop a command",
 			r.timeout, child.MinTimeout, maxSessionTimeout)
 	}
 	if !c.Flags().Changed("kill-after") {
 		r.killAfter = child.DefaultKillAfter(r.timeout)
 	}
 	if most := child.MaxKillAfter(r.timeout); r.killAfter < 0 || r.killAfter > most {
-		return cli.Misuse(c, "--kill-after %v: with --session-timeout %v the lease can be another's after that; "+
-			"give up to %v, or a longer session timeout",
+		return cli.Misuse(c, "--kill-after %v is too long: with --session-timeout %v another owner may get the "+
+			"lease before the kill; give at most %v, or a longer session timeout",
 			r.killAfter, r.timeout, most)
 	}
 	r.data = cmp.Or(r.data, whoAmI())
@@ -109,7 +109,7 @@ func (r *leaseRunner) open(ctx context.Context, box *client.Client, kind string,
 	}
 	node, err := box.CreateNode(ctx, r.path, client.NodeConfig{})
 	if err != nil {
-		return nil, fmt.Errorf("the node %s does not exist, and it cannot be created here: %w", cli.Safe(r.path), err)
+		return nil, fmt.Errorf("node %s does not exist and cannot be created: %w", cli.Safe(r.path), err)
 	}
 	if !node.Existed {
 		r.Note("created the node %s", cli.Safe(r.path))
@@ -137,18 +137,18 @@ func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outco
 
 // onChange returns a function that prints what has happened to the command.
 func (r *leaseRunner) onChange() func(child.Change) {
-	suspended := ": continue both within %v, or the lease is lost and the command is killed"
+	suspended := "; continue both within %v, or the lease is lost and the command is killed"
 	return r.OnChange(fmt.Sprintf(suspended, r.timeout), ", and the lease is kept")
 }
 
 // lossOf describes how a command ended after its lease was lost.
 func lossOf(what string, out child.Outcome) error {
-	end := "the command was told to end, and did so"
+	end := "the command ended after SIGTERM"
 	switch {
 	case out.NotRun:
 		end = "the command was not run"
 	case out.Killed:
 		end = "the command was killed"
 	}
-	return cli.Errorf(cli.ExitLost, "%s is lost: %w; %s", what, out.Lost, end)
+	return cli.Errorf(cli.ExitLost, "%s was lost: %w; %s", what, out.Lost, end)
 }

@@ -15,11 +15,11 @@ func newCreate(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create PATH",
 		Short: "Create a node",
-		Long: `Creates a node and shows it. Parent nodes need not exist. A path consists of segments of
-up to 255 bytes, with slashes between them.
+		Long: `Creates a node and shows it. Parent nodes need not exist. A path has segments of up to
+255 bytes, separated by slashes.
 
-If the node exists the exit code is 73, and nothing changes. With --if-not-exists this
-is not an error.`,
+If the node exists the exit code is 73, and nothing changes. With --if-not-exists an
+existing node is not an error.`,
 		Example: `  signalbox node create /prod/jobs
 
   # reads that miss nothing that was answered before, at the price of a round among the hosts
@@ -35,8 +35,9 @@ is not an error.`,
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				n, err := box.CreateNode(ctx, args[0], config)
 				if err == nil && n.Existed && !ifAbsent {
-					return cli.Errorf(cli.ExitExists, "create node %s: it is there already, and was not changed; "+
-						"--if-not-exists lets that be no error, signalbox node alter changes it", n.Path)
+					return cli.Errorf(cli.ExitExists, "cannot create node %s: it already exists; use "+
+						"--if-not-exists to accept an existing node, or signalbox node alter to change "+
+						"it", n.Path)
 				}
 				return printNode(f, n, err)
 			})
@@ -53,8 +54,8 @@ func newAlter(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alter PATH",
 		Short: "Change a node's config",
-		Long: `Changes the settings that flags name, and shows the node. With --if-revision the change
-is made only if the config has that revision; otherwise the exit code is 79.`,
+		Long: `Changes the settings given by flags, and shows the node. With --if-revision the change
+is made only if the config has the given revision; otherwise the exit code is 79.`,
 		Example: `  signalbox node alter /prod/jobs --session-grace-period 15s
 
   # only if nobody has changed it since it was looked at
@@ -66,7 +67,7 @@ is made only if the config has that revision; otherwise the exit code is 79.`,
 			}
 			if config == (client.NodeConfig{}) {
 				return cli.Errorf(cli.ExitUsage,
-					"nothing is to be changed; signalbox node alter --help lists the flags")
+					"no change is given; signalbox node alter --help lists the flags")
 			}
 			var guards []client.AlterOption
 			if c.Flags().Changed("if-revision") {

@@ -19,10 +19,10 @@ import (
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "node",
-		Short: "Nodes, which are namespaces: create, describe, alter, drop, list",
+		Short: "Nodes (namespaces): create, describe, alter, drop, list",
 		Long: `A node is a namespace with a path, such as /prod/jobs. Sessions and semaphores belong to
-one node, and different nodes are independent. The node's config sets how sessions and
-reads behave. Use few nodes, for example one per application.`,
+one node, and nodes are independent. The node's config sets the behaviour of sessions
+and reads. Use few nodes, for example one per application.`,
 	}, newCreate(f), newDescribe(f), newAlter(f), newList(f)))
 }
 
@@ -83,16 +83,16 @@ func (n *nodeFlags) add(c *cobra.Command) {
 		"`DURATION` from 500ms to 10s. Default for a new node: 1s")
 	flags.DurationVar(&n.grace, "session-grace-period", 0, "Time added to session timeouts when a leader changes, "+
 		"`DURATION` from 1s to 30s, above the self-check period. Default for a new node: 10s")
-	flags.StringVar(&n.read, "read-consistency", "", "`MODE` of reads that do not say: strict or relaxed; relaxed "+
-		"for a new node")
-	flags.StringVar(&n.attach, "attach-consistency", "", "`MODE` in which sessions come back: strict or relaxed; "+
-		"strict for a new node")
-	flags.StringVar(&n.counters, "metrics-level", "", "Detail of semaphore metrics, `LEVEL`: aggregated, or "+
+	flags.StringVar(&n.read, "read-consistency", "", "Default read `MODE`: strict or relaxed. Default for a new "+
+		"node: relaxed")
+	flags.StringVar(&n.attach, "attach-consistency", "", "Session attach `MODE`: strict or relaxed. Default for "+
+		"a new node: strict")
+	flags.StringVar(&n.counters, "metrics-level", "", "Detail `LEVEL` for semaphore metrics: aggregated, or "+
 		"detailed with owners. Default for a new node: aggregated")
-	flags.Uint64Var(&n.objects, "quota-objects", 0, "Maximum number of semaphores of the node in each shard, "+
-		"`NUMBER` up to 1000000. Default for a new node: 1000000")
-	flags.Var(&n.bytes, "quota-bytes", "Maximum memory of the node in each shard, with its semaphores and sessions, "+
-		"`SIZE` from 1MiB to 1TiB. Default for a new node: 1GiB")
+	flags.Uint64Var(&n.objects, "quota-objects", 0, "Maximum number of semaphores per shard, `NUMBER` up to "+
+		"1000000. Default for a new node: 1000000")
+	flags.Var(&n.bytes, "quota-bytes", "Maximum memory for semaphores and sessions per shard, `SIZE` from 1MiB "+
+		"to 1TiB. Default for a new node: 1GiB")
 	flags.DurationVar(&n.wait, "long-wait-threshold", 0, "Waiting time above which signalbox check reports a health "+
 		"issue for a semaphore, `DURATION` up to 720h. Default, or below zero: never")
 	consistency := cobra.FixedCompletions([]string{"strict", "relaxed"}, cobra.ShellCompDirectiveNoFileComp)
@@ -119,8 +119,8 @@ func newDescribe(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "describe PATH",
 		Short: "Show a node's config",
-		Long: `Shows a node: its id, its config, and the config revision, which grows with every
-change. A node that is dropped and created again has another id.`,
+		Long: `Shows a node: id, config, and config revision, which grows with every change. A node
+that is dropped and created again has a new id.`,
 		Example: `  signalbox node describe /prod/jobs
 
   # the version, for a guarded change
@@ -136,8 +136,8 @@ func newList(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [PREFIX]",
 		Short: "List nodes",
-		Long: `Lists the nodes whose paths start with PREFIX, in the order of their paths; without
-PREFIX, all nodes. Use the prefix /prod/ for the nodes below /prod.`,
+		Long: `Lists nodes by path, or only paths that start with PREFIX.
+Use the prefix /prod/ for the nodes below /prod.`,
 		Example: `  signalbox node list
   signalbox node list /prod/ -o wide
   signalbox node list -o json | jq -r .path`,

@@ -241,7 +241,7 @@ func (f *face) run(c *cobra.Command, args []string) error {
 		answer, err := f.of.Run(ctx, box, f.request)
 		switch {
 		case errors.Is(err, client.ErrPreconditionFailed) && force != nil && !force.value.Bool():
-			return fmt.Errorf("%w; --force deletes it all the same", err)
+			return fmt.Errorf("%w; use --force to delete it anyway", err)
 		case err != nil:
 			return err
 		case f.Then != "":

@@ -18,10 +18,10 @@ func newEvict(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "evict PATH NAME MEMBER",
 		Short: "Evict a member, which opens a new epoch",
-		Long: `Evicts a member, given by its id (signalbox process members) or by its name if the name
-is unique. If the member takes part in the current round, the round ends and a new epoch
-opens without the member. The session may join again; use signalbox session end to end
-the session.`,
+		Long: `Evicts a member, given by its id (signalbox process members) or by a unique name. If the
+member takes part in the current round, the round ends and a new epoch opens without the
+member. The session may join again; to prevent that, end the session with signalbox
+session end.`,
 		Example: `  signalbox process evict /prod counter a.example --reason 'it hangs'
   signalbox process evict /prod counter 17`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
@@ -59,12 +59,12 @@ func findMember(ctx context.Context, p *process.Process, text string) (*process.
 	}
 	switch len(named) {
 	case 0:
-		return nil, cli.Errorf(cli.ExitNotFound, "there is no member %s; signalbox process members shows those that "+
-			"there are", cli.Safe(text))
+		return nil, cli.Errorf(cli.ExitNotFound, "member %s does not exist; signalbox process members lists the "+
+			"members", cli.Safe(text))
 	case 1:
 		return named[0], nil
 	}
 	ids := cli.Map(named, func(m *process.MemberState) string { return strconv.FormatUint(m.ID, 10) })
-	return nil, cli.ExitWith(cli.ExitUsage, fmt.Errorf("several members are called %s: give the id of one, %s",
+	return nil, cli.ExitWith(cli.ExitUsage, fmt.Errorf("several members have the name %s; give an id: %s",
 		cli.Safe(text), strings.Join(ids, " or ")))
 }

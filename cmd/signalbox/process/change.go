@@ -18,11 +18,11 @@ func newCreate(f *cli.Frame) *cobra.Command {
 		Long: `Creates a process, and shows it. Members can also create the process when they join.
 
 When members join or leave, the next epoch opens after --open-delay without a further
-change, so many members that start together cause one epoch. With 1ms it opens at once
-when --min-members is reached. --on-timeout says what happens to a member that is not
-prepared, or does not reply, within --reply-timeout:
+change, so many members that start together cause one epoch. With 1ms the epoch opens at
+once when --min-members is reached. --on-timeout sets what happens to a member that is
+not prepared, or does not reply, within --reply-timeout:
 
-  wait   wait for the member; signalbox process why names it
+  wait   wait for the member; signalbox process why names the member
   evict  evict the member, which opens a new epoch
   fail   return the replies so far to the sender; keep waiting for unprepared members
 
@@ -58,8 +58,7 @@ func newAlter(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alter PATH NAME",
 		Short: "Change the spec of a process",
-		Long: `Changes the settings that flags name, and shows the process. The current round
-continues.
+		Long: `Changes the settings given by flags, and shows the process. The current round continues.
 
 Concurrent changes by several operators are all kept.`,
 		Example: `  signalbox process alter /prod counter --reply-timeout 30s --reason 'members hang'`,

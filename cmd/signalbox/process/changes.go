@@ -98,7 +98,7 @@ func (c *changes) round(before, now *view) {
 	}
 	complete(now.Epoch, now.Epoch+1)
 	if now.Phase == process.Running && (another || before.Phase != process.Running) {
-		c.Say(now.name, "epoch %d runs: all are prepared", now.Epoch)
+		c.Say(now.name, "epoch %d runs: all members are prepared", now.Epoch)
 	}
 }
 

@@ -39,7 +39,7 @@ func (c *runCommand) coordinate(ctx context.Context, r *process.Round) (any, err
 	said := d.end(ctx)
 	if err = cmp.Or(said, err, out.Err()); err != nil {
 		err = c.orStopping(ctx, err)
-		c.Note("epoch %d is given up: %s", r.Epoch(), cli.Explain(err))
+		c.Note("epoch %d was given up: %s", r.Epoch(), cli.Explain(err))
 		return nil, err
 	}
 	return d.result, nil
@@ -66,12 +66,12 @@ func newDialogue(c *runCommand, r *process.Round) (*dialogue, error) {
 	d := &dialogue{command: c, round: r, over: make(chan struct{}), wake: make(chan struct{}, 1)}
 	var err error
 	if d.in, d.hears, err = os.Pipe(); err != nil {
-		return nil, fmt.Errorf("open a pipe to the command: %w", err)
+		return nil, fmt.Errorf("cannot open a pipe to the command: %w", err)
 	}
 	if d.says, d.out, err = os.Pipe(); err != nil {
 		d.in.Close()
 		d.hears.Close()
-		return nil, fmt.Errorf("open a pipe from the command: %w", err)
+		return nil, fmt.Errorf("cannot open a pipe from the command: %w", err)
 	}
 	go d.pass()
 	return d, nil
@@ -123,7 +123,7 @@ func (d *dialogue) do(ctx context.Context, line string) error {
 		d.result = []byte(text)
 		return nil
 	}
-	return fmt.Errorf("the command printed %q: a line begins with all, others, to or result", line)
+	return fmt.Errorf("the command printed %q; lines must begin with all, others, to or result", line)
 }
 
 // find finds a member by name or id.
@@ -137,7 +137,7 @@ func (d *dialogue) find(ctx context.Context, name string) (uint64, error) {
 			return peer.ID, nil
 		}
 	}
-	return 0, fmt.Errorf("the command asks %s, and there is no such member", cli.Safe(name))
+	return 0, fmt.Errorf("the command sent a request to %s, which is not a member", cli.Safe(name))
 }
 
 // ask sends a request, and passes the replies to the command. An error means that the round cannot continue.

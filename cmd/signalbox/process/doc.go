@@ -17,9 +17,9 @@ func Command(f *cli.Frame) *cobra.Command {
 		Use:   "process",
 		Short: "Coordination processes: run, send, status, why, restart and more",
 		Long: `The members of a process agree on the member list, epoch by epoch. In each epoch one
-member, the coordinator, sends requests to the others and collects replies, until it
-completes the round or the next epoch ends it. A member that joins, leaves or dies
-causes a new epoch; a reconnect does not.
+member, the coordinator, sends requests to the other members and collects replies, until
+the coordinator completes the round or the next epoch ends the round. A member that
+joins, leaves or dies causes a new epoch; a reconnect does not.
 
 Members are programs that use package client/process, or signalbox process run.`,
 	}, newCreate(f), newAlter(f), newStatus(f), newWhy(f),

@@ -101,7 +101,7 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 	paragraph(cli.Map(v.Reasons, func(r process.BlockReason) string { return stopText(v.Ages, &r) }))
 	paragraph(v.lastResults())
 	if a := &v.LastAct; a.At.Happened {
-		paragraph([]string{fmt.Sprintf("last act, %s ago: %s", v.Ago(a.At), actLine(a))})
+		paragraph([]string{fmt.Sprintf("last action, %s ago: %s", v.Ago(a.At), actLine(a))})
 	}
 	return b.String()
 }
@@ -148,7 +148,7 @@ func (v *view) memberText(id uint64) string {
 	if m := v.member(id); m != nil {
 		return fmt.Sprintf("%s (%d)", m.Name, m.ID)
 	}
-	return fmt.Sprintf("member %d, which has left", id)
+	return fmt.Sprintf("member %d, left", id)
 }
 
 // memberTable returns a line for every member, up to the page limit.

@@ -74,7 +74,7 @@ epoch 7 was complete 3m1s ago, with a result of 17 bytes
 epoch 4 was complete 1h0m ago, with a result of 1 byte
 epoch 2 was complete 1h0m ago, with a result of 1 byte
 
-last act, 4m1s ago: evict of e (4) by ann@box: it hangs
+last action, 4m1s ago: evict of e (4) by ann@box: it hangs
 `
 	// A second has passed since it was read.
 	page := viewProcess("counter", processState(), time.Second).Page(f, 60)
@@ -152,10 +152,10 @@ func TestChangesOfAProcessAreLines(t *testing.T) {
 			"a          joins as member 3", "b          joins as member 5", "c          joins as member 6",
 			"d          joins as member 8, an observer",
 			"counter    epoch 9 opens with 3 members, coordinated by a (3)",
-			"counter    epoch 9 runs: all are prepared",
+			"counter    epoch 9 runs: all members are prepared",
 		}},
 		{object(func(s *process.State) { s.Phase = process.Preparing }), object(nil),
-			[]string{"counter    epoch 9 runs: all are prepared"}},
+			[]string{"counter    epoch 9 runs: all members are prepared"}},
 		{object(nil), object(func(s *process.State) { s.Phase, s.Of, s.Members = process.Forming, 0, s.Members[1:] }),
 			[]string{"a          leaves, as member 3"}},
 		{object(nil), object(func(s *process.State) {

@@ -17,9 +17,9 @@ func newWhy(f *cli.Frame) *cobra.Command {
 	return cli.Reader(f, &cobra.Command{
 		Use:   "why PATH NAME",
 		Short: "Explain why a round does not make progress",
-		Long: `Explains why a round does not make progress, one reason per line: which members are not
-prepared, who waits for whose replies and since when, and why no epoch opens. Prints
-nothing if the round is complete and all members have handled the completion.`,
+		Long: `Explains why a round does not make progress, one reason per line: unprepared members,
+missing replies with their waiting times, and why no epoch opens. Prints nothing if the
+round is complete and all members have handled the completion.`,
 		Example: `  signalbox process why /prod counter
 
   # only what neither time nor the members can do away with
@@ -36,9 +36,10 @@ func newMembers(f *cli.Frame) *cobra.Command {
 	return cli.Reader(f, &cobra.Command{
 		Use:   "members PATH NAME",
 		Short: "List members and their progress",
-		Long: `Lists the members in the order in which they joined: whether they are prepared for the
-epoch, wait for the next one, or have handled the completion of the round, and how many
-inbox items they have not acknowledged. signalbox session show shows a member's session.`,
+		Long: `Lists the members in the order in which they joined. A member is prepared for the epoch,
+waits for the next epoch, or has handled the completion of the round. The list also
+shows how many inbox items a member has not acknowledged. signalbox session show shows a
+member's session.`,
 		Example: `  signalbox process members /prod counter
   signalbox process members /prod counter -o wide
 
@@ -71,7 +72,7 @@ func newResults(f *cli.Frame) *cobra.Command {
 		Long: `Lists the results that coordinators stored when they completed rounds, oldest first.
 With --watch, later results are printed too, one per line, until interrupted.
 
-With EPOCH, a number or the word last, prints the raw result of that epoch; a terminal
+With EPOCH, a number or the word last, prints the raw result of the epoch; a terminal
 gets escapes for unprintable bytes. If the result is no longer kept the exit code is 66.`,
 		Example: `  signalbox process results /prod counter
   signalbox process results /prod counter last
@@ -81,7 +82,7 @@ gets escapes for unprintable bytes. If the result is no longer kept the exit cod
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case watch && len(args) > 2:
-				return cli.Misuse(c, "--watch is for all results, and there is %s", cli.Safe(args[2]))
+				return cli.Misuse(c, "--watch cannot be combined with epoch %s", cli.Safe(args[2]))
 			case watch:
 				return watchResults(f, c, args[0], args[1])
 			}
@@ -114,14 +115,14 @@ func printResult(f *cli.Frame, results []process.Result, epoch string) error {
 	}
 	number, err := strconv.ParseUint(epoch, 10, 64)
 	if err != nil && epoch != lastEpoch {
-		return cli.Errorf(cli.ExitUsage, "%s is neither the number of an epoch nor the word %s", cli.Safe(epoch),
+		return cli.Errorf(cli.ExitUsage, "%s is not an epoch; give a number or %s", cli.Safe(epoch),
 			lastEpoch)
 	}
 	if r := cli.Find(results, func(r *process.Result) bool { return r.Epoch == number }); r != nil {
 		return f.Raw(r.Bytes())
 	}
-	return cli.Errorf(cli.ExitNotFound, "there is no result of epoch %s; signalbox process results shows those that "+
-		"there are", epoch)
+	return cli.Errorf(cli.ExitNotFound, "epoch %s has no stored result; signalbox process results lists the "+
+		"stored results", epoch)
 }
 
 // watchResults prints results as they arrive.

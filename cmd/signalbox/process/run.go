@@ -49,47 +49,46 @@ func newRun(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run PATH NAME",
 		Short: "Take part as a member: run a command for each event",
-		Long: `Takes part as a member of a process, which is created where it does not exist, and runs
-the commands that are given, by sh -c, for what happens.
+		Long: `Joins a process as a member, and runs a command for each event, with sh -c. A missing
+process is created.
 
-  --on-prepare      an epoch opens. The round begins when all members have done this;
-                    a status other than 0 gives the round up
-  --on-coordinate   all are prepared, and this member is the one that coordinates
-  --on-request      a member asks: the request is on the standard input, what the
-                    command prints is the reply, without the ends of lines behind it.
-                    A status other than 0 is a failure, with the last line that it
-                    wrote as the reason
-  --on-complete     the round is complete: its result is on the standard input
-  --on-cancel       the round is over, and is not complete
+  --on-prepare      an epoch opens. The round begins when the commands of all members
+                    have succeeded; a failure gives the round up
+  --on-coordinate   all members are prepared, and this member is the coordinator
+  --on-request      a request arrives on standard input. The output of the command is
+                    the reply, without trailing line breaks. If the exit status is not
+                    0 the request fails, with the last line of output as the reason
+  --on-complete     the round is complete: the result is on standard input
+  --on-cancel       the round has ended without completing
 
-They find in their environment:
-  SIGNALBOX_EPOCH         the epoch, larger than all before: the fencing token of the
-                          round. Send it along with what you write, and refuse less
+The environment of all commands has:
+  SIGNALBOX_EPOCH         the epoch, larger than all earlier epochs: the fencing token
+                          of the round. Send the token with each write, and reject
+                          smaller tokens
   SIGNALBOX_MEMBER, SIGNALBOX_COORDINATOR, SIGNALBOX_FROM
-                          the names of this member, of the one that coordinates, and
-                          of the one that asks
+                          the names of this member, the coordinator and the sender
   SIGNALBOX_NODE, SIGNALBOX_PROCESS
 
-The command of --on-coordinate talks with the members: each line that it prints says
-what to do, and what comes of that is on its standard input.
+The --on-coordinate command sends requests to members: every line of its output is an
+instruction, and answers arrive on its standard input.
 
-  all TEXT          ask all members, this one too
-  others TEXT       ask all but this one
-  to MEMBER TEXT    ask one
-  result TEXT       leave this as the result of the round
+  all TEXT          send TEXT to all members, including this member
+  others TEXT       send TEXT to all other members
+  to MEMBER TEXT    send TEXT to one member
+  result TEXT       store TEXT as the result of the round
 
-For each reply it gets a line "reply MEMBER ok TEXT" or "reply MEMBER failed REASON",
-and at the end a line "end ok", "end failed" or, where some have not replied in time,
-"end late". Line breaks in texts are written as \n. When it ends with the status 0 the
-round is complete, else it is given up, and another epoch opens.
+Every reply is a line "reply MEMBER ok TEXT" or "reply MEMBER failed REASON". The last
+line is "end ok", "end failed", or "end late" if some members have not replied in time.
+Line breaks in texts are written as \n. Exit status 0 completes the round. Any other
+status gives the round up, and another epoch opens.
 
-A member without --on-coordinate is an observer: it takes part and never coordinates, as
-nothing would come of its round. With --observer=false it may all the same: the round
-stays open until the next epoch, and members answer signalbox process send meanwhile.
+A member without --on-coordinate is an observer: it takes part and never coordinates.
+With --observer=false it may coordinate: the round stays open until the next epoch, and
+members answer signalbox process send meanwhile.
 
-The commands run one after the other, but for requests while --on-coordinate runs. When
-the epoch is over there is no need for them any more. When the member is put out, or the
-process deleted, this program ends with code 80.
+Commands run one at a time, except requests during --on-coordinate. When the epoch is
+over, running commands are no longer needed. If the member is evicted, or the process is
+deleted, the exit code is 80.
 
 ` + runner.SessionHelp,
 		Example: `  # a member that says how it is when it is asked
@@ -103,7 +102,7 @@ process deleted, this program ends with code 80.
 				return err
 			}
 			if w.observer && w.on.coordinate != "" {
-				return cli.Misuse(c, "--observer does not go with --on-coordinate")
+				return cli.Misuse(c, "--observer cannot be combined with --on-coordinate")
 			}
 			if !c.Flags().Changed("observer") {
 				w.observer = w.on.coordinate == ""
@@ -114,12 +113,11 @@ process deleted, this program ends with code 80.
 			return w.Serve(c, w.takePart)
 		},
 	}
-	c.Flags().StringVar(&w.member, "name", "", "`NAME` of the member; should be unique. Default: the name of this "+
-		"machine")
+	c.Flags().StringVar(&w.member, "name", "", "Member `NAME`; should be unique. Default: the machine name")
 	c.Flags().StringVar(&w.attributes, "attributes", "", "Attributes shown by signalbox process members, `TEXT`, "+
 		"such as the program version")
 	c.Flags().BoolVar(&w.observer, "observer", false,
-		"Take part, and never coordinate. Default without --on-coordinate; --observer=false turns it off")
+		"Take part, and never coordinate. Default without --on-coordinate; use --observer=false to change the default")
 	c.Flags().BoolVar(&w.create, "create", true, "Create the process if it does not exist")
 	c.Flags().StringVar(&w.on.prepare, "on-prepare", "", "`COMMAND` to run when an epoch opens")
 	c.Flags().StringVar(&w.on.request, "on-request", "", "`COMMAND` to run for each request")
@@ -200,7 +198,7 @@ func (c *runCommand) complete(ctx context.Context, r *process.Round, result *pro
 
 // cancel runs the command for a round that ended without completion.
 func (c *runCommand) cancel(r *process.Round) {
-	c.Note("epoch %d is over, and not complete", r.Epoch())
+	c.Note("epoch %d ended without completing", r.Epoch())
 	c.noteFailure("--on-cancel", c.runFor(c.serving, r, c.on.cancel, nil, c.Out, ""))
 }
 

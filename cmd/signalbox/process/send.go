@@ -37,14 +37,14 @@ func newSend(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "send PATH NAME DATA",
 		Short: "Send a request to members, and print their replies",
-		Long: `Sends a request to the members of a process, and prints their replies: a line for each,
-in the order in which they came. It joins as an observer for that, waits for the epoch
-that has it, and leaves when it is done. Joining and leaving open an epoch each: the
-round that there is begins anew, with cancel and prepare, twice.
+		Long: `Sends a request to the members of a process, and prints each reply as a line, in order
+of arrival. The command joins as an observer, waits for an epoch that includes it, and
+leaves at the end. Joining and leaving each open an epoch: the current round starts
+over, with cancel and prepare, twice.
 
-If some reply that they could not do it the command ends with code 1; if not all have
-replied within --wait with code 75, and it says which; if another epoch opens meanwhile
-with code 79. What was sent is never sent twice.
+Exit codes: 1 a member replied with a failure; 75 some members have not replied within
+--wait, and are listed; 79 another epoch opened meanwhile. A request is never sent
+twice.
 
 ` + cli.DataHelp,
 		Example: `  signalbox process send /prod counter value
@@ -54,7 +54,7 @@ with code 79. What was sent is never sent twice.
   signalbox process send /prod counter reload -o json | jq 'select(.failed) | .name'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if w.wait <= 0 {
-				return cli.Misuse(c, "--wait %v is not above zero", w.wait)
+				return cli.Misuse(c, "--wait must be above zero, but is %v", w.wait)
 			}
 			var err error
 			if w.payload, err = f.Data(args[2]); err != nil {
@@ -69,7 +69,7 @@ with code 79. What was sent is never sent twice.
 		"repeated")
 	c.Flags().DurationVar(&w.wait, "wait", 10*time.Second, "Maximum time to wait for an epoch, and for the replies, "+
 		"`DURATION`")
-	c.Flags().StringVar(&w.member, "name", "", "`NAME` of the sender, as shown to others. Default: USER@MACHINE")
+	c.Flags().StringVar(&w.member, "name", "", "Sender `NAME` shown to recipients. Default: USER@MACHINE")
 	w.session.Add(c)
 	return c
 }
@@ -77,7 +77,7 @@ with code 79. What was sent is never sent twice.
 // send joins, sends the request and prints the replies.
 func (se *sendCommand) send(ctx context.Context, _ *cli.Connection, s *client.Session) error {
 	within, cancel := context.WithTimeoutCause(ctx, se.wait, cli.Errorf(cli.ExitNotAcquired,
-		"within %v there was no round in which all are prepared; signalbox process why says why", se.wait))
+		"no round with all members prepared within %v; signalbox process why gives the reason", se.wait))
 	defer cancel()
 	m, err := process.Join(within, s, se.name, process.Handler{}, process.WithName(se.member), process.Observer(),
 		process.Existing(), process.Encoding(process.Raw))
@@ -142,8 +142,8 @@ func receivers(peers []*process.Peer, to []string) (ids []uint64, err error) {
 			}
 		}
 		if id == 0 {
-			return nil, cli.Errorf(cli.ExitNotFound, "there is no member %s; signalbox process members shows those "+
-				"that there are", cli.Safe(text))
+			return nil, cli.Errorf(cli.ExitNotFound, "member %s does not exist; signalbox process members lists "+
+				"the members", cli.Safe(text))
 		}
 	}
 	return ids, nil
@@ -190,7 +190,7 @@ func (s *sendCommand) explain(peers []*process.Peer, err error) error {
 		return cli.Errorf(cli.ExitFailed, "%d of %s failed", len(failed.Replies.Failures()),
 			operation.Plural(len(failed.Replies), "member"))
 	case isCancelled:
-		return cli.Errorf(cli.ExitState, "epoch %d was over before all had replied", cancelled.Epoch)
+		return cli.Errorf(cli.ExitState, "epoch %d ended before all members had replied", cancelled.Epoch)
 	}
 	return err
 }

@@ -37,18 +37,18 @@ func (p *processFlags) add(c *cobra.Command, otherwise process.Spec) {
 // bind binds flags to the spec's fields.
 func (p *processFlags) bind(fs *pflag.FlagSet) {
 	s := &p.spec
-	fs.DurationVar(&s.OpenDelay, "open-delay", s.OpenDelay, "Time without membership changes before the next epoch "+
-		"opens, `DURATION`")
+	fs.DurationVar(&s.OpenDelay, "open-delay", s.OpenDelay, "Time without membership changes before the next "+
+		"epoch opens, `DURATION`")
 	fs.DurationVar(&s.MaxOpenDelay, "max-open-delay", s.MaxOpenDelay, "Maximum delay before the next epoch opens, "+
 		"`DURATION`")
-	fs.IntVar(&s.MinMembers, "min-members", s.MinMembers, "Minimum `NUMBER` of members of an epoch")
+	fs.IntVar(&s.MinMembers, "min-members", s.MinMembers, "Minimum members per epoch, `NUMBER`")
 	fs.DurationVar(&s.ReplyTimeout, "reply-timeout", s.ReplyTimeout, "Maximum time for a member to prepare, and to "+
 		"reply, `DURATION`. 0s waits forever")
 	fs.StringVar(&p.onTimeout, "on-timeout", p.onTimeout, "`ACTION` after the reply timeout: keep waiting and "+
-		"report the member, evict it, or fail the exchange")
-	fs.IntVar(&s.MaxPayload, "max-payload-bytes", s.MaxPayload, "Maximum size of a request, a reply or a result: "+
-		"`NUMBER` of bytes up to 65536")
-	fs.IntVar(&s.KeepResults, "keep-results", s.KeepResults, "`NUMBER` of results to keep")
+		"report the member, evict the member, or fail the exchange")
+	fs.IntVar(&s.MaxPayload, "max-payload-bytes", s.MaxPayload, "Maximum bytes per request, reply or result: "+
+		"`NUMBER` up to 65536")
+	fs.IntVar(&s.KeepResults, "keep-results", s.KeepResults, "Results to keep, `NUMBER`")
 }
 
 // apply changes a spec according to the given flags.
@@ -61,7 +61,7 @@ func (p *processFlags) apply(c *cobra.Command, spec *process.Spec) error {
 	}
 	on, ok := timeouts[given.onTimeout]
 	if !ok {
-		return cli.Misuse(c, "--on-timeout %s: give %s", cli.Safe(given.onTimeout),
+		return cli.Misuse(c, "--on-timeout %s is invalid; must be %s", cli.Safe(given.onTimeout),
 			strings.Join(slices.Sorted(maps.Keys(timeouts)), ", "))
 	}
 	*spec = given.spec

@@ -18,16 +18,16 @@ func newStatus(f *cli.Frame) *cobra.Command {
 		Use:   "status PATH NAME",
 		Short: "Show the round and the members of a process, and why it does not make progress",
 		Long: `Shows a process: phase, epoch, coordinator, members, the members that the round waits
-for, and when the last rounds were completed.
+for, and the times of the last completed rounds.
 
   forming      there is no round: members are missing, or the next epoch opens soon
-  preparing    an epoch has opened, and some of its members are not prepared
+  preparing    an epoch has opened, and some members are not prepared
   running      all members are prepared, and exchange requests and replies
   complete     the coordinator has completed the round
 
 A member waits for the next epoch, is preparing, is prepared, handles the completion, or
-has completed the round. If there are many members, those that the round waits for are
-shown, and the first of the others; signalbox process members lists all.
+has completed the round. A long list is shortened to the members that the round waits
+for and some others; signalbox process members lists all.
 
 With --watch the screen updates until interrupted, across lost connections and leader
 changes. If the output is not a terminal, each change is a line; with -o json each
@@ -44,10 +44,10 @@ func newWatch(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch PATH NAME",
 		Short: "Print the events of a process, one per line",
-		Long: `Prints the events of a process, one per line, until interrupted: members that join and
-leave; epochs that open, run and complete; operators' actions; and delays of a round. Of
-simultaneous events the last is printed. The command survives lost connections and
-leader changes.
+		Long: `Prints process events, one per line, until interrupted: members that join and leave;
+epochs that open, run and complete; operators' actions; and delays of a round. If
+several events happen at once the last event is printed. The command survives lost
+connections and leader changes.
 
 signalbox process status --watch shows the same as a screen.`,
 		Example: `  signalbox process watch /prod counter

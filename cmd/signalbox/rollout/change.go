@@ -11,12 +11,12 @@ import (
 )
 
 // locationHelp describes the notation for locations, for the help of commands with specFlags.
-const locationHelp = `A location is written NAME:DELAY:GATES, such as man:5s:errors,latency, and what is not
-needed is left out. The delay is how old a version must be in the location before.`
+const locationHelp = `The form is NAME:DELAY:GATES, such as man:5s:errors,latency; delay and gates are
+optional. The delay is the minimum age of a version in the location before.`
 
 // fileHelp describes the spec file, for the help of commands with specFlags.
-const fileHelp = `With --file a file says it, in YAML or JSON; its names are those of the flags, and
-signalbox rollout spec prints one:
+const fileHelp = `--file reads the spec from a YAML or JSON file, with the flag names as keys. signalbox
+rollout spec prints such a file:
 
   locations:
     - name: sas
@@ -30,15 +30,15 @@ func newCreate(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create PATH NAME",
 		Short: "Create a rollout: locations in order, with delays and gates",
-		Long: `Creates a rollout, and shows it. Versions reach its locations in the order in which they
-are given, each with a delay behind the one before it.
+		Long: `Creates a rollout, and shows it. Versions reach the locations in the given order, each
+location with a delay after the location before.
 
 ` + locationHelp + `
 
 ` + fileHelp + `
 
-If it exists the command ends with code 73 and changes nothing, unless there is
---or-alter: then it gets this spec, whatever it had.`,
+If the rollout exists the exit code is 73, and nothing changes. With --or-alter the
+existing rollout gets this spec.`,
 		Example: `  # SAS at once, MAN 5 s after SAS, VLA 5 s after MAN
   signalbox rollout create /prod dns --location sas --location man:5s --location vla:5s
 
@@ -59,7 +59,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 				return err
 			}
 			if len(spec.Locations) == 0 {
-				return cli.Misuse(c, "there is no --location, nor a --file that has one")
+				return cli.Misuse(c, "the locations are missing; give --location, or --file with locations")
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				r, err := rollout.New(box, args[0], args[1]), error(nil)
@@ -82,9 +82,9 @@ func newAlter(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alter PATH NAME",
 		Short: "Change the spec of a rollout",
-		Long: `Changes the settings that flags name, and shows the rollout. Targets stay as they are.
---location changes the location with that name, or adds one at the end; what the flag
-omits stays: man:10s keeps the gates of man, and man:10s: removes them.
+		Long: `Changes the settings given by flags, and shows the rollout. Targets stay as they are.
+--location changes the location with the given name, or adds a location at the end;
+omitted parts stay: man:10s keeps the gates of man, and man:10s: removes the gates.
 --remove-location removes a location with its history.
 
 With --file, the file replaces the whole spec, including the order of locations.

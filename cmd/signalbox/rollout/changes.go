@@ -55,10 +55,10 @@ func (c *changes) location(of *view, before, now *rollout.LocationState) {
 		c.Say(now.Name, "has reached version %s%s", version, took(is))
 	}
 	if was.Reached.Happened && !is.Reached.Happened && is.Generation != 0 {
-		c.Say(now.Name, "has not reached version %s after all", version)
+		c.Say(now.Name, "has not reached version %s any more", version)
 	}
 	if !was.Abandoned.Happened && is.Abandoned.Happened {
-		c.Say(now.Name, "gives version %s up%s", version, cli.BehindColon(is.Note))
+		c.Say(now.Name, "abandons version %s%s", version, cli.BehindColon(is.Note))
 	}
 	for _, g := range now.Gates {
 		if g.Verdict.Result != verdictBefore(before, g.Name, another) {
@@ -76,7 +76,7 @@ func (c *changes) location(of *view, before, now *rollout.LocationState) {
 		c.Say(now.Name, "%s", word)
 	}
 	if now.Back != 0 && now.Back != before.Back {
-		c.Say(now.Name, "goes back to version %d after the location before it", now.Back)
+		c.Say(now.Name, "rolls back to version %d after the location before", now.Back)
 	}
 }
 

@@ -87,10 +87,10 @@ func (s *specFile) spec() (rollout.Spec, error) {
 		numbers = append(numbers, l.Require, l.MaxFailing)
 	}
 	if d := cli.Find(times, func(d *time.Duration) bool { return *d < 0 }); d != nil {
-		err = cmp.Or(err, cli.Errorf(cli.ExitUsage, "a time is %v, which is below zero", *d))
+		err = cmp.Or(err, cli.Errorf(cli.ExitUsage, "a duration must not be negative, but is %v", *d))
 	}
 	if n := cli.Find(numbers, func(n *int) bool { return *n < 0 }); n != nil {
-		err = cmp.Or(err, cli.Errorf(cli.ExitUsage, "a number is %d, which is below zero", *n))
+		err = cmp.Or(err, cli.Errorf(cli.ExitUsage, "a number must not be negative, but is %d", *n))
 	}
 	return spec, err
 }

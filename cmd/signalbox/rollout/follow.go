@@ -32,28 +32,28 @@ func newFollow(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "follow PATH NAME --location LOCATION [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Take part as an instance: run a command for each version",
-		Long: `Takes part as an instance of a location, and runs COMMAND for each target that the
-location gets; versions in between are left out. What was published is on the standard
-input of COMMAND, and it finds in its environment:
+		Long: `Joins a location as an instance, and runs COMMAND for each target of the location;
+intermediate versions may be skipped. Standard input of COMMAND has the version's
+payload. The environment of COMMAND has:
   SIGNALBOX_VERSION, SIGNALBOX_LABEL   the version
-  SIGNALBOX_GENERATION                 of the target: larger for each than for all
-                                       before, also when the location goes back
-  SIGNALBOX_ATTEMPT                    1, and one more each time it is tried again
+  SIGNALBOX_GENERATION                 of the target: larger for each target than for
+                                       all earlier targets, also after a rollback
+  SIGNALBOX_ATTEMPT                    1, and one more for each further attempt
   SIGNALBOX_NODE, SIGNALBOX_ROLLOUT, SIGNALBOX_LOCATION, SIGNALBOX_INSTANCE
 
-The exit status of COMMAND says what has become of it:
+The exit status of COMMAND is the result:
   0       the version is in use
-  75      not now: it is run again, after a pause
-  others  it cannot use the version: it is run again after a pause, too, and the
-          rollout learns the code exit-N: --reelect-codes of signalbox rollout create
-          says for which codes the target is given up
+  75      not yet: COMMAND is run again after a pause
+  others  the version cannot be used: COMMAND is run again after a pause, and the code
+          exit-N is reported to the rollout. --reelect-codes of signalbox rollout
+          create lists the codes for which the target is abandoned
 
-When the location gets another target there is no need for COMMAND any more.
+When the location gets another target, a running COMMAND is no longer needed.
 
-The instance begins as a follower, which holds nothing up, and is a leader once it has
-reached a target; with --leader from the start. Instances have names that are unique in
-the rollout; that of this machine counts where there is no --instance. If it is taken
-the command ends with code 73, if there is no such location with code 79.
+An instance starts as a follower, which delays nothing, and becomes a leader after
+reaching a target; with --leader the instance is a leader from the start. Instance names
+are unique in the rollout. Exit codes: 73 the name is taken; 79 the location does not
+exist.
 
 ` + runner.SessionHelp,
 		Example: `  signalbox rollout follow /prod dns --location sas -- ./load-zones
@@ -76,11 +76,11 @@ the command ends with code 73, if there is no such location with code 79.
 			return w.Serve(c, w.follow)
 		},
 	}
-	c.Flags().StringVar(&w.instance.Location, "location", "", "`LOCATION` of the instance")
-	c.Flags().StringVar(&w.instance.Name, "instance", "", "`NAME` of the instance. Default: the name of this machine")
-	c.Flags().StringVar(&w.attributes, "attributes", "", "`TEXT` that signalbox rollout instances shows, such as a "+
-		"version of the program")
-	c.Flags().BoolVar(&w.leader, "leader", false, "Join as a leader: others wait for this instance")
+	c.Flags().StringVar(&w.instance.Location, "location", "", "Instance `LOCATION`")
+	c.Flags().StringVar(&w.instance.Name, "instance", "", "Instance `NAME`. Default: the machine name")
+	c.Flags().StringVar(&w.attributes, "attributes", "", "Attributes shown by signalbox rollout instances, "+
+		"`TEXT`, such as the program version")
+	c.Flags().BoolVar(&w.leader, "leader", false, "Join as a leader: other instances wait for this instance")
 	w.AddFlags(c)
 	return c
 }
@@ -130,7 +130,7 @@ func (c *followCommand) apply(ctx context.Context, m *rollout.Member, t *rollout
 	case err != nil:
 		return err
 	case out.Lost != nil:
-		c.Note("version %s is not wanted any more", version)
+		c.Note("version %s is no longer the target", version)
 		return nil
 	case out.Status == 0:
 		report(func(ctx context.Context) error { return m.Reached(ctx, t) })

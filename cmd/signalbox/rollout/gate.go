@@ -30,10 +30,10 @@ var byHand = []struct {
 	result rollout.Result
 	usage  string
 }{
-	{"pass", rollout.GatePassed, "Report that this `VERSION` has passed, and run no command"},
-	{"fail", rollout.GateFailed, "Report that this `VERSION` has failed, and run no command"},
-	{"inconclusive", rollout.GateInconclusive, "Report that the check of this `VERSION` is inconclusive, and run no " +
-		"command"},
+	{"pass", rollout.GatePassed, "Report that `VERSION` has passed, without running a command"},
+	{"fail", rollout.GateFailed, "Report that `VERSION` has failed, without running a command"},
+	{"inconclusive", rollout.GateInconclusive, "Report that the check of `VERSION` is inconclusive, without " +
+		"running a command"},
 }
 
 func newGate(f *cli.Frame) *cobra.Command {
@@ -41,22 +41,22 @@ func newGate(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gate PATH NAME --location LOCATION --gate GATE [flags] [-- COMMAND [ARGUMENT...]]",
 		Short: "Check the versions of a location at a gate",
-		Long: `Checks the targets of a location at one of its gates: when all leaders have reached one
-it runs COMMAND, with what was published on standard input, and in the environment
+		Long: `Checks a location's targets at a gate: when all leaders have reached a target, runs
+COMMAND with the version's payload on standard input and the environment variables
 SIGNALBOX_VERSION, SIGNALBOX_LABEL, SIGNALBOX_NODE, SIGNALBOX_ROLLOUT,
 SIGNALBOX_LOCATION and SIGNALBOX_GATE. No later location gets the version before the
-gate is passed.
+gate has passed.
 
 The exit status of COMMAND is the verdict:
   0       passed
-  75      inconclusive: it is checked again after --recheck-after
-  others  failed; what COMMAND wrote last, a line, is kept as the reason
+  75      inconclusive: COMMAND is run again after --recheck-after
+  others  failed; the last line of output is kept as the reason
 
-A gate that is not checked stays pending. When the location gets another target there is
-no need for COMMAND any more.
+A gate without a checker stays pending. When the location gets another target, a running
+COMMAND is no longer needed.
 
-With --pass, --fail or --inconclusive the verdict is passed by hand, and no command is
-run. Where the location has another target by now the command ends with code 79.
+--pass, --fail and --inconclusive give the verdict by hand, without a COMMAND. If the
+location has another target by then the exit code is 79.
 
 ` + runner.SessionHelp,
 		Example: `  signalbox rollout gate /prod dns --location man --gate errors -- ./few-errors man
@@ -73,7 +73,7 @@ run. Where the location has another target by now the command ends with code 79.
 			for _, way := range byHand {
 				if c.Flags().Changed(way.flag) {
 					if given {
-						return cli.Misuse(c, "there is more than one verdict")
+						return cli.Misuse(c, "give only one of --pass, --fail and --inconclusive")
 					}
 					given, g.judgement.Verdict.Result = true, way.result
 				}
@@ -82,10 +82,10 @@ run. Where the location has another target by now the command ends with code 79.
 				return g.judge(c, args)
 			}
 			if g.judgement.Verdict.Text != "" {
-				return cli.Misuse(c, "--message goes with --pass, --fail or --inconclusive")
+				return cli.Misuse(c, "--message requires --pass, --fail or --inconclusive")
 			}
 			if g.again <= 0 {
-				return cli.Misuse(c, "--recheck-after %v is not above zero", g.again)
+				return cli.Misuse(c, "--recheck-after must be above zero, but is %v", g.again)
 			}
 			if err := g.Prepare(c, args); err != nil {
 				return err
@@ -94,7 +94,7 @@ run. Where the location has another target by now the command ends with code 79.
 		},
 	}
 	c.Flags().StringVar(&g.judgement.Location, "location", "", "`LOCATION` whose targets are checked")
-	c.Flags().StringVar(&g.judgement.Gate, "gate", "", "Name of the `GATE`")
+	c.Flags().StringVar(&g.judgement.Gate, "gate", "", "`GATE` name")
 	c.Flags().BoolVar(&g.atOnce, "on-assign", false, "Run COMMAND when the location gets a target, without waiting "+
 		"for its leaders")
 	c.Flags().DurationVar(&g.again, "recheck-after", 10*time.Second, "Time after which an inconclusive check is "+
@@ -102,8 +102,8 @@ run. Where the location has another target by now the command ends with code 79.
 	for _, way := range byHand {
 		c.Flags().Uint64Var(&g.judgement.Seq, way.flag, 0, way.usage)
 	}
-	c.Flags().StringVar(&g.judgement.Verdict.Text, "message", "", "With a verdict by hand: finding recorded in the "+
-		"rollout, `TEXT`")
+	c.Flags().StringVar(&g.judgement.Verdict.Text, "message", "", "Finding recorded with the verdict of --pass, "+
+		"--fail or --inconclusive, `TEXT`")
 	c.Flags().StringVar(&g.judgement.By, "author", "", "Author recorded in the rollout, `TEXT`. Default: USER@MACHINE")
 	_ = c.RegisterFlagCompletionFunc("gate", f.PartsOfRollout(func(s *rollout.State) (gates []string) {
 		for _, l := range s.Locations {
@@ -183,7 +183,7 @@ func (g *gateCommand) check(ctx context.Context, s *client.Session, v rollout.Ve
 		j := g.judgement
 		j.Seq, j.Verdict = v.Seq, verdict
 		if err := r.ReportGate(ctx, j); err != nil && ctx.Err() == nil {
-			g.Note("pass the verdict: %s", cli.Explain(err))
+			g.Note("cannot report the verdict: %s", cli.Explain(err))
 		}
 		if !cli.SleepFor(ctx, g.again) {
 			return rollout.Verdict{}, nil
@@ -198,7 +198,7 @@ func (g *gateCommand) awaitLeaders(ctx context.Context, r *rollout.Rollout, seq 
 	}
 	for s, err := range r.Watch(ctx, 0) {
 		if err != nil || ctx.Err() != nil {
-			return fmt.Errorf("wait for the leaders: %w", err)
+			return fmt.Errorf("cannot wait for the leaders: %w", err)
 		}
 		l := s.Location(g.judgement.Location)
 		if l != nil && l.Target.Seq == seq && (l.Target.Reached.Happened || atGate(s, l.Name)) {

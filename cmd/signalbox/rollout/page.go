@@ -106,7 +106,7 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 		f.Paint(phaseColours[v.Phase], v.Phase.String()), newest)
 	notes := cli.Map(v.Reasons, func(r rollout.BlockReason) string { return reasonText(v.Ages, &r) })
 	if v.Declined != "" {
-		notes = append(notes, "the source had no version: "+v.Declined)
+		notes = append(notes, "the source provided no version: "+v.Declined)
 	}
 	if len(v.Locations) > 0 {
 		b.WriteString("\n" + v.table(f))
@@ -115,7 +115,7 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 		if len(notes) > 0 {
 			notes = append(notes, "")
 		}
-		notes = append(notes, fmt.Sprintf("last act, %s ago: %s", v.Ago(a.At), actLine(a)))
+		notes = append(notes, fmt.Sprintf("last action, %s ago: %s", v.Ago(a.At), actLine(a)))
 	}
 	if len(notes) > 0 {
 		b.WriteString("\n")

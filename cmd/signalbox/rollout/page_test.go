@@ -68,7 +68,7 @@ man waits for 2 of 5 leaders: a.man (updating 4 s, attempt
   3), b.man (has not heard of generation 6)
 vla gets version 18 when its delay is over, in 4s
 
-last act, 3m1s ago: promote man to version 18 by ann@box:
+last action, 3m1s ago: promote man to version 18 by ann@box:
   hotfix
 `
 	// A second has passed since it was read.
@@ -147,17 +147,17 @@ func TestChangesAreLines(t *testing.T) {
 		{object(nil), object(func(s *rollout.State) { s.Locations[1].Target.Reached = happened(0) }),
 			[]string{"man        has reached version 18 (r9554) after 4.2s"}},
 		{object(nil), object(func(s *rollout.State) { s.Locations[0].Target.Reached = rollout.Timestamp{} }),
-			[]string{"sas        has not reached version 18 (r9554) after all"}},
+			[]string{"sas        has not reached version 18 (r9554) any more"}},
 		{object(nil), object(func(s *rollout.State) {
 			s.Locations[1].Target.Abandoned, s.Locations[1].Target.Note = happened(0), "exit-3"
-		}), []string{"man        gives version 18 (r9554) up: exit-3"}},
+		}), []string{"man        abandons version 18 (r9554): exit-3"}},
 		{object(nil), object(func(s *rollout.State) {
 			s.Locations[1].Gates[0].Verdict = rollout.Verdict{Result: rollout.GateFailed, Text: "5 % of errors"}
 		}), []string{"man        gate errors: failed: 5 % of errors"}},
 		{object(nil), object(func(s *rollout.State) { s.Locations[1].Stalled, s.Locations[2].Bypassed = true, true }),
 			[]string{"man        is stuck", "vla        is bypassed"}},
 		{object(nil), object(func(s *rollout.State) { s.Locations[0].Back = 17 }),
-			[]string{"sas        goes back to version 17 after the location before it"}},
+			[]string{"sas        rolls back to version 17 after the location before"}},
 	} {
 		if got := c.now.Changes(c.before); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))

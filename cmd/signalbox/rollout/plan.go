@@ -20,12 +20,12 @@ func newPlan(f *cli.Frame) *cobra.Command {
 	var verb string
 	c := &cobra.Command{
 		Use:   "plan PATH NAME",
-		Short: "Show which location would get which version when",
-		Long: `Shows which location would get which version when, assuming that all leaders of a
-location reach a version within --assume-duration, that every gate passes then, and that
-nothing else happens. A location without leaders stays without. --publish assumes that a
-version is published now, --action that an operator does that first, with --location,
---to and --all-at-once as for the action itself. Nothing is changed.`,
+		Short: "Show when each location would get each version",
+		Long: `Shows when each location would get each version. The plan assumes that all leaders in a
+location reach a version within --assume-duration, every gate passes then, and nothing
+else happens. A location without leaders stays without leaders. --publish assumes a new
+version now; --action assumes an operator's action first, with --location, --to and
+--all-at-once as for the action itself. Nothing is changed.`,
 		Example: `  # what is on its way?
   signalbox rollout plan /prod dns
 
@@ -38,14 +38,14 @@ version is published now, --action that an operator does that first, with --loca
 			if verb != "" {
 				i := slices.Index(verbNames(), verb)
 				if i < 0 {
-					return cli.Misuse(c, "--action %s: there are %s", cli.Safe(verb), strings.Join(verbNames(), ", "))
+					return cli.Misuse(c, "--action %s is unknown; actions are %s", cli.Safe(verb), strings.Join(verbNames(), ", "))
 				}
 				act.Kind, dry.Act = rollout.Pause+rollout.ActionKind(i), &act
 			} else if len(act.Locations) > 0 || act.Seq != 0 || act.Fast {
-				return cli.Misuse(c, "--location, --to and --all-at-once go with --action")
+				return cli.Misuse(c, "--location, --to and --all-at-once require --action")
 			}
 			if dry.Takes < 0 {
-				return cli.Misuse(c, "--assume-duration %v is below zero", dry.Takes)
+				return cli.Misuse(c, "--assume-duration must not be negative, but is %v", dry.Takes)
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				steps, err := rollout.New(box, args[0], args[1]).Plan(ctx, dry)
@@ -64,8 +64,8 @@ version is published now, --action that an operator does that first, with --loca
 	c.Flags().DurationVar(&dry.Takes, "assume-duration", time.Second, "Assumed time for leaders to reach a target, "+
 		"`DURATION`")
 	c.Flags().BoolVar(&dry.Publish, "publish", false, "Plan as if a version were published now")
-	c.Flags().StringVar(&verb, "action", "", "Plan as if an operator did this first: `ACTION`, such as promote")
-	c.Flags().StringSliceVar(&act.Locations, "location", nil, "`LOCATION` of the action. May be repeated")
+	c.Flags().StringVar(&verb, "action", "", "Plan as if an operator took this `ACTION` first, such as promote")
+	c.Flags().StringSliceVar(&act.Locations, "location", nil, "`LOCATION` for the action. May be repeated")
 	c.Flags().Uint64Var(&act.Seq, "to", 0, "`VERSION` number, as shown by signalbox rollout versions")
 	c.Flags().BoolVar(&act.Fast, "all-at-once", false, "Roll back all locations at once, without order and delays")
 	_ = c.RegisterFlagCompletionFunc("action", cobra.FixedCompletions(verbNames(), cobra.ShellCompDirectiveNoFileComp))

@@ -18,13 +18,13 @@ func newPublish(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish PATH NAME DATA",
 		Short: "Publish a version of up to 64 KiB",
-		Long: `Publishes a version, which then goes from location to location, and prints its number.
-What DATA is means nothing to the rollout: it can be the data itself or say where
-that is.
+		Long: `Publishes a version, which is then delivered location by location, and prints the
+version number. The rollout does not interpret DATA: pass the payload itself, or a
+reference to it.
 
-With --expect nothing is published unless the newest version has that number, and the
-command ends with code 79 otherwise. With --fence it is so where a version was
-published under a higher fencing token, such as SIGNALBOX_FENCE of signalbox lock.
+With --expect the version is published only if the newest version has the given number.
+With --fence the version is published only if no version has a higher fencing token; use
+SIGNALBOX_FENCE from signalbox lock. Otherwise the exit code is 79.
 
 ` + cli.DataHelp,
 		Example: `  signalbox rollout publish /prod dns @zones.json --label r9554 --reason 'new zone'
@@ -55,7 +55,8 @@ published under a higher fencing token, such as SIGNALBOX_FENCE of signalbox loc
 	}
 	c.Flags().StringVar(&label, "label", "", "Version label for people, `TEXT`, such as a build, a commit or a "+
 		"timestamp")
-	c.Flags().Uint64Var(&expect, "expect", 0, "Publish only if this is the newest `VERSION`. 0: only if there is none")
+	c.Flags().Uint64Var(&expect, "expect", 0, "Publish only if the newest version is `VERSION`. 0: only if there "+
+		"is no version")
 	c.Flags().Uint64Var(&fence, "fence", 0, "Fencing token, `NUMBER`. Publish only if no version has a higher one")
 	flags.Add(c, "rollout")
 	return c

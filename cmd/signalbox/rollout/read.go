@@ -16,9 +16,10 @@ func newWhy(f *cli.Frame) *cobra.Command {
 	return cli.Reader(f, &cobra.Command{
 		Use:   "why PATH NAME",
 		Short: "Explain why a rollout does not make progress",
-		Long: `Explains why a rollout does not make progress, one reason per line: which instances a
-location waits for and their state, which gate has not passed, whose delay is not over,
-who paused the rollout. Prints nothing if every location has the newest version.`,
+		Long: `Explains why a rollout does not make progress, one reason per line: instances that a
+location waits for, with their state, gates that have not passed, delays that are not
+over, or who paused the rollout. Prints nothing if every location has the newest
+version.`,
 		Example: `  signalbox rollout why /prod dns
 
   # only what neither time nor the instances can do away with
@@ -41,9 +42,9 @@ func newHistory(f *cli.Frame) *cobra.Command {
 	return cli.Reader(f, &cobra.Command{
 		Use:   "history PATH NAME [LOCATION]",
 		Short: "List the versions that locations had, with times",
-		Long: `Lists the targets of a location, or of all locations, oldest first: how long ago each
-was assigned, reached and abandoned, and why. Ages are in shard time, which stops while
-no host leads the shard; -o wide adds wall clock times.`,
+		Long: `Lists the targets of a location, or of all locations, oldest first: when each target was
+assigned, reached and abandoned, and why. Ages are in shard time, which stops while the
+shard has no leader; -o wide adds wall clock times.`,
 		Example: `  signalbox rollout history /prod dns
   signalbox rollout history /prod dns man -o wide
 
@@ -56,7 +57,7 @@ no host leads the shard; -o wide adds wall clock times.`,
 		}
 		labels := labelsOf(state.Versions)
 		rows := f.Rows("LOCATION", "VERSION#", "LABEL", "CAUSE", "ASSIGNED#", "REACHED#", "GIVEN UP#", "+GENERATION#",
-			"+ASSIGNED AT", "+REACHED AT", "+GIVEN UP AT", "NOTE")
+			"+ASSIGNED AT", "+REACHED AT", "+ABANDONED AT", "NOTE")
 		err = eachLocation(state, more, func(location string) error {
 			history, err := r.History(ctx, location)
 			for _, t := range history {
@@ -75,8 +76,8 @@ no host leads the shard; -o wide adds wall clock times.`,
 func eachLocation(state *rollout.State, given []string, visit func(location string) error) error {
 	if len(given) > 0 {
 		if state.Location(given[0]) == nil {
-			return cli.Errorf(cli.ExitNotFound, "there is no location %s; signalbox rollout status shows those that "+
-				"there are", cli.Safe(given[0]))
+			return cli.Errorf(cli.ExitNotFound, "location %s does not exist; signalbox rollout status lists the "+
+				"locations", cli.Safe(given[0]))
 		}
 		return visit(given[0])
 	}
@@ -92,8 +93,8 @@ func newInstances(f *cli.Frame) *cobra.Command {
 	return cli.Reader(f, &cobra.Command{
 		Use:   "instances PATH NAME [LOCATION]",
 		Short: "List instances and their progress",
-		Long: `Lists the instances of a location, or of all locations: the version in use, the role, and
-the progress with the target. A leader counts for progress; a follower gets targets, but
+		Long: `Lists the instances in a location, or in all locations: version in use, role, and
+progress with the target. A leader counts for progress; a follower gets targets, but
 delays nothing. signalbox session show shows an instance's session.`,
 		Example: `  signalbox rollout instances /prod dns
   signalbox rollout instances /prod dns man -o wide
@@ -141,8 +142,8 @@ the version is no longer kept the exit code is 66.`,
 		v, err := r.Payload(ctx, seq)
 		if errors.Is(err, rollout.ErrNotFound) {
 			if _, missing := r.Describe(ctx); missing == nil {
-				return cli.Errorf(cli.ExitNotFound, "version %d is not kept; signalbox rollout versions shows those "+
-					"that are", seq)
+				return cli.Errorf(cli.ExitNotFound, "version %d is not stored; signalbox rollout versions lists "+
+					"the stored versions", seq)
 			}
 		}
 		if err != nil {
@@ -154,5 +155,5 @@ the version is no longer kept the exit code is 66.`,
 
 // versionNumber parses a version number.
 func versionNumber(text string) (uint64, error) {
-	return cli.Number(text, "the number of a version, as signalbox rollout versions shows it")
+	return cli.Number(text, "a version number, as shown by signalbox rollout versions")
 }

@@ -21,7 +21,7 @@ func Command(f *cli.Frame) *cobra.Command {
 		Short: "Staged rollouts: create, publish, status, promote and more",
 		Long: `A rollout delivers versions to instances, location by location: SAS at once, MAN 5 s
 after SAS, VLA 5 s after MAN. A location gets the next version when all its leaders have
-reached their current one, and the location before has reached the next version for the
+reached their current version, and the location before has had the next version for the
 delay. Gates can block a location until they pass, versions that instances cannot use
 are abandoned, and operators can pause, promote, abort and roll back at any time.
 

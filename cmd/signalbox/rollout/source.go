@@ -28,17 +28,16 @@ func newSource(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "source PATH NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Provide versions when the rollout requests them",
-		Long: `Takes the role of a source in a rollout that was created with --version-source requested:
-whenever the first location is ready for a version, COMMAND is run, and what it prints
-on standard output, up to 64 KiB, is the version. It finds SIGNALBOX_NODE and
-SIGNALBOX_ROLLOUT in its environment, and nothing on its standard input.
+		Long: `Runs a source for a rollout created with --version-source requested. When the first
+location is ready for a version, COMMAND is run, and its standard output, up to 64 KiB,
+is the version's payload. The environment of COMMAND has SIGNALBOX_NODE and
+SIGNALBOX_ROLLOUT; standard input is empty.
 
-Where its exit status is not 0 there is no version now, and what it wrote last to
-standard error, a line, is kept as the reason. It is asked again after the
---source-interval of the rollout. The status 75 says that there is none yet, which is no
-failure.
+If the exit status is not 0 there is no version for now, and the last line of standard
+error is kept as the reason. COMMAND is run again after the --source-interval of the
+rollout. Status 75 means that there is no version yet, which is not a failure.
 
-There can be several sources: the next one is asked when the one before is gone.
+Several sources may run: if a source is gone, the next source takes over.
 
 ` + runner.SessionHelp,
 		Example: `  signalbox rollout source /prod feed -- ./newest-timestamp
@@ -53,7 +52,7 @@ There can be several sources: the next one is asked when the one before is gone.
 			return w.Serve(c, w.answer)
 		},
 	}
-	c.Flags().StringVar(&w.source, "source", "", "`NAME` of the source, as shown to others. Default: USER@MACHINE")
+	c.Flags().StringVar(&w.source, "source", "", "Source `NAME` shown to operators. Default: USER@MACHINE")
 	c.Flags().StringVar(&w.label, "label", "", "Version label for people, `TEXT`")
 	w.AddFlags(c)
 	return c
@@ -103,6 +102,6 @@ func (c *sourceCommand) version(ctx context.Context) (rollout.Version, error) {
 		c.Note("no version: %v", err)
 		return rollout.Version{}, err
 	}
-	c.Note("made a version with %s", operation.Plural(payload.Len(), "byte"))
+	c.Note("provided a version with %s", operation.Plural(payload.Len(), "byte"))
 	return rollout.Version{Payload: payload.Bytes(), Label: c.label, By: rollout.ChangeInfo{Author: c.source}}, nil
 }

@@ -34,10 +34,10 @@ func (s *specFlags) add(c *cobra.Command, otherwise specFile) {
 	s.given.bind(fs)
 	fs.StringArrayVar(&s.locations, "location", nil, "Location, `NAME:DELAY:GATES`. The delay and the gates, "+
 		"separated by commas, are optional. Repeat the flag in rollout order")
-	fs.StringToIntVar(&s.require, "require", nil, "Leaders that must reach a target, `LOCATION=NUMBER`. 0 is all of "+
-		"them. Separated by commas")
-	fs.StringToIntVar(&s.maxFailing, "max-failing", nil, "Instances that may fail, `LOCATION=NUMBER`. More cause a "+
-		"re-election. Separated by commas")
+	fs.StringToIntVar(&s.require, "require", nil, "Leaders that must reach a target, `LOCATION=NUMBER`. 0 is "+
+		"all. Separated by commas")
+	fs.StringToIntVar(&s.maxFailing, "max-failing", nil, "Instances that may fail, `LOCATION=NUMBER`. More "+
+		"failures cause a re-election. Separated by commas")
 	fs.StringSliceVar(&s.codes, "reelect-codes", nil, "Error `CODES` that replace a target at once. Separated by "+
 		"commas")
 	fs.StringVar(&s.file, "file", "", "`FILE` with the whole spec, or - for standard input. Flags override it")
@@ -52,21 +52,20 @@ func (s *specFlags) add(c *cobra.Command, otherwise specFile) {
 
 // bind binds flags to the fields for the rollout as a whole.
 func (s *specFile) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&s.DelayFrom, "delay-from", s.DelayFrom, "Start of delays, `WORD`: reached or assigned. The time "+
-		"at which the location before reached a version, or was assigned it")
-	fs.StringVar(&s.Source, "version-source", s.Source, "Source of versions, `WORD`: published or requested. Users "+
-		"publish versions, or they are requested from a source")
-	fs.DurationVar(&s.ReelectAfter, "reelect-after", s.ReelectAfter, "Replace a target that fails for this `DURATION`")
+	fs.StringVar(&s.DelayFrom, "delay-from", s.DelayFrom, "Start of delays, `WORD`: reached or assigned. In the "+
+		"location before, when the version is reached or assigned")
+	fs.StringVar(&s.Source, "version-source", s.Source, "Version source, `WORD`: published or requested. Users "+
+		"publish versions, or a source program provides them on request")
+	fs.DurationVar(&s.ReelectAfter, "reelect-after", s.ReelectAfter, "Replace a target that fails for `DURATION`")
 	fs.IntVar(&s.ReelectAttempts, "reelect-attempts", s.ReelectAttempts, "Minimum failures before a replacement, "+
 		"`NUMBER`")
 	fs.DurationVar(&s.ReelectInterval, "reelect-interval", s.ReelectInterval, "Minimum time between replacements, "+
 		"`DURATION`")
-	fs.IntVar(&s.ReelectMost, "reelect-most", s.ReelectMost, "Halt after this `NUMBER` of replacements in a row")
+	fs.IntVar(&s.ReelectMost, "reelect-most", s.ReelectMost, "Halt after `NUMBER` replacements in a row")
 	fs.DurationVar(&s.Progress, "progress-deadline", s.Progress, "Time to reach a target, `DURATION`. After it the "+
 		"location is stuck. 0s is never")
 	fs.DurationVar(&s.Halt, "halt-deadline", s.Halt, "Time to reach a target or halt, `DURATION`. 0s is never")
-	fs.IntVar(&s.Keep, "keep-versions", s.Keep, "Versions to keep, `NUMBER`. The history of each location has as "+
-		"many targets")
+	fs.IntVar(&s.Keep, "keep-versions", s.Keep, "Versions and location targets to keep, `NUMBER`")
 	fs.DurationVar(&s.AskInterval, "source-interval", s.AskInterval, "Polling interval of a source, `DURATION`. "+
 		"Used if no leader asks")
 }
@@ -91,7 +90,7 @@ func (s *specFlags) read(f *cli.Frame) (rollout.Spec, error) {
 	}
 	file := newSpecFile(newSpec())
 	if err := cli.DecodeYAML(data, &file); err != nil {
-		return rollout.Spec{}, cli.Errorf(cli.ExitUsage, "read %s: %w", cli.Safe(s.file), err)
+		return rollout.Spec{}, cli.Errorf(cli.ExitUsage, "cannot read %s: %w", cli.Safe(s.file), err)
 	}
 	return file.spec()
 }
@@ -153,7 +152,7 @@ func (s *specFile) find(flag, name string) (*fileLocation, error) {
 		return l, nil
 	}
 	names := cli.Map(s.Locations, func(l fileLocation) string { return l.Name })
-	return nil, cli.Errorf(cli.ExitUsage, "%s %s: there is no such location; there are %s", flag, cli.Safe(name),
+	return nil, cli.Errorf(cli.ExitUsage, "%s %s: the location does not exist; locations are %s", flag, cli.Safe(name),
 		cli.Safe(strings.Join(names, ", ")))
 }
 
@@ -169,7 +168,7 @@ func (s *specFile) change(text string) error {
 	if len(parts) > 1 && parts[1] != "" {
 		delay, err := time.ParseDuration(parts[1])
 		if err != nil || delay < 0 {
-			return fmt.Errorf("--location %s: %s is no delay; write it like 5s or 1m30s", cli.Safe(text),
+			return fmt.Errorf("--location %s: invalid delay %s; use a duration such as 5s or 1m30s", cli.Safe(text),
 				cli.Safe(parts[1]))
 		}
 		l.Delay = delay

@@ -78,17 +78,17 @@ func TestFlagsChangeWhatTheySay(t *testing.T) {
 
 func TestFlagsThatCannotBe(t *testing.T) {
 	for args, want := range map[string]string{
-		"--location man:soon":                     "--location man:soon: soon is no delay; write it like 5s or 1m30s",
-		"--location man:-5s":                      "--location man:-5s: -5s is no delay",
+		"--location man:soon":                     "--location man:soon: invalid delay soon; use a duration such as 5s or 1m30s",
+		"--location man:-5s":                      "--location man:-5s: invalid delay -5s",
 		"--location iva --location iva:5s":        "--location iva is given twice",
-		"--require iva=1":                         "--require iva: there is no such location; there are sas, man, vla",
-		"--max-failing iva=1":                     "--max-failing iva: there is no such location",
-		"--remove-location iva":                   "--remove-location iva: there is no such location",
-		"--require man=-1":                        "a number is -1, which is below zero",
-		"--halt-deadline -1s":                     "a time is -1s, which is below zero",
-		"--version-source thin-air":               "version-source thin-air: give published or requested",
-		"--delay-from the-start":                  "delay-from the-start: give reached or assigned",
-		"--keep-versions -1 --source-interval 1s": "a number is -1",
+		"--require iva=1":                         "--require iva: the location does not exist; locations are sas, man, vla",
+		"--max-failing iva=1":                     "--max-failing iva: the location does not exist",
+		"--remove-location iva":                   "--remove-location iva: the location does not exist",
+		"--require man=-1":                        "a number must not be negative, but is -1",
+		"--halt-deadline -1s":                     "a duration must not be negative, but is -1s",
+		"--version-source thin-air":               "version-source thin-air is invalid; must be published or requested",
+		"--delay-from the-start":                  "delay-from the-start is invalid; must be reached or assigned",
+		"--keep-versions -1 --source-interval 1s": "a number must not be negative, but is -1",
 	} {
 		_, err := altered(t, presentSpec(), strings.Fields(args)...)
 		if cli.ExitCode(err) != cli.ExitUsage || !strings.Contains(err.Error(), want) {
@@ -133,7 +133,7 @@ func TestAFileSaysWhatFlagsSay(t *testing.T) {
 		"keeps: 3":                    "line 1: field keeps not found",
 		"locations: [{delay: later}]": "line 1: cannot unmarshal",
 		"keep: [":                     "yaml: ",
-		"version-source: air":         "version-source air: give published or requested",
+		"version-source: air":         "version-source air is invalid; must be published or requested",
 	} {
 		if _, err := read(text); cli.ExitCode(err) != cli.ExitUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

@@ -17,9 +17,9 @@ func newStatus(f *cli.Frame) *cobra.Command {
 	return object.Status(f, &cobra.Command{
 		Use:   "status PATH NAME",
 		Short: "Show the locations of a rollout, and why it does not make progress",
-		Long: `Shows a rollout: the phase, the locations in order with the version of each, how many
-leaders have reached it, what comes next and when, the gates, and why the rollout does
-not make progress.
+		Long: `Shows a rollout: the phase, the locations in order with their versions and the number of
+leaders that have reached them, the next step and its time, the gates, and why the
+rollout does not make progress.
 
   idle           every location has reached the newest version that it may have
   rolling        a version is being delivered

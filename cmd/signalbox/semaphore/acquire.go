@@ -24,13 +24,13 @@ func semaphoreCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "semaphore",
 		Short: "Semaphores and locks: create, describe, list, acquire, watch and more",
-		Long: `A semaphore has a limit, which the units of its owners never exceed. A caller that asks
-for more units than are free waits in one queue, first come, first served. With limit 1
-a semaphore is a lock; without a limit it is a list of members. A semaphore and its
-owners can have data that others read.
+		Long: `A semaphore has a limit, and the units of its owners never exceed the limit. A caller
+that asks for more units than are free waits in one queue, first come, first served.
+With limit 1 a semaphore is a lock; without a limit it is a list of members. A semaphore
+and its owners can have data for other clients.
 
 A persistent semaphore is created and deleted explicitly. An ephemeral semaphore exists
-while it has an owner, and has no limit: an owner that takes all units is alone.`,
+while it has an owner, and has no limit: an owner of all units is alone.`,
 	}, newAcquire(f), newRelease(f), newWatch(f)))
 }
 
@@ -48,17 +48,16 @@ func newAcquire(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "acquire PATH NAME",
 		Short: "Acquire a semaphore and hold it until interrupted",
-		Long: `Waits until it owns what it asks for of a semaphore, prints the grant with its
-fencing token, and holds it until it is interrupted (SIGINT or SIGTERM): then it
-gives it back and ends with code 0. A shell lets what a script starts with & ignore
-SIGINT: end that with SIGTERM. signalbox lock is for running a command under a lock.
+		Long: `Acquires units of a semaphore, waiting if necessary, prints the grant with its fencing
+token, and holds the units until interrupted (SIGINT or SIGTERM). Then the command
+releases the units and exits with code 0. Scripts should use SIGTERM, because shells let
+background commands ignore SIGINT. To run a command under a lock, use signalbox lock.
 
-The fencing token is larger for each owner than for all before it. Send it along
-with every write to what the semaphore protects, and refuse a smaller one there.
+The fencing token is larger for each owner than for all earlier owners. Send the token
+with every write to the protected resource, and reject smaller tokens there.
 
-If the semaphore does not exist the command ends with code 66, but for --limit,
-which creates it, and --ephemeral, which needs no creating. If --wait passes
-first it ends with code 75; if what it held is lost, with code 80.
+Exit codes: 66 the semaphore does not exist, unless --limit or --ephemeral is given; 75
+not acquired within --wait; 80 the units were lost.
 
 ` + cli.DataHelp,
 		Example: `  # one of three slots; the semaphore is created if it is not there
@@ -95,14 +94,14 @@ first it ends with code 75; if what it held is lost, with code 80.
 	}
 	flags.session.Add(c)
 	c.Flags().Var(&flags.count, "count",
-		"Units to acquire, from 1. All units of an ephemeral semaphore make it exclusive")
-	c.Flags().Var(&flags.limit, "limit", "Create the semaphore with this limit, from 1 or all, if it does not exist")
+		"Units to acquire, at least 1. All units of an ephemeral semaphore make the hold exclusive")
+	c.Flags().Var(&flags.limit, "limit", "Create a missing semaphore with this limit: a number from 1, or all")
 	c.Flags().BoolVar(&flags.ephemeral, "ephemeral", false,
-		"Use an ephemeral semaphore, which exists only while it has owners")
+		"Use an ephemeral semaphore, which exists only while owned")
 	c.Flags().DurationVar(&flags.wait, "wait", 0, "Maximum time to wait, `DURATION` up to 24h. 0 tries once. "+
 		"Default: wait forever")
-	c.Flags().StringVar(&flags.data, "data", "", "Owner data for others to read: `TEXT`, @FILE, or - for standard "+
-		"input")
+	c.Flags().StringVar(&flags.data, "data", "", "Owner data that other clients can read: `TEXT`, @FILE, or - "+
+		"for standard input")
 	return c
 }
 
@@ -111,9 +110,9 @@ func (a *acquireFlags) options(f *cli.Frame, c *cobra.Command) ([]client.Acquire
 	switch {
 	case a.ephemeral && a.limit != 0:
 		return nil, cli.Errorf(cli.ExitUsage,
-			"--limit and --ephemeral: an ephemeral semaphore has no limit; leave one of them out")
+			"--limit and --ephemeral cannot be combined: an ephemeral semaphore has no limit")
 	case a.wait < 0:
-		return nil, cli.Errorf(cli.ExitUsage, "--wait %v: it is below zero", a.wait)
+		return nil, cli.Errorf(cli.ExitUsage, "--wait must not be negative, but is %v", a.wait)
 	}
 	value, err := f.Data(a.data)
 	if err != nil {
@@ -154,7 +153,7 @@ func (a *acquireFlags) acquire(ctx context.Context, f *cli.Frame, c *cobra.Comma
 	defer cancel()
 	lease, ok, err := x.TryAcquire(within, options...)
 	if err == nil && !ok {
-		return nil, cli.Errorf(cli.ExitNotAcquired, "%s: not acquired: not so much of it is free", cli.Safe(name))
+		return nil, cli.Errorf(cli.ExitNotAcquired, "%s: not acquired: not enough units are free", cli.Safe(name))
 	}
 	return lease, acquireHint(cli.EndedBy(within, err))
 }
@@ -162,7 +161,7 @@ func (a *acquireFlags) acquire(ctx context.Context, f *cli.Frame, c *cobra.Comma
 // acquireHint adds to the error about a missing semaphore what the user can do.
 func acquireHint(err error) error {
 	if errors.Is(err, client.ErrSemaphoreNotFound) {
-		return fmt.Errorf("%w; --limit creates it, and --ephemeral needs no creating", err)
+		return fmt.Errorf("%w; use --limit to create it, or --ephemeral", err)
 	}
 	return err
 }
@@ -186,10 +185,10 @@ func hold(ctx context.Context, f *cli.Frame, path string, lease *client.Lease) e
 		select {
 		case <-ctx.Done():
 		case <-lease.Context().Done():
-			return cli.Errorf(cli.ExitLost, "%s is not held any more: %w", name, context.Cause(lease.Context()))
+			return cli.Errorf(cli.ExitLost, "%s is no longer held: %w", name, context.Cause(lease.Context()))
 		}
 	}
-	cli.CleanUp(ctx, f, "give back "+name, lease.Release)
+	cli.CleanUp(ctx, f, "release "+name, lease.Release)
 	f.Say("released %s", name)
 	return err
 }

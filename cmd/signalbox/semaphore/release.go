@@ -18,14 +18,14 @@ func newRelease(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "release PATH NAME (--session SESSION | --order-id ORDER)",
 		Short: "Release a semaphore that another session owns or waits for",
-		Long: `Takes a semaphore from an owner or waiter, given by its session or its order id (the
-fencing token of an owner); signalbox semaphore describe shows both.
+		Long: `Takes a semaphore from an owner or waiter, given by its session or its order id (an
+owner's fencing token); signalbox semaphore describe shows both.
 
-Only the session that owns a semaphore can release it; signalbox semaphore acquire does
-so when it is interrupted. This command therefore ends the session, which loses
-everything else that it holds, too. The command prints what the session holds and asks
-for confirmation unless --yes is given. If the session does not hold the semaphore,
-nothing happens, and the exit code is 66.`,
+Only the owning session can release a semaphore; signalbox semaphore acquire does so
+when interrupted. This command therefore ends the session, which also loses all its
+other holdings. The command prints the holdings and asks for confirmation unless --yes
+is given. If the session does not hold the semaphore, nothing happens, and the exit code
+is 66.`,
 		Example: `  signalbox semaphore describe /prod/jobs nightly
   signalbox semaphore release /prod/jobs nightly --order-id 17
 
@@ -34,7 +34,8 @@ nothing happens, and the exit code is 66.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if (who.session == 0) == (who.order == 0) {
 				return cli.Errorf(cli.ExitUsage,
-					"say whose it is: with --session or with --order-id; signalbox semaphore describe shows both")
+					"the owner or waiter is missing; give --session or --order-id, as shown by signalbox "+
+						"semaphore describe")
 			}
 			describe := func(ctx context.Context, box *client.Client) (string, error) {
 				id, err := who.find(ctx, box, args[0], args[1])
@@ -45,7 +46,7 @@ nothing happens, and the exit code is 66.`,
 				if err != nil {
 					return "", err
 				}
-				return fmt.Sprintf("to release %s this ends session %d%s, which %s",
+				return fmt.Sprintf("releasing %s ends session %d%s, which %s",
 					cli.Safe(args[1]), id, described(d.Description), holdingWords(d.Holdings)), nil
 			}
 			return f.AskConfirmed(c, describe, func(ctx context.Context, box *client.Client) error {
@@ -56,11 +57,11 @@ nothing happens, and the exit code is 66.`,
 				if err := box.DestroySession(ctx, id); err != nil {
 					return err
 				}
-				return f.Done(true, "%s is released: session %d is ended", cli.Safe(args[1]), id)
+				return f.Done(true, "%s is released: session %d has ended", cli.Safe(args[1]), id)
 			})
 		},
 	}
-	c.Flags().Uint64Var(&who.session, "session", 0, "`SESSION` of the owner or waiter")
+	c.Flags().Uint64Var(&who.session, "session", 0, "`SESSION` that owns or waits")
 	c.Flags().Uint64Var(&who.order, "order-id", 0, "`ORDER` id of the owner or waiter")
 	cli.AddYes(c)
 	return c
@@ -87,6 +88,6 @@ func (h holder) find(ctx context.Context, box *client.Client, path, name string)
 	if h.session != 0 {
 		who = fmt.Sprintf("session %d", h.session)
 	}
-	return 0, cli.Errorf(cli.ExitNotFound, "release %s: %s neither owns it nor waits for it; nothing was done",
+	return 0, cli.Errorf(cli.ExitNotFound, "cannot release %s: %s neither owns it nor waits for it; nothing was done",
 		cli.Safe(name), who)
 }

@@ -18,9 +18,9 @@ func sessionCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "session",
 		Short: "Sessions: list, show, end",
-		Long: `A session is the lease of a client in one node. It lives while its client sends
-heartbeats, and for the session timeout after the last one. When it ends, everything that
-it owns is released.`,
+		Long: `A session is a client's lease in one node. The session lives while the client sends
+heartbeats, and for the session timeout after the last heartbeat. When the session ends,
+all its holdings are released.`,
 	}, newSessionShow(f), newSessionEnd(f)))
 }
 
@@ -35,7 +35,7 @@ func newSessionShow(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show SESSION",
 		Short: "Show a session and its holdings",
-		Long: `Shows a session by its id: its age, its client address, and the semaphores that it owns
+		Long: `Shows a session by its id: age, client address, and the semaphores that the session owns
 or waits for, with times. The order id of an owned semaphore is its fencing token.`,
 		Example: `  signalbox session show 13245086504096628737
   signalbox session show 13245086504096628737 -o json | jq -r '.holdings[].name'`,
@@ -63,15 +63,15 @@ func printSession(f *cli.Frame, d *heldSession) error {
 		return []any{h.Name, h.Kind, h.Role, h.OrderID, cli.Amount(h.Count), h.Since}
 	})
 	return f.Show(d, fields,
-		cli.Section("What it holds:", []string{"NAME", "KIND", "ROLE", "ORDER#", "COUNT#", "SINCE"}, rows))
+		cli.Section("Holdings:", []string{"NAME", "KIND", "ROLE", "ORDER#", "COUNT#", "SINCE"}, rows))
 }
 
 // describeSession describes a session with its holdings.
 func describeSession(ctx context.Context, box *client.Client, id uint64) (*heldSession, error) {
 	s, err := box.DescribeSession(ctx, id)
 	if errors.Is(err, client.ErrSessionExpired) {
-		return nil, cli.Errorf(cli.ExitNotFound, "there is no session %d; it is over, or there never was one: "+
-			"signalbox session list PATH shows those of a node", id)
+		return nil, cli.Errorf(cli.ExitNotFound, "session %d does not exist or has ended; signalbox session list "+
+			"PATH lists the sessions in a node", id)
 	}
 	if err != nil {
 		return nil, err
@@ -103,10 +103,10 @@ func newSessionEnd(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "end SESSION",
 		Short: "End a session",
-		Long: `Ends the session of any client. The waiters get its holdings, and the client is
+		Long: `Ends the session of any client. Its holdings go to the waiters, and the client is
 notified. Use this command if a client holds a lock by mistake and waiting for the
-session timeout would take too long. A client that recreates its session starts again
-at the end of every queue.
+session timeout would take too long. A client that recreates its session starts again at
+the end of every queue.
 
 The command prints the holdings of the session, and asks for confirmation unless --yes
 is given.`,
@@ -134,7 +134,7 @@ is given.`,
 				if err := box.DestroySession(ctx, id); err != nil {
 					return err
 				}
-				return f.Done(true, "session %d is ended", id)
+				return f.Done(true, "session %d has ended", id)
 			})
 		},
 	}
@@ -186,5 +186,5 @@ func few(names []string) string {
 
 // sessionID parses a session id.
 func sessionID(text string) (uint64, error) {
-	return cli.Number(text, "the id of a session; it is a number, as signalbox session list shows it")
+	return cli.Number(text, "a session id: a number, as shown by signalbox session list")
 }

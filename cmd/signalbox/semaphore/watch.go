@@ -32,12 +32,12 @@ func newWatch(f *cli.Frame) *cobra.Command {
 		Short: "Watch a semaphore",
 		Long: `Prints the state of a semaphore and then each change, one per line, until interrupted.
 The node must exist; the semaphore may be created later. The watch survives lost
-connections and leader changes without losing changes; if changes arrive faster than they
-are read, intermediate states are skipped.
+connections and leader changes without losing changes; if changes arrive faster than the
+reader reads, intermediate states are skipped.
 
 With -o json each line is an object with the current state; joined, changed and gone
 have the owners that differ from the line before. The first line has first: true and all
-owners in joined. Output is not buffered, and the command ends when its reader closes
+owners in joined. Output is not buffered, and the command ends when the reader closes
 the pipe.`,
 		Example: `  signalbox semaphore watch /prod/jobs workers
 
@@ -51,7 +51,7 @@ the pipe.`,
 			switch {
 			case dataOnly && ownersOnly:
 				return cli.Errorf(cli.ExitUsage,
-					"--data-only and --owners-only leave nothing to watch; leave one of them out")
+					"--data-only and --owners-only cannot be combined")
 			case dataOnly:
 				options = append(options, client.DataOnly())
 			case ownersOnly:

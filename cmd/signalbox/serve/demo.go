@@ -60,21 +60,21 @@ type demo struct {
 
 // addDemoFlags adds the flags for serve --demo.
 func addDemoFlags(set *pflag.FlagSet) (on *bool, port *int) {
-	on = set.Bool("demo", false, "run three hosts of one cluster in this process, with data that goes when it ends")
-	port = set.Int("demo-port", demoPort, "with --demo: the first port; the hosts take four each, from here and 10 "+
-		"and 20 higher; 0 for any that are free")
+	on = set.Bool("demo", false, "Run three hosts in this process. Their data is removed at the end")
+	port = set.Int("demo-port", demoPort, "First port of --demo. Each host uses four ports, from this port, 10 "+
+		"higher and 20 higher. 0 uses free ports")
 	return on, port
 }
 
 // DemoUsage is the demo flags' section in the help of serve.
 const DemoUsage = `
-A demonstration:
+Demo cluster:
   --demo
-        three hosts of one cluster in this process, with data that goes when it ends; only --shards,
-        --pprof and the settings of the log go with it
+        Run three hosts in this process. Their data is removed at the end. May be combined with
+        --shards, --pprof and the log settings only
   --demo-port NUMBER
-        the first port; the hosts take four each, from here and 10 and 20 higher; 0 for any that are
-        free (default 7420)
+        First port. Each host uses four ports, from this port, 10 higher and 20 higher. 0 uses free
+        ports (default 7420)
 `
 
 // checkDemoFlags refuses settings a demo sets itself.
@@ -83,21 +83,21 @@ func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		switch {
 		case !on && f.Name == "demo-port":
-			err = errors.New("--demo-port goes with --demo")
+			err = errors.New("--demo-port requires --demo")
 		case on && !demoFlags[f.Name] && err == nil:
-			err = fmt.Errorf("--%s does not go with --demo, which sets up its three hosts itself; --demo-port gives "+
-				"them ports", f.Name)
+			err = fmt.Errorf("--%s cannot be combined with --demo, which configures its three hosts; use "+
+				"--demo-port to choose ports", f.Name)
 		}
 	})
 	last := port + (len(demoNames)-1)*demoPortStep + demoPorts[len(demoPorts)-1]
 	if err == nil && on && port != 0 && (port < 1 || last > 65535) {
-		err = fmt.Errorf("--demo-port %d: there are no such ports; give one to %d, or 0 for any that are free", port,
+		err = fmt.Errorf("--demo-port %d is out of range; give 1 to %d, or 0 for free ports", port,
 			65535-(last-port))
 	}
 	if err == nil {
 		return nil
 	}
-	return cli.Errorf(cli.ExitUsage, "%w; signalbox help serve tells more", err)
+	return cli.Errorf(cli.ExitUsage, "%w; see signalbox help serve", err)
 }
 
 // serve runs the hosts until a signal stops them.
@@ -109,11 +109,11 @@ func (d *demo) serve() (err error) {
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)
 	if d.dir, err = os.MkdirTemp("", "signalbox-demo-"); err != nil {
-		return fmt.Errorf("make a folder for the data of the demonstration: %w", err)
+		return fmt.Errorf("cannot create a directory for demo data: %w", err)
 	}
 	defer func() {
 		if failed := os.RemoveAll(d.dir); failed != nil && err == nil {
-			err = fmt.Errorf("remove the data of the demonstration: %w", failed)
+			err = fmt.Errorf("cannot remove the demo data: %w", failed)
 		}
 	}()
 	if err := d.plan(); err != nil {
@@ -154,7 +154,7 @@ func (d *demo) plan() error {
 	}
 	secret := filepath.Join(d.dir, "raft-secret")
 	if err := os.WriteFile(secret, []byte(rand.Text()), 0o600); err != nil {
-		return fmt.Errorf("write the secret of the demonstration: %w", err)
+		return fmt.Errorf("cannot write the demo secret: %w", err)
 	}
 	share := settings.Size(memguard.Available() / uint64(len(demoNames)))
 	for i, name := range demoNames {
@@ -184,7 +184,7 @@ func (d *demo) ports() ([]int, error) {
 			}
 			l, err := net.Listen("tcp", net.JoinHostPort(demoAddress, "0"))
 			if err != nil {
-				return nil, cli.Errorf(cli.ExitUnavailable, "find a free port: %w", err)
+				return nil, cli.Errorf(cli.ExitUnavailable, "cannot find a free port: %w", err)
 			}
 			defer l.Close() // after the last port is found, so that the ports differ
 			ports = append(ports, l.Addr().(*net.TCPAddr).Port)
@@ -226,7 +226,7 @@ func (d *demo) start() error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return cli.Errorf(code, "%w\n--demo-port 0 takes ports that are free, --demo-port N those from N on",
+	return cli.Errorf(code, "%w\nUse --demo-port 0 for free ports, or --demo-port N for ports from N on",
 		errors.Join(problems...))
 }
 
@@ -294,7 +294,7 @@ func (d *demo) greeting() string {
 		clients, admin = append(clients, s.Listen), append(admin, s.AdminListen)
 		fmt.Fprintf(&b, "  %-4s  %-16s  http://%-16s  http://%s\n", s.Name, s.Listen, s.HTTPListen, s.AdminListen)
 	}
-	fmt.Fprintf(&b, "\nIts data is in %s and goes when it ends, by Ctrl-C. In another terminal:\n\n", d.dir)
+	fmt.Fprintf(&b, "\nThe data is in %s until the demo ends. Press Ctrl-C to end it. In another terminal:\n\n", d.dir)
 	fmt.Fprintf(&b, "  export SIGNALBOX_ENDPOINTS=%s\n", strings.Join(clients, ","))
 	fmt.Fprintf(&b, "  signalbox status\n")
 	fmt.Fprintf(&b, "  signalbox lock /demo job -- sleep 10     # in two terminals: one waits for the other\n")

@@ -68,8 +68,8 @@ func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, 
 	g.Close()
 	_ = api.inside.Close()
 	if !s.WantsHTTP() && errors.Is(err, syscall.EADDRINUSE) {
-		log.Info("the HTTP API is not served by this host: another process listens there; --http-listen gives it an "+
-			"address of its own", "address", s.HTTPListen)
+		log.Info("the HTTP API is off: another process listens on its address; give another address with "+
+			"--http-listen", "address", s.HTTPListen)
 		return nil, nil
 	}
 	return nil, cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("--http-listen: %w", err))
@@ -117,7 +117,7 @@ func newHostDialer(h *host.Host, s *settings.Settings) (*hostDialer, error) {
 		}
 		d.tls.RootCAs = x509.NewCertPool()
 		if !d.tls.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--http-peer-ca %s: there is no certificate in it", s.HTTPPeerCA)
+			return nil, fmt.Errorf("--http-peer-ca %s contains no PEM certificate", s.HTTPPeerCA)
 		}
 	}
 	d.inside = transport.NewInside(h, transport.Pipes(httpClient))

@@ -17,20 +17,20 @@ func newInit(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Create a new cluster of one host that others can join",
-		Long: `Creates the data directory for the first host of a new cluster. It starts no host: run
-signalbox serve with the same settings.
+		Long: `Creates the data directory for the first host of a new cluster. The command starts no
+host: run signalbox serve with the same settings.
 
-Run it once, for a host that other machines can reach. Such a host does not create a
-cluster on an empty directory by itself: an earlier directory may have been lost with
-its disk. Two other kinds of hosts do not need the command: a host that only its own
-machine can reach, and hosts with a list of initial hosts, which bootstrap when all of
-them have started.
+Run the command once, for a host that other machines can reach. Such a host does not
+create a cluster on an empty directory by itself, because an earlier directory may have
+been lost with its disk. The command is not needed for a host that only its own machine
+can reach, and for hosts with a list of initial hosts, which bootstrap when all initial
+hosts have started.
 
-It takes the settings of signalbox serve, as flags, environment variables and a file.
-The names of host and cluster and the number of shards cannot be changed later.
+The settings are the settings of signalbox serve, as flags, environment variables and a
+file. Host name, cluster name and shard count cannot be changed later.
 
-Exit codes: 0 created; 73 the directory belongs to a host of a cluster; 64 the settings
-are wrong; 65 the data directory cannot be used.`,
+Exit codes: 0 created; 73 the directory already belongs to a host; 64 the settings are
+wrong; 65 the data directory cannot be used.`,
 		Example: `  # once
   signalbox init --config /etc/signalbox/signalbox.yaml
 

@@ -34,11 +34,11 @@ func prepareProcess(log *slog.Logger, memory memguard.Budget) {
 	}
 	limit, err := transport.RaiseFileLimit()
 	if err != nil {
-		log.Warn("the limit of open files could not be raised", "limit", limit, "error", err)
+		log.Warn("cannot raise the open file limit", "limit", limit, "error", err)
 	}
 	if limit < fewFiles {
-		log.Warn("the limit of open files is low, and every client connection needs one; "+
-			"raise it with ulimit -n, or LimitNOFILE= in a unit of systemd", "limit", limit)
+		log.Warn("the open file limit is low, and every client connection needs an open file; raise the limit "+
+			"with ulimit -n, or LimitNOFILE= in a systemd unit", "limit", limit)
 	}
 }
 
@@ -61,7 +61,7 @@ var hostCodes = map[host.Kind]int{
 
 // haltProcess ends the process immediately: its host must no longer serve or apply anything.
 func haltProcess(err error) {
-	fmt.Fprintf(os.Stderr, "signalbox: this host cannot go on and stops: %v\n", err)
+	fmt.Fprintf(os.Stderr, "signalbox: the host stops after a fatal error: %v\n", err)
 	if host.KindOf(err) == host.KindRoom {
 		os.Exit(cli.ExitAgain)
 	}
@@ -82,7 +82,7 @@ func stopUnlessInterrupted(signals <-chan os.Signal, stop func(context.Context) 
 			return err
 		case again := <-signals:
 			if time.Since(asked) > cli.SameSignal {
-				return cli.Errorf(cli.SignalCode(again), "stopped at once, by a second signal")
+				return cli.Errorf(cli.SignalCode(again), "stopped immediately by a second signal")
 			}
 		}
 	}

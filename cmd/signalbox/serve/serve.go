@@ -33,34 +33,34 @@ func newServe(s cli.Streams) *cobra.Command {
 		Short: "Run a host",
 		Long: `Runs one host: alone, or as a member of a cluster.
 
-Without settings the host serves clients of this machine, stores its data in
+Without settings the host serves clients on this machine, stores its data in
 ./signalbox-data, serves health, metrics and status at http://127.0.0.1:7422, and the
 web console and HTTP API at http://127.0.0.1:7424. After a restart on the same directory
-it continues where it was.
+the host continues where it was.
 
 To create a cluster, give all initial hosts the same list of names and addresses, and
-each host its name. The cluster bootstraps when all of them have started, in any order;
-later a majority is enough. For a single host that other machines can reach, run
+each host its name. The cluster bootstraps when all initial hosts have started, in any
+order; later a majority is enough. For a single host that other machines can reach, run
 signalbox init once.
 
-A host that was wiped, or whose directory is an older copy, has lost what it confirmed.
-The other hosts refuse it, and it prints the command to run.
+A host that was wiped, or has an older copy of its directory, has lost entries that it
+confirmed. The other hosts refuse the host, and it prints the command to run.
 
-Every setting can be a flag (--data-dir), an environment variable (SIGNALBOX_DATA_DIR) or
-a line of a YAML file (data-dir) named by --config. Flags override variables, and
+Every setting can be a flag (--data-dir), an environment variable (SIGNALBOX_DATA_DIR)
+or a line in a YAML file (data-dir) given by --config. Flags override variables, and
 variables override the file. docs/settings.md lists all settings.
 
-SIGTERM and SIGINT stop the host gracefully: it transfers its leaderships, tells clients
-to use other hosts, and exits within 5 seconds. A second signal stops it at once; nothing
-that was confirmed is lost.
+SIGTERM and SIGINT stop the host gracefully: the host transfers its leaderships, tells
+clients to use other hosts, and exits within 5 seconds. A second signal stops the host
+at once; nothing that was confirmed is lost.
 
-serve --demo runs a cluster of three hosts in one process, to try things out. Its data is
-in a temporary directory that is removed at the end, and it ignores environment
-variables.
+serve --demo runs a cluster of three hosts in one process, to try things out. Demo data
+is in a temporary directory that is removed at the end, and environment variables are
+ignored.
 
 Exit codes: 0 stopped as requested; 64 the settings are wrong; 65 the data directory
-cannot be used; 69 an address cannot be listened on; 75 the disk is full: free space and
-start the host again; 1 any other failure.`,
+cannot be used; 69 an address is in use; 75 the disk is full: free space and start the
+host again; 1 any other failure.`,
 		Example: `  # one host, to try things out
   signalbox serve
 
@@ -136,7 +136,7 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 		}
 	case got := <-signals:
 		// No client has a confirmation yet, so there is nothing to hand over.
-		log.Info("stopped before the host had started", "signal", got.String())
+		log.Info("stopped during startup", "signal", got.String())
 		return nil
 	}
 	api, err := serveHTTP(h, &given, log)
@@ -156,7 +156,7 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 		fmt.Fprintln(s.Out, greeting(&given)+api.greeting())
 	}
 	<-interrupted.Done()
-	log.Info("the host stops", "signal", got.String())
+	log.Info("the host is stopping", "signal", got.String())
 	meter.Close()
 	api.Close()
 	err = stopUnlessInterrupted(signals, h.Stop)
@@ -194,8 +194,8 @@ func logReady(h *host.Host, given *settings.Settings, log *slog.Logger, after ti
 		"admin_address", given.AdminListen, "shards", id.Shards, "cluster", id.Cluster,
 		"after", after.Round(time.Millisecond).String())
 	if h.Open() {
-		log.Warn("the cluster has no access rules yet: every client may do everything; " +
-			"signalbox access token create --grant root:/ makes the first rule")
+		log.Warn("the cluster has no access rules: every client may do everything; create the first rule with " +
+			"signalbox access token create --grant root:/")
 	}
 }
 

@@ -71,15 +71,15 @@ func newCheck(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Check cluster health and list stuck work",
-		Long: `Asks every host for its health issues, and prints one list: hosts and replicas that are
-unreachable or lagging, disks, quotas, certificates and backups, halted and blocked
-rollouts, stalled rounds of processes, and long waits for semaphores. Each issue has its
-age, who is waited for, and what to do. The console, signalbox status, cluster why,
-/v1/health and the metric signalbox_health_issues have the same list.
+		Long: `Asks every host for its health issues, and prints one list: unreachable or lagging hosts
+and replicas, disks, quotas, certificates and backups, halted and blocked rollouts,
+stalled process rounds, and long waits for semaphores. Each issue has its age, what it
+waits for, and what to do. The console, signalbox status, cluster why, /v1/health and
+the metric signalbox_health_issues have the same list.
 
-With --disk DIR it also measures a disk of this machine: the latency of 200 small durable
-writes, as the log makes them, the rate of eight such writers, and the rates of changes to
-expect. DIR must be on the disk that a host will use; the command leaves nothing in it.
+With --disk DIR the command also measures the sync latency of a local disk: 200 small
+durable writes, as for the log. DIR must be on the disk that a host will use; the
+command leaves nothing in DIR.
 
 Exit codes: 0 healthy; 81 warnings; 82 critical issues. signalbox help exit-codes lists
 the others.`,
@@ -135,7 +135,7 @@ func (c *checkCommand) show(x *findings) error {
 			return err
 		}
 	}
-	c.Say("signalbox: %d looked at: %d well, %d to look at, %d wrong", len(x.list), counts[levelOK], counts[levelWarn],
+	c.Say("signalbox: %d checks: %d healthy, %d warnings, %d critical", len(x.list), counts[levelOK], counts[levelWarn],
 		counts[levelFail])
 	switch x.worst() {
 	case levelWarn:
@@ -157,11 +157,11 @@ func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) 
 		list, err = issues.Read(ctx, box)
 	}
 	if err != nil {
-		todo := "start a host, or look at --endpoints"
+		todo := "start a host, or check --endpoints"
 		if errors.Is(err, client.ErrUnauthorized) {
-			todo = "give a token that the cluster knows; signalbox access token create makes one"
+			todo = "give a valid token; signalbox access token create creates one"
 		}
-		x.add(levelFail, "cluster", todo, "it cannot be asked: %s", cli.Explain(err))
+		x.add(levelFail, "cluster", todo, "unreachable: %s", cli.Explain(err))
 		return
 	}
 	judgeHealthIssues(list, x)
@@ -176,9 +176,9 @@ func judgeHealthIssues(list *admin.HealthIssues, x *findings) {
 		if 2*n >= list.Asked {
 			l = levelFail
 		}
-		x.add(l, "answers", "start them again, or upgrade them: what only they know is missing below; an address that "+
-			"no host has is one of --endpoints, of its variable or of the context", "%d of %d have not said what they "+
-			"see: %v", n, list.Asked, issues.Unanswered(list.Unreachable))
+		x.add(l, "answers", "start or upgrade these hosts: issues that only they observe are missing below; if "+
+			"an address belongs to no host, correct --endpoints, SIGNALBOX_ENDPOINTS or the "+
+			"context", "%d of %d hosts did not report their health issues: %v", n, list.Asked, issues.Unanswered(list.Unreachable))
 	}
 	for i := range list.Items {
 		c := &list.Items[i]
@@ -200,11 +200,11 @@ func judgeHealthIssues(list *admin.HealthIssues, x *findings) {
 		switch {
 		case slices.ContainsFunc(list.Items, told):
 		case unled && (g == health.Rollouts || g == health.Processes || g == health.Locks):
-			x.add(levelWarn, string(g), "", "not known while a shard has no leader")
+			x.add(levelWarn, string(g), "", "unknown while a shard has no leader")
 		case len(list.Unreachable) > 0:
-			x.add(levelOK, string(g), "", "nothing to look at, by those that answer")
+			x.add(levelOK, string(g), "", "no issues on the hosts that answer")
 		default:
-			x.add(levelOK, string(g), "", "nothing to look at")
+			x.add(levelOK, string(g), "", "no issues")
 		}
 	}
 }

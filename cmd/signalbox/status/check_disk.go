@@ -40,7 +40,7 @@ func checkDisk(ctx context.Context, f *cli.Frame, dir string, x *findings) {
 	times, err := probe(ctx, dir, func(n int) { bar.Show("probing the disk", int64(n), probeWrites) })
 	bar.End()
 	if err != nil {
-		x.add(levelFail, subject, "name a directory that this user can write to", "it cannot be probed: %v", err)
+		x.add(levelFail, subject, "give a directory that the current user can write to", "cannot be tested: %v", err)
 		return
 	}
 	if len(times) == 0 {
@@ -110,7 +110,7 @@ func probe(ctx context.Context, dir string, report func(done int)) (times []time
 			return nil, fmt.Errorf("write: %w", err)
 		}
 		if err := syncData(file); err != nil {
-			return nil, fmt.Errorf("make durable: %w", err)
+			return nil, fmt.Errorf("cannot sync: %w", err)
 		}
 		times = append(times, time.Since(start))
 		report(len(times))

@@ -27,10 +27,10 @@ func newStatus(f *cli.Frame) *cobra.Command {
 		Long: `Asks every host for its status, and shows hosts, shards and leaders. Any valid token is
 enough.
 
-FRESH means that the host confirmed recently that it still leads the shards that it
-believes to lead; it is empty for a host that leads nothing. LAG is the number of log
-entries by which the slowest replica of a shard is behind; -o wide shows every replica.
-The health issues of hosts come last, with what to do about them.
+FRESH means that the host confirmed recently that it still leads its shards; the column
+is empty for a host that leads nothing. LAG is the number of log entries by which the
+slowest replica of a shard is behind; -o wide shows every replica. The hosts' health
+issues come last, with their remedies.
 
 Exit codes: 69 a shard has no leader, or no host could be reached; 0 otherwise, even if
 a host does not answer. signalbox help exit-codes lists the others; signalbox check
@@ -275,8 +275,8 @@ func showStatus(f *cli.Frame, s *Status) error {
 		health.Section(s.HealthIssues))
 	err := f.Show(s, cli.Fields(pairs...), sections...)
 	if err == nil && len(missing) > 0 {
-		err = cli.Errorf(cli.ExitUnavailable, "no leader of shard %s: changes are refused there until a majority of "+
-			"its hosts speak to each other", strings.Join(missing, ", "))
+		err = cli.Errorf(cli.ExitUnavailable, "shard %s has no leader: changes are rejected until a majority of "+
+			"its hosts can reach each other", strings.Join(missing, ", "))
 	}
 	return err
 }
@@ -316,7 +316,7 @@ func silentCells(s *Status) (rows [][]any) {
 		}
 	}
 	for _, e := range s.Silent {
-		rows = append(rows, []any{e.Address, "no host is known by this address: " + e.Err.Error()})
+		rows = append(rows, []any{e.Address, "no host has the address: " + e.Err.Error()})
 	}
 	return rows
 }

@@ -23,11 +23,11 @@ func TestCheckJudgesWhatHostsSay(t *testing.T) {
 		want    level
 		found   string
 	}{
-		"nothing":     {admin.HealthIssues{Asked: 3}, "rollouts", levelOK, "nothing to look at"},
-		"one is away": {away(3, 1), "answers", levelWarn, "1 of 3 have not said what they see: a:1 (gone)"},
-		"two are":     {away(3, 2), "answers", levelFail, "2 of 3 have not said what they see: a:1 (gone); a:1 (gone)"},
+		"nothing":     {admin.HealthIssues{Asked: 3}, "rollouts", levelOK, "no issues"},
+		"one is away": {away(3, 1), "answers", levelWarn, "1 of 3 hosts did not report their health issues: a:1 (gone)"},
+		"two are":     {away(3, 2), "answers", levelFail, "2 of 3 hosts did not report their health issues: a:1 (gone); a:1 (gone)"},
 		"a rollout is blocked": {admin.HealthIssues{Asked: 1, Items: []admin.HealthIssue{blocked}},
-			"rollout web in /prod", levelWarn, "no leaders in eu; so it is with 2 more; waits for leaders in eu"},
+			"rollout web in /prod", levelWarn, "no leaders in eu; the same for 2 more; waits for leaders in eu"},
 		"a majority is lost": {admin.HealthIssues{Asked: 1, Items: []admin.HealthIssue{health.New(health.NoQuorum,
 			health.About{Shards: []string{"0", "1"}}, "1 of 3 voters answer")}}, "shards meta, 1", levelFail,
 			"1 of 3 voters answer"},
@@ -57,7 +57,7 @@ func TestWhatNoHostCanKnowIsNotWell(t *testing.T) {
 		}}, &x)
 		unknown := 0
 		for _, f := range x.list {
-			if f.Level == levelWarn && f.Found == "not known while a shard has no leader" {
+			if f.Level == levelWarn && f.Found == "unknown while a shard has no leader" {
 				unknown++
 			}
 		}
@@ -68,7 +68,7 @@ func TestWhatNoHostCanKnowIsNotWell(t *testing.T) {
 	silent := away(3, 1)
 	var x findings
 	judgeHealthIssues(&silent, &x)
-	if last := x.list[len(x.list)-1]; last.Found != "nothing to look at, by those that answer" {
+	if last := x.list[len(x.list)-1]; last.Found != "no issues on the hosts that answer" {
 		t.Errorf("where a host is silent check says %+v", last)
 	}
 }

@@ -33,22 +33,22 @@ func newTop(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "top",
 		Short: "Show the load of a cluster, live",
-		Long: `Shows the load of a cluster and updates it every --interval, until q is typed or the
-command is interrupted.
+		Long: `Shows the cluster load and updates it every --interval, until q is typed or the command
+is interrupted.
 
   requests     rate and latency by kind
   waits        acquires that waited in a queue, and for how long
-  hosts        requests, leaderships and disk latency of each host
-  semaphores   those with most waiters; ephemeral ones only of nodes that count them
-               (signalbox node alter PATH --metrics-level aggregated)
-  rollouts     those that need an operator, and for how long
-  processes    those whose round waits, for which member first, and for how long
+  hosts        requests, leaderships and disk latency per host
+  semaphores   semaphores with most waiters; ephemeral semaphores only in nodes that
+               count them (signalbox node alter PATH --metrics-level aggregated)
+  rollouts     rollouts that need an operator, and for how long
+  processes    processes with a waiting round, the first missing member, and the time
 
-The figures come from the admin pages of the hosts: those of --admin-endpoints, and of
-all hosts that these know. Without --admin-endpoints, the hosts of --endpoints or of the
+The figures come from the hosts' admin pages: the pages in --admin-endpoints, and those
+of all hosts known there. Without --admin-endpoints, the hosts in --endpoints or in the
 context give the addresses of their pages, which often are reachable only from the
-machines of the hosts. Latency buckets are powers of two: "8.19ms" in the column 99%
-means that 99 of 100 requests took less than that, and more than half of it.
+hosts' machines. Latency buckets are powers of two: "8.19ms" in the column 99% means
+that 99 of 100 requests took less than 8.19 ms, and more than half as much.
 
 With -o json each sample is an object on one line. If the output is not a terminal,
 samples follow each other.
@@ -91,9 +91,8 @@ func (t *topCommand) findPages(c *cobra.Command) error {
 			}
 		}
 		if len(t.admin) == 0 {
-			return cli.Errorf(cli.ExitUnavailable, "the hosts of %s do not say where their admin pages are; "+
-				"--admin-endpoints "+
-				"names the page of a host", cli.Safe(k.Endpoints()))
+			return cli.Errorf(cli.ExitUnavailable, "the hosts at %s do not report the addresses of their admin "+
+				"pages; give one with --admin-endpoints", cli.Safe(k.Endpoints()))
 		}
 		return nil
 	})
@@ -102,7 +101,8 @@ func (t *topCommand) findPages(c *cobra.Command) error {
 // run shows successive samples.
 func (t *topCommand) run(c *cobra.Command) error {
 	if t.interval < minTopInterval || t.rows < 1 {
-		return cli.Errorf(cli.ExitUsage, "--interval %v --rows %d: give %v or more, and 1 or more", t.interval, t.rows,
+		return cli.Errorf(cli.ExitUsage, "--interval %v or --rows %d is too small; give at least %v, and at "+
+			"least 1", t.interval, t.rows,
 			minTopInterval)
 	}
 	if err := t.findPages(c); err != nil {
@@ -150,9 +150,8 @@ func (t *topCommand) read(ctx context.Context) ([]adminclient.Reading, error) {
 	if slices.ContainsFunc(hosts, func(r adminclient.Reading) bool { return r.Err == nil }) {
 		return hosts, nil
 	}
-	return nil, cli.Errorf(cli.ExitUnavailable, "the admin pages of %s cannot be read: %w; --admin-endpoints names "+
-		"those of a "+
-		"host that can be reached from here", hosts[0].Address, hosts[0].Err)
+	return nil, cli.Errorf(cli.ExitUnavailable, "cannot read the admin pages of %s: %w; give reachable pages "+
+		"with --admin-endpoints", hosts[0].Address, hosts[0].Err)
 }
 
 // interruptedIsDone turns an interrupted command's error into success.

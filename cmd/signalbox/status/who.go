@@ -37,17 +37,17 @@ func newWho(f *cli.Frame) *cobra.Command {
 	return f.Command(&cobra.Command{
 		Use:   "who [NAME-PREFIX]",
 		Short: "Show who waits for what, and who owns it",
-		Long: `Shows the waiters in all nodes that you may see, longest wait first: the semaphore, the
-wait time, the owner, and the owner's age and address. Sessions are shown by their
-description; commands of this tool describe their process and machine. A session without
-a description is shown by the name of its client. -o wide shows session ids, for
-signalbox session end. With NAME-PREFIX, only semaphores whose names start with it.
+		Long: `Shows the waiters in all nodes that you may see, longest wait first: semaphore, wait
+time, owner, and the owner's age and address. Sessions are shown by their description;
+the commands of this tool describe process and machine. A session without a description
+is shown by its client name. -o wide shows session ids, for signalbox session end.
+NAME-PREFIX selects semaphores by the start of their names.
 
 signalbox rollout why explains what a rollout waits for, signalbox process why what a
 round waits for.
 
 If there are several owners the table shows the first; -o json has all. Wait times
-compare the clock of this machine with that of a host.`,
+compare the local clock with the host's clock.`,
 		Example: `  signalbox who
   signalbox who nightly
 
@@ -56,7 +56,7 @@ compare the clock of this machine with that of a host.`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
 			waits, err := allWaits(ctx, box, append(args, "")[0])
 			if err == nil && len(waits) == 0 && !f.JSON() {
-				f.Say("signalbox: nobody waits; signalbox semaphore describe PATH NAME shows who has one")
+				f.Say("signalbox: no waiters; signalbox semaphore describe PATH NAME shows the owners of a semaphore")
 			}
 			return errors.Join(err, printWaits(f, waits, time.Now()))
 		}),

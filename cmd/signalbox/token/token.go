@@ -16,10 +16,10 @@ func Command(s cli.Streams) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "token",
 		Short: "Make tokens for files of access rules",
-		Long: `Makes tokens for the files of --access-file and --token-file, without asking a host.
-The files contain hashes of tokens, never the tokens.
+		Long: `Generates tokens for the files given by --access-file and --token-file, without asking a
+host. The files contain token hashes, never the tokens.
 
-To make a token in a running cluster, use signalbox access token create.`,
+To create a token in a running cluster, use signalbox access token create.`,
 	}, newTokenNew(s))
 }
 
@@ -29,11 +29,11 @@ func newTokenNew(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "generate",
 		Short: "Make a token and its line for a file",
-		Long: `Makes a random token and prints it, with a line for the principals in a file of access
-rules. Give the token to its user: it is not stored anywhere. The line contains the
-hash of the token, and is the last line that is printed.
+		Long: `Generates a random token and prints it, with a line for the principals in an access
+rules file. Give the token to its user: the token is not stored anywhere. The line
+contains the token's hash, and is printed last.
 
-A token with the role root on /, the default, can also be in the file of --token-file.`,
+A token with the role root on /, the default, can also be in the --token-file.`,
 		Example: `  # a root token for emergencies
   echo principals: >root-tokens.yaml
   signalbox token generate --name ops | tail -n 1 >>root-tokens.yaml
@@ -47,20 +47,20 @@ A token with the role root on /, the default, can also be in the file of --token
 			}
 			of := rights.Identity{Kind: rights.Token, Name: name}
 			if err := of.Check(); err != nil {
-				return cli.Errorf(cli.ExitUsage, "no token was made: %w; give --name", err)
+				return cli.Errorf(cli.ExitUsage, "cannot generate a token: %w; give a valid --name", err)
 			}
 			token := access.NewToken()
 			line, err := access.Line(rights.Principal{Name: of.String(), SHA256: access.HashText(token), Grants: list})
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Out, "The token, for %s and nobody else:\n\n  %s\n\n", name, token)
-			fmt.Fprintf(s.Out, "The line for the principals in a file of access rules:\n\n%s\n", line)
+			fmt.Fprintf(s.Out, "Token for %s:\n\n  %s\n\n", name, token)
+			fmt.Fprintf(s.Out, "Line for the principals in the access rules file:\n\n%s\n", line)
 			return nil
 		},
 	}
-	c.Flags().StringVar(&name, "name", "", "`NAME` of the token; shown in logs")
+	c.Flags().StringVar(&name, "name", "", "Token `NAME`, shown in logs")
 	c.Flags().StringArrayVar(&grants, "grant", []string{"root:/"},
-		"Role of the token, `ROLE:PATH[:PREFIX]`. May be repeated")
+		"Role to grant, `ROLE:PATH[:PREFIX]`. May be repeated")
 	return c
 }

@@ -29,7 +29,7 @@ func TestColoursCanBeRead(t *testing.T) {
 	}
 	light, dark, ok := strings.Cut(string(text), "prefers-color-scheme: dark")
 	if !ok {
-		t.Fatal("there is no dark theme")
+		t.Fatal("unknown route dark theme")
 	}
 	for theme, style := range map[string]string{"light": light, "dark": dark} {
 		colours := make(map[string]string)

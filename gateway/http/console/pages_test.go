@@ -87,7 +87,7 @@ func handOver(t *testing.T, b *browser) {
 	b.await(fmt.Sprintf("!document.querySelector('dialog').innerText.includes('%d')", second.ID()))
 	b.fill("reason", "a test")
 	await(t, "the end of the session", second.Context().Done())
-	b.awaitText("It is free.")
+	b.awaitText("The semaphore is free.")
 	b.visit(st.url + "/history")
 	b.awaitText(fmt.Sprintf("session destroy: id %d", second.ID()))
 	b.awaitText("a test")
@@ -215,7 +215,7 @@ func reachByKeyboard(t *testing.T, b *browser) {
 		b.press(string(letter), string(letter))
 	}
 	b.press("Enter", "\r")
-	b.awaitText("there is no such semaphore")
+	b.awaitText("the semaphore does not exist")
 }
 
 func drawLongTables(t *testing.T, b *browser) {

@@ -44,7 +44,7 @@ func keepInTheAddress(t *testing.T, b *browser) {
 	b.visit(st.url + "/locks?sort=-semaphore&filter=lock-1")
 	first("lock-199")
 	b.evaluate("document.querySelector('tbody a').click()")
-	b.awaitText("It is free.")
+	b.awaitText("The semaphore is free.")
 	b.evaluate("history.back()")
 	first("lock-199")
 	b.await("document.querySelector('main input')?.value === 'lock-1'")
@@ -89,8 +89,8 @@ func goToTheSearch(t *testing.T, b *browser) {
 func sayThereIsNoPage(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/nowhere")
-	b.await("document.querySelector('h1').textContent === 'There is no such page'")
-	b.await("document.title.startsWith('There is no such page')")
+	b.await("document.querySelector('h1').textContent === 'Page not found'")
+	b.await("document.title.startsWith('Page not found')")
 	b.await("!document.querySelector('nav [aria-current]')")
 	b.checkQuiet(st.url)
 }
@@ -172,7 +172,7 @@ func plotThePast(t *testing.T, b *browser) {
 func showWhatIsStuck(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/")
-	b.awaitText("All is well.")
+	b.awaitText("Healthy.")
 	b.await("document.title === 'Overview · Signalbox' && !document.querySelector('nav .count')")
 	st.objects()
 	issues := "document.querySelector('main section.health-issues tbody')?.innerText"
@@ -264,7 +264,7 @@ func drawStages(t *testing.T, b *browser) {
 	b.await("document.querySelector('.stage .version').textContent === 'two'")
 	b.await("!!document.querySelector('.stage progress')")
 	b.click("Roll back")
-	b.await("document.querySelector('dialog').innerText.includes('There is no version that all of them had before.')")
+	b.await("document.querySelector('dialog').innerText.includes('No earlier version was in all locations.')")
 	b.await("document.querySelector('dialog [name=version]').value === ''")
 	b.evaluate("document.querySelector('dialog').close()")
 	b.click("Abort")
@@ -296,11 +296,11 @@ func countDown(t *testing.T, b *browser) {
 func sayWhatIsLost(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.at("/rollout", "none"))
-	b.awaitText("There is no rollout of this name.")
+	b.awaitText("The rollout does not exist.")
 	b.evaluate("document.querySelector('nav a[href=\"/\"]').click()")
-	b.awaitText("All is well.")
+	b.awaitText("Healthy.")
 	b.evaluate("history.back()")
-	b.awaitText("There is no rollout of this name.")
+	b.awaitText("The rollout does not exist.")
 	b.await("!document.body.textContent.includes('Not shown')")
 	st.cluster.Crash(2, false)
 	st.cluster.Crash(3, false)

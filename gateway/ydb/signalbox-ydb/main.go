@@ -44,49 +44,48 @@ type options struct {
 
 func parse(args []string) (o options, err error) {
 	f := flag.NewFlagSet("signalbox-ydb", flag.ContinueOnError)
-	f.StringVar(&o.listen, "listen", "127.0.0.1:2136", "where SDKs call, host:port")
-	f.StringVar(&o.endpoints, "endpoints", "127.0.0.1:7420", "hosts of the cluster, separated by commas")
-	f.StringVar(&o.advertise, "advertise", "", "gateways that discovery names, host:port[/location], separated by "+
-		"commas; where it is empty each caller finds the address that it has called")
-	f.StringVar(&o.publish, "publish", "", "where SDKs reach this gateway, host:port[/location]: it is kept in the "+
-		"cluster, and discovery names all gateways that are")
-	f.StringVar(&o.tokenFile, "token-file", "", "a file with the token by which --publish lets the cluster keep it")
-	f.StringVar(&o.metrics, "metrics-listen", "127.0.0.1:2137", "address of /metrics, /livez and /readyz, or off")
-	f.StringVar(&o.certificate, "tls-cert", "", "the certificate that SDKs see")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:2136", "Address for SDKs, host:port")
+	f.StringVar(&o.endpoints, "endpoints", "127.0.0.1:7420", "Addresses of cluster hosts, separated by commas")
+	f.StringVar(&o.advertise, "advertise", "", "Gateways returned by discovery, host:port[/location], separated "+
+		"by commas. Default: the address that the caller used")
+	f.StringVar(&o.publish, "publish", "", "Address of this gateway for SDKs, host:port[/location]. The gateway "+
+		"registers the address in the cluster, and discovery returns all registered gateways")
+	f.StringVar(&o.tokenFile, "token-file", "", "File with the access token that --publish uses")
+	f.StringVar(&o.metrics, "metrics-listen", "127.0.0.1:2137", "Address for /metrics, /livez and /readyz, or off")
+	f.StringVar(&o.certificate, "tls-cert", "", "Server certificate file for SDKs, PEM")
 	f.StringVar(&o.key, "tls-key", "", "its key")
-	f.StringVar(&o.clientCA, "tls-client-ca", "", "the authority that must have signed the certificates of SDKs; none "+
-		"are asked for where it is empty")
-	f.StringVar(&o.clusterTLS, "cluster-tls", "off", "how hosts are called: off, on")
-	f.StringVar(&o.clusterCA, "cluster-ca", "", "the authority of the hosts' certificates; the system's where it is "+
-		"empty")
-	f.StringVar(&o.clusterCertificate, "cluster-cert", "", "the certificate that hosts see: those with "+
-		"--tls-client-ca let nobody in without one")
+	f.StringVar(&o.clientCA, "tls-client-ca", "", "File with the CA that signs SDK certificates, PEM. If set, "+
+		"SDKs must have a certificate")
+	f.StringVar(&o.clusterTLS, "cluster-tls", "off", "TLS for connections to hosts: off or on")
+	f.StringVar(&o.clusterCA, "cluster-ca", "", "File with the CA that signs host certificates, PEM. Default: "+
+		"the system CAs")
+	f.StringVar(&o.clusterCertificate, "cluster-cert", "", "Client certificate file for hosts, PEM. Required by "+
+		"hosts with --tls-client-ca")
 	f.StringVar(&o.clusterKey, "cluster-key", "", "its key")
-	f.BoolVar(&o.plainTickets, "allow-plaintext-tokens", false, "accept tickets from other machines without TLS")
-	f.IntVar(&o.streams, "max-sessions", ydb.DefaultMaxStreams, "maximum number of sessions")
-	f.IntVar(&o.connections, "max-connections", 0, "maximum number of SDK connections; 0 for 10,000, or for a quarter "+
-		"of the limit of open files if that is less")
-	f.IntVar(&o.processors, "processors", 0, "how many processors it uses; 0 for what GOMAXPROCS says, or else half "+
-		"of the machine's")
+	f.BoolVar(&o.plainTickets, "allow-plaintext-tokens", false, "Accept tickets from other machines without TLS")
+	f.IntVar(&o.streams, "max-sessions", ydb.DefaultMaxStreams, "Maximum sessions")
+	f.IntVar(&o.connections, "max-connections", 0, "Maximum SDK connections. 0 is 10,000 or a quarter "+
+		"of the open file limit, whichever is less")
+	f.IntVar(&o.processors, "processors", 0, "Number of processors to use. 0 is GOMAXPROCS if set, else half the "+
+		"processors of the machine")
 	o.queued = ydb.DefaultMaxQueuedBytes
-	f.Var(&o.queued, "max-queued", "maximum `size` of data waiting to be read by all SDKs together; 4MiB for one "+
-		"session")
-	f.DurationVar(&o.drain, "drain-timeout", 5*time.Second, "maximum time that a stop waits for sessions to leave")
-	f.BoolVar(&o.showVersion, "version", false, "print the version and end")
+	f.Var(&o.queued, "max-queued", "Maximum `size` of unread data for all SDKs together. 4MiB per session")
+	f.DurationVar(&o.drain, "drain-timeout", 5*time.Second, "Maximum time to wait for sessions to leave on shutdown")
+	f.BoolVar(&o.showVersion, "version", false, "Print the version and exit")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	switch {
 	case f.NArg() > 0:
-		return o, fmt.Errorf("%q is no flag", f.Arg(0))
+		return o, fmt.Errorf("unexpected argument %q; signalbox-ydb takes flags only", f.Arg(0))
 	case o.processors < 0:
-		return o, errors.New("--processors is 0 or more")
+		return o, errors.New("--processors must not be negative")
 	case o.connections < 0:
-		return o, errors.New("--max-connections is 0 or more")
+		return o, errors.New("--max-connections must not be negative")
 	case (o.certificate == "") != (o.key == ""):
-		return o, errors.New("--tls-cert and --tls-key go together")
+		return o, errors.New("--tls-cert and --tls-key must be set together")
 	case o.clientCA != "" && o.certificate == "":
-		return o, errors.New("--tls-client-ca needs --tls-cert and --tls-key")
+		return o, errors.New("--tls-client-ca requires --tls-cert and --tls-key")
 	case (o.clusterCertificate == "") != (o.clusterKey == ""):
 		return o, errors.New("--cluster-cert and --cluster-key go together")
 	case o.clusterTLS != "on" && (o.clusterCertificate != "" || o.clusterCA != ""):

@@ -93,7 +93,7 @@ func request(client *caller.Caller, m *protocol.AccessChange, book *access.Book)
 		}
 		return &meta.AccessTokenRevoke{Checked: checked, Name: p.Name}, book.MayRevoke(by, p, nil)
 	}
-	return nil, errors.New("no change of rights, or one that lacks what it is about")
+	return nil, errors.New("the access change is unknown or incomplete")
 }
 
 // importRequest is request for an import.

@@ -97,7 +97,7 @@ func (b *Backups) read(r *handle.Request) (handle.Reply, error) {
 	case s.asked <- r.Ticket():
 		return handle.Later(func(handle.Ticket) {}), nil // the state holds the ticket
 	default:
-		return nil, handle.BadRequest("another piece of this state is being waited for")
+		return nil, handle.BadRequest("another chunk of the state is already requested")
 	}
 }
 

@@ -40,7 +40,7 @@ func (e *export) keepNotes(words <-chan noted) {
 			Event: w.what, ShardID: e.shard, Bytes: w.bytes, Asked: protocol.ClientRequest{Author: []byte(e.by)},
 		})
 		if err != nil {
-			e.of.Log.Warn("the history of the cluster has no entry of a backup", "shard", e.shard, "what",
+			e.of.Log.Warn("the audit log has no entry for a backup", "shard", e.shard, "what",
 				w.what.String(), "by", e.by, "error", err)
 		}
 	}

@@ -18,7 +18,7 @@ const (
 
 // noState answers a request for a state that does not exist, or no longer exists.
 var noState error = &protocol.Result{
-	Status: protocol.StatusNotFound, Message: "there is no state of this number over this connection, or not any more",
+	Status: protocol.StatusNotFound, Message: "the state number does not exist on the connection, or not any more",
 }
 
 // export is one shard state a client reads. A separate goroutine saves the state, piece by piece.
@@ -45,7 +45,7 @@ func (e *export) start() (handle.Reply, error) {
 	select {
 	case e.of.places <- struct{}{}:
 	default:
-		return nil, handle.Overloaded("this host has enough states fixed for backups")
+		return nil, handle.Overloaded("the host already holds the maximum number of states for backups")
 	}
 	if !e.of.add(e) {
 		<-e.of.places

@@ -111,7 +111,7 @@ func (h *handlers) aside(run handle.Reader) (handle.Reply, error) {
 	select {
 	case h.places <- struct{}{}:
 	default:
-		return nil, handle.Overloaded("too many questions about the cluster are being answered")
+		return nil, handle.Overloaded("too many cluster requests in progress")
 	}
 	return handle.Later(func(t handle.Ticket) {
 		go func() {

@@ -47,7 +47,7 @@ func (h *handlers) hostRequest(m *protocol.HostUpdate) (meta.Request, error) {
 	case protocol.HostReplace:
 		return &meta.HostReplace{Old: name, New: string(m.Successor), Heard: h.hears(name)}, nil
 	}
-	return nil, fmt.Errorf("nothing that is done with hosts is %v", m.Action)
+	return nil, fmt.Errorf("unknown host operation %v", m.Action)
 }
 
 // hears reports whether a host, identified by an operator's name for it, has answered recently. The caller leads the
@@ -118,7 +118,7 @@ func (h *handlers) stepCancel(r *handle.Request) (handle.Reply, error) {
 	switch {
 	case (m.StepID == 0) == (len(m.Subject) == 0):
 		return nil, handle.BadRequest(
-			"a step is to be cancelled or a delay to be ended: give one of them")
+			"give a step to cancel, or a delay to end")
 	case m.StepID != 0:
 		request = &meta.StepCancel{Step: plan.ID(m.StepID), Hold: m.HoldMillis}
 	default:

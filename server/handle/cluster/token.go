@@ -24,7 +24,7 @@ func (h *handlers) joinToken(r *handle.Request) (handle.Reply, error) {
 	case protocol.TokenCreate:
 		return h.createToken(r)
 	}
-	return nil, handle.BadRequest("nothing that is done with join tokens is " + m.Action.String())
+	return nil, handle.BadRequest("unknown join token operation " + m.Action.String())
 }
 
 // listTokens answers with all tokens, including their authors. The required right covers both.
@@ -47,14 +47,14 @@ func (h *handlers) createToken(r *handle.Request) (handle.Reply, error) {
 	m := &r.JoinToken
 	var hash [protocol.MaxHashBytes]byte
 	if len(m.Hash) != len(hash) {
-		return nil, handle.BadRequest("the hash of a secret has 32 bytes")
+		return nil, handle.BadRequest("a secret hash must have 32 bytes")
 	}
 	copy(hash[:], m.Hash)
 	t, ok := h.Meta.Machine.Topology()
 	if ok && h.joining(&t).Addresses.Len() == 0 && r.Caller.Permits(r.Kind, handle.Everywhere, "") {
 		return nil, handle.Refuse(protocol.StatusPreconditionFailed,
-			"no other host can reach this cluster: start its host again with --raft-listen HOST:PORT, on an address "+
-				"of its network, and with the same data directory")
+			"no other host can reach the cluster; restart its host with --raft-listen HOST:PORT on a network "+
+				"address, and with the same data directory")
 	}
 	id, millis := string(m.ID), m.ValidMillis
 	return h.Operate(r, &m.Operation, &meta.TokenCreate{ID: id, Hash: hash, Millis: millis},

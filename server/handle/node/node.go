@@ -86,7 +86,7 @@ func (h handlers) describe(r *handle.Request) (handle.Reply, error) {
 	}
 	return h.find(path, node, func(n *meta.Node) (handle.Reply, error) {
 		if n == nil || node != 0 && n.ID != node {
-			return nil, handle.Refuse(protocol.StatusNotFound, "no such node")
+			return nil, handle.Refuse(protocol.StatusNotFound, "the node does not exist")
 		}
 		return &protocol.NodeDescribeAnswer{Node: wire(n)}, nil
 	})

@@ -70,7 +70,7 @@ func TestAChangeIsRefusedWithTheReason(t *testing.T) {
 			protocol.StatusBadSession},
 		{"no such session", first, &protocol.Acquire{Mutation: protocol.Mutation{SessionID: id + 100}, NodeID: 1,
 			Name: []byte("box")}, protocol.StatusSessionExpired},
-		{"no such node", first, &protocol.SemaphoreCreate{NodeID: 7, Name: []byte("box"), Limit: 1},
+		{"the node does not exist", first, &protocol.SemaphoreCreate{NodeID: 7, Name: []byte("box"), Limit: 1},
 			protocol.StatusNotFound},
 		{"no such semaphore", first, &protocol.SemaphoreDescribe{NodeID: 1, Name: []byte("none")},
 			protocol.StatusNotFound},

@@ -27,7 +27,8 @@ func (h handlers) describePart(r *handle.Request, k shard.ObjectKind, q *protoco
 		case shard.FoundPart:
 			return answer, nil
 		case shard.FoundObject:
-			return nil, handle.Refuse(protocol.StatusNotFound, "the "+of.Kind.String()+" has no such part")
+			return nil, handle.Refuse(protocol.StatusNotFound, "the "+of.Kind.String()+" does not have the "+
+				"requested section")
 		}
 		return nil, handle.Refuse(protocol.StatusNotFound, "no "+of.Kind.String()+" of this name")
 	})

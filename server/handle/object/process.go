@@ -51,7 +51,7 @@ func (h handlers) inboxOpen(r *handle.Request) (handle.Reply, error) {
 	}
 	if !r.Conn.Understands(protocol.KindInbox) {
 		return nil, handle.Refuse(protocol.StatusUnsupported,
-			"the client has not announced that it understands INBOX")
+			"the client did not announce support for INBOX")
 	}
 	if err := h.BindingIn(r, shard.SessionID(m.SessionID), id); err != nil {
 		return nil, err

@@ -56,10 +56,10 @@ func (h handlers) semaphoreDescribe(r *handle.Request) (handle.Reply, error) {
 	}
 	watched := m.WatchData || m.WatchOwners
 	if session := shard.SessionID(m.SessionID); watched && session == 0 {
-		return nil, handle.BadRequest("a watch belongs to a session")
+		return nil, handle.BadRequest("a one-shot watch requires a session")
 	} else if watched && !r.Conn.Acts(session) {
 		return nil, h.RefuseSession(r, session,
-			"a watch belongs to a session that is attached over or bound to this connection")
+			"a one-shot watch requires a session attached to or bound to the connection")
 	}
 	rp := h.Set.Of(shard.SlotOf(id, m.Name))
 	consistency := h.Consistency(m.Consistency, id)
@@ -165,7 +165,7 @@ func (d *describe) watch(t handle.Ticket) error {
 	case !acts && d.h.Set.Liveness(session) == shard.Dead:
 		return handle.Refuse(protocol.StatusSessionExpired, "the session is over")
 	case !acts:
-		return handle.Refuse(protocol.StatusBadSession, "the session does not act over this connection any more")
+		return handle.Refuse(protocol.StatusBadSession, "the session is no longer bound to the connection")
 	case !counted:
 		return handle.TooManyWatches()
 	case !d.h.Watches.Take(len(d.m.Name)):

@@ -33,7 +33,7 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 		return confirm(rp, func() (handle.Reply, error) {
 			// A remote host may already have proposed and applied the session's creation.
 			if _, known := handle.Session(by, rp, id); known {
-				return nil, unavailable("this host has just come to know of the session")
+				return nil, unavailable("the host has just learned about the session")
 			}
 			return nil, over
 		}), nil
@@ -49,7 +49,7 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 	case !ok && h.Unfilled(view.Node): // created since the lookup above
 		return nil, &handle.MetaUnfilled
 	case !ok:
-		return nil, handle.Refuse(protocol.StatusSessionExpired, "its node was dropped")
+		return nil, handle.Refuse(protocol.StatusSessionExpired, "the node was dropped")
 	}
 	a := &attaching{
 		handlers: h, conn: r.Conn, rp: rp, id: id, node: node, sequence: m.AttachSequence, numbers: m.Sequences,
@@ -90,7 +90,7 @@ type attaching struct {
 }
 
 // overtaken is the refusal for an attach that arrives after a later attach for the same session.
-var overtaken error = &protocol.Result{Status: protocol.StatusBadSession, Message: "a later attach was here before"}
+var overtaken error = &protocol.Result{Status: protocol.StatusBadSession, Message: "a later attach arrived first"}
 
 // goOn performs a permitted attach after the shard's leader can serve, on any goroutine.
 func (a *attaching) goOn(serving bool) (handle.Reply, error) {
@@ -130,7 +130,7 @@ func confirm(rp *replica.Replica, then handle.Reader) handle.Reply {
 	return handle.Later(func(t handle.Ticket) {
 		rp.Confirm(func(_, led bool) {
 			if !led {
-				t.Fail(unavailable("this host could not make sure that it leads the shard"))
+				t.Fail(unavailable("the host could not confirm that it leads the shard"))
 				return
 			}
 			t.Complete(then())
@@ -186,7 +186,7 @@ func (a *attaching) propose(command *shard.Command, then func(e *shard.Effect) h
 				t.Fail(a.rp.Exceeded(command, e.Quota))
 			case e.Status == protocol.StatusPreconditionFailed:
 				t.Fail(handle.Refuse(e.Status,
-					"the session has drawn all the numbers that there are: start another session"))
+					"the session has used up its attach numbers; start another session"))
 			case e.Status != protocol.StatusSuccess:
 				t.Fail(&protocol.Result{Status: e.Status})
 			default:
@@ -233,7 +233,7 @@ func (a *attaching) attachNow(t handle.Ticket, view *shard.SessionView) error {
 	})
 	if lost != nil {
 		rp.Sessions.ReportLost(a.id, lost, protocol.Result{
-			Status: protocol.StatusBadSession, Message: "the session was attached over another connection",
+			Status: protocol.StatusBadSession, Message: "the session was attached to another connection",
 		})
 	}
 	switch verdict {
@@ -243,7 +243,7 @@ func (a *attaching) attachNow(t handle.Ticket, view *shard.SessionView) error {
 		return overtaken
 	case lease.Closed:
 	default:
-		return unavailable("the shard's leader cannot say at the moment: " + verdict.String())
+		return unavailable("the shard leader cannot answer at the moment: " + verdict.String())
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 func (h handlers) stop(r *handle.Request) (handle.Reply, error) {
 	id, conn := shard.SessionID(r.SessionStop.SessionID), r.Conn
 	if b, acts := conn.Binding(id); !acts || !b.Attached {
-		return nil, h.RefuseSession(r, id, "the session is not attached over this connection")
+		return nil, h.RefuseSession(r, id, "the session is not attached to the connection")
 	}
 	rp := h.Set.Of(id.Slot())
 	if !rp.Leads() {
@@ -24,7 +24,7 @@ func (h handlers) stop(r *handle.Request) (handle.Reply, error) {
 		if ended {
 			s.Over(handle.Refuse(protocol.StatusSessionExpired, "the session was stopped"))
 		} else {
-			s.Over(unavailable("a stop of the session was sent before, and its outcome is not known"))
+			s.Over(unavailable("an earlier stop of the session has an unknown outcome"))
 		}
 	}), nil
 }

@@ -127,7 +127,7 @@ func (h handlers) onceGranted(home *replica.Replica, timeout uint64, then func()
 
 // notOnRecord explains why a session timeout is not granted.
 func notOnRecord(timeout uint64) string {
-	return fmt.Sprintf("a session timeout of %v is granted once the meta shard has it on record, as any above %v; "+
+	return fmt.Sprintf("the session timeout %v must be recorded in the meta shard, as any timeout above %v, but "+
 		"the meta shard did not answer in time", millis(timeout), millis(shard.UnnotedTimeout))
 }
 

@@ -34,7 +34,7 @@ func (w *Watches) watch(r *handle.Request) (handle.Reply, error) {
 		return nil, w.Moved(rp)
 	}
 	if !w.begin(r.Conn, r.ID) {
-		return nil, handle.BadRequest("a watch of this id is being opened")
+		return nil, handle.BadRequest("a watch with the same id is being opened")
 	}
 	open := *m
 	open.Name, open.View = slices.Clone(m.Name), slices.Clone(m.View)
@@ -59,12 +59,12 @@ func (w *Watches) watch(r *handle.Request) (handle.Reply, error) {
 func knowsView(m *protocol.Watch) error {
 	switch {
 	case m.ObjectKind.IsSemaphore() && len(m.View) > 0:
-		return handle.BadRequest("a semaphore has no views: it is watched as a whole")
+		return handle.BadRequest("a semaphore has no views; watch the whole semaphore")
 	case m.ObjectKind.IsSemaphore(), shard.KnowsKind(shard.ObjectKind(m.ObjectKind)):
 		return nil
 	}
 	return handle.Refuse(protocol.StatusUnsupported,
-		fmt.Sprintf("this host knows no objects of the kind %v", m.ObjectKind))
+		fmt.Sprintf("the host does not support objects of kind %v", m.ObjectKind))
 }
 
 // open opens a watch at a replica, if the replica is up to date. The hub answers.
@@ -118,7 +118,7 @@ func (w *Watches) stop(r *handle.Request) (handle.Reply, error) {
 	return handle.Later(func(handle.Ticket) {}), nil // the opening holds the ticket
 }
 
-var noSuchWatch error = &protocol.Result{Status: protocol.StatusNotFound, Message: "no watch of this id"}
+var noSuchWatch error = &protocol.Result{Status: protocol.StatusNotFound, Message: "the watch does not exist"}
 
 // stopAt stops a watch at one of the given replicas.
 func stopAt(c handle.Connection, id uint64, at ...*replica.Replica) (protocol.AnswerMessage, error) {

@@ -78,7 +78,7 @@ func (c *Cluster) ofHost(h *hosts.Host) *kind.Issue {
 		if c.age(h.Target.Since) < patienceMillis {
 			return nil
 		}
-		x = issue(kind.HostNotStarted, h, "host %s has joined and was never started", h.Name)
+		x = issue(kind.HostNotStarted, h, "host %s has joined, but was never started", h.Name)
 	case !h.Wanted():
 		x = c.ofOffline(h)
 	default:
@@ -140,13 +140,13 @@ func (c *Cluster) ofOnline(h *hosts.Host) *kind.Issue {
 			x.Since = c.ago(seen.SilentFor)
 			return c.replaceable(x, h)
 		case h.Online() && !takesPart:
-			return issue(kind.HostNotUpToDate, h, "host %s cannot confirm that it is up to date", h.Name)
+			return issue(kind.HostNotUpToDate, h, "host %s cannot confirm that its data is up to date", h.Name)
 		case !takesPart:
 			return c.replaceable(issue(kind.HostNotJoined, h,
-				"host %s is reachable and has not rejoined its "+
-					"cluster: it cannot confirm that it is up to date", h.Name), h)
+				"host %s is reachable, but has not rejoined the cluster: it cannot confirm that its data is up "+
+					"to date", h.Name), h)
 		case !h.Online() && c.age(h.Target.Since) > patienceMillis:
-			x := issue(kind.HostNotOnline, h, "host %s should be online, and is not yet", h.Name)
+			x := issue(kind.HostNotOnline, h, "host %s should be online, but is not online yet", h.Name)
 			x.Since = c.since(h.Target.Since)
 			return x
 		}
@@ -214,7 +214,7 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Issue {
 		return issue(kind.UnderReplicated, nil, "%d of %d voters exist", r.Voters, r.Wanted)
 	case r.Tolerated == 0 && r.Voters > 1:
 		return issue(kind.NoFailureTolerance, nil,
-			"%d of %d voters are alive: the failure of one more stops changes", r.Live, r.Voters)
+			"%d of %d voters are live: another failure stops changes", r.Live, r.Voters)
 	}
 	return c.ofDomains(r)
 }
@@ -222,7 +222,7 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Issue {
 // withoutMajority returns the issue for a shard that has lost its quorum. The remedy depends on the silent voters: a
 // host being expelled does not come back.
 func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Issue {
-	x := issue(kind.NoQuorum, nil, "%d of %d voters are alive", r.Live, r.Voters)
+	x := issue(kind.NoQuorum, nil, "%d of %d voters are live", r.Live, r.Voters)
 	var all, away, gone []string
 	for _, h := range c.Records.Hosts() {
 		switch on := c.Records.Shard(r.Shard).On(h.ID); {
@@ -241,9 +241,10 @@ func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Issue {
 	}
 	x.Do = strings.Join(gone, ", ") + " was expelled by the recovery of another shard and will not return: "
 	if r.Live+len(away) >= hosts.Majority(r.Voters) {
-		x.Do += "start " + strings.Join(away, ", ") + " with its own data directory; if that is permanently lost: "
+		x.Do += "start " + strings.Join(away, ", ") + " with its own data directory; if the directory is " +
+			"permanently lost: "
 	}
-	x.Do += "signalbox shard recover SHARD for this shard, too"
+	x.Do += "signalbox shard recover SHARD for this shard too"
 	return x
 }
 
@@ -297,8 +298,8 @@ func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Issue {
 	if len(bad) == 0 {
 		return nil
 	}
-	return issue(kind.NoDomainTolerance, nil, "the failure of all of %s stops changes",
-		strings.Join(bad, ", or all of "))
+	return issue(kind.NoDomainTolerance, nil, "the failure of %s stops changes",
+		strings.Join(bad, ", or of "))
 }
 
 // ofSize returns an issue if the cluster has one or two living hosts, and so cannot tolerate a host failure.
@@ -332,7 +333,7 @@ func (c *Cluster) votesOf(two []*hosts.Host) string {
 	if len(voters) == 1 {
 		return fmt.Sprintf("only %s votes: its failure stops changes", voters[0])
 	}
-	return fmt.Sprintf("%s and %s vote: the failure of one of them stops changes", two[0].Name, two[1].Name)
+	return fmt.Sprintf("%s and %s vote: the failure of either stops changes", two[0].Name, two[1].Name)
 }
 
 // ofVersions returns an issue if living hosts run different versions, as during a rolling upgrade.

@@ -120,20 +120,20 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			"warning two-hosts  [] two hosts: only b votes: its failure stops changes",
 			"until there are three"},
 		"two hosts vote": {"a b", func(b *bed) { b.roles("vv") },
-			"warning no-failure-tolerance  [0 1] 2 of 2 voters are alive: the failure of one more stops changes\n" +
-				"warning two-hosts  [] two hosts: a and b vote: the failure of one of them stops changes",
+			"warning no-failure-tolerance  [0 1] 2 of 2 voters are live: another failure stops changes\nwarning " +
+				"two-hosts  [] two hosts: a and b vote: the failure of either stops changes",
 			"until there are three"},
 		"one of three is silent": {"a b c", func(b *bed) { b.roles("vvv"); b.silent(3100, 2) },
-			"warning no-failure-tolerance  [0 1] 2 of 3 voters are alive: the failure of one more stops changes\n" +
-				"warning host-unreachable b [] host b is unreachable, since 3.1s",
+			"warning no-failure-tolerance  [0 1] 2 of 3 voters are live: another failure stops changes\nwarning " +
+				"host-unreachable b [] host b is unreachable, since 3.1s",
 			"signalbox serve --join a:7421 --name NAME --replace b"},
 		"it is taken for failed": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(31_000, 2)
 			b.do(b.Records.Failed(b.at("the governor"), 7, 2, 1, hosts.ReasonSilent, "not heard for 5.2 s"))
 			b.Now += 31_000
-		}, "warning no-failure-tolerance  [0 1] 2 of 3 voters are alive: the failure of one more stops changes\n" +
-			"warning host-failed b [] host b counts as failed: not heard for 5.2 s, since 30.999s",
+		}, "warning no-failure-tolerance  [0 1] 2 of 3 voters are live: another failure stops changes\nwarning " +
+			"host-failed b [] host b counts as failed: not heard for 5.2 s, since 30.999s",
 			"--replace b"},
 		"it is taken for failed, as its disk is full": {"a b c", func(b *bed) {
 			b.roles("vvv")
@@ -146,32 +146,30 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.roles("vvv")
 			b.silent(4000, 2, 3)
 			b.Seen.Shards[1].Leader = 0
-		}, "critical no-quorum  [0 1] 1 of 3 voters are alive, waits for b, c\n" +
-			"warning host-unreachable b [] host b is unreachable, since 4s\n" +
-			"warning host-unreachable c [] host c is unreachable, since 4s",
+		}, "critical no-quorum  [0 1] 1 of 3 voters are live, waits for b, c\nwarning host-unreachable b [] host " +
+			"b is unreachable, since 4s\nwarning host-unreachable c [] host c is unreachable, since 4s",
 			"start the missing hosts"},
 		"two shards wait for other hosts": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.votes(1, 1, 2, 4)
 			b.silent(4000, 2, 3, 4)
-		}, "critical no-quorum  [0] 1 of 3 voters are alive, waits for b, c\n" +
-			"critical no-quorum  [1] 1 of 3 voters are alive, waits for b, d\n" +
-			"warning learner-down d [0] learner host d is unreachable, waits for d\n" +
-			"warning host-unreachable b [] host b is unreachable, since 4s\n" +
-			"warning host-unreachable c [] host c is unreachable, since 4s\n" +
-			"warning host-unreachable d [] host d is unreachable, since 4s", "start the missing hosts"},
+		}, "critical no-quorum  [0] 1 of 3 voters are live, waits for b, c\ncritical no-quorum  [1] 1 of 3 " +
+			"voters are live, waits for b, d\nwarning learner-down d [0] learner host d is unreachable, waits " +
+			"for d\nwarning host-unreachable b [] host b is unreachable, since 4s\nwarning host-unreachable c [] " +
+			"host c is unreachable, since 4s\nwarning host-unreachable d [] host d is unreachable, since " +
+			"4s", "start the missing hosts"},
 		"a shard waits for a host that is being expelled": {"a b c d e", func(b *bed) {
 			b.roles("vllvv")
 			b.votes(1, 1, 2, 3)
 			b.silent(4000, 2, 3)
 			b.do(b.Records.Expel(b.at("ann"), "c", true, 1))
 			b.Now += 5000
-		}, "critical no-quorum  [1] 1 of 3 voters are alive, waits for b, c\n" +
-			"warning learner-down b [0] learner host b is unreachable, waits for b\n" +
-			"warning host-unreachable b [] host b is unreachable, since 4s\n" +
-			"info host-expelling c [] host c is being expelled, since 4.999s",
+		}, "critical no-quorum  [1] 1 of 3 voters are live, waits for b, c\nwarning learner-down b [0] learner " +
+			"host b is unreachable, waits for b\nwarning host-unreachable b [] host b is unreachable, since " +
+			"4s\ninfo host-expelling c [] host c is being expelled, since 4.999s",
 			"c was expelled by the recovery of another shard and will not return: start b with its own data " +
-				"directory; if that is permanently lost: signalbox shard recover 1 for this shard, too\n"},
+				"directory; if the directory is permanently lost: signalbox shard recover 1 for this shard " +
+				"too\n"},
 		"a shard has no leader": {"a b c", func(b *bed) { b.roles("vvv"); b.Seen.Shards[1].Leader = 0 },
 			"critical no-leader  [1] no leader is known", "check the host logs"},
 		"a host is drained": {"a b c d", func(b *bed) {
@@ -199,17 +197,17 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.roles("vvv")
 			b.Now += 11_000
 			b.Seen.Hosts[2].FreshFor = 0
-		}, "warning no-failure-tolerance  [0 1] 3 of 3 voters are alive: the failure of one more stops changes\n" +
-			"warning host-not-up-to-date c [] host c cannot confirm that it is up to date", ""},
+		}, "warning no-failure-tolerance  [0 1] 3 of 3 voters are live: another failure stops changes\nwarning " +
+			"host-not-up-to-date c [] host c cannot confirm that its data is up to date", ""},
 		"a host is heard, and does not join again": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.do(b.Records.Boot(b.at("host c"), hosts.Boot{Host: 3, Incarnation: hosts.Incarnation{3},
 				Start: hosts.Start{Number: 2, Draw: 2}, Addresses: addressesOf("c"), Level: level.Newest}))
 			b.Now += 11_000
 			b.Seen.Hosts[2].FreshFor = 0
-		}, "warning no-failure-tolerance  [0 1] 3 of 3 voters are alive: the failure of one more stops changes\n" +
-			"warning host-not-joined c [] host c is reachable and has not rejoined its cluster: " +
-			"it cannot confirm that it is up to date", "--replace c"},
+		}, "warning no-failure-tolerance  [0 1] 3 of 3 voters are live: another failure stops changes\nwarning " +
+			"host-not-joined c [] host c is reachable, but has not rejoined the cluster: it cannot confirm that " +
+			"its data is up to date", "--replace c"},
 		"a governor that has only just come": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.Now += 11_000
@@ -220,7 +218,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.do(b.Records.Join(b.at("host d"), hosts.Join{Cluster: "c", Name: "d", Incarnation: hosts.Incarnation{9},
 				Addresses: addressesOf("d"), Level: level.Newest, Trusted: true}))
 			b.Now += 61_000
-		}, "warning host-not-started d [] host d has joined and was never started, since 1m0.999s",
+		}, "warning host-not-started d [] host d has joined, but was never started, since 1m0.999s",
 			"signalbox host expel d"},
 		"a host is being expelled": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
@@ -233,7 +231,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.do(b.Records.Reach(b.at("the governor"), 7, 4, protocol.HostOffline, b.Records.Named("d").Target.Epoch))
 			b.do(b.Records.Undrain(b.at("ann"), "d"))
 			b.Now += 61_000
-		}, "warning host-not-online d [] host d should be online, and is not yet, since 1m0.999s",
+		}, "warning host-not-online d [] host d should be online, but is not online yet, since 1m0.999s",
 			"signalbox cluster why"},
 		"two vote where three are to": {"a b c", func(b *bed) { b.roles("vvl") },
 			"warning under-replicated  [0 1] 2 of 3 voters exist", "signalbox cluster why"},
@@ -243,7 +241,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 				rack := map[string]string{"c": "2"}[h] + "1"
 				b.do(b.Records.Alter(b.at("ann"), h, hosts.Domain{{Key: "rack", Value: rack}}))
 			}
-		}, "info no-domain-tolerance  [0 1] the failure of all of rack=1 stops changes",
+		}, "info no-domain-tolerance  [0 1] the failure of rack=1 stops changes",
 			"signalbox host alter HOST " +
 				"--failure-domain"},
 		"a learner is silent": {"a b c d", func(b *bed) { b.roles("vvvl"); b.silent(4000, 4) },

@@ -520,7 +520,7 @@ func TestAHostWhoseCertificateCountsNoMoreCallsNoMore(t *testing.T) {
 	}
 	eventually(t, "the changed files", func() bool { return e.Transport.proof() != before })
 	if got, err := from.Call(t.Context(), 1, []byte("second")); err == nil || calls.Load() != 1 {
-		t.Errorf("the call is answered %q, and %d were carried out", got, calls.Load())
+		t.Errorf("the call is answered %q, and %d were Success", got, calls.Load())
 	}
 }
 

@@ -70,7 +70,7 @@ type belonging struct {
 func (b belonging) check(r Reading) Reading {
 	if s := &r.Status; r.Err == nil && (s.Host.ID != b.id || s.Cluster.ID != b.cluster) {
 		return Reading{Address: r.Address,
-			Err: fmt.Errorf("host %s tells that address, and from here it is another host's", b.name)}
+			Err: fmt.Errorf("host %s advertises the address, but another host answers at it", b.name)}
 	}
 	return r
 }

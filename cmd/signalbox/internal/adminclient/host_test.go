@@ -37,7 +37,7 @@ func TestTheOthersAreFoundThroughOne(t *testing.T) {
 	}
 	for _, r := range list[2:] {
 		switch {
-		case r.Address == stranger && strings.Contains(r.Err.Error(), "from here it is another host's"):
+		case r.Address == stranger && strings.Contains(r.Err.Error(), "another host answers at it"):
 		case r.Address == "127.0.0.1:1" && r.Err != nil:
 		default:
 			t.Errorf("%+v", r)

@@ -43,7 +43,7 @@ func Parse(r io.Reader) (Metrics, error) {
 func parseLine(line string) (name string, s Sample, err error) {
 	at := strings.IndexAny(line, "{ ")
 	if at < 0 {
-		return "", s, fmt.Errorf("there is no value")
+		return "", s, fmt.Errorf("the value is missing")
 	}
 	name, line = line[:at], line[at:]
 	if line[0] == '{' {
@@ -65,7 +65,7 @@ func parseLabels(text string) (labels map[string]string, rest string, err error)
 		}
 		key, after, ok := strings.Cut(text, `="`)
 		if !ok {
-			return nil, "", fmt.Errorf("its labels do not end")
+			return nil, "", fmt.Errorf("the labels are not terminated")
 		}
 		var value strings.Builder
 		at := 0
@@ -79,7 +79,7 @@ func parseLabels(text string) (labels map[string]string, rest string, err error)
 			value.WriteByte(after[at])
 		}
 		if at == len(after) {
-			return nil, "", fmt.Errorf("a label does not end")
+			return nil, "", fmt.Errorf("a label is not terminated")
 		}
 		labels[key], text = value.String(), after[at+1:]
 	}

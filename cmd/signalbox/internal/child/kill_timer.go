@@ -36,7 +36,7 @@ const (
 const MinTimeout = time.Second
 
 // ErrSlept is a loss that only the machine's clock shows.
-var ErrSlept = errors.New("the machine slept, and the cluster may have given the lease away meanwhile")
+var ErrSlept = errors.New("the machine was suspended, and the lease may have expired meanwhile")
 
 // Reserve returns the time for ending a command, given the session timeout.
 func Reserve(timeout time.Duration) time.Duration { return timeout / reserveShare }

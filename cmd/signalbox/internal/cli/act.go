@@ -37,7 +37,7 @@ func (f *Frame) ReportAct(subject, done string, changed bool, err error) error {
 		return err
 	}
 	if !changed {
-		return f.Done(false, "%s was %s already", Safe(subject), done)
+		return f.Done(false, "%s was already %s", Safe(subject), done)
 	}
 	return f.Done(true, "%s is %s", Safe(subject), done)
 }

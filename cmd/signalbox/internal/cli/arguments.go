@@ -15,7 +15,7 @@ func NoArguments(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if !c.HasAvailableSubCommands() {
-		return Errorf(ExitUsage, "%s takes no arguments, and there is %q; %s --help shows how it is called",
+		return Errorf(ExitUsage, "%s takes no arguments, but got %q; run %s --help",
 			c.CommandPath(), args[0], c.CommandPath())
 	}
 	hint := c.CommandPath() + " --help lists the commands"
@@ -26,7 +26,7 @@ func NoArguments(c *cobra.Command, args []string) error {
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return Errorf(ExitUsage, "there is no command %q; %s", args[0], hint)
+	return Errorf(ExitUsage, "unknown command %q; %s", args[0], hint)
 }
 
 // Arguments accepts exactly the named arguments, such as "PATH", "NAME". A name in brackets, "[NAME]", may be
@@ -41,13 +41,13 @@ func Arguments(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return Errorf(ExitUsage, "%s is missing; call it as: %s", names[len(args)], c.UseLine())
+			return Errorf(ExitUsage, "%s is missing; usage: %s", names[len(args)], c.UseLine())
 		case len(args) > len(names):
-			return Errorf(ExitUsage, "%q is too much; call it as: %s", args[len(names)], c.UseLine())
+			return Errorf(ExitUsage, "unexpected argument %q; usage: %s", args[len(names)], c.UseLine())
 		}
 		for i, arg := range args {
 			if name := strings.Trim(names[i], "[]"); arg == "" && name != "DATA" {
-				return Errorf(ExitUsage, "%s is empty; call it as: %s", name, c.UseLine())
+				return Errorf(ExitUsage, "%s is empty; usage: %s", name, c.UseLine())
 			}
 		}
 		return nil
@@ -100,6 +100,6 @@ func argumentsIn(use string) []string {
 
 // Misuse returns an error for a wrong command line.
 func Misuse(c *cobra.Command, format string, args ...any) error {
-	return ExitWith(ExitUsage, fmt.Errorf(format+"; %s --help shows how it is called",
+	return ExitWith(ExitUsage, fmt.Errorf(format+"; run %s --help",
 		append(args, c.CommandPath())...))
 }

@@ -17,7 +17,7 @@ const yesFlag = "yes"
 
 // AddYes adds the flag that answers AskConfirmed's question.
 func AddYes(c *cobra.Command) {
-	c.Flags().BoolP(yesFlag, "y", false, "do it without asking")
+	c.Flags().BoolP(yesFlag, "y", false, "Do not ask for confirmation")
 }
 
 // AskConfirmed is Ask for an action that cannot be undone: describe returns what would be affected, such as "this
@@ -51,12 +51,12 @@ func (f *Frame) Confirmed(c *cobra.Command, describe func(context.Context, *clie
 // confirm asks whether to do something.
 func (f *Frame) confirm(what string) error {
 	if !IsTerminal(f.In) || !IsTerminal(f.Err) {
-		return Errorf(ExitUsage, "%s; nothing was done, since there is no terminal to ask at: --yes does it without "+
-			"asking",
+		return Errorf(ExitUsage, "%s; nothing was done, because there is no terminal to ask for confirmation; "+
+			"pass --yes to confirm",
 			what)
 	}
-	fmt.Fprintf(f.Err, "%s. Do it? [y/N] ", Escape(strings.ToUpper(what[:1])+what[1:]))
-	line, _ := bufio.NewReader(f.In).ReadString('\n') // an incomplete answer is no answer
+	fmt.Fprintf(f.Err, "%s. Continue? [y/N] ", Escape(strings.ToUpper(what[:1])+what[1:]))
+	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is no answer
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return nil

@@ -25,7 +25,7 @@ var errTooSlow = errors.New("no answer in time")
 type tooSlow struct{ after time.Duration }
 
 func (t *tooSlow) Error() string {
-	return fmt.Sprintf("no answer within %v; --timeout lets it take longer", t.after)
+	return fmt.Sprintf("no answer within %v; use --timeout to wait longer", t.after)
 }
 
 func (t *tooSlow) Is(target error) bool {
@@ -78,7 +78,7 @@ type notes struct {
 
 // LimitMismatch implements client.Hooks.
 func (n notes) LimitMismatch(o client.LimitMismatch) {
-	n.say("signalbox: %v; signalbox semaphore resize %s %s gives it another", &o, o.Node, o.Name)
+	n.say("signalbox: %v; to change the limit, run signalbox semaphore resize %s %s", &o, o.Node, o.Name)
 }
 
 // notOpened adds to the error for an unreachable cluster what the user can do.
@@ -87,7 +87,7 @@ func (c *Connection) notOpened(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	if errors.Is(err, client.ErrUnauthorized) {
-		return Errorf(ExitNoRight, "%w; --token-file or %s gives the token that lets in", err, TokenVariable)
+		return Errorf(ExitNoRight, "%w; give a token with --token-file or %s", err, TokenVariable)
 	}
 	if found := c.otherProtocol(ctx); found != "" {
 		return Errorf(ExitUnavailable, "open: %s", found)
@@ -100,11 +100,12 @@ func (c *Connection) notOpened(ctx context.Context, err error) error {
 	case strings.Contains(given.Text, "://"):
 		more = ", written HOST:PORT"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		more = ", and signalbox serve runs a host here"
+		more = ", or start a host here with signalbox serve"
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		more = ", and clients go to those of --listen or --tls-listen"
+		more = "; use the address given by --listen or --tls-listen"
 	}
-	return Errorf(ExitUnavailable, "%w; the endpoints are %s (%s): --endpoints gives others%s", err, Safe(given.Text),
+	return Errorf(ExitUnavailable, "%w; the endpoints are %s (%s); give others with "+
+		"--endpoints%s", err, Safe(given.Text),
 		Safe(given.From), more)
 }
 
@@ -136,10 +137,9 @@ func readToken(path string) (string, error) {
 	token := strings.TrimSpace(string(data))
 	switch {
 	case token == "":
-		return "", errors.New("the file is empty; it must have the token in it that signalbox token generate printed")
+		return "", errors.New("the file is empty; it must contain the token printed by signalbox token generate")
 	case strings.ContainsAny(token, " \t\r\n"):
-		return "", errors.New("the file must have one token in it and nothing else; the file with many hashes is for " +
-			"hosts")
+		return "", errors.New("the file must contain one token and nothing else; a file with many hashes is for hosts")
 	}
 	return token, nil
 }
@@ -158,7 +158,7 @@ func (c *Connection) tlsConfig() (*tls.Config, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, c.mistake(settingTLSCA, "there is no certificate in it; it must be PEM")
+			return nil, c.mistake(settingTLSCA, "the file contains no PEM certificate")
 		}
 	}
 	cert, key := c.given[settingTLSCert].Text, c.given[settingTLSKey].Text
@@ -166,9 +166,9 @@ func (c *Connection) tlsConfig() (*tls.Config, error) {
 	case cert == "" && key == "":
 		return config, nil
 	case cert == "":
-		return nil, c.mistake(settingTLSKey, "the certificate is missing that the key is of; give it with tls-cert")
+		return nil, c.mistake(settingTLSKey, "the certificate for the key is missing; give it with tls-cert")
 	case key == "":
-		return nil, c.mistake(settingTLSCert, "its key is missing; give it with tls-key")
+		return nil, c.mistake(settingTLSCert, "the key for the certificate is missing; give it with tls-key")
 	}
 	if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
 		return nil, c.mistake(settingTLSCert, err.Error())

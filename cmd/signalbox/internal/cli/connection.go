@@ -58,7 +58,7 @@ func (f *Frame) Settings() (*Connection, error) {
 	for _, s := range settings {
 		k.given[s.name] = f.say(s, context, name)
 		if _, known := context[s.name]; known && from == fromFlag && k.given[s.name].From == s.variable {
-			f.Say("signalbox: %s goes before the %s of context %s", s.variable, s.name, Safe(name))
+			f.Say("signalbox: %s overrides the %s in context %s", s.variable, s.name, Safe(name))
 		}
 	}
 	if k.token != "" && k.given[settingTokenFile].From == fromFlag {
@@ -87,8 +87,7 @@ func (f *Frame) keepOwn(k *Connection, context Context) {
 		}
 	}
 	if len(kept) > 0 {
-		f.Say("signalbox: context %s is for its own endpoints, and what it says of %s is not used with others; flags "+
-			"say it for them",
+		f.Say("signalbox: the settings of context %s for %s are not used with other endpoints; use flags instead",
 			Safe(k.Context), strings.Join(kept, ", "))
 	}
 }
@@ -158,7 +157,7 @@ func (c *Connection) timeout() (time.Duration, error) {
 	given := c.given[settingTimeout]
 	d, err := time.ParseDuration(given.Text)
 	if err != nil || d <= 0 {
-		return 0, c.mistake(settingTimeout, "it is not a time above zero; write it like 500ms, 10s or 1m")
+		return 0, c.mistake(settingTimeout, "must be a duration above zero, such as 500ms, 10s or 1m")
 	}
 	return d, nil
 }
@@ -168,7 +167,7 @@ func (c *Connection) tlsWanted() (bool, error) {
 	if given := c.given[settingTLS].Text; given != "" {
 		wanted, err := strconv.ParseBool(given)
 		if err != nil {
-			return false, c.mistake(settingTLS, "write true or false")
+			return false, c.mistake(settingTLS, "must be true or false")
 		}
 		return wanted, nil
 	}

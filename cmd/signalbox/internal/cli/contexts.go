@@ -60,17 +60,17 @@ func (s Streams) LoadContexts() (*Contexts, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return c, nil
 	case err != nil:
-		return nil, Errorf(ExitUsage, "read the contexts: %w", err)
+		return nil, Errorf(ExitUsage, "cannot read the contexts: %w", err)
 	}
 	if err := DecodeYAML(data, c); err != nil {
-		return nil, Errorf(ExitUsage, "read the contexts: %s: %w; signalbox help connection shows how the file is "+
-			"written", c.path, err)
+		return nil, Errorf(ExitUsage, "cannot read the contexts in %s: %w; signalbox help connection shows the "+
+			"file format", c.path, err)
 	}
 	for _, name := range c.Names() {
 		for key := range c.Contexts[name] {
 			if !slices.ContainsFunc(settings, func(s setting) bool { return s.name == key }) {
-				return nil, Errorf(ExitUsage, "read the contexts: %s: context %s has %q, which is no setting; there "+
-					"are %s", c.path, Safe(name), key,
+				return nil, Errorf(ExitUsage, "cannot read the contexts in %s: context %s has the unknown "+
+					"setting %q; settings are %s", c.path, Safe(name), key,
 					strings.Join(Map(settings, func(s setting) string { return s.name }), ", "))
 			}
 		}
@@ -111,17 +111,17 @@ func (c *Contexts) Get(name string) (Context, error) {
 	if len(c.Contexts) > 0 {
 		hint = "there are " + strings.Join(c.Names(), ", ")
 	}
-	return nil, Errorf(ExitNotFound, "there is no context %s; %s", Safe(name), hint)
+	return nil, Errorf(ExitNotFound, "context %s does not exist; %s", Safe(name), hint)
 }
 
 // Set changes a context's settings, and creates a missing context. An empty text removes a setting.
 func (c *Contexts) Set(name string, given Context) error {
 	if name == "" || Safe(name) != name || strings.ContainsAny(name, " /\\") {
-		return Errorf(ExitUsage, "%q cannot be the name of a context: it must be one word", name)
+		return Errorf(ExitUsage, "%q is not a valid context name; use one word", name)
 	}
 	if len(given) == 0 {
-		return Errorf(ExitUsage, "nothing is said of context %s; --endpoints HOST:PORT and the other flags of "+
-			"signalbox help connection do", name)
+		return Errorf(ExitUsage, "context %s has no settings; give --endpoints HOST:PORT or other flags listed "+
+			"by signalbox help connection", name)
 	}
 	context := make(Context)
 	maps.Copy(context, c.Contexts[name])
@@ -172,10 +172,10 @@ func (f *Frame) Given(full func(path string) (string, error)) (Context, error) {
 func (s Streams) ChangeContexts(change func(*Contexts) error) error {
 	path := s.ContextsPath()
 	if path == "" {
-		return Errorf(ExitUsage, "write the contexts: there is no HOME to keep them in; %s names a file",
+		return Errorf(ExitUsage, "cannot write the contexts: HOME is not set; name a file with %s",
 			ContextsVariable)
 	}
-	failed := func(err error) error { return fmt.Errorf("write the contexts: %w", err) }
+	failed := func(err error) error { return fmt.Errorf("cannot write the contexts: %w", err) }
 	path, err := behindLinks(path)
 	if err != nil {
 		return failed(err)
@@ -238,7 +238,7 @@ func readSmall(path string, limit int64) ([]byte, error) {
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s: it is longer than %d bytes", path, limit)
+		err = fmt.Errorf("%s is longer than %d bytes", path, limit)
 	}
 	return data, err
 }

@@ -32,10 +32,10 @@ func (f *Frame) Data(argument string) ([]byte, error) {
 func (f *Frame) DataOf(from string, read func() ([]byte, error)) ([]byte, error) {
 	data, err := read()
 	if err == nil && len(data) > protocol.MaxDataBytes {
-		err = fmt.Errorf("it is longer than %d bytes, and no data can be", protocol.MaxDataBytes)
+		err = fmt.Errorf("the data is longer than the limit of %d bytes", protocol.MaxDataBytes)
 	}
 	if err != nil {
-		return nil, Errorf(ExitUsage, "read the data from %s: %w", Safe(from), err)
+		return nil, Errorf(ExitUsage, "cannot read data from %s: %w", Safe(from), err)
 	}
 	return data, nil
 }

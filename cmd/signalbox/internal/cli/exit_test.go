@@ -111,16 +111,16 @@ func TestAnErrorSaysOneThingOnce(t *testing.T) {
 		{tried{"open", "", tried{"host", "nowhere:7420", &net.OpError{Op: "dial", Net: "tcp",
 			Err: &net.DNSError{Err: "no such host", Name: "nowhere"}}}},
 			"open: host nowhere:7420: lookup nowhere: no such host"},
-		{tried{"list", `"x"`, tried{"describe node", "/no", errors.New("there is no such node")}},
-			"describe node /no: there is no such node"},
-		{fmt.Errorf("/etc/passwd: %w", damaged), "/etc/passwd: the backup is damaged: it does not begin as one"},
+		{tried{"list", `"x"`, tried{"describe node", "/no", errors.New("the node does not exist")}},
+			"describe node /no: the node does not exist"},
+		{fmt.Errorf("/etc/passwd: %w", damaged), "/etc/passwd: the backup is damaged: not a backup file"},
 		{tried{"operate host", "b", answer(`"z" is not KEY=VALUE`)}, `operate host b: "z" is not KEY=VALUE`},
 		{tried{"list", "node /a", answer("it is full; drop /a or node /a")},
 			"list node /a: it is full; drop /a or node /a"},
-		{tried{"cluster plan", "", answer("server: this host reaches no others")},
-			"cluster plan: this host reaches no others"},
+		{tried{"cluster plan", "", answer("server: the host has no connection to other hosts")},
+			"cluster plan: the host has no connection to other hosts"},
 		{errors.Join(tried{"open", "", errors.New("a")}, &client.SessionEnd{SessionID: 7, Reason: client.EndTakenOver}),
-			"open: a\nsession 7 ended: another client took it"},
+			"open: a\nsession 7 ended: another client took over the session"},
 		{errors.New("discovery: config: what a program says stays as it is"),
 			"discovery: config: what a program says stays as it is"},
 	} {
@@ -137,7 +137,7 @@ func TestAnErrorSaysWhyItsContextEnded(t *testing.T) {
 	<-ctx.Done()
 	err := EndedBy(ctx, fmt.Errorf("list: %w", context.DeadlineExceeded))
 	if ExitCode(err) != ExitUnavailable || !strings.Contains(err.Error(),
-		"no answer within 1ms; --timeout lets it take longer") {
+		"no answer within 1ms; use --timeout to wait longer") {
 		t.Errorf("%d, %v", ExitCode(err), err)
 	}
 	if err := EndedBy(ctx, client.ErrNotFound); ExitCode(err) != ExitNotFound {

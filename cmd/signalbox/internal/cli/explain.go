@@ -52,32 +52,32 @@ var hints = []struct {
 	{client.ErrNodeNotFound, "signalbox node create makes one, and signalbox node list shows those that there are"},
 	{client.ErrSemaphoreNotFound,
 		"signalbox semaphore create makes one, and signalbox semaphore list shows those that there are"},
-	{client.ErrAlreadyExists, "it was not changed"},
+	{client.ErrAlreadyExists, "nothing was changed"},
 	{client.ErrUnauthorized,
 		"signalbox access list says what a token may; signalbox context show tells " +
 			"which one is used"},
-	{client.ErrQuotaExceeded, "free some of it, or let an operator raise the quota"},
-	{client.ErrStorageFull, "the disk or the memory of a host is nearly full: changes are refused until there is room"},
+	{client.ErrQuotaExceeded, "delete objects, or ask an operator to raise the quota"},
+	{client.ErrStorageFull, "the disk or memory of a host is nearly full: changes are rejected until space is free"},
 	{client.ErrUnavailable, "signalbox check tells what is wrong; a change may have been made all the same"},
 	{client.ErrUnsupported,
 		"signalbox status shows which hosts are of an older version; it can be used when all of them are upgraded"},
-	{client.ErrOverloaded, "a limit of the host is reached, and nothing was changed: it may go through later"},
+	{client.ErrOverloaded, "a limit of the host was reached, and nothing was changed; try again later"},
 }
 
 // certificateHint returns advice if a side does not accept the peer's certificate, otherwise an empty text. A refusal
 // by the peer is recognisable by its text only.
 func certificateHint(err error) string {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "--tls-ca names the file with the authority that signed the certificates of the hosts"
+		return "give the CA that signed the host certificates with --tls-ca"
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "--endpoints gives the host by a name in its certificate, or --tls-server-name says which name to expect"
+		return "use a name from the host's certificate in --endpoints, or give the expected name with --tls-server-name"
 	}
 	text := err.Error()
 	for _, refusal := range []string{"certificate required", "bad certificate", "unknown certificate authority"} {
 		if strings.Contains(text, "remote error: tls: "+refusal) {
-			return "the host lets in clients whose certificate its --tls-client-ca signed: --tls-cert and --tls-key " +
-				"give one"
+			return "the host requires a client certificate signed by its --tls-client-ca; give one with " +
+				"--tls-cert and --tls-key"
 		}
 	}
 	return ""

@@ -30,8 +30,9 @@ func NewFrame(s Streams) *Frame {
 	f := &Frame{Streams: s, format: formatTable}
 	f.flags = pflag.NewFlagSet("connection", pflag.ContinueOnError)
 	addSettings(f.flags)
-	f.flags.StringVar(&f.context, contextFlag, "", "`NAME` of the context to go by; signalbox context list shows them")
-	f.flags.StringVarP(&f.output, outputFlag, "o", "", "`FORMAT` of what is printed: table, json, or wide for a table with more columns")
+	f.flags.StringVar(&f.context, contextFlag, "", "Context `NAME`. signalbox context list lists the contexts")
+	f.flags.StringVarP(&f.output, outputFlag, "o", "", "Output `FORMAT`: table, json, or wide for a table with "+
+		"more columns")
 	return f
 }
 
@@ -52,7 +53,7 @@ func (f *Frame) AddBefore(root *cobra.Command) { root.Flags().AddFlagSet(f.flags
 func (f *Frame) chooseFormat() error {
 	f.format = cmp.Or(f.output, f.Variable(OutputVariable), formatTable)
 	if !slices.Contains(formats, f.format) {
-		return Errorf(ExitUsage, "there is no output %s; give %s", Safe(f.format), strings.Join(formats, ", "))
+		return Errorf(ExitUsage, "unknown output format %s; formats are %s", Safe(f.format), strings.Join(formats, ", "))
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func (f *Frame) Ask(c *cobra.Command, do func(ctx context.Context, box *client.C
 		defer cancel()
 		defer time.AfterFunc(slowAfter, func() {
 			if end, bounded := within.Deadline(); bounded && within.Err() == nil {
-				f.Say("signalbox: the cluster has not answered this yet; it is asked for %v more",
+				f.Say("signalbox: no answer from the cluster yet; waiting for %v more",
 					time.Until(end).Round(time.Second))
 			}
 		}).Stop()
@@ -190,7 +191,7 @@ func Why[R any](f *Frame, name string, reasons []R, err error, text func(*R) str
 		err = f.Line(&reasons[i], "%s", Safe(text(&reasons[i])))
 	}
 	if err == nil && len(reasons) == 0 {
-		f.Say("nothing holds %s up", Safe(name))
+		f.Say("nothing delays %s", Safe(name))
 	}
 	return err
 }

@@ -15,11 +15,11 @@ func FlagError(c *cobra.Command, err error) error {
 	text, parser, _ := strings.Cut(err.Error(), " flag: ")
 	switch {
 	case strings.HasPrefix(parser, "time: "):
-		return Errorf(ExitUsage, "%s flag; write it like 500ms, 10s or 1m", text)
+		return Errorf(ExitUsage, "%s flag; use a duration such as 500ms, 10s or 1m", text)
 	case strings.HasPrefix(parser, "strconv."):
-		return Errorf(ExitUsage, "%s flag; give a whole number", text)
+		return Errorf(ExitUsage, "%s flag; use a whole number", text)
 	case ok && unknown.GetSpecifiedName() == formatJSON && c.Flags().Lookup(outputFlag) != nil:
-		hint = "-o json prints JSON"
+		hint = "use -o json for JSON"
 	case ok:
 		if near := nearestFlag(c.Flags(), unknown.GetSpecifiedName()); near != "" {
 			hint = "did you mean --" + near + "?"

@@ -37,14 +37,13 @@ func (c *Connection) otherProtocol(ctx context.Context) string {
 	for endpoint := range strings.SplitSeq(c.Endpoints(), ",") {
 		switch speaks := probe(ctx, strings.TrimSpace(endpoint)); {
 		case speaks == spokenHTTP:
-			return fmt.Sprintf("%s speaks HTTP, as the admin pages of a host do; clients go to the address of "+
+			return fmt.Sprintf("%s speaks HTTP, as a host's admin address does; use the address given by "+
 				"--listen or --tls-listen", Safe(endpoint))
 		case speaks == spokenTLS && !wanted:
-			return fmt.Sprintf("%s speaks TLS, and this command does not; --tls lets it, and --tls-ca names the "+
-				"authority of the hosts", Safe(endpoint))
+			return fmt.Sprintf("%s requires TLS; use --tls, and give the CA of the hosts with --tls-ca", Safe(endpoint))
 		case speaks == spokenOther && wanted:
-			return fmt.Sprintf("%s does not speak TLS, and this command does (%s); --tls=false lets it speak "+
-				"without, or --endpoints names the address of --tls-listen",
+			return fmt.Sprintf("%s does not speak TLS, but this command does (%s); use --tls=false, or give the "+
+				"address of --tls-listen with --endpoints",
 				Safe(endpoint), Safe(c.tlsFrom()))
 		}
 	}

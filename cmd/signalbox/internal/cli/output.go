@@ -51,7 +51,7 @@ const (
 var formats = []string{formatTable, formatJSON, formatWide}
 
 // ErrReaderGone: standard output's reader has closed it, as after | head. This is not a failure.
-var ErrReaderGone = errors.New("nobody reads the output any more")
+var ErrReaderGone = errors.New("the output was closed")
 
 // JSON reports whether the format is json.
 func (f *Frame) JSON() bool { return f.format == formatJSON }
@@ -74,7 +74,7 @@ func (f *Frame) Raw(data []byte) error {
 func (f *Frame) Object(object any) error {
 	text, err := apijson.Encode(object)
 	if err != nil {
-		return fmt.Errorf("write as JSON: %w", err)
+		return fmt.Errorf("cannot write JSON: %w", err)
 	}
 	return f.Write(printableJSON(append(text, '\n')))
 }
@@ -102,7 +102,7 @@ func (f *Frame) YAML(value any) error {
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
 	if err := errors.Join(e.Encode(value), e.Close()); err != nil {
-		return fmt.Errorf("write as YAML: %w", err)
+		return fmt.Errorf("cannot write YAML: %w", err)
 	}
 	return f.Raw(b.Bytes())
 }
@@ -327,7 +327,7 @@ func written(_ int, err error) error {
 		return ErrReaderGone
 	}
 	if err != nil {
-		return fmt.Errorf("write to standard output: %w", err)
+		return fmt.Errorf("cannot write to standard output: %w", err)
 	}
 	return nil
 }

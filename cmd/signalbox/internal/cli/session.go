@@ -25,7 +25,7 @@ type SessionFlags struct {
 // Add adds the flags to a command.
 func (s *SessionFlags) Add(c *cobra.Command) {
 	c.Flags().DurationVar(&s.timeout, "session-timeout", client.DefaultSessionTimeout,
-		"Session timeout: time without contact after which the session ends. `DURATION` up to 30m")
+		"Session timeout: time without contact after which the session expires, `DURATION` up to 30m")
 	c.Flags().StringVar(&s.description, "description", "", "Description shown by signalbox session list, `TEXT`. "+
 		"Default: the command and the machine")
 }
@@ -34,8 +34,8 @@ func (s *SessionFlags) Add(c *cobra.Command) {
 func (s *SessionFlags) Open(ctx context.Context, k *Connection, box *client.Client, path, command string,
 	options ...client.SessionOption) (*client.Session, error) {
 	if s.timeout < client.MinSessionTimeout {
-		return nil, Errorf(ExitUsage, "--session-timeout %v: give %v or more, such as 10s: with less a "+
-			"session cannot be kept alive", s.timeout, client.MinSessionTimeout)
+		return nil, Errorf(ExitUsage, "--session-timeout %v is too short to keep a session alive; give at least "+
+			"%v, such as 10s", s.timeout, client.MinSessionTimeout)
 	}
 	if s.description == "" {
 		machine, _ := os.Hostname()

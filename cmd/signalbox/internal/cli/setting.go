@@ -29,18 +29,18 @@ const (
 // settings are all context settings, in display order.
 var settings = []setting{
 	{settingEndpoints, "SIGNALBOX_ENDPOINTS", "HOST:PORT,...",
-		"Addresses of some hosts of the cluster. The other hosts are found through them", "127.0.0.1:7420"},
+		"Addresses of some hosts in the cluster. Commands discover the other hosts", "127.0.0.1:7420"},
 	{settingTokenFile, tokenFileVariable, "FILE",
 		"File with the access token. Reloaded for each connection", ""},
-	{settingTLS, "SIGNALBOX_CLIENT_TLS", "BOOL", "Use TLS. Any other TLS setting turns it on too", ""},
+	{settingTLS, "SIGNALBOX_CLIENT_TLS", "BOOL", "Use TLS. Implied by any other TLS setting", ""},
 	{settingTLSCA, "SIGNALBOX_CACERT", "FILE",
-		"File with the CAs that sign host certificates, PEM. Default: the CAs of the system", ""},
+		"File with the CAs that sign host certificates, PEM. Default: the system CAs", ""},
 	{settingTLSCert, "SIGNALBOX_CLIENT_TLS_CERT", "FILE", "Client certificate file, PEM", ""},
-	{settingTLSKey, "SIGNALBOX_CLIENT_TLS_KEY", "FILE", "Private key file of the client certificate, PEM", ""},
+	{settingTLSKey, "SIGNALBOX_CLIENT_TLS_KEY", "FILE", "Private key file for the client certificate, PEM", ""},
 	{settingServerName, "SIGNALBOX_CLIENT_TLS_SERVER_NAME", "NAME",
-		"Name that host certificates must have. Default: the host part of each address", ""},
+		"Name required in host certificates. Default: the host part of each address", ""},
 	{settingTimeout, "SIGNALBOX_TIMEOUT", "DURATION",
-		"Maximum time to wait for an answer of the cluster, such as 500ms, 10s or 1m", "10s"},
+		"Maximum time to wait for an answer from the cluster, such as 500ms, 10s or 1m", "10s"},
 }
 
 // Environment variables other than the settings' variables.

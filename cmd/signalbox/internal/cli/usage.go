@@ -38,7 +38,7 @@ func HelpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, ok := find(args)
 			if !ok {
-				return Errorf(ExitUsage, "there is no help about %q; %s --help lists the commands and topics",
+				return Errorf(ExitUsage, "no help about %q; %s --help lists the commands and topics",
 					strings.Join(args, " "), root.Name())
 			}
 			c.InitDefaultHelpFlag()
@@ -87,7 +87,7 @@ func (f *Frame) Help(c *cobra.Command, _ []string) {
 		f.writeFlags(w, c, briefly)
 	}
 	name := strings.TrimPrefix(c.CommandPath(), c.Root().Name())
-	fmt.Fprintf(w, "%s help%s tells all of it.\n", c.Root().Name(), name)
+	fmt.Fprintf(w, "%s help%s shows the full help.\n", c.Root().Name(), name)
 }
 
 // briefly returns a flag's first sentence, up to a semicolon.
@@ -111,7 +111,7 @@ func (f *Frame) Usage(c *cobra.Command) error {
 	writeCommands(w, c)
 	f.writeFlags(w, c, wholly)
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\n%s COMMAND --help tells more about a command.\n", c.CommandPath())
+		fmt.Fprintf(w, "\nRun %s COMMAND --help for help about a command.\n", c.CommandPath())
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func writeCommands(w io.Writer, c *cobra.Command) {
 		write(g.Title, func(sub *cobra.Command) bool { return sub.GroupID == g.ID && sub.IsAvailableCommand() })
 	}
 	write("Commands", func(sub *cobra.Command) bool { return sub.GroupID == "" && sub.IsAvailableCommand() })
-	write("More help, with signalbox help", (*cobra.Command).IsAdditionalHelpTopicCommand)
+	write("More help: signalbox help", (*cobra.Command).IsAdditionalHelpTopicCommand)
 }
 
 // writeFlags writes the command's own flags.
@@ -171,8 +171,8 @@ func (f *Frame) writeFlags(w io.Writer, c *cobra.Command, said func(pflag.Flag) 
 		fmt.Fprintf(w, "\nFlags:\n%s", own.FlagUsagesWrapped(flagWidth))
 	}
 	if shared {
-		fmt.Fprintf(w, "\nWhich cluster, and how to print: --endpoints, --context, --timeout, --output and "+
-			"others;\nsignalbox help connection and signalbox help output tell of them.\n")
+		fmt.Fprintf(w, "\nGlobal flags: --endpoints, --context, --timeout, --output and others; see signalbox "+
+			"help\nconnection and signalbox help output.\n")
 	}
 }
 

@@ -46,7 +46,7 @@ func Number(text, form string) (uint64, error) {
 func OneOf[T any](flag, word string, known map[string]T, choice string) (T, error) {
 	value, ok := known[word]
 	if !ok {
-		return value, Errorf(ExitUsage, "%s %s: give %s", flag, Safe(word), choice)
+		return value, Errorf(ExitUsage, "%s %s is invalid; must be %s", flag, Safe(word), choice)
 	}
 	return value, nil
 }
@@ -82,7 +82,7 @@ func CopyGiven(given, to *pflag.FlagSet) error {
 func ParsePlace(text, form string) (what, path, object string, err error) {
 	parts := strings.SplitN(text, ":", 3)
 	if len(parts) < 2 || parts[0] == "" {
-		return "", "", "", Errorf(ExitUsage, "%s: write it %s", Safe(text), form)
+		return "", "", "", Errorf(ExitUsage, "%s is invalid; use the form %s", Safe(text), form)
 	}
 	return parts[0], parts[1], append(parts, "")[2], CheckPlace(parts[1])
 }

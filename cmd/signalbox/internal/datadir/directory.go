@@ -58,7 +58,7 @@ func Open(path string) (*Directory, error) {
 	}
 	if err := d.scan(); err != nil {
 		d.Close()
-		return nil, fmt.Errorf("look into %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read %s: %w", path, err)
 	}
 	return d, nil
 }
@@ -77,14 +77,14 @@ func (d *Directory) keepOut() error {
 		return nil // a copy, for example from a backup
 	}
 	if err != nil {
-		return fmt.Errorf("look who runs on %s: %w", d.Path, err)
+		return fmt.Errorf("cannot check whether a host runs on %s: %w", d.Path, err)
 	}
 	d.lock = file
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err == nil {
 		return nil
 	} else if !errors.Is(err, syscall.EWOULDBLOCK) {
 		d.Close()
-		return fmt.Errorf("look who runs on %s: %w", d.Path, err)
+		return fmt.Errorf("cannot check whether a host runs on %s: %w", d.Path, err)
 	}
 	d.InUse = "a host"
 	if text, err := io.ReadAll(io.LimitReader(file, 32)); err == nil && len(text) > 0 {

@@ -58,7 +58,7 @@ const (
 )
 
 // ErrDamaged: a snapshot differs from what the host wrote.
-var ErrDamaged = errors.New("it is damaged")
+var ErrDamaged = errors.New("damaged")
 
 // reader extracts a machine's saved state from the engine's file.
 type reader struct {
@@ -91,26 +91,26 @@ func (r *reader) begin() error {
 	r.rest = info.Size() - headerBytes - tailBytes
 	head := make([]byte, headerBytes)
 	if _, err := io.ReadFull(r.file, head); err != nil || r.rest < engineClients {
-		return fmt.Errorf("%w: it is too short", ErrDamaged)
+		return fmt.Errorf("%w: too short", ErrDamaged)
 	}
 	size := binary.LittleEndian.Uint64(head)
 	if size > headerBytes-8 {
-		return fmt.Errorf("%w: its header has a length of %d", ErrDamaged, size)
+		return fmt.Errorf("%w: invalid header length %d", ErrDamaged, size)
 	}
 	var header raftpb.SnapshotHeader
 	if err := header.Unmarshal(head[8 : 8+size]); err != nil {
-		return fmt.Errorf("%w: its header: %w", ErrDamaged, err)
+		return fmt.Errorf("%w: invalid header: %w", ErrDamaged, err)
 	}
 	if header.Version != blockFormat || header.ChecksumType != raftpb.CRC32IEEE ||
 		header.CompressionType != raftpb.NoCompression {
-		return fmt.Errorf("its format %d is not known to this program", header.Version)
+		return fmt.Errorf("unknown snapshot format %d; use a newer signalbox", header.Version)
 	}
 	clients := make([]byte, engineClients)
 	if _, err := io.ReadFull(r, clients); err != nil {
 		return err
 	}
 	if n := binary.LittleEndian.Uint64(clients[8:]); n != 0 {
-		return fmt.Errorf("%w: it has %d clients of the log", ErrDamaged, n)
+		return fmt.Errorf("%w: %d log sessions", ErrDamaged, n)
 	}
 	return nil
 }
@@ -134,12 +134,12 @@ func (r *reader) fill() error {
 		return io.EOF
 	}
 	if _, err := io.ReadFull(r.file, r.block[:n]); err != nil || n <= checksumBytes {
-		return fmt.Errorf("%w: it breaks off", ErrDamaged)
+		return fmt.Errorf("%w: truncated", ErrDamaged)
 	}
 	r.rest -= n
 	r.unread = r.block[:n-checksumBytes]
 	if sum := crc32.ChecksumIEEE(r.unread); binary.BigEndian.Uint32(r.block[n-checksumBytes:n]) != sum {
-		return fmt.Errorf("%w: the checksum of a block is wrong", ErrDamaged)
+		return fmt.Errorf("%w: wrong block checksum", ErrDamaged)
 	}
 	return nil
 }

@@ -42,8 +42,8 @@ func passes(c admin.HealthIssue) bool { return c.Kind == health.NoLeader }
 
 // Section is a table of health issues.
 func Section(list []admin.HealthIssue) operation.Section {
-	return cli.Section("What is not well",
-		[]string{"HOW BAD", "WHAT", "SINCE", "WAITS FOR", "WHAT IS SO", "WHAT TO DO"},
+	return cli.Section("Health issues",
+		[]string{"HOW BAD", "WHAT", "SINCE", "WAITS FOR", "ISSUE", "WHAT TO DO"},
 		cli.Map(list, func(c admin.HealthIssue) []any {
 			return []any{c.Severity, c.Subject, Ago(c.Since), c.WaitsFor, Text(&c), c.Do}
 		}))
@@ -54,7 +54,7 @@ func Text(c *admin.HealthIssue) string {
 	if c.More == 0 {
 		return c.Text
 	}
-	return c.Text + "; so it is with " + strconv.Itoa(c.More) + " more"
+	return c.Text + "; the same for " + strconv.Itoa(c.More) + " more"
 }
 
 // Ago returns how long a health issue has lasted, empty if unknown.
@@ -67,7 +67,7 @@ func Ago(since time.Time) string {
 
 // UnansweredSection is a table of hosts without a list of health issues.
 func UnansweredSection(list []admin.UnreachableHost) operation.Section {
-	return cli.Section("Have not said what they see", []string{"HOST", "ADDRESS", "REASON"},
+	return cli.Section("Unreachable hosts", []string{"HOST", "ADDRESS", "REASON"},
 		cli.Map(list, func(u admin.UnreachableHost) []any { return []any{u.Host, u.Address, u.Reason} }))
 }
 
@@ -99,7 +99,7 @@ func Tolerance(c *admin.Cluster) string {
 		least = min(least, c.Shards[i].Tolerated)
 	}
 	if least < 0 {
-		return "a majority is missing"
+		return "no majority"
 	}
 	return fmt.Sprint(least)
 }

@@ -43,7 +43,7 @@ type Kind[S any, O Watched[O]] struct {
 
 // Status makes a command show an object, whose path and name are the arguments, and follow it with --watch.
 func (k Kind[S, O]) Status(f *cli.Frame, c *cobra.Command) *cobra.Command {
-	watch := c.Flags().BoolP("watch", "w", false, "follow what happens, until interrupted")
+	watch := c.Flags().BoolP("watch", "w", false, "Keep showing changes until interrupted")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *watch {
 			return k.watch(f, args).run(c)

@@ -49,11 +49,11 @@ func (r *Runner) AddQuiet(c *cobra.Command) {
 func (r *Runner) TakeCommand(c *cobra.Command, args []string, names ...string) error {
 	switch dash := c.ArgsLenAtDash(); {
 	case dash < 0:
-		return cli.Misuse(c, "there is no -- with a command after it")
+		return cli.Misuse(c, "the command is missing; give it after --")
 	case dash != len(names):
-		return cli.Misuse(c, "before -- two arguments must stand, not %d: %s", dash, strings.Join(names, " and "))
+		return cli.Misuse(c, "expected two arguments before --, not %d; usage: %s", dash, strings.Join(names, " and "))
 	case len(args) == len(names):
-		return cli.Misuse(c, "there is no command after --")
+		return cli.Misuse(c, "the command after -- is missing")
 	}
 	r.Argv = args[len(names):]
 	return nil
@@ -71,7 +71,7 @@ func (r *Runner) NotRun(err error) error {
 	if err == nil {
 		return nil
 	}
-	return cli.Errorf(startCode(err), "run %s: %w", cli.Safe(r.Argv[0]), err)
+	return cli.Errorf(startCode(err), "cannot run %s: %w", cli.Safe(r.Argv[0]), err)
 }
 
 // startCode returns the exit code for a command that cannot be started.
@@ -161,11 +161,11 @@ func (r *Runner) OnChange(suspended, stopped string) func(child.Change) {
 	return func(c child.Change) {
 		switch c {
 		case child.Suspended:
-			r.Note("the command is stopped, and so is this process%s", suspended)
+			r.Note("the command and this process are stopped%s", suspended)
 		case child.Stopped:
 			r.Note("the command is stopped%s; kill -CONT %d continues it", stopped, os.Getpid())
 		case child.Continued:
-			r.Note("the command goes on")
+			r.Note("the command continues")
 		}
 	}
 }

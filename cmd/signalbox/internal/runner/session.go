@@ -48,15 +48,15 @@ type SessionRunner struct {
 }
 
 // SessionHelp describes a command's signals, for the help of commands that run a command for a session.
-const SessionHelp = `SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to COMMAND, and end this program when
-COMMAND has ended, with code 0. Where there is no need for COMMAND any more it gets
-SIGTERM, and SIGKILL after --kill-after, as does what it has started.`
+const SessionHelp = `SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded to COMMAND, and end this program with
+code 0 after COMMAND has ended. A COMMAND that is no longer needed gets SIGTERM, and
+SIGKILL after --kill-after, together with the processes that it started.`
 
 // AddFlags adds the flags all session commands share.
 func (r *SessionRunner) AddFlags(c *cobra.Command) {
 	r.session.Add(c)
-	c.Flags().DurationVar(&r.KillAfter, "kill-after", 10*time.Second, "Time between SIGTERM and SIGKILL for COMMAND "+
-		"when it is no longer needed, `DURATION`")
+	c.Flags().DurationVar(&r.KillAfter, "kill-after", 10*time.Second, "Time between SIGTERM and SIGKILL when "+
+		"COMMAND is no longer needed, `DURATION`")
 	r.AddQuiet(c)
 }
 
@@ -72,7 +72,7 @@ func (r *SessionRunner) Prepare(c *cobra.Command, args []string) error {
 // Check checks the part of a command line all commands share. The arguments begin with PATH and NAME.
 func (r *SessionRunner) Check(c *cobra.Command, args []string) error {
 	if r.KillAfter < 0 {
-		return cli.Misuse(c, "--kill-after %v is below zero", r.KillAfter)
+		return cli.Misuse(c, "--kill-after must not be negative, but is %v", r.KillAfter)
 	}
 	r.path, r.Name = args[0], args[1]
 	return r.FindProgram()
@@ -217,7 +217,7 @@ func OrMachine(c *cobra.Command, flag string, name *string) (err error) {
 		return nil
 	}
 	if *name, err = os.Hostname(); err != nil {
-		return cli.Misuse(c, "this machine has no name (%w): give --%s", err, flag)
+		return cli.Misuse(c, "cannot get the machine name (%w); give --%s", err, flag)
 	}
 	return nil
 }

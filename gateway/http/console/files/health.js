@@ -31,8 +31,8 @@ const change = (word, title, does, route, body) => action(word, { title, does, f
 
 /** The act that helps, where a button can do it; what else there is to do is said in words. */
 const helps = ({ kind, node, name, host }) => ({
-  "host-drained": () => change("Undrain", `Undrain host ${host}`, "It takes part again.", "/v1/host/undrain", { host }),
-  "host-cordoned": () => change("Uncordon", `Uncordon host ${host}`, "It may get replicas and votes again.", "/v1/host/uncordon", { host }),
+  "host-drained": () => change("Undrain", `Undrain host ${host}`, "The host becomes ONLINE again.", "/v1/host/undrain", { host }),
+  "host-cordoned": () => change("Uncordon", `Uncordon host ${host}`, "The host may get replicas and votes again.", "/v1/host/uncordon", { host }),
   ...Object.fromEntries(["rollout-paused", "rollout-halted"].map((one) => [one, () => change("Resume", `Resume ${name}`,
     "Locations get versions again, as the spec says.", "/v1/rollout/action", { node, name, action: "resume" })])),
   "process-coordinator-stalled": () => change("Restart", `Restart ${name}`, "The round ends without a result, and another epoch opens.", "/v1/process/restart", { node, name }),
@@ -44,16 +44,16 @@ const severity = { critical: ["bad", 0], warning: ["warn", 1], info: ["", 2] };
 export function healthTable(answer, local) {
   if (!answer) return null;
   const { items = [], unreachable_hosts: unanswered = [] } = answer;
-  return h("section", { class: "health-issues", "aria-label": "What is not well" },
-    calling(answer).length === 0 && (unanswered.length > 0 ? note("warn", h("p", {}, "Nothing is known to be wrong; not all hosts have answered."))
-      : note("good", h("p", {}, "All is well."))),
+  return h("section", { class: "health-issues", "aria-label": "Health issues" },
+    calling(answer).length === 0 && (unanswered.length > 0 ? note("warn", h("p", {}, "No known health issues; some hosts have not answered."))
+      : note("good", h("p", {}, "Healthy."))),
     items.length > 0 && table(items, [
-      ["how bad", (one) => badge(one.severity, severity[one.severity]?.[0]), "word", (one) => severity[one.severity]?.[1] ?? 3],
+      ["severity", (one) => badge(one.severity, severity[one.severity]?.[0]), "word", (one) => severity[one.severity]?.[1] ?? 3],
       ["what", (one) => [link(placeOf(one)[2], { node: one.node, name: one.name }, one.subject), h("span", { class: "below" }, one.message),
         one.omitted > 0 && h("span", { class: "below" }, `and ${one.omitted} more of this kind`)], "", (one) => one.subject],
       ["for", (one) => (one.since ? since(one.since) : ""), "number", (one) => one.since ?? "9"],
       ["waits for", (one) => one.waiting_for ?? "", "", (one) => one.waiting_for],
       ["what to do", (one) => [h("span", { class: "below" }, one.hint), helps(one)]],
     ], { key: (one) => `${one.kind} ${one.subject}`, local, name: "health-issues" }),
-    unanswered.map((one) => note("warn", h("p", {}, h("b", {}, one.host || one.address), " has not said what it sees: ", one.reason))));
+    unanswered.map((one) => note("warn", h("p", {}, h("b", {}, one.host || one.address), " did not report its health issues: ", one.reason))));
 }

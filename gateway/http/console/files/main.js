@@ -62,19 +62,19 @@ function announce(page, given, list, lost) {
   replace(document.getElementById("nav"), h("nav", {}, pages.filter((one) => one.nav).map((one) => {
     const own = one.path === "/" ? list : list.filter((issue) => listOf(issue) === one.path);
     return h("a", { href: one.path, "aria-current": one.path === page.path || one.path === page.under ? "page" : null }, one.nav,
-      own.length > 0 && h("b", { class: `count ${own.some(fails) ? "bad" : "warn"}`, "aria-label": `${own.length} not well` }, own.length));
+      own.length > 0 && h("b", { class: `count ${own.some(fails) ? "bad" : "warn"}`, "aria-label": `${own.length} health issues` }, own.length));
   })));
 }
 
 /** What is said while the host is not there. */
 function disconnected(heard) {
-  return note("bad", h("p", {}, h("b", {}, "This host does not answer. "), "The console tries again by itself."),
-    heard && h("p", { class: "next" }, `What is shown is from ${heard.toLocaleTimeString()}.`));
+  return note("bad", h("p", {}, h("b", {}, "This host does not answer. "), "The console tries again automatically."),
+    heard && h("p", { class: "next" }, `The page shows data from ${heard.toLocaleTimeString()}.`));
 }
 
 function head(page, given, answers) {
   return h("div", {}, h("h1", {}, page.heading?.(given, answers[0]) ?? page.title), h("p", { class: "lead" }, page.lead),
-    page.command && h("p", { class: "command" }, h("span", {}, "The same: "), h("code", {}, page.command(given))));
+    page.command && h("p", { class: "command" }, h("span", {}, "Command: "), h("code", {}, page.command(given))));
 }
 
 /** Draws the states that every page has, or the page. What the token does not let see beside it is left out. */
@@ -96,7 +96,7 @@ function body(page, answers, local) {
 async function signIn() {
   if (document.getElementById("dialog").open) return;
   const given = await ask({
-    title: "Sign in", does: "An access token says what you may see and do. This host keeps it in its memory, for eight hours.",
+    title: "Sign in", does: "Your permissions depend on the access token. The host keeps the token in memory for eight hours.",
     fields: [{ name: "token", label: "Access token", kind: "password" }], word: "Sign in",
     carryOut: async ({ token }) => { await change("/v1/login", { token }); },
   });
@@ -115,7 +115,7 @@ sign.onclick = async () => {
   try {
     await change("/v1/logout");
   } catch {
-    link.textContent = "not signed out";
+    link.textContent = "sign-out failed";
     link.className = "link lost";
     return;
   }

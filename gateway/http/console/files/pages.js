@@ -19,6 +19,6 @@ export const pages = [
 
 /** What is shown at an address that no page has. */
 export const unknown = {
-  title: "There is no such page", lead: "The console has no page at this address.", watch: () => [],
-  draw: () => h("p", {}, "What there is stands in the menu. ", h("a", { href: "/" }, "The overview"), " says what is not well; the search finds names."),
+  title: "Page not found", lead: "The console has no page at this address.", watch: () => [],
+  draw: () => h("p", {}, "The menu lists all pages. ", h("a", { href: "/" }, "The overview"), " shows health issues; the search finds names."),
 };

@@ -5,7 +5,7 @@ import { ask } from "/ask.js";
 import { badge, h, note, since, span, until } from "/dom.js";
 import { table } from "/table.js";
 
-export const reason = { name: "reason", label: "Reason, for the history" };
+export const reason = { name: "reason", label: "Reason, for the audit log" };
 export const link = (route, parameters, text) => h("a", { href: address(route, parameters) }, text);
 
 /** A command line that can be pasted into a shell, whatever is in the names. */
@@ -45,7 +45,7 @@ export function action(word, what, harm = true) {
 }
 
 /** Says under lists that they go on: a host ends each at its limit, or at 4 MiB. */
-export const more = (...lists) => lists.some((one) => one?.more) && note("", h("p", {}, "There are more than are listed."));
+export const more = (...lists) => lists.some((one) => one?.more) && note("", h("p", {}, "The list is incomplete."));
 
 /** Buttons in a row. */
 export const row = (...buttons) => h("div", { class: "row" }, buttons);
@@ -57,7 +57,7 @@ export const tile = (figure, words) => h("div", { class: "tile" },
 export const tiles = (...all) => h("div", { class: "tiles" }, all);
 
 export const endSession = (one, node, id = one.session_id) => action("End", {
-  title: `End the session of ${whose(one)}`, does: [h("p", {}, who(one, node, id)), "All that it owns is free at once, and its client is notified."],
+  title: `End the session of ${whose(one)}`, does: [h("p", {}, who(one, node, id)), "All holdings are released at once, and the client is notified."],
   fields: [reason], carryOut: asks("/v1/session/destroy", { id }),
 });
 
@@ -75,14 +75,14 @@ export const phase = (word, stuck) => badge(word, stuck ? "bad" : {
 
 /** Why something does not move, since when, and when it goes on by itself. */
 export const reasons = ({ reasons: list = [], heard }) => list.map((one) => h("div", { class: `note ${one.blocked || one.overdue ? "bad" : "warn"}`, role: "note" },
-  h("p", {}, one.message), h("p", { class: "next" }, one.remaining_ms > 0 ? ["goes on by itself ", until(heard + one.remaining_ms)]
+  h("p", {}, one.message), h("p", { class: "next" }, one.remaining_ms > 0 ? ["continues automatically ", until(heard + one.remaining_ms)]
     : one.since?.set && !/, for \d/.test(one.message) && ["for ", ago(one.since)])));
 
-/** What was done with an object, the newest first. */
-export const done = (list, columns, local) => [h("h2", {}, "What was done"), table(list.toReversed(), [
+/** Actions with an object, the newest first. */
+export const done = (list, columns, local) => [h("h2", {}, "Actions"), table(list.toReversed(), [
   ["when", (one) => when(one.time), "", (one) => -(one.time?.shard_time_ms ?? 0)], ["what", (one) => one.action ?? ""], ...columns,
   ["author", (one) => one.author ?? "", "", (one) => one.author], ["reason", (one) => one.reason ?? ""],
-], { empty: "Nothing was done by hand.", local, name: "acts" })];
+], { empty: "No actions.", local, name: "acts" })];
 
 /** Where an object is, with a link to what else is there. */
 export const inNode = (node) => link("/nodes", { node }, h("code", {}, node));

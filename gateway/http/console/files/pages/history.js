@@ -12,17 +12,17 @@ const changes = [
 ];
 
 export const history = {
-  path: "/history", nav: "History", title: "History", lead: "What was changed and by whom, and what was refused.",
+  path: "/history", nav: "History", title: "History", lead: "Audit log and denied requests.",
   command: () => "signalbox cluster audit && signalbox access denials",
   watch: () => ["/v1/cluster/audit?limit=1000", "/v1/access/denials?limit=200"],
   draw([audit, denials], local) {
     const rows = [...(audit.items ?? [])].reverse().filter((one) => matches(local, one.message, one.author, one.reason, one.host_name));
-    return h("div", {}, search(local, "Search the history"),
-      table(rows, changes, { empty: "Nothing was changed.", key: (one) => one.id, local }),
-      h("h2", {}, "Refused for want of a permission"), table(denials?.items ?? [], [
+    return h("div", {}, search(local, "Search the audit log"),
+      table(rows, changes, { empty: "The audit log is empty.", key: (one) => one.id, local }),
+      h("h2", {}, "Requests denied for a missing permission"), table(denials?.items ?? [], [
         ["when", (one) => since(one.time)], ["who", (one) => one.who ?? ""], ["asked for", (one) => one.request ?? ""],
         ["at", (one) => [one.path, one.object].filter(Boolean).join(" ")], ["from", (one) => one.address ?? ""],
-      ], { empty: "Nothing was refused lately.", local, name: "denials" }), more(denials));
+      ], { empty: "No recent denials.", local, name: "denials" }), more(denials));
   },
 };
 
@@ -37,18 +37,18 @@ async function download(why) {
 }
 
 export const backups = {
-  path: "/backups", nav: "Backups", title: "Backups", lead: "The state of all shards as one file, and who has saved one.",
+  path: "/backups", nav: "Backups", title: "Backups", lead: "Save a backup, and see earlier backups and restores.",
   command: () => "signalbox backup save FILE", watch: () => ["/v1/cluster/audit?limit=1000"],
   draw([audit], local) {
     const rows = [...(audit.items ?? [])].reverse().filter((one) => /backup|restore/i.test(`${one.event} ${one.message}`));
     return h("div", {},
-      note("", h("p", {}, "A backup has all data, and the hashes of tokens. It needs the permission ", h("b", {}, "backup"), " on /."),
-        h("p", { class: "next" }, "For regular ones: signalbox backup save, in a timer of the system.")),
+      note("", h("p", {}, "A backup contains all data and token hashes. Saving needs the permission ", h("b", {}, "backup"), " on /."),
+        h("p", { class: "next" }, "For regular backups, run signalbox backup save from a system timer.")),
       row(action("Save a backup", {
-        title: "Save a backup", does: "This host collects the state of all shards while they go on, and the browser saves it as a file.",
+        title: "Save a backup", does: "The host reads the state of all shards while they keep running, and the browser saves it as a file.",
         fields: [reason], carryOut: (values) => download(values.reason),
       }, false)),
-      table(rows, changes, { empty: "No backup is on record.", key: (one) => one.id, local }));
+      table(rows, changes, { empty: "No backup is recorded.", key: (one) => one.id, local }));
   },
 };
 
@@ -66,7 +66,7 @@ export const found = {
     return h("div", {}, table(hits.items ?? [], [
       ["kind", (one) => badge(one.kind), "", (one) => one.kind], ["name", target, "", (one) => one.name],
       ["node", (one) => (one.kind === "node" || !one.node ? "" : inNode(one.node)), "", (one) => one.node],
-    ], { empty: "No name has this in it.", key: (one) => `${one.kind} ${one.node} ${one.id ?? one.name}`, local }),
-    hits.more && note("", h("p", {}, "There are more than are listed: search for a longer part.")));
+    ], { empty: "No match.", key: (one) => `${one.kind} ${one.node} ${one.id ?? one.name}`, local }),
+    hits.more && note("", h("p", {}, "The list is incomplete: search for a longer text.")));
   },
 };

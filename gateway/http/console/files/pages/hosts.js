@@ -35,7 +35,7 @@ export function hostTable(cluster, all, local, acts) {
   ];
   if ((cluster.hosts ?? []).some((one) => one.domain)) columns.splice(2, 0, ["failure domain", (one) => one.domain ?? ""]);
   if (acts) columns.push(["", acts, "acts"]);
-  return table(members(cluster), columns, { empty: "No host is on record.", key: (one) => one.id, local, name: "hosts" });
+  return table(members(cluster), columns, { empty: "No host is recorded.", key: (one) => one.id, local, name: "hosts" });
 }
 
 const acts = (one) => {
@@ -44,34 +44,34 @@ const acts = (one) => {
   }, harm);
   if (one.target?.state === "expelled") return "";
   return row(
-    one.target?.reason === "drained" ? button("Undrain", "It takes part again.", false)
-      : button("Drain", "It hands over all that it leads and votes in, and goes offline.", true),
-    one.cordoned ? button("Uncordon", "It may get replicas and votes again.", false)
-      : button("Cordon", "It keeps what it has, and gets no more.", false),
-    button("Expel", "It leaves for ever: its replicas are removed everywhere. It is refused while the host is online.", true));
+    one.target?.reason === "drained" ? button("Undrain", "The host becomes ONLINE again.", false)
+      : button("Drain", "The host hands over its leaderships and votes, and goes OFFLINE.", true),
+    one.cordoned ? button("Uncordon", "The host may get replicas and votes again.", false)
+      : button("Cordon", "The host gets no further replicas, votes and leaderships.", false),
+    button("Expel", "Permanent: all replicas are removed from the host. Refused while the host is online.", true));
 };
 
 const cancel = (step) => action("Cancel", {
-  title: `Cancel step ${step.id}`, does: `${step.message}. What it has done until now stays.`, fields: [reason],
+  title: `Cancel step ${step.id}`, does: `${step.message}. Completed work of the step stays.`, fields: [reason],
   carryOut: act("/v1/cluster/step/cancel", { id: step.id }),
 });
 
 const policyText = (p) => [
-  `${p.voters || "as many as fit"} voters`, `a host is offline after ${span(p.offline_after_ms ?? 0)} of silence`,
+  `${p.voters || "as many as fit"} voters`, `a host is offline after ${span(p.offline_after_ms ?? 0)} without contact`,
   p.replace_after_ms ? `a failed voter is replaced after ${span(p.replace_after_ms)}` : "a failed voter is not replaced",
   `a data shard is on ${p.replicas ? `${p.replicas} host${p.replicas > 1 ? "s" : ""}` : "all hosts"}`,
 ].join(", ");
 
 const policy = (p) => row(h("span", {}, policyText(p), "."), action("Change", {
-  title: "Change the policy", does: "The governor goes by it from now on.",
+  title: "Change the policy", does: "The governor applies the policy at once.",
   fields: [
-    { name: "voters", label: "Voters of each shard (0: by the number of hosts)", kind: "number", value: p.voters ?? 0 },
-    { name: "offline", label: "A host is offline after so many seconds of silence", kind: "number", value: (p.offline_after_ms ?? 0) / 1000 },
+    { name: "voters", label: "Voters per shard (0: derived from the number of hosts)", kind: "number", value: p.voters ?? 0 },
+    { name: "offline", label: "Seconds without contact until a host is offline", kind: "number", value: (p.offline_after_ms ?? 0) / 1000 },
     {
-      name: "replace", label: "A failed voter is replaced after so many seconds (0: never)", kind: "number",
+      name: "replace", label: "Seconds until a failed voter is replaced (0: never)", kind: "number",
       value: (p.replace_after_ms ?? 0) / 1000,
     },
-    { name: "replicas", label: "Hosts with a replica of a data shard (0: all; 1: a shard is lost with its host)", kind: "number", value: p.replicas ?? 0 },
+    { name: "replicas", label: "Replicas per data shard (0: one on every host; 1: a lost host loses its shards)", kind: "number", value: p.replicas ?? 0 },
     reason,
   ],
   carryOut: ({ voters, offline, replace, replicas: on, reason: why }) => act("/v1/cluster/policy/set", {
@@ -120,13 +120,13 @@ function placeTable(cluster, local) {
 }
 
 const move = (cluster) => (shard) => action("Move leader", {
-  title: `Another leader of ${shard.id ? `shard ${shard.id}` : "the meta shard"}`, does: "Changes wait for some milliseconds meanwhile.",
+  title: `Transfer the leadership of ${shard.id ? `shard ${shard.id}` : "the meta shard"}`, does: "Changes wait for some milliseconds.",
   fields: [{ name: "host", label: "Host", choices: (cluster.hosts ?? []).map((one) => one.name) }, reason],
   carryOut: act("/v1/shard/transfer-leader", { shard: shard.id ?? "0" }),
 }, false);
 
 export const hosts = {
-  path: "/hosts", nav: "Hosts", title: "Hosts", lead: "States, failure domains, replicas, and what comes next.",
+  path: "/hosts", nav: "Hosts", title: "Hosts", lead: "States, failure domains, replicas, and the next governor steps.",
   command: () => "signalbox host list && signalbox cluster plan",
   watch: () => ["/v1/cluster", "/v1/hosts", "/v1/cluster/plan", "/v1/why", "/v1/join-tokens"],
   draw([cluster, all, plan, why, tokens], local) {
@@ -136,8 +136,8 @@ export const hosts = {
         ["step", (one) => one.message], ["for", (one) => span(one.age_ms ?? 0), "number"], ["last error", (one) => one.last_error ?? ""],
         ["", cancel, "acts"],
       ], { empty: "No step is open.", key: (one) => one.id, local, name: "steps" }),
-      h("h2", {}, "What comes next"), table(plan?.steps ?? [], [["step", (one) => one.message], ["rule", (one) => one.rule ?? ""]],
-        { empty: "Nothing is to be changed.", local, name: "plan" }),
+      h("h2", {}, "Next steps"), table(plan?.steps ?? [], [["step", (one) => one.message], ["rule", (one) => one.rule ?? ""]],
+        { empty: "Nothing to do.", local, name: "plan" }),
       h("h2", {}, "Shards"), table(cluster.shards ?? [], [
         ["shard", (one) => one.id ?? "meta"], ["leader", (one) => (one.leader ? name(one.leader) : badge("none", "bad"))],
         ["state", (one) => shardState(cluster, one)], ["replicas", replicas(cluster.hosts ?? [])],
@@ -149,11 +149,11 @@ export const hosts = {
         ["token", (one) => h("code", {}, one.id)], ["author", (one) => one.author ?? ""], ["good for", (one) => span(one.expires_in_ms ?? 0), "number"],
         ["used by", (one) => one.used ?? ""],
         ["", (one) => action("Revoke", {
-          title: `Revoke join token ${one.id}`, does: "No host can join by it any more.", fields: [reason],
+          title: `Revoke join token ${one.id}`, does: "No host can join with the token any more.", fields: [reason],
           carryOut: act("/v1/join-token/revoke", { id: one.id }),
         }), "acts"],
       ], {
-        empty: "No host may join. signalbox host join-token create makes a token.", key: (one) => one.id, local, name: "tokens",
+        empty: "No join tokens. Create one with signalbox host join-token create.", key: (one) => one.id, local, name: "tokens",
       })]);
   },
 };

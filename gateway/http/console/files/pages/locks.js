@@ -11,7 +11,7 @@ const owner = (one) => {
 };
 
 export const locks = {
-  path: "/locks", nav: "Locks", title: "Locks", lead: "Who waits for what, over all nodes, the longest wait first.",
+  path: "/locks", nav: "Locks", title: "Locks", lead: "Waiters and owners in all nodes, longest wait first.",
   command: () => "signalbox who", watch: () => ["/v1/contention?include_uncontended=true&limit=10000"],
   draw([found], local) {
     const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.owner?.description, one.owner?.client?.name));
@@ -23,7 +23,7 @@ export const locks = {
       ["owner", owner, "", (one) => (one.owner ? whose(one.owner) : "")],
       ["since", (one) => (one.owner ? since(one.owner.since) : ""), "number", (one) => one.owner?.since ?? "9"],
     ], {
-      empty: local.given.filter ? "No name has this in it." : "There is no semaphore yet. signalbox lock NODE NAME -- COMMAND takes one.",
+      empty: local.given.filter ? "No match." : "No semaphores. Acquire a lock with signalbox lock NODE NAME -- COMMAND.",
       key: (one) => `${one.node} ${one.name}`, local,
     }), more(found));
   },
@@ -38,19 +38,19 @@ const sides = (node, kind, id) => [
 
 function acts({ node, name }, found) {
   const remove = action("Delete", {
-    title: `Delete ${name}`, does: "Its owners lose it, and those who wait stop waiting. It cannot be taken back.", fields: [reason],
+    title: `Delete ${name}`, does: "Owners lose their units, and waiters are rejected. The deletion cannot be undone.", fields: [reason],
     carryOut: asks("/v1/semaphore/delete", { node, name, force: true }),
   });
   if (found.ephemeral) return row(remove);
   return row(action("Resize", {
-    title: `Another limit for ${name}`, does: "A higher one lets in those who wait. A lower one takes nothing from owners.",
+    title: `Change the limit of ${name}`, does: "A higher limit admits waiters. A lower limit takes nothing from owners.",
     fields: [{ name: "limit", label: "Limit", value: found.limit }, reason],
     carryOut: asks("/v1/semaphore/resize", { node, name }),
   }, false), remove);
 }
 
 export const semaphore = {
-  path: "/semaphore", under: "/locks", title: "Semaphore", lead: "Owners and queue, as they change.",
+  path: "/semaphore", under: "/locks", title: "Semaphore", lead: "Owners and queue, updated live.",
   heading: (given) => given.name, command: (given) => command`signalbox semaphore describe ${given.node} ${given.name}`,
   watch: ({ node, name }) => [address("/v1/semaphore", { node, name, limit: 10000 })],
   draw([found], local) {
@@ -63,7 +63,7 @@ export const semaphore = {
         (found.data || found.data_base64) && [" with the data ", data(found)]),
       acts(local.given, found),
       h("h2", {}, "Owners"), table(found.owners ?? [], sides(node, "fence", "fence"),
-        { empty: "It is free.", key: (one) => one.fence, local, name: "owners" }),
+        { empty: "The semaphore is free.", key: (one) => one.fence, local, name: "owners" }),
       h("h2", {}, "Queue"), table(found.waiters ?? [], sides(node, "position", "order_id"),
         { empty: "No session waits.", key: (one) => one.order_id, local, name: "waiters" }), more(found));
   },

@@ -32,7 +32,7 @@ function draw(at, shown, all) {
     return h("li", { "data-key": one.path },
       h("a", { href: address("/nodes", { [one.node ? "node" : "path"]: one.path }), "aria-current": one.path === shown ? "true" : null }, one.name),
       one.below > 0 && dim(` ${number(one.below)}`), open && one.branches.size > 0 && draw(one, shown, all));
-  }), branches.length > mostOfBranch && h("li", {}, dim(`and ${number(branches.length - mostOfBranch)} more: search for a part of the path`)));
+  }), branches.length > mostOfBranch && h("li", {}, dim(`and ${number(branches.length - mostOfBranch)} more: search by path`)));
 }
 
 const objects = (what, path, list, words) => (list?.items ?? []).map((one) => ({ ...one, what, path, words: words(one) }));
@@ -52,16 +52,16 @@ function contents(local, [locks, discovery, configs, rollouts, processes, sessio
       ["what", (one) => badge(one.what), "", (one) => one.what],
       ["name", (one) => link(one.path, { node, name: one.name }, one.name), "", (one) => one.name],
       ["", (one) => one.words, "clipped"],
-    ], { empty: "There is nothing in it.", key: (one) => `${one.what} ${one.name}`, local, name: "objects" }),
+    ], { empty: "The node is empty.", key: (one) => `${one.what} ${one.name}`, local, name: "objects" }),
     h("h2", {}, "Sessions"), table(sessions?.items ?? [], [
       ["client", (one) => who(one, node, one.id), "", whose], ["state", attached],
-    ], { empty: "There is no session.", key: (one) => one.id, local, name: "sessions" }),
+    ], { empty: "No sessions.", key: (one) => one.id, local, name: "sessions" }),
     more(locks, discovery, configs, rollouts, processes, sessions),
   ];
 }
 
 export const nodes = {
-  path: "/nodes", nav: "Nodes", title: "Nodes", lead: "The namespace as a tree, with how many nodes are below, and what is in one.",
+  path: "/nodes", nav: "Nodes", title: "Nodes", lead: "The tree of nodes, and their content.",
   heading: ({ node, path }) => node ?? path ?? "",
   command: ({ node, path }) => (node ? command`signalbox node describe ${node}` : command`signalbox node list ${path ?? "/"}`),
   watch: ({ node }) => ["/v1/nodes?limit=10000", ...(node ? [
@@ -72,7 +72,7 @@ export const nodes = {
     const paths = (found.items ?? []).map((one) => one.path).filter((path) => matches(local, path));
     const { node, path = "", filter } = local.given;
     return h("div", {}, search(local, "Search paths"),
-      paths.length === 0 ? h("p", { class: "empty" }, filter ? "No path has this in it." : "There is no node. signalbox node create PATH makes one.")
+      paths.length === 0 ? h("p", { class: "empty" }, filter ? "No match." : "No nodes. Create one with signalbox node create PATH.")
         : h("div", { class: "tree" }, draw(grow(paths), node ?? path, Boolean(filter) || paths.length <= mostOpen)),
       more(found), node && contents(local, inside));
   },

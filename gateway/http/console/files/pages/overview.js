@@ -16,7 +16,7 @@ function figures(cluster, hosts) {
   const alive = all.filter((one) => one.alive).length, led = shards.filter((one) => one.leader).length;
   const spare = Math.min(...shards.map((one) => one.failure_tolerance ?? 0));
   return tiles(
-    tile(`${alive} / ${all.length}`, "hosts are heard"), tile(`${led} / ${shards.length}`, "shards have a leader"),
+    tile(`${alive} / ${all.length}`, "live hosts"), tile(`${led} / ${shards.length}`, "shards with a leader"),
     tile(cluster.observed ? (spare < 0 ? "no majority" : String(spare)) : "not known", "hosts may fail"),
     tile(number(most(hosts, "sessions")), "sessions"), tile(number(most(hosts, "semaphores")), "semaphores"),
     tile(number(most(hosts, "waiters")), "waiting"));
@@ -29,7 +29,7 @@ function loads(hosts) {
   const fullest = all.filter((one) => one.disk_total_bytes).sort((a, b) => freeShare(a) - freeShare(b))[0];
   return tiles(
     tile(short(all.reduce((sum, one) => sum + (one.requests_per_second ?? 0), 0)), "requests a second"),
-    tile(short(all.reduce((sum, one) => sum + (one.failed_per_second ?? 0), 0)), "of them fail"),
+    tile(short(all.reduce((sum, one) => sum + (one.failed_per_second ?? 0), 0)), "failed requests a second"),
     tile(short(Math.max(...all.map((one) => one.p99_ms ?? 0))), "ms, p99 of the slowest host"),
     fullest && tile(gigabytes(fullest.disk_free_bytes), "GB free on the fullest disk"));
 }
@@ -46,22 +46,22 @@ function plots(title, load, words) {
 }
 
 export const overview = {
-  path: "/", nav: "Overview", title: "Overview", lead: "Is it well, what can it lose, and what does the governor wait for.",
+  path: "/", nav: "Overview", title: "Overview", lead: "Health, failure tolerance, load, and the governor.",
   command: () => "signalbox check; signalbox cluster why",
   watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/host/load", "/v1/cluster/load"],
   above: (local) => healthTable(local.healthIssues, local), // also where nothing else of the page is known
   draw([cluster, hosts, why, load, whole], local) {
     return h("div", {}, figures(cluster, hosts), loads(hosts),
       members(cluster).length > 1 && plots("All hosts", whole,
-        "The requests of all of them together, and the times of the slowest."),
-      plots("This host", load, "The one that serves this page."),
+        "Requests of all hosts together, and the latency of the slowest host."),
+      plots("This host", load, "The host that serves this page."),
       h("h2", {}, "The governor"),
       table([...(why?.steps ?? []), ...(why?.reasons ?? [])], [
-        ["does or waits for", (one) => [one.message, one.failures && badge(`failed ${one.failures} times`, "bad")]],
+        ["step or wait", (one) => [one.message, one.failures && badge(`failed ${one.failures} times`, "bad")]],
         ["for", (one) => span(one.age_ms ?? 0), "number"],
         ["next in", (one) => (one.retry_in_ms ?? one.remaining_ms ? span(one.retry_in_ms ?? one.remaining_ms) : ""), "number"],
         ["last error", (one) => one.last_error ?? ""],
-      ], { empty: "It waits for nothing.", local, name: "governor" }),
+      ], { empty: "Nothing to do.", local, name: "governor" }),
       h("h2", {}, "Hosts"), hostTable(cluster, hosts, local));
   },
 };

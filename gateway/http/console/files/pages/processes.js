@@ -7,7 +7,7 @@ import { act, action, ago, command, dim, done, inNode, link, more, named, number
 import { matches, search, table } from "/table.js";
 
 export const processes = {
-  path: "/processes", nav: "Processes", title: "Processes", lead: "Coordination processes, and where their rounds are.",
+  path: "/processes", nav: "Processes", title: "Processes", lead: "Coordination processes, and the state of their rounds.",
   command: () => "signalbox process list NODE", watch: () => ["/v1/processes?limit=10000"],
   draw([found], local) {
     const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.coordinator));
@@ -18,7 +18,7 @@ export const processes = {
       ["members", (one) => `${one.prepared ?? 0} of ${one.members ?? 0} prepared`, "number", (one) => one.members ?? 0],
       ["coordinator", (one) => one.coordinator || dim("none"), "", (one) => one.coordinator],
     ], {
-      empty: local.given.filter ? "No name has this in it." : "There is no process. signalbox process create NODE NAME makes one.",
+      empty: local.given.filter ? "No match." : "No processes. Create one with signalbox process create NODE NAME.",
       key: (one) => `${one.node} ${one.name}`, local,
     }), more(found));
   },
@@ -33,29 +33,29 @@ function standing(one, found) {
 
 function acts({ node, name }) {
   return row(action("Restart", {
-    title: `Restart ${name}`, does: "The round ends without a result, and another epoch opens with the members that are there.",
+    title: `Restart ${name}`, does: "The round ends without a result, and a new epoch opens with the current members.",
     fields: [reason], carryOut: act("/v1/process/restart", { node, name }),
   }));
 }
 
 const evict = ({ node, name }) => (one) => action("Evict", {
-  title: `Evict ${one.name || one.id}`, does: "It is no member any more. The round goes on without it, or another one begins.",
+  title: `Evict ${one.name || one.id}`, does: "The member is removed. If it takes part in the round, a new epoch opens.",
   fields: [reason], carryOut: act("/v1/process/evict", { node, name, member: one.id }),
 });
 
 export const oneProcess = {
-  path: "/process", under: "/processes", title: "Process", lead: "The epoch, its members, and who has not answered.",
+  path: "/process", under: "/processes", title: "Process", lead: "The epoch, its members, and missing replies.",
   heading: (given) => given.name, command: ({ node, name }) => command`signalbox process status ${node} ${name}`,
   watch: ({ node, name }) => [address("/v1/process", { node, name }), address("/v1/process/actions", { node, name })],
   draw([found, acted], local) {
-    if (!found.exists) return h("p", { class: "empty" }, "There is no process of this name.");
+    if (!found.exists) return h("p", { class: "empty" }, "The process does not exist.");
     const members = found.members ?? [];
     const prepared = members.filter((one) => one.in_epoch && one.prepared === found.epoch).length;
     const { node } = local.given, stuck = (found.reasons ?? []).some((one) => one.blocked || one.overdue);
     return h("div", {},
       h("p", {}, phase(found.phase ?? "forming", stuck), " in ", inNode(node), ", since ", ago(found.since)), reasons(found),
-      tiles(tile(number(found.epoch), "epoch"), tile(`${prepared} / ${found.epoch_members ?? 0}`, "members are prepared"),
-        tile(number(members.length), "members are there"), tile(number(found.last_result), "last completed epoch")),
+      tiles(tile(number(found.epoch), "epoch"), tile(`${prepared} / ${found.epoch_members ?? 0}`, "prepared members"),
+        tile(number(members.length), "members"), tile(number(found.last_result), "last completed epoch")),
       acts(local.given),
       table(members, [
         ["member", (one) => [one.session_id ? link("/session", { id: one.session_id, node }, one.name || one.id) : h("b", {}, one.name || one.id),
@@ -64,7 +64,7 @@ export const oneProcess = {
         ["unread", (one) => number(one.unread), "number", (one) => one.unread ?? 0],
         ["joined", (one) => ago(one.joined), "number", (one) => one.joined?.shard_time_ms ?? 0],
         ["", evict(local.given), "acts"],
-      ], { empty: "It has no member.", key: (one) => one.id, local, name: "members" }),
+      ], { empty: "No members.", key: (one) => one.id, local, name: "members" }),
       done(acted?.items ?? [], [["member", (one) => one.member ?? ""]], local));
   },
 };

@@ -7,7 +7,7 @@ import { act, action, asks, command, dim, done, inNode, more, named, number, pha
 import { matches, search, table } from "/table.js";
 
 export const rollouts = {
-  path: "/rollouts", nav: "Rollouts", title: "Rollouts", lead: "Versions on their way through locations.",
+  path: "/rollouts", nav: "Rollouts", title: "Rollouts", lead: "Versions delivered location by location.",
   command: () => "signalbox rollout list NODE", watch: () => ["/v1/rollouts?limit=10000"],
   draw([found], local) {
     const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.label));
@@ -18,7 +18,7 @@ export const rollouts = {
       ["locations", (one) => `${one.reached ?? 0} of ${one.locations ?? 0} have it`, "number", (one) => (one.reached ?? 0) / (one.locations || 1)],
       ["instances", (one) => number(one.instances), "number", (one) => one.instances ?? 0],
     ], {
-      empty: local.given.filter ? "No name has this in it." : "There is no rollout. signalbox rollout create NODE NAME makes one.",
+      empty: local.given.filter ? "No match." : "No rollouts. Create one with signalbox rollout create NODE NAME.",
       key: (one) => `${one.node} ${one.name}`, local,
     }), more(found));
   },
@@ -33,7 +33,7 @@ const gates = ({ node, name }, location) => (location.gates ?? []).map((gate) =>
   gate.report?.message && dim(gate.report.message),
   location.target && !location.target.abandoned?.set && gate.report?.verdict !== "passed" && action("Approve", {
     title: `Approve version ${location.target.version} in ${location.name}`,
-    does: `The gate ${gate.name} is passed without its check: locations after this one may get the version.`, fields: [reason],
+    does: `The gate ${gate.name} passes without its check: later locations may get the version.`, fields: [reason],
     carryOut: ({ reason: text }) => asks("/v1/rollout/gate/report", {
       node, name, location: location.name, gate: gate.name, version: location.target.version, verdict: "passed", message: text, author: "the console",
     })({ reason: text }),
@@ -60,7 +60,7 @@ function stage(found, location, given) {
     h("h3", {}, location.name), h("p", { class: "version" }, seqOf(location) > 0 ? labelOf(found, seqOf(location)) : dim("no version yet")), h("div", {}, words),
     h("p", { class: "dim" }, instances === 1 ? "1 instance" : `${number(instances)} instances`, failing > 0 && [", ", badge(`${number(failing)} failing`, "bad")]),
     location.bypassed && badge("bypassed", "warn"), location.stalled && badge("late", "bad"),
-    Number(location.rolling_back_to ?? 0) > 0 && h("p", {}, "goes back to ", labelOf(found, location.rolling_back_to)), gates(given, location),
+    Number(location.rolling_back_to ?? 0) > 0 && h("p", {}, "rolls back to ", labelOf(found, location.rolling_back_to)), gates(given, location),
     waits.map((one) => h("p", { class: one.blocked ? "bad" : "" }, one.message, one.remaining_ms > 0 && [": ", h("b", {}, until(found.heard + one.remaining_ms))])));
 }
 
@@ -92,23 +92,23 @@ function acts({ node, name }, found, past) {
   const stands = found.phase === "paused" || found.phase === "halted", versions = found.versions ?? [], { older, last } = waysBack(found, past);
   return row(
     stands ? verb("Resume", "Resume", "Locations get versions again, as the spec says.", [], false, { action: "resume" })
-      : verb("Pause", "Pause", "No location gets another version until it is resumed. What has a version keeps it.", [], false, { action: "pause" }),
-    versions.length > 0 && verb("Promote", "Promote", "All locations get the version at once: delays, gates and the order are left out.",
+      : verb("Pause", "Pause", "No location gets another version until the rollout is resumed. Current versions stay.", [], false, { action: "pause" }),
+    versions.length > 0 && verb("Promote", "Promote", "All locations get the version at once, without delays, gates and order.",
       [version(versions.toReversed())], true, { action: "promote" }),
-    older.length > 0 && verb("Roll back", "Roll back", ["The locations go back to the version, the last one first. ", last
-      ? `All of them had ${words(last)} before.` : "There is no version that all of them had before."],
+    older.length > 0 && verb("Roll back", "Roll back", ["The locations return to the version, the last location first. ", last
+      ? `All locations had ${words(last)} before.` : "No earlier version was in all locations."],
     [version([last, ...older.filter((one) => one !== last)])], true, { action: "rollback" }),
-    verb("Retry", "Retry", "Targets that were not reached are given once more.", [], false, { action: "retry" }),
-    verb("Abort", "Abort", "It halts: targets that are not reached are given up.", [], true, { action: "abort" }));
+    verb("Retry", "Retry", "Unreached targets are assigned again.", [], false, { action: "retry" }),
+    verb("Abort", "Abort", "The rollout halts: unreached targets are abandoned.", [], true, { action: "abort" }));
 }
 
 export const oneRollout = {
-  path: "/rollout", under: "/rollouts", title: "Rollout", lead: "Its locations in their order, with the version of each and what it waits for.",
+  path: "/rollout", under: "/rollouts", title: "Rollout", lead: "Locations in order, with their versions and waits.",
   heading: (given) => given.name, command: ({ node, name }) => command`signalbox rollout status ${node} ${name}`,
   watch: ({ node, name }) => [...["/v1/rollout", "/v1/rollout/actions"].map((one) => address(one, { node, name })),
     address("/v1/rollout/history", { node, name, limit: 10000 })],
   draw([found, acted, past], local) {
-    if (!found.exists) return h("p", { class: "empty" }, "There is no rollout of this name.");
+    if (!found.exists) return h("p", { class: "empty" }, "The rollout does not exist.");
     const { versions = [], locations = [], latest_version: newest } = found, targets = past?.items ?? [];
     const there = locations.filter((one) => one.target?.version === newest && one.target?.reached?.set);
     const whole = { reasons: (found.reasons ?? []).filter((one) => !one.location), heard: found.heard };
@@ -116,9 +116,9 @@ export const oneRollout = {
     return h("div", {},
       h("p", {}, phase(found.phase ?? "idle"), " in ", inNode(local.given.node)), acts(local.given, found, targets), reasons(whole),
       h("ol", { class: "stages" }, locations.map((one) => stage(found, one, local.given))),
-      locations.length === 0 && h("p", { class: "empty" }, "It has no location."),
-      tiles(tile(newest ? labelOf(found, newest) : "none", "newest version"), tile(`${there.length} / ${locations.length}`, "locations have it"),
-        tile(number(versions.length), "versions are kept"), tile(number((found.sources ?? []).length), "sources")),
+      locations.length === 0 && h("p", { class: "empty" }, "No locations."),
+      tiles(tile(newest ? labelOf(found, newest) : "none", "newest version"), tile(`${there.length} / ${locations.length}`, "locations with the version"),
+        tile(number(versions.length), "stored versions"), tile(number((found.sources ?? []).length), "sources")),
       givenUp(found, targets.filter((one) => one.abandoned?.set).toSorted((a, b) => b.abandoned.shard_time_ms - a.abandoned.shard_time_ms), local),
       done([...(acted?.items ?? []), ...published].toSorted((a, b) => (a.time?.shard_time_ms ?? 0) - (b.time?.shard_time_ms ?? 0)),
         [["version", (one) => (one.version ? labelOf(found, one.version) : ""), "", (one) => Number(one.version ?? 0)]], local), more(past));

@@ -6,7 +6,7 @@ import { attached, command, endSession, inNode, link, more, number, place, row, 
 import { matches, search, table } from "/table.js";
 
 export const sessions = {
-  path: "/sessions", nav: "Sessions", title: "Sessions", lead: "Clients by what they say of themselves, with what they own and wait for.",
+  path: "/sessions", nav: "Sessions", title: "Sessions", lead: "Client sessions with their holdings and waits.",
   command: () => "signalbox session list", watch: () => ["/v1/sessions?limit=10000"],
   draw([found], local) {
     const rows = (found.items ?? []).filter((one) => matches(local, one.id, one.node, one.description, one.client?.name, one.client?.address));
@@ -17,7 +17,7 @@ export const sessions = {
       ["owns", (one) => number(one.owned), "number", (one) => one.owned ?? 0],
       ["waits for", (one) => number(one.waiting), "number", (one) => one.waiting ?? 0],
       ["since", (one) => since(one.since), "number", (one) => one.since],
-    ], { empty: local.given.filter ? "No session has this in it." : "There is no session.", key: (one) => one.id, local }),
+    ], { empty: local.given.filter ? "No match." : "No sessions.", key: (one) => one.id, local }),
     more(found));
   },
 };
@@ -29,7 +29,7 @@ const held = (node) => (one) => {
 };
 
 export const oneSession = {
-  path: "/session", under: "/sessions", title: "Session", lead: "What it owns, and what it waits for.",
+  path: "/session", under: "/sessions", title: "Session", lead: "Holdings and waits of a session.",
   heading: (given, found) => (found?.id ? whose(found) : ""), command: (given) => command`signalbox session show ${given.id}`,
   watch: ({ id }) => [address("/v1/session", { id })],
   draw([found], local) {
@@ -37,13 +37,13 @@ export const oneSession = {
     return h("div", {},
       h("p", {}, attached(found), node && [" in ", inNode(node)], found.client?.name && [" by the client ", h("b", {}, found.client.name)],
         found.client?.version && [" ", found.client.version], place(found) && [" at ", h("code", {}, place(found))]),
-      h("p", { class: "lead" }, "Its timeout is ", span(found.timeout_ms ?? 0), "; it is there since ", since(found.since), "."),
+      h("p", { class: "lead" }, "Timeout: ", span(found.timeout_ms ?? 0), "; age ", since(found.since), "."),
       row(endSession(found, node, found.id)),
       h("h2", {}, "Holdings"), table(found.holdings ?? [], [
         ["name", held(node), "", (one) => one.name], ["kind", (one) => one.kind, "", (one) => one.kind], ["part", (one) => one.role],
         ["order id", (one) => one.order_id, "number", (one) => Number(one.order_id)], ["count", (one) => number(one.count), "number"],
         ["since", (one) => since(one.since), "number", (one) => one.since],
-      ], { empty: "It owns nothing and waits for nothing.", key: (one) => `${one.kind} ${one.name}`, local }),
-      found.more_holdings && note("", h("p", {}, "It has more than are listed.")));
+      ], { empty: "No holdings and no waits.", key: (one) => `${one.kind} ${one.name}`, local }),
+      found.more_holdings && note("", h("p", {}, "The list is incomplete.")));
   },
 };
