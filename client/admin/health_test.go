@@ -23,7 +23,8 @@ func TestClocksAndGenerationsThatDifferAreHealthIssues(t *testing.T) {
 			{name: "c", ahead: -time.Second}},
 			map[health.Kind]string{health.ClockSkew: "the largest difference is 1m3s, between c and b"}},
 		"one is of before a recovery": {[]hostAnswer{{name: "a", generation: 3}, {name: "b", generation: 2}},
-			map[health.Kind]string{health.StaleGeneration: "the host has generation 2, and the cluster has generation 3"}},
+			map[health.Kind]string{health.StaleGeneration: "the host has generation 2, and the cluster has " +
+				"generation 3"}},
 		"it does not answer": {[]hostAnswer{{name: "a", generation: 3},
 			{name: "b", ahead: time.Hour, generation: 2, err: errors.New("refused")}}, nil},
 	} {

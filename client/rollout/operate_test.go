@@ -121,7 +121,8 @@ func TestRefusalsSayWhy(t *testing.T) {
 			{"no such location", r.Bypass(ctx, by, "iva"), rollout.ErrNotFound, "iva"},
 			{"an expected seq", second(r.Publish(ctx, nil, rollout.Expect(3))), client.ErrPreconditionFailed, "0"},
 			{"a negative time", r.Create(ctx, rollout.Spec{AskInterval: -1}, by), client.ErrBadRequest, "negative"},
-			{"the node does not exist", rollout.New(g.Client, "/none", name).Delete(ctx, true), client.ErrNodeNotFound, "/none"},
+			{"the node does not " +
+				"exist", rollout.New(g.Client, "/none", name).Delete(ctx, true), client.ErrNodeNotFound, "/none"},
 		} {
 			if !errors.Is(c.err, c.want) || !strings.Contains(fmt.Sprint(c.err), c.says) {
 				t.Errorf("%s: got %v, want %v and %q in it", c.what, c.err, c.want, c.says)

@@ -110,7 +110,8 @@ func TestAnAccessFileBesideRootTokens(t *testing.T) {
 	admin.fails(cli.ExitNoRight, "does not have itself", "access", "token", "create", "all", "--grant", "root:/")
 	admin.fails(cli.ExitNoRight, "that takes the role root on /", "access", "export")
 	admin.fails(cli.ExitNoRight, "that takes the role root on /", "access", "import", tokens)
-	admin.fails(cli.ExitState, "would remove your permission to change access rules", "access", "token", "revoke", "admin")
+	admin.fails(cli.ExitState, "would remove your permission to change access "+
+		"rules", "access", "token", "revoke", "admin")
 	root := x.with("SIGNALBOX_TOKEN=" + ops)
 	for _, name := range []string{"root", "read", "write", "admin"} {
 		root.ok("access", "token", "revoke", name)

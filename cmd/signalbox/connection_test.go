@@ -49,9 +49,11 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 	x.with("SIGNALBOX_TOKEN=wrong").fails(cli.ExitNoRight, "give a token with --token-file or SIGNALBOX_TOKEN",
 		with("node", "list")...)
 	x.with("HOME="+dir).fails(cli.ExitNoRight, "", with("node", "list")...)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, "give the CA that signed the host certificates with --tls-ca", "node", "list",
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "give the CA that signed the host certificates with "+
+		"--tls-ca", "node", "list",
 		"--tls", "--token-file", adminFile)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, "give one with --tls-cert and --tls-key", "node", "list", "--tls-ca", ca,
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "give one with --tls-cert and "+
+		"--tls-key", "node", "list", "--tls-ca", ca,
 		"--token-file", adminFile)
 	check := x.with("HOME="+dir, "SIGNALBOX_TOKEN=wrong").run(with("check")...)
 	if !strings.Contains(check.out, "give a valid token") {

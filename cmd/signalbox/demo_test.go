@@ -120,7 +120,8 @@ func TestWhatDoesNotGoWithADemonstration(t *testing.T) {
 		want string
 	}{
 		{[]string{"--demo", "--listen", "127.0.0.1:1"},
-			"--listen cannot be combined with --demo, which configures its three hosts; use --demo-port to choose ports"},
+			"--listen cannot be combined with --demo, which configures its three hosts; use --demo-port to " +
+				"choose ports"},
 		{[]string{"--demo-port", "1"}, "--demo-port requires --demo"},
 		{[]string{"--demo", "--demo-port", "65514"},
 			"--demo-port 65514 is out of range; give 1 to 65511, or 0 for free ports"},

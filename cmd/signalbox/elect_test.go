@@ -22,7 +22,8 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 	first.says("leads boss ")
 	second := p.tool(t, "elect", "/jobs", "boss", "--data", "two", "--", "sh", "-c", lead)
 	x := newTool(t, p.Client)
-	if got := x.ok("elect", "/jobs", "boss", "--observe"); !strings.HasPrefix(got, "one is the leader of boss: session ") {
+	if got := x.ok("elect", "/jobs", "boss", "--observe"); !strings.HasPrefix(got, "one is the leader of boss: "+
+		"session ") {
 		t.Errorf("it says %s", got)
 	}
 	observer.awaitLine(2)
@@ -56,7 +57,8 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 		return strings.Join(seen, " ") == "- one two -"
 	})
 	observer.endsBy(syscall.SIGINT, cli.ExitDone)
-	if r := x.run("elect", "/jobs", "boss", "--observe"); r.code != cli.ExitNotFound || r.out != "boss has no leader\n" {
+	if r := x.run("elect", "/jobs", "boss", "--observe"); r.code != cli.ExitNotFound || r.out != "boss has no "+
+		"leader\n" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -55,7 +55,8 @@ func TestNoTimeIsNoBound(t *testing.T) {
 	t.Parallel()
 	for _, within := range []string{"0s", "-1s"} {
 		code, _, said := command(nil, "host", "drain", "a", "--wait-timeout", within, "--endpoints", "127.0.0.1:1")
-		if code != cli.ExitUsage || !strings.Contains(said, "--wait-timeout "+within+" is invalid; give a duration above 0") {
+		if code != cli.ExitUsage || !strings.Contains(said, "--wait-timeout "+within+" is invalid; give a "+
+			"duration above 0") {
 			t.Errorf("--wait-timeout %s: code %d, %s", within, code, said)
 		}
 	}

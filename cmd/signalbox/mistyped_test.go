@@ -18,7 +18,8 @@ func TestWhatToWriteInsteadOfWhatWasMistyped(t *testing.T) {
 		{[]string{"node", "lst"}, cli.ExitUsage, `unknown command "lst"; did you mean list?`},
 		{[]string{"completion", "fsh"}, cli.ExitUsage, `unknown command "fsh"; did you mean fish or zsh?`},
 		{[]string{"node", "get"}, cli.ExitUsage, `unknown command "get"; signalbox node --help lists the commands`},
-		{[]string{"lock", "/a", "b", "--wait", "5", "--", "true"}, cli.ExitUsage, "; use a duration such as 500ms, 10s or 1m"},
+		{[]string{"lock", "/a", "b", "--wait", "5", "--", "true"}, cli.ExitUsage, "; use a duration such as " +
+			"500ms, 10s or 1m"},
 		{[]string{"lock", "/a", "b", "--wait", "soon", "--", "true"}, cli.ExitUsage,
 			`signalbox: invalid argument "soon" for "--wait" flag; use a duration such as 500ms, 10s or 1m`},
 		{[]string{"cluster", "audit", "--limit", "x"}, cli.ExitUsage,

@@ -117,7 +117,8 @@ func TestARequestIsAnsweredThoughNoHostIs(t *testing.T) {
 		if took := time.Since(began); took > 3*time.Second {
 			t.Errorf("answered after %v", took)
 		}
-		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "did not complete the request") {
+		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "did not complete the "+
+			"request") {
 			t.Errorf("answered with %d: %s", w.Code, w.Body)
 		}
 	})

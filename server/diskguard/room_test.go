@@ -148,7 +148,8 @@ func TestTheReserveIsGivenBackWhereOthersFillTheDisk(t *testing.T) {
 		if g.Guard() != nil || b.reserve.held() != 125*mib {
 			t.Errorf("%d bytes are held: %v", b.reserve.held(), g.Guard())
 		}
-		for _, line := range []string{"released the disk reserve", "could not free disk space", "changes are accepted"} {
+		for _, line := range []string{"released the disk reserve", "could not free disk space", "changes are " +
+			"accepted"} {
 			if !strings.Contains(log.String(), line) {
 				t.Errorf("%q was not logged:\n%s", line, log.String())
 			}

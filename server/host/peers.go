@@ -201,7 +201,8 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 // olderCopy refuses a host that has lost entries after confirming them.
 func (h *Host) olderCopy(member *identity.Known, why error) *rafttransport.Refused {
 	return refused(rafttransport.CodeOlderCopy, "the data directory of host %s is an older copy: %v. The copy "+
-		"lacks entries that the host confirmed later. %s", member.Name, why, replaceAdvice(h.settings.RaftAdvertise, member.Name))
+		"lacks entries that the host confirmed later. "+
+		"%s", member.Name, why, replaceAdvice(h.settings.RaftAdvertise, member.Name))
 }
 
 func refused(code rafttransport.Code, format string, args ...any) *rafttransport.Refused {

@@ -250,7 +250,8 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		"a host less": {three(), with(three(), func(w *Expected) { w.Hosts = w.Hosts[:2] }), []string{
 			"bootstrapped with other hosts (c is missing)"}},
 		"alone, then one of three": {alone(), three(), []string{
-			"the directory belongs to host signalbox, but this is host b", "(signalbox is missing, a is new, b is new, c " +
+			"the directory belongs to host signalbox, but this is host b", "(signalbox is missing, a is new, b " +
+				"is new, c " +
 				"is new)"}},
 		"everything": {named, with(three(), func(w *Expected) { w.HostName, w.Shards, w.Hosts = "c", 2, nil }),
 			[]string{

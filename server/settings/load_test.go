@@ -255,7 +255,8 @@ func TestWarnings(t *testing.T) {
 		{nil, []string{"SIGNALBOX_SHARD=3", "SIGNALBOX_PORT=tcp://10.0.0.1:7420", "SIGNALBOX_SERVICE_HOST=10.0.0.1"},
 			"unknown setting SIGNALBOX_SHARD is ignored; did you mean SIGNALBOX_SHARDS?"},
 		{[]string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts", "b=127.0.0.1:2"}, nil,
-			"a cluster with two hosts stops if one host stops; a cluster with three hosts continues; everyone who can " +
+			"a cluster with two hosts stops if one host stops; a cluster with three hosts continues; everyone " +
+				"who can " +
 				"connect to 127.0.0.1:1 can write to the cluster's log: the hosts have neither certificates " +
 				"(--raft-tls-cert) nor a secret (--raft-secret-file)"},
 		{append(three, "--raft-secret-file", secret), nil, ""},

@@ -70,7 +70,8 @@ func TestLimitsThatTogetherPromiseMoreMemoryThanThereIsAreWarnedOf(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "the limits allow 286 MiB of memory, but the host has only 168 MiB for them: shard-quota-bytes 100 MiB for " +
+	want := "the limits allow 286 MiB of memory, but the host has only 168 MiB for them: shard-quota-bytes 100 " +
+		"MiB for " +
 		"each of 2 "
 	if warning := s.WarnMemory(2); !strings.HasPrefix(warning, want) {
 		t.Errorf("%q, want %q", warning, want)

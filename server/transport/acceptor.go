@@ -78,7 +78,8 @@ func (a *acceptor) run(take func(*net.TCPConn)) {
 		if a.stats.Open.Add(1) > a.limit {
 			a.release()
 			a.stats.Refused.Add(1)
-			a.complain("connection rejected: too many connections", "limit", a.limit, "remote_address", conn.RemoteAddr())
+			a.complain("connection rejected: too many "+
+				"connections", "limit", a.limit, "remote_address", conn.RemoteAddr())
 			_ = conn.Close()
 			continue
 		}

@@ -59,6 +59,12 @@ var ceilings = map[string]struct{ kind, file rates }{
 	docstrings:      {rates{14.1, 3.2}, rates{19.9, 7.5}},
 }
 
+// kinds are all kinds, in the order of the report.
+var kinds = []string{
+	docs, designPages, productComments, testComments, commandHelp, flagHelp, messages, apiDescriptions, metricHelp,
+	alerts, consoleTexts, docstrings,
+}
+
 // pronouns are words that stand for a noun. Readers of a sentence with many of them search for the nouns.
 var pronouns = set("what that those it which one who where there them others none such this these its they whose " +
 	"another other any each same")

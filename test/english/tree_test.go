@@ -35,8 +35,19 @@ var readers = map[string]func(path, content string) []text{
 	".json": readOpenAPI, ".txt": readFamilies, ".yaml": readAlerts,
 }
 
-// readTree returns all texts of the tree, sorted by path.
+// readTree returns all texts of the tree, sorted by path. The tree is read once.
 func readTree(t *testing.T) []text {
+	t.Helper()
+	if read == nil {
+		read = readFiles(t)
+	}
+	return read
+}
+
+// read has the texts after the first readTree.
+var read []text
+
+func readFiles(t *testing.T) []text {
 	t.Helper()
 	var paths []string
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {

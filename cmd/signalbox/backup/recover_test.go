@@ -97,7 +97,8 @@ func TestARecoveryNamesAllShardsThatAreMissing(t *testing.T) {
 		{"--yes --from " + a + "," + b, cli.ExitData, []string{"no replica of shard 3 "}},
 		{"--accept-data-loss --from " + a + "," + b, cli.ExitUsage, []string{"with all of shard 3, ", "nothing was " +
 			"done"}},
-		{"--from " + a + "," + b + " --export " + dir + ".export", cli.ExitDone, []string{"contains the state of host "}},
+		{"--from " + a + "," + b + " --export " + dir + ".export", cli.ExitDone, []string{"contains the state of " +
+			"host "}},
 		{"--yes --from " + dir + ".export", cli.ExitData, []string{"no replica of shard 3 "}},
 		{"--yes --accept-data-loss --from " + a + "," + b, cli.ExitDone, []string{"host n of the new cluster"}},
 	} {

@@ -221,6 +221,7 @@ func (e *electCommand) show(name string, l election.Leader) error {
 	if l.Fence == 0 {
 		return e.Line(object, "%s has no leader", cli.Safe(name))
 	}
-	return e.Line(object, "%s is the leader of %s: session %d, fence %d", cli.Safe(string(l.Data)), cli.Safe(name), l.SessionID,
+	return e.Line(object, "%s is the leader of %s: session %d, fence "+
+		"%d", cli.Safe(string(l.Data)), cli.Safe(name), l.SessionID,
 		l.Fence)
 }

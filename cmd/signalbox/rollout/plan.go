@@ -38,7 +38,8 @@ version now; --action assumes an operator's action first, with --location, --to 
 			if verb != "" {
 				i := slices.Index(verbNames(), verb)
 				if i < 0 {
-					return cli.Misuse(c, "--action %s is unknown; actions are %s", cli.Safe(verb), strings.Join(verbNames(), ", "))
+					return cli.Misuse(c, "--action %s is unknown; actions are "+
+						"%s", cli.Safe(verb), strings.Join(verbNames(), ", "))
 				}
 				act.Kind, dry.Act = rollout.Pause+rollout.ActionKind(i), &act
 			} else if len(act.Locations) > 0 || act.Seq != 0 || act.Fast {

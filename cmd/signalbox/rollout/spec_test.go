@@ -78,10 +78,12 @@ func TestFlagsChangeWhatTheySay(t *testing.T) {
 
 func TestFlagsThatCannotBe(t *testing.T) {
 	for args, want := range map[string]string{
-		"--location man:soon":                     "--location man:soon: invalid delay soon; use a duration such as 5s or 1m30s",
-		"--location man:-5s":                      "--location man:-5s: invalid delay -5s",
-		"--location iva --location iva:5s":        "--location iva is given twice",
-		"--require iva=1":                         "--require iva: the location does not exist; locations are sas, man, vla",
+		"--location man:soon": "--location man:soon: invalid delay soon; use a duration such " +
+			"as 5s or 1m30s",
+		"--location man:-5s":               "--location man:-5s: invalid delay -5s",
+		"--location iva --location iva:5s": "--location iva is given twice",
+		"--require iva=1": "--require iva: the location does not exist; locations are " +
+			"sas, man, vla",
 		"--max-failing iva=1":                     "--max-failing iva: the location does not exist",
 		"--remove-location iva":                   "--remove-location iva: the location does not exist",
 		"--require man=-1":                        "a number must not be negative, but is -1",

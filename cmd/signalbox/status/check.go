@@ -178,7 +178,8 @@ func judgeHealthIssues(list *admin.HealthIssues, x *findings) {
 		}
 		x.add(l, "answers", "start or upgrade these hosts: issues that only they observe are missing below; if "+
 			"an address belongs to no host, correct --endpoints, SIGNALBOX_ENDPOINTS or the "+
-			"context", "%d of %d hosts did not report their health issues: %v", n, list.Asked, issues.Unanswered(list.Unreachable))
+			"context", "%d of %d hosts did not report their health issues: "+
+			"%v", n, list.Asked, issues.Unanswered(list.Unreachable))
 	}
 	for i := range list.Items {
 		c := &list.Items[i]

@@ -23,9 +23,11 @@ func TestCheckJudgesWhatHostsSay(t *testing.T) {
 		want    level
 		found   string
 	}{
-		"nothing":     {admin.HealthIssues{Asked: 3}, "rollouts", levelOK, "no issues"},
-		"one is away": {away(3, 1), "answers", levelWarn, "1 of 3 hosts did not report their health issues: a:1 (gone)"},
-		"two are":     {away(3, 2), "answers", levelFail, "2 of 3 hosts did not report their health issues: a:1 (gone); a:1 (gone)"},
+		"nothing": {admin.HealthIssues{Asked: 3}, "rollouts", levelOK, "no issues"},
+		"one is away": {away(3, 1), "answers", levelWarn, "1 of 3 hosts did not report their health issues: a:1 " +
+			"(gone)"},
+		"two are": {away(3, 2), "answers", levelFail, "2 of 3 hosts did not report their health issues: a:1 " +
+			"(gone); a:1 (gone)"},
 		"a rollout is blocked": {admin.HealthIssues{Asked: 1, Items: []admin.HealthIssue{blocked}},
 			"rollout web in /prod", levelWarn, "no leaders in eu; the same for 2 more; waits for leaders in eu"},
 		"a majority is lost": {admin.HealthIssues{Asked: 1, Items: []admin.HealthIssue{health.New(health.NoQuorum,

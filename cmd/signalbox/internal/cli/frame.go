@@ -53,7 +53,8 @@ func (f *Frame) AddBefore(root *cobra.Command) { root.Flags().AddFlagSet(f.flags
 func (f *Frame) chooseFormat() error {
 	f.format = cmp.Or(f.output, f.Variable(OutputVariable), formatTable)
 	if !slices.Contains(formats, f.format) {
-		return Errorf(ExitUsage, "unknown output format %s; formats are %s", Safe(f.format), strings.Join(formats, ", "))
+		return Errorf(ExitUsage, "unknown output format %s; formats are "+
+			"%s", Safe(f.format), strings.Join(formats, ", "))
 	}
 	return nil
 }
