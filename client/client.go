@@ -16,8 +16,8 @@ import (
 	"github.com/signalbox/signalbox/client/internal/view"
 )
 
-// Client speaks to one cluster. Many goroutines may use a Client; a program needs only a single Client, shared by all
-// of the program's sessions and watches.
+// Client connects to one cluster. A Client is safe for concurrent use. A program needs a single Client, shared by all
+// its sessions and watches.
 type Client struct {
 	heldClient
 	config          config
@@ -32,11 +32,11 @@ type Client struct {
 	nodes    map[string]*nodeID
 }
 
-// Open connects to a cluster. addresses names some hosts of the cluster, in any order, separated by commas: host:port.
-// The host may be a DNS name, and a missing port is DefaultPort. A single host that answers is enough, because the
-// client finds the rest of the hosts through it.
+// Open connects to a cluster. addresses is a comma-separated list of some hosts in any order, each as host:port. The
+// host may be a DNS name, and the port defaults to DefaultPort. One reachable host is enough, because the client
+// discovers the rest through it.
 //
-// If no host answers, the error says what was tried.
+// If no host answers, the error lists all attempts.
 func Open(ctx context.Context, addresses string, options ...Option) (*Client, error) {
 	config, err := newConfig(options)
 	if err != nil {
@@ -77,9 +77,8 @@ func splitAddresses(addresses string) []string {
 	return list
 }
 
-// Close ends the client. First the sessions are closed, so that everything they own is free at once, as far as hosts
-// can be reached within a second; then the connections. Close waits until all work of the client is over, but does not
-// wait for callbacks of the user.
+// Close closes the client. It first closes all sessions, which frees everything they own if hosts are reachable within
+// a second, and then the connections. Close waits for the client's work to finish, but not for user callbacks.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.scope.Refuse()

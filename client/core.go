@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/view"
 )
 
-// The cores are embedded, so that the packages above client reach them by core.Of. The names of the fields are not
+// The cores are embedded so that the packages above client can get them through core.Of. The field names are not
 // exported.
 type (
 	heldClient  = core.Holder[core.Client]

@@ -16,31 +16,30 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Owner is a session that owns a part of a semaphore. The data is shared and must not be changed.
+// Owner is a session that owns units of a semaphore. Data is shared and must not be changed.
 type Owner struct {
-	// OrderID is the fencing token: the number that the session got on joining.
+	// OrderID is the fencing token: the number that the session got when it joined.
 	OrderID   uint64 `name:"fence"`
 	SessionID uint64
 	Count     uint64
-	// Data is the data of the session's latest acquire.
+	// Data is the data from the session's latest acquire.
 	Data []byte
-	// Since is when the session became an owner, by the wall clock of a host, and Client is the client of the session.
-	// Both are for people, and are set in descriptions only: views of a watch leave them empty.
+	// Since is when the session became an owner, by a host's wall clock. Client is the session's client. Both are
+	// informational and set only in descriptions; watch views leave them empty.
 	Since  time.Time
 	Client ClientInfo
 }
 
-// ClientInfo says from which address a session's client speaks, and how the client names itself. Unknown fields are
-// empty.
+// ClientInfo identifies a session's client by its address and by its own name. Unknown fields are empty.
 type ClientInfo struct {
-	// Address is the address of the client's connection, as a host sees it.
+	// Address is the client's connection address, as seen by a host.
 	Address string
-	// Name and Version are what the client said of itself on connecting; see WithName.
+	// Name and Version are what the client reported when it connected; see WithName.
 	Name    string
 	Version string
 }
 
-// Waiter is a session that waits for a part of a semaphore.
+// Waiter is a session that waits for units of a semaphore.
 type Waiter struct {
 	// OrderID is the place in the queue.
 	OrderID   uint64
@@ -49,16 +48,16 @@ type Waiter struct {
 	Data      []byte
 	// Wait is how long the latest acquire waits; a negative value means for as long as the session lives.
 	Wait time.Duration
-	// Since is when the session began to wait, by the wall clock of a host, and Client is the client of the session.
-	// Both are for people.
+	// Since is when the session started to wait, by a host's wall clock. Client is the session's client. Both are
+	// informational.
 	Since  time.Time
 	Client ClientInfo
 }
 
-// SemaphoreDetails is a semaphore at one moment.
+// SemaphoreDetails is a semaphore's state at one moment.
 type SemaphoreDetails struct {
 	SemaphoreInfo
-	// Owners and Waiters are ordered by order id: the order in which sessions joined.
+	// Owners and Waiters are sorted by order id, which is the order in which sessions joined.
 	Owners  []Owner
 	Waiters []Waiter
 }
@@ -67,17 +66,17 @@ type SemaphoreDetails struct {
 type SemaphoreInfo struct {
 	Name  string
 	Limit uint64
-	// Count is how much of the limit is owned.
+	// Count is the number of owned units.
 	Count     uint64
 	Revision  uint64
 	Ephemeral bool
-	// OwnerCount and WaiterCount are the numbers of owners and of waiters.
+	// OwnerCount and WaiterCount are the numbers of owners and waiters.
 	OwnerCount  int
 	WaiterCount int
 	Data        []byte
 }
 
-// DescribeOption sets what a description contains.
+// DescribeOption configures a description.
 type DescribeOption func(*describeConfig)
 
 type describeConfig struct {
@@ -99,28 +98,29 @@ func WithWaiters() DescribeOption {
 	return func(c *describeConfig) { c.waiters = true }
 }
 
-// WithConsistency sets how fresh the description must be, in the place of the mode in the node's config.
+// WithConsistency sets the read consistency and overrides the node's configured mode.
 func WithConsistency(mode Consistency) DescribeOption {
 	return func(c *describeConfig) { c.consistency = mode }
 }
 
-// Most bounds how many owners and waiters a part of DescribeParts has. Default: as many as a host sends at once.
+// Most sets the maximum number of owners and waiters per section from DescribeParts. Default: as many as a host sends
+// at once.
 func Most(n int) DescribeOption {
 	return func(c *describeConfig) { c.most = n }
 }
 
-// ReuseDetails has the description written over d, in the memory of d, and returned: a program that describes often,
-// and keeps nothing of a description, makes no garbage then. After an error d is not a description.
+// ReuseDetails overwrites d with the description, reuses its memory and returns it. This avoids garbage in programs
+// that describe often and keep nothing from a description. After an error, d is not a valid description.
 func ReuseDetails(d *SemaphoreDetails) DescribeOption {
 	return func(c *describeConfig) { c.into = d }
 }
 
-// OnChanged leaves a one-shot watch: the function is called once, on a goroutine of its own, when the data or the
-// owners have changed since the description. If both arguments are false, a change may have been missed, because a
-// connection was lost or a later description of the session left a watch: describe again. OnChanged needs a session,
-// and a session has one such watch for a semaphore.
+// OnChanged sets a one-shot watch: f is called once, in its own goroutine, when the data or the owners have changed
+// since the description. If both arguments are false, a change may have been missed because a connection was lost or a
+// later description by the session set a new watch; describe again. OnChanged needs a session, and a session has one
+// such watch per semaphore.
 //
-// To follow a semaphore, Watch is easier.
+// Watch is an easier way to follow a semaphore.
 func OnChanged(f func(data, owners bool)) DescribeOption {
 	return func(c *describeConfig) { c.changed, c.watchData, c.watchOwners = f, true, true }
 }
@@ -135,12 +135,12 @@ func OnOwnersChanged(f func(data, owners bool)) DescribeOption {
 	return func(c *describeConfig) { c.changed, c.watchData, c.watchOwners = f, false, true }
 }
 
-// description is what a describe works with. It is used again and again: describes are many, and short.
+// description is the working state for a describe call. Descriptions are frequent and short, so the state is pooled.
 type description struct {
 	config  describeConfig
 	message protocol.SemaphoreDescribe
 	details *SemaphoreDetails
-	// answered adds the page of an answer to the details. It is made once.
+	// answered adds a response page to the details. It is created once.
 	answered func(a *protocol.Answer)
 }
 
@@ -150,7 +150,7 @@ var descriptions = sync.Pool{New: func() any {
 	return d
 }}
 
-// recycle gives a description back to the pool, unless a one-shot watch knows the description.
+// recycle returns a description to the pool, unless a one-shot watch refers to it.
 func (d *description) recycle() {
 	if d.config.changed == nil {
 		*d = description{answered: d.answered}
@@ -225,11 +225,11 @@ func (c *Client) describePages(
 	}
 }
 
-// DescribeParts describes a semaphore in parts of about 256 KiB, for programs that need not have all owners and
-// waiters in memory at once. Each part has the next owners, and then waiters, behind the given order id; 0 begins with
-// the first. Only the first part of a description that begins with 0 has the semaphore's data. Parts show different
-// moments: owners and waiters that come or go meanwhile may be in a part or not. Options that leave a watch are
-// refused.
+// DescribeParts describes a semaphore in sections of about 256 KiB, for programs that cannot hold all owners and
+// waiters in memory. Each section has the next owners, and then waiters, after the given order id; 0 starts at the
+// beginning. Only the first section has the semaphore's data, and only if the description starts at 0. Sections show
+// different moments: owners and waiters that join or leave meanwhile may be missing. Options that set a watch are
+// rejected.
 func (n *Node) DescribeParts(
 	ctx context.Context, name string, after uint64, options ...DescribeOption,
 ) iter.Seq2[*SemaphoreDetails, error] {
@@ -270,9 +270,9 @@ func (n *Node) describePart(
 	return part, next, err
 }
 
-// empty makes the details those of a semaphore of which nothing is known yet.
+// empty resets the details to an unknown semaphore.
 func (d *SemaphoreDetails) empty(name string) {
-	clear(d.Owners) // what is left over is garbage
+	clear(d.Owners) // leftovers are garbage
 	clear(d.Waiters)
 	d.SemaphoreInfo = SemaphoreInfo{Name: name, Data: d.Data[:0]}
 	d.Owners, d.Waiters = d.Owners[:0], d.Waiters[:0]
@@ -314,10 +314,10 @@ func clientInfo(i *protocol.ClientInfo) ClientInfo {
 	return ClientInfo{Address: string(i.Address), Name: string(i.Name), Version: string(i.Version)}
 }
 
-// Timestamp is when something happened to an object, by the time of the object's shard.
+// Timestamp is the time of an event on an object, by the clock of the object's shard.
 type Timestamp = field.Timestamp
 
-// moment converts a time of the protocol; 0 stands for an unknown time, and becomes the zero time.
+// moment converts a protocol timestamp; 0 means unknown and becomes the zero time.
 func moment(millis uint64) time.Time {
 	if millis == 0 {
 		return time.Time{}

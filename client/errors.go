@@ -10,66 +10,67 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Errors that hosts answer, to be tested for with errors.Is. Every error of this package with a host's answer as the
-// cause matches a value below.
+// Errors returned by hosts. Test for them with errors.Is. Every error in this package with a host's response as cause
+// matches a value below.
 var (
 	// ErrBadRequest: the request breaks a rule that no state can change, for example by asking for more than the
 	// limit, or for more than the session has already.
 	ErrBadRequest = protocol.ErrBadRequest
-	// ErrUnauthorized: the token does not give the right that the request needs.
+	// ErrUnauthorized: the token lacks a right that the request needs.
 	ErrUnauthorized = protocol.ErrUnauthorized
 	// ErrUnauthenticated: the client may do nothing, because hosts do not know the token, or do not know the token any
 	// more. The error is an ErrUnauthorized too.
 	ErrUnauthenticated = failure.ErrUnauthenticated
-	// ErrNotFound: the node or the semaphore does not exist. ErrNodeNotFound or ErrSemaphoreNotFound says which.
+	// ErrNotFound: the node or the semaphore does not exist. The error also matches ErrNodeNotFound or
+	// ErrSemaphoreNotFound.
 	ErrNotFound = protocol.ErrNotFound
-	// ErrAlreadyExists: a persistent semaphore of the name exists.
+	// ErrAlreadyExists: a persistent semaphore with this name exists.
 	ErrAlreadyExists = protocol.ErrAlreadyExists
 	// ErrPreconditionFailed: the state forbids the request, for example to delete a semaphore in use, to take an
 	// ephemeral semaphore for a persistent semaphore, or to update or resize with IfRevision after a change.
 	ErrPreconditionFailed = protocol.ErrPreconditionFailed
-	// ErrAborted: an acquire that waited was overtaken. ErrReplaced, ErrReleased, ErrResized or ErrDeleted names the
-	// cause, if the cause is known.
+	// ErrAborted: a waiting acquire was superseded. The error also matches the cause, if known: ErrReplaced,
+	// ErrReleased, ErrResized or ErrDeleted.
 	ErrAborted = protocol.ErrAborted
-	// ErrFenced: the lease that guards the change is not the session's current lease.
+	// ErrFenced: the guarding lease is not the session's current lease.
 	ErrFenced = protocol.ErrFenced
-	// ErrBadSession: another client took the session over, with the session's key.
+	// ErrBadSession: another client took the session over with the session key.
 	ErrBadSession = protocol.ErrBadSession
 	// ErrSessionExpired: the session is over; a *SessionEnd says why.
 	ErrSessionExpired = protocol.ErrSessionExpired
 	// ErrUnavailable: no host could be asked, or the outcome is not known.
 	ErrUnavailable = protocol.ErrUnavailable
-	// ErrOverloaded: a limit of the host was reached.
+	// ErrOverloaded: the host reached a limit.
 	ErrOverloaded = protocol.ErrOverloaded
-	// ErrStorageFull: the host refuses writes until the disk has room, or what grows until there is memory.
+	// ErrStorageFull: the host's disk or memory is full. A full disk rejects all writes until space is free. Full
+	// memory rejects writes that need more memory.
 	ErrStorageFull = protocol.ErrStorageFull
 	// ErrUnsupported: the host does not know the request.
 	ErrUnsupported = protocol.ErrUnsupported
-	// ErrInternal: the host found itself in a state that must not occur.
+	// ErrInternal: the host reached a state that must not occur.
 	ErrInternal = protocol.ErrInternal
 )
 
-// Errors that the client itself reports, to be tested for with errors.Is.
+// Errors that the client itself reports. Test for them with errors.Is.
 var (
 	// ErrNodeNotFound: no node has the path. The error is an ErrNotFound too.
 	ErrNodeNotFound = failure.ErrNodeNotFound
-	// ErrSemaphoreNotFound: no semaphore of the node has the name, or the node was dropped a moment ago. The error is
-	// an ErrNotFound too.
+	// ErrSemaphoreNotFound: no semaphore in the node has this name, or the node was just dropped. The error also
+	// matches ErrNotFound.
 	ErrSemaphoreNotFound = errors.New("the semaphore does not exist")
 	// ErrNotAcquired: an Acquire with a Timeout was not granted in time.
 	ErrNotAcquired = failure.ErrNotAcquired
-	// ErrLeaseLost: the session does not own the part that the lease stood for any more, though the lease was not
-	// released.
+	// ErrLeaseLost: the session no longer owns the leased units, though the lease was not released.
 	ErrLeaseLost = failure.ErrLeaseLost
-	// ErrReleased: the lease, or the acquire that waited, ended by a Release.
+	// ErrReleased: a Release ended the lease or the waiting acquire.
 	ErrReleased = failure.ErrReleased
-	// ErrReplaced: a newer Acquire of the session took the place of the older Acquire in the queue of the semaphore.
+	// ErrReplaced: a newer Acquire by the session took over the older Acquire's queue position.
 	ErrReplaced = failure.ErrReplaced
 	// ErrResized: the limit was lowered below the count that the acquire waited for.
 	ErrResized = failure.ErrResized
 	// ErrDeleted: the semaphore was deleted by force.
 	ErrDeleted = failure.ErrDeleted
-	// ErrSessionClosed: the session was closed by its own user.
+	// ErrSessionClosed: the session was closed by its user.
 	ErrSessionClosed = errors.New("the session is closed")
 	// ErrClosed: the client was closed.
 	ErrClosed = lifecycle.ErrClosed
@@ -79,7 +80,7 @@ var (
 type EndReason int
 
 const (
-	// EndUnknown: the host that answered knew only that the session is over.
+	// EndUnknown: the host only knew that the session is over.
 	EndUnknown EndReason = iota
 	// EndUnreachable: no host has vouched for the session in time. The client gave up by its own clock; the session may
 	// live on at the host for a moment.
@@ -89,15 +90,15 @@ const (
 	EndExpired
 	// EndDestroyed: an operator ended the session.
 	EndDestroyed
-	// EndNodeDropped: the node of the session was dropped.
+	// EndNodeDropped: the session's node was dropped.
 	EndNodeDropped
-	// EndTakenOver: another client took the session over, with the session's key.
+	// EndTakenOver: another client took the session over with the session key.
 	EndTakenOver
 	// EndClosed: the user closed the session.
 	EndClosed
 )
 
-// The numbers equal the reasons of package client/internal/session.
+// The numbers equal the reasons in package client/internal/session.
 var _ = [1]struct{}{}[int(EndClosed)-int(session.Closed)]
 
 var endReasons = [...]string{
@@ -118,17 +119,17 @@ func (r EndReason) String() string {
 	return "reason " + strconv.Itoa(int(r))
 }
 
-// SessionEnd is the cause with which everything of a session ends: the context of the session, the contexts of the
-// leases, and the calls that wait. It is ErrSessionExpired, or ErrSessionClosed after a Close; if another client took
-// the session over, it is ErrBadSession too.
+// SessionEnd is the cause when a session's context, its lease contexts and its waiting calls end. SessionEnd matches
+// ErrSessionExpired, or ErrSessionClosed after a Close. If another client took the session over, SessionEnd also
+// matches ErrBadSession.
 type SessionEnd struct {
 	SessionID uint64
 	Reason    EndReason
-	// Detail explains the reason further; it is mostly empty.
+	// Detail explains the reason further; usually empty.
 	Detail string
 }
 
-// Error says which session ended, and why.
+// Error names the session and the reason for its end.
 func (e *SessionEnd) Error() string {
 	text := "client: session " + strconv.FormatUint(e.SessionID, 10) + " ended: " + e.Reason.String()
 	if e.Detail != "" {
@@ -137,7 +138,7 @@ func (e *SessionEnd) Error() string {
 	return text
 }
 
-// Is makes errors.Is match the sentinels of the reason.
+// Is makes errors.Is match the reason's sentinel errors.
 func (e *SessionEnd) Is(target error) bool {
 	switch target {
 	case ErrSessionExpired:
@@ -150,8 +151,7 @@ func (e *SessionEnd) Is(target error) bool {
 	return false
 }
 
-// failedName is failed for the name of a semaphore: an ErrNotFound that names no subject becomes an
-// ErrSemaphoreNotFound.
+// failedName is failed for a semaphore name: an ErrNotFound without a subject becomes ErrSemaphoreNotFound.
 func failedName(operation, name string, err error) error {
 	if err == nil {
 		return nil
@@ -159,12 +159,12 @@ func failedName(operation, name string, err error) error {
 	return failure.OfName("client", operation, name, missing(ErrSemaphoreNotFound, err))
 }
 
-// failedNode is failed for the path of a node: an ErrNotFound that names no subject becomes an ErrNodeNotFound.
+// failedNode is failed for a node path: an ErrNotFound without a subject becomes ErrNodeNotFound.
 func failedNode(operation, path string, err error) error {
 	return failed(operation, path, missing(ErrNodeNotFound, err))
 }
 
-// missing adds the sentinel of the missing subject to an ErrNotFound that does not say what is missing.
+// missing adds the missing subject's sentinel to an ErrNotFound without a subject.
 func missing(what, err error) error {
 	if !errors.Is(err, ErrNotFound) || errors.Is(err, ErrNodeNotFound) || errors.Is(err, ErrSemaphoreNotFound) {
 		return err
@@ -172,7 +172,7 @@ func missing(what, err error) error {
 	return failure.Missing(what, err)
 }
 
-// failed puts the operation and the subject in front of an error.
+// failed adds the operation and the subject to an error.
 func failed(operation, subject string, err error) error {
 	return failure.Of("client", operation, subject, err)
 }

@@ -10,30 +10,30 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Hooks see what a client does, for metrics and tracing. The client calls them on the goroutines that do the work,
-// except for SessionChanged, so hooks must be quick, and must not call the client. Many goroutines call hooks at once.
+// Hooks observe a client for metrics and tracing. The client calls all methods except SessionChanged in the goroutines
+// that do the work, so hooks must be quick and must not call the client. Hooks are called concurrently.
 //
-// A type that embeds NoHooks inherits the methods that the type does not define, and the methods of later versions.
+// Embed NoHooks to implement only some methods and to stay compatible with later versions.
 type Hooks interface {
-	// OperationStarted is called when an operation begins. The context that the method returns, the given context or a
-	// context made from it, is the context of the operation.
+	// OperationStarted is called when an operation starts. The returned context, which is ctx or derived from it,
+	// becomes the operation's context.
 	OperationStarted(ctx context.Context, op Operation) context.Context
 	// OperationEnded is called once for each OperationStarted, with the context that OperationStarted returned.
 	OperationEnded(ctx context.Context, op Operation, end OperationEnd)
 	// ConnectionChanged is called when a connection is made, lost, or could not be made.
 	ConnectionChanged(c ConnectionChange)
-	// SessionChanged is called when the state of a session has changed: in order for each session, on a goroutine of
-	// its own, like OnState.
+	// SessionChanged is called after a session's state has changed: in order per session and in its own goroutine, like
+	// OnState.
 	SessionChanged(s SessionChange)
-	// LimitMismatch is called when an acquire finds a limit that differs from the limit that the caller has named: once
-	// for every difference, not at every acquire.
+	// LimitMismatch is called when an acquire finds a limit that differs from the caller's limit: once per difference,
+	// not for every acquire.
 	LimitMismatch(o LimitMismatch)
 	// TokenExpiring is called, for every connection, five minutes before the host closes the connection because the
 	// token expires.
 	TokenExpiring(t TokenExpiry)
 }
 
-// WithHooks lets hooks see what the client does. Without hooks nothing is measured.
+// WithHooks sets hooks that observe the client. Without hooks nothing is measured.
 func WithHooks(h Hooks) Option {
 	return func(c *config) { c.hooks = h }
 }
@@ -41,7 +41,7 @@ func WithHooks(h Hooks) Option {
 // OperationKind is the kind of an operation.
 type OperationKind string
 
-// The kinds of operations. Watches and lists are no operations: they take as long as the loops of the caller.
+// Operation kinds. Watches and lists are not operations, because they last as long as the caller's loop.
 const (
 	OpAcquire         OperationKind = "acquire" // waits in the queue too
 	OpTryAcquire      OperationKind = "try_acquire"
@@ -63,70 +63,68 @@ const (
 	OpPing            OperationKind = "ping"
 )
 
-// Operation is one call of a user, with all tries of the call.
+// Operation is one user call, including all retries.
 type Operation struct {
 	Kind OperationKind
-	// Node is the path of the node, Name the name of the semaphore; a field is empty if the operation is about no
-	// node, or about no semaphore.
+	// Node is the node path and Name the semaphore name; a field is empty if it does not apply.
 	Node string
 	Name string
 }
 
-// OperationEnd is the outcome of an operation.
+// OperationEnd is an operation's outcome.
 type OperationEnd struct {
 	// Status is a word from a short list, fit for a label: the status of the host's answer as the protocol names it,
 	// for example SUCCESS or UNAVAILABLE, or NOT_ACQUIRED, CANCELED, DEADLINE_EXCEEDED, SESSION_CLOSED, CLIENT_CLOSED,
 	// FAILED.
 	Status string
-	// Err is the error that the call returns, nil for a success and for an acquire that got nothing.
+	// Err is the error that the call returns. It is nil for a success and for an acquire that got nothing.
 	Err      error
 	Duration time.Duration
 	// Retries is how often the client has tried again.
 	Retries int
 }
 
-// ConnectionState is the state that a connection has reached.
+// ConnectionState is a state that a connection has reached.
 type ConnectionState string
 
-// The states of connections. The report of a connection's loss may come before the report of its making.
+// Connection states. The report that a connection was lost may come before the report that it was established.
 const (
 	ConnectionUp     ConnectionState = "up"
 	ConnectionDown   ConnectionState = "down"
 	ConnectionFailed ConnectionState = "failed" // the connection was not made
 )
 
-// ConnectionChange is the new state of a connection to a host.
+// ConnectionChange is the new state of a host connection.
 type ConnectionChange struct {
 	State ConnectionState
-	// HostID is 0 for a host that the client has never met.
+	// HostID is 0 if the client has never reached the host.
 	HostID  uint64
 	Address string
 	// Err is why the connection is not up.
 	Err error
 }
 
-// SessionChange is a new state of a session.
+// SessionChange is a session's new state.
 type SessionChange struct {
 	Node string
-	// SessionID is the id of the session that attached, or ended; with Recreate every new session has a new id.
+	// SessionID is the session that attached or ended. With Recreate, every new session has a new id.
 	SessionID uint64
 	State     State
 	// Err is why the session is not attached.
 	Err error
 }
 
-// TokenExpiry is a token with which hosts let the client in for a short time only. The client asks the source of
-// WithTokenSource for another token on the next connect: if the source has a new token by then, sessions and watches
-// go on.
+// TokenExpiry reports a token that is about to expire. The client asks the WithTokenSource source for another token on
+// the next connect. If the source has a new token by then, sessions and watches continue.
 type TokenExpiry struct {
 	HostID  uint64
 	Address string
-	// Token is the name of the token.
+	// Token is the token's name.
 	Token string
 	Left  time.Duration
 }
 
-// NoHooks does nothing. Types that implement only some of the hooks embed NoHooks.
+// NoHooks does nothing. Embed it in types that implement only some hooks.
 type NoHooks struct{}
 
 // OperationStarted implements Hooks.
@@ -147,16 +145,16 @@ func (NoHooks) LimitMismatch(LimitMismatch) {}
 // TokenExpiring implements Hooks.
 func (NoHooks) TokenExpiring(TokenExpiry) {}
 
-// operation is an Operation that hooks see. The pointer is nil in a client without hooks.
+// operation is an Operation reported to hooks. The pointer is nil in a client without hooks.
 type operation struct {
 	Operation
 	hooks   Hooks
 	ctx     context.Context
 	began   time.Time
-	retries int // changed by the goroutine of the operation
+	retries int // only changed by the operation's goroutine
 }
 
-// begin reports to the hooks that an operation begins; the caller ends it.
+// begin reports a new operation to the hooks; the caller ends it.
 func (c *Client) begin(ctx context.Context, kind OperationKind, node, name string) (context.Context, *operation) {
 	if c.config.hooks == nil {
 		return ctx, nil
@@ -166,7 +164,7 @@ func (c *Client) begin(ctx context.Context, kind OperationKind, node, name strin
 	return retry.WithCounter(o.ctx, &o.retries), o
 }
 
-// end reports the outcome of the operation to the hooks.
+// end reports the operation's outcome to the hooks.
 func (o *operation) end(err error) {
 	if o != nil {
 		o.endAs(statusWord(err), err)
@@ -190,7 +188,7 @@ func (o *operation) endAs(status string, err error) {
 	})
 }
 
-// statusWord is the status of an error in a word.
+// statusWord returns an error's status as one word.
 func statusWord(err error) string {
 	var e *protocol.Error
 	switch {
@@ -214,7 +212,7 @@ func statusWord(err error) string {
 	return "FAILED"
 }
 
-// tokenExpiring logs that a token is about to expire, and reports the expiry to the hooks. No lock is held.
+// tokenExpiring logs that a token is about to expire and reports the expiry to the hooks. No lock is held.
 func (c *config) tokenExpiring(hostID uint64, address, token string, left time.Duration) {
 	c.log.Warn("the token expires soon, and the host will close the connection", "host", hostID, "address", address,
 		"token", token, "left", left)
@@ -223,7 +221,7 @@ func (c *config) tokenExpiring(hostID uint64, address, token string, left time.D
 	}
 }
 
-// connectionChanged logs the new state of a connection, and reports the change to the hooks. No lock is held.
+// connectionChanged logs a connection's new state and reports it to the hooks. No lock is held.
 func (c *config) connectionChanged(state cluster.State, hostID uint64, address string, why error) {
 	log := c.log.With("host", hostID, "address", address)
 	switch state {

@@ -10,38 +10,38 @@ import (
 	"github.com/signalbox/signalbox/client/internal/session"
 )
 
-// Lease is the part of a semaphore that a session owns, from the acquire that was granted to the moment at which the
-// lease is released or lost. It is safe for use by many goroutines.
+// Lease represents semaphore units that a session owns, from the grant until the lease is released or lost. A Lease is
+// safe for concurrent use.
 //
-// A session has at most one lease of a semaphore: an Acquire by the owner changes the lease, and returns the existing
+// A session has at most one lease per semaphore: an Acquire by the owner changes the lease and returns the existing
 // *Lease.
 type Lease struct {
 	lease   session.Lease
 	session *Session
 }
 
-// Name returns the name of the semaphore.
+// Name returns the semaphore name.
 func (l *Lease) Name() string { return l.lease.Name }
 
-// Session returns the id of the session that owns.
+// Session returns the owning session's id.
 func (l *Lease) Session() uint64 { return l.lease.In.ID() }
 
-// Fence returns the fencing token: the order id under which the session owns. The token is larger than the tokens of
-// all owners before. Send it along with every write to the data that the lease protects, and let the receiver refuse
-// every token below the highest seen so far.
+// Fence returns the fencing token: the order id under which the session owns the units. The token is larger than all
+// earlier owners' tokens. Send the token with every write to the data that the lease protects, and let the receiver
+// reject every token below the highest seen so far.
 func (l *Lease) Fence() uint64 { return l.lease.Order }
 
-// Count returns how much of the semaphore the lease is for.
+// Count returns the number of leased units.
 func (l *Lease) Count() uint64 { return l.lease.Count() }
 
 // Context returns a context that ends with the lease: by a release, by the loss of the session, or by the semaphore's
-// deletion. context.Cause says which: ErrReleased, ErrLeaseLost, or the *SessionEnd.
+// deletion. context.Cause returns the reason: ErrReleased, ErrLeaseLost, or the *SessionEnd.
 //
-// The context ends before a host may give the lease to another session, as long as this process runs. A process that
-// was stopped meanwhile may see the end too late; Err looks at the clock.
+// While this process runs, the context ends before a host may give the lease to another session. A paused process may
+// see the end too late; Err checks the clock.
 func (l *Lease) Context() context.Context { return l.lease.Context() }
 
-// Err returns nil while the lease is held, by the clock of this moment, and the cause of the lease's end afterwards.
+// Err checks the clock. It returns nil while the lease is held, and the reason for the lease's end afterwards.
 func (l *Lease) Err() error { return l.lease.Err() }
 
 // Release gives the lease back. From the call on the lease is not held, even if the call fails. If the context ends
@@ -65,10 +65,10 @@ func (l *Lease) Release(ctx context.Context) error {
 	return failedName("release", l.lease.Name, err)
 }
 
-// Update replaces the data of the semaphore, if the lease is still held. Otherwise nothing changes, and the error is
-// ErrFenced together with the cause of the lease's end: ErrReleased, ErrLeaseLost, or the *SessionEnd.
+// Update replaces the semaphore's data if the lease is still held. Otherwise nothing changes, and the error matches
+// both ErrFenced and the reason for the lease's end: ErrReleased, ErrLeaseLost, or the *SessionEnd.
 //
-// A *SessionEnd without ErrFenced says that the session ended before a host had answered: the outcome is not known.
+// A *SessionEnd without ErrFenced means that the session ended before a host answered, so the outcome is unknown.
 func (l *Lease) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
 	c := newUpdateConfig(options)
 	if c.lease != nil && c.lease != l {
@@ -86,8 +86,8 @@ func (l *Lease) Update(ctx context.Context, data []byte, options ...UpdateOption
 	return failedName("update", l.Name(), err)
 }
 
-// Change gives a part of the lease back, or replaces the data of the owner. Fields without an option stay as they are.
-// A count can only become smaller.
+// Change gives back some leased units or replaces the owner's data. Fields without an option do not change. The count
+// can only shrink.
 func (l *Lease) Change(ctx context.Context, options ...AcquireOption) error {
 	c, err := l.lease.Request()
 	for _, o := range options {
@@ -101,7 +101,7 @@ func (l *Lease) Change(ctx context.Context, options ...AcquireOption) error {
 	ctx, op := l.session.client.begin(ctx, OpChange, l.session.path, l.lease.Name)
 	now, err := l.lease.In.Acquire(ctx, l.Name(), &c)
 	if err == nil && now != &l.lease {
-		// The acquire got a new lease in the place of the lost lease, or nothing.
+		// The acquire got a new lease in place of the lost lease, or nothing.
 		if now != nil {
 			_ = now.User.(*Lease).Release(ctx) // goes on by itself
 		}

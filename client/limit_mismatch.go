@@ -10,17 +10,16 @@ import (
 	"github.com/signalbox/signalbox/client/internal/session"
 )
 
-// LimitMismatch says that the limit of a semaphore differs from the limit that the caller named, with the option Limit
-// or in a Create. The semaphore was made with its limit, or was given the limit by a Resize, and the acquire goes by
-// the limit of the semaphore.
+// LimitMismatch reports that a semaphore's limit differs from the limit that the caller named with the option Limit or
+// in a Create. The limit was set when the semaphore was created or resized, and acquires use the semaphore's limit.
 //
-// As an error, errors.As finds it in the error of a Create of a semaphore that exists, and of an Acquire that is
-// refused because the count is above the limit.
+// As an error, LimitMismatch is found by errors.As in the error from a Create if the semaphore exists, and from an
+// Acquire that is rejected because the count exceeds the limit.
 type LimitMismatch struct {
-	// Node is the path of the node, Name the name of the semaphore.
+	// Node is the node path, Name the semaphore name.
 	Node string
 	Name string
-	// Asked is the limit that the caller named, Limit the limit of the semaphore.
+	// Asked is the limit that the caller named, Limit the semaphore's limit.
 	Asked uint64
 	Limit uint64
 }
@@ -37,13 +36,13 @@ func limitText(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// limitMismatches remembers the reports, so that a difference is reported once and not at each acquire.
+// limitMismatches remembers reports, so a difference is reported once instead of on every acquire.
 type limitMismatches struct {
 	mu   sync.Mutex
 	said map[LimitMismatch]struct{}
 }
 
-// maxLimitMismatches bounds the memory of reports. Beyond the bound, reports are repeated.
+// maxLimitMismatches bounds the remembered reports. Beyond it, reports are repeated.
 const maxLimitMismatches = 1024
 
 func (l *limitMismatches) first(o LimitMismatch) bool {
@@ -59,8 +58,8 @@ func (l *limitMismatches) first(o LimitMismatch) bool {
 	return true
 }
 
-// withLimit adds an *LimitMismatch to the error of a refused operation that named a limit, if the limit of the
-// semaphore differs. in is nil without a session.
+// withLimit adds a *LimitMismatch to the error from a rejected operation that named a limit, if the semaphore's limit
+// differs. in is nil without a session.
 func (c *Client) withLimit(
 	ctx context.Context, in *session.Incarnation, node uint64, path, name string, asked uint64, refused error,
 ) error {

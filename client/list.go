@@ -15,11 +15,10 @@ import (
 	"github.com/signalbox/signalbox/protocol/session"
 )
 
-// Semaphores and sessions of a node are spread over the shards. A list goes through one shard after the other, so the
-// list is in order within each shard only. The pages show different moments: objects that come or go while the list is
-// read may be in the list or not.
+// A node's semaphores and sessions are spread over the shards. A list visits the shards in sequence, so lists are
+// sorted only within each shard. Pages show different moments: objects added or removed during the list may be missing.
 
-// ListOption sets what a list of semaphores contains. Lists of sessions take AfterSession only.
+// ListOption configures a semaphore list. Session lists only take AfterSession.
 type ListOption func(*listConfig)
 
 type listConfig struct {
@@ -30,18 +29,18 @@ type listConfig struct {
 	consistency Consistency
 }
 
-// Prefix asks for semaphores only whose names begin with the prefix, byte by byte.
+// Prefix limits the list to semaphores whose names start with prefix, byte by byte.
 func Prefix(prefix string) ListOption {
 	return func(c *listConfig) { c.prefix = prefix }
 }
 
-// After asks only for semaphores behind the place of the name in the list, so that a list can be read in parts. The
-// name need not exist any more.
+// After limits the list to semaphores after the given name's position, so a list can be read in sections. The name need
+// not exist any more.
 func After(name string) ListOption {
 	return func(c *listConfig) { c.after = name }
 }
 
-// AfterSession is After for a list of sessions.
+// AfterSession is After for a session list.
 func AfterSession(id uint64) ListOption {
 	return func(c *listConfig) { c.session = id }
 }
@@ -51,12 +50,12 @@ func WithData() ListOption {
 	return func(c *listConfig) { c.data = true }
 }
 
-// ListConsistency sets how fresh the list must be, in the place of the mode in the node's config.
+// ListConsistency sets the read consistency and overrides the node's configured mode.
 func ListConsistency(mode Consistency) ListOption {
 	return func(c *listConfig) { c.consistency = mode }
 }
 
-// Semaphores lists the semaphores of the node.
+// Semaphores lists the node's semaphores.
 func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[*SemaphoreInfo, error] {
 	config := option.Apply(&listConfig{}, options)
 	begin := func(id uint64) (shard uint64) {
@@ -94,13 +93,13 @@ type SessionInfo struct {
 	session.Details
 	// Attached: some connection holds the session.
 	Attached bool
-	// Owned and Waiting are the numbers of semaphores that the session owns a part of, and waits for, in all shards
-	// whose hosts could be asked.
+	// Owned and Waiting are the numbers of semaphores that the session owns units of or waits for, in all shards whose
+	// hosts could be asked.
 	Owned   int
 	Waiting int
-	// Since is when the session was made, by the wall clock of a host; the zero time if the host does not know. Client
-	// is the client that holds the session, or else the client that made or changed the session last. Both are for
-	// people.
+	// Since is when the session was created, by a host's wall clock; zero if the host does not know. Client is the
+	// client that holds the session, or else the client that last created or changed the session. Both are
+	// informational.
 	Since  time.Time
 	Client ClientInfo
 }
@@ -113,7 +112,7 @@ func sessionInfo(s *protocol.Session) *SessionInfo {
 	}
 }
 
-// Sessions lists the sessions of the node.
+// Sessions lists the node's sessions.
 func (n *Node) Sessions(ctx context.Context, options ...ListOption) iter.Seq2[*SessionInfo, error] {
 	config := option.Apply(&listConfig{}, options)
 	begin := func(uint64) (shard uint64) {
@@ -138,7 +137,7 @@ func (n *Node) Sessions(ctx context.Context, options ...ListOption) iter.Seq2[*S
 	})
 }
 
-// DescribeSession describes a session of any node.
+// DescribeSession describes a session in any node.
 func (c *Client) DescribeSession(ctx context.Context, id uint64) (*SessionInfo, error) {
 	var s *SessionInfo
 	m := &protocol.SessionDescribe{SessionID: id}
@@ -150,8 +149,8 @@ func (c *Client) DescribeSession(ctx context.Context, id uint64) (*SessionInfo, 
 	return s, failed("describe session", decimal(id), err)
 }
 
-// DestroySession ends a session of any client: everything that the session owns is free, and the session's client is
-// notified. A session that was over already is no error.
+// DestroySession ends any client's session: everything that the session owns becomes free, and its client is notified.
+// Destroying an ended session is not an error.
 func (c *Client) DestroySession(ctx context.Context, id uint64) error {
 	m := &protocol.SessionDestroy{SessionID: id}
 	ctx, op := c.begin(ctx, OpDestroySession, "", "")
@@ -163,15 +162,14 @@ func (c *Client) DestroySession(ctx context.Context, id uint64) error {
 	return failed("destroy session", decimal(id), err)
 }
 
-// Holding is the part of a semaphore that a session owns or waits for, or the session's part in an object of another
-// kind.
+// Holding is a session's units or waiting position in a semaphore, or its holding in another object kind.
 type Holding struct {
 	Name string
-	// Kind is the kind of the object: "semaphore", "rollout", "process", or a number with "kind-" before it if this
-	// client has no name for the kind.
+	// Kind is the object kind: "semaphore", "rollout", "process", or "kind-" and a number if this client has no name
+	// for the kind.
 	Kind string
-	// Role is the role of the session in the object: "owner" or "waiter" of a semaphore; "follower", "leader",
-	// "source", or a pair of the three, of a rollout.
+	// Role is the session's role in the object: "owner" or "waiter" for a semaphore; "follower", "leader", "source", or
+	// two of these for a rollout.
 	Role    string
 	OrderID uint64
 	Count   uint64
@@ -182,7 +180,7 @@ type Holding struct {
 	Since time.Time
 }
 
-// HoldingsOption sets how a list of holdings is read.
+// HoldingsOption configures how holdings are read.
 type HoldingsOption func(*protocol.SessionHoldings)
 
 // HoldingsConsistency asks for STRICT: the list has every change from before the call. By default a host may answer if
@@ -232,7 +230,8 @@ func holding(h protocol.Holding) *Holding {
 // list is a list whose items a loop gets one by one. An error is the last item of the loop.
 type list[T any] = iter.Seq2[*T, error]
 
-// listNode joins a node's lists of all data shards, beginning with the shard that begin returns; 0 is the first shard.
+// listNode joins a node's lists from all data shards, starting with the shard that begin returns; 0 means the first
+// shard.
 func listNode[T any](
 	ctx context.Context, n *Node, what string, begin func(id uint64) uint64, of func(id, shard uint64) list[T],
 ) list[T] {
@@ -247,7 +246,7 @@ func listNode[T any](
 	return failure.InLoop(all, func(err error) error { return failedNode(what, n.path, err) })
 }
 
-// shardLists joins the lists of the data shards, beginning with the given shard; 0 stands for the first shard.
+// shardLists joins the lists from the data shards, starting with the given shard; 0 means the first shard.
 func shardLists[T any](c *Client, from uint64, of func(shard uint64) list[T]) list[T] {
 	return func(yield func(*T, error) bool) {
 		shards := c.cluster.DataShards()

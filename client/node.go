@@ -16,23 +16,20 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// NodeConfig is how a node behaves. A field that is zero is not set: hosts use their default, and AlterNode leaves the
-// field as it was.
+// NodeConfig configures a node. A zero field is unset: CreateNode uses the host's default, and AlterNode keeps the
+// current value.
 type NodeConfig struct {
-	// SelfCheckPeriod is how often a leader makes sure that it leads.
+	// SelfCheckPeriod is how often a leader verifies its leadership.
 	SelfCheckPeriod time.Duration
-	// SessionGracePeriod is the time that sessions get on top of their timeout when a leader changes. It must be
-	// greater than SelfCheckPeriod.
+	// SessionGracePeriod extends session timeouts when a leader changes. It must be greater than SelfCheckPeriod.
 	SessionGracePeriod time.Duration
-	// ReadConsistency is the mode of reads that ask for no mode, AttachConsistency the mode of sessions that come
-	// back.
+	// ReadConsistency is the default mode for reads, AttachConsistency the mode for sessions that reattach.
 	ReadConsistency   Consistency
 	AttachConsistency Consistency
 	// MetricsLevel says how finely metrics count.
 	MetricsLevel MetricsLevel `name:"metrics_level"`
-	// QuotaObjects is how many semaphores the node may have in each shard of the cluster, QuotaBytes how many bytes
-	// the node may have there, with everything that belongs to the semaphores. A change beyond a quota is refused with
-	// ErrQuotaExceeded.
+	// QuotaObjects is the maximum number of semaphores in the node per shard. QuotaBytes is the maximum size in bytes
+	// per shard, including all data for these semaphores. A change beyond a quota fails with ErrQuotaExceeded.
 	QuotaObjects uint64
 	QuotaBytes   uint64
 	// LongWaitThreshold is how long a session may wait for a semaphore of the node before the wait is a health issue,
@@ -40,17 +37,16 @@ type NodeConfig struct {
 	LongWaitThreshold time.Duration `name:"long_wait_threshold"`
 }
 
-// NodeInfo is a node as hosts describe it.
+// NodeInfo describes a node.
 type NodeInfo struct {
-	// ID is the id of the node for ever: a path that is dropped and created again gets a new id.
+	// ID is the permanent node id: a path that is dropped and created again gets a new id.
 	ID     uint64
 	Path   string
 	Config NodeConfig
-	// ConfigVersion grows with every change of the config.
+	// ConfigVersion grows with every config change.
 	ConfigVersion uint64 `name:"config_revision"`
-	// Existed, in the answer of CreateNode: the node was there before, and nothing was changed. In a cluster of a
-	// feature level below 4, if an answer was lost on the way, the node may have been made by the first try of the
-	// same call.
+	// Existed is set by CreateNode if the node already existed and was not changed. In a cluster below feature level 4,
+	// if a response was lost, an earlier attempt in the same call may have created the node.
 	Existed bool
 }
 
@@ -75,7 +71,7 @@ func orForever(d time.Duration) uint64 {
 	return field.MillisOf(d)
 }
 
-// unlessForever is the opposite of orForever.
+// unlessForever is the inverse of orForever.
 func unlessForever(millis uint64) time.Duration {
 	if millis == protocol.Forever {
 		return -1
@@ -90,7 +86,7 @@ func (c *NodeConfig) validate() error {
 	return nil
 }
 
-// checkPath refuses a string that can be the path of no node, before a host is asked.
+// checkPath rejects an invalid node path before a host is asked.
 func checkPath(path string) error {
 	if path == "" || len(path) > protocol.MaxPathBytes {
 		return failure.BadRequest(fmt.Sprintf("the path has %d bytes, but must have 1 to "+
@@ -156,18 +152,18 @@ func (c *Client) describeNode(ctx context.Context, path string) (n *NodeInfo, er
 	return n, missing(ErrNodeNotFound, err)
 }
 
-// AlterOption guards a change of a node.
+// AlterOption guards a node change.
 type AlterOption func(*alterConfig)
 
 type alterConfig struct{ version uint64 }
 
-// IfConfigRevision lets a change be made only if the config has the version; ErrPreconditionFailed says that the config
-// has another version.
+// IfConfigRevision makes the change conditional on the config version. For any other version, AlterNode fails with
+// ErrPreconditionFailed.
 func IfConfigRevision(configVersion uint64) AlterOption {
 	return func(g *alterConfig) { g.version = configVersion }
 }
 
-// AlterNode changes the fields that are set in the config, and leaves the rest as it is.
+// AlterNode changes the fields that are set in config and keeps the rest.
 func (c *Client) AlterNode(
 	ctx context.Context, path string, config NodeConfig, options ...AlterOption,
 ) (*NodeInfo, error) {
@@ -189,12 +185,12 @@ func (c *Client) AlterNode(
 	return n, failedNode("alter node", path, err)
 }
 
-// DropNode removes a node with all its semaphores, and ends its sessions. A node in use is dropped too.
+// DropNode removes a node and all its semaphores, and ends its sessions, even if the node is in use.
 func (c *Client) DropNode(ctx context.Context, path string) error {
 	ctx, op := c.begin(ctx, OpDropNode, path, "")
 	n, err := c.describeNode(ctx, path)
 	if err == nil {
-		// With the id, the drop does not hit a node that was created since the description.
+		// With the id, the drop cannot hit a node created after the description.
 		m := &protocol.NodeDrop{Path: protocol.View(path), NodeID: n.ID}
 		err = c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Idempotency, func(a *protocol.Answer) uint64 {
 			return a.NodeDrop.Since
@@ -204,7 +200,7 @@ func (c *Client) DropNode(ctx context.Context, path string) error {
 	return failedNode("drop node", path, err)
 }
 
-// ListNodes lists the nodes whose paths begin with the prefix, byte by byte, in order of their paths.
+// ListNodes lists all nodes whose paths start with prefix, byte by byte, sorted by path.
 func (c *Client) ListNodes(ctx context.Context, prefix string) iter.Seq2[*NodeInfo, error] {
 	return func(yield func(*NodeInfo, error) bool) {
 		m := &protocol.NodeList{Prefix: protocol.View(prefix)}
@@ -229,26 +225,26 @@ func (c *Client) ListNodes(ctx context.Context, prefix string) iter.Seq2[*NodeIn
 type Consistency uint8
 
 const (
-	// Strict: every change that was answered before the request is in the answer. A strict read costs a round among
-	// hosts.
+	// Strict answers include every change acknowledged before the request. A strict read costs a network round trip
+	// among the hosts.
 	Strict = Consistency(protocol.ConsistencyStrict)
-	// Relaxed: from the memory of a host that knew lately that it was up to date.
+	// Relaxed answers come from the memory of a host that was recently up to date.
 	Relaxed = Consistency(protocol.ConsistencyRelaxed)
 )
 
-// String returns the mode as the docs write it.
+// String returns the mode's name as in the docs.
 func (c Consistency) String() string { return protocol.Consistency(c).String() }
 
-// MetricsLevel says how finely the metrics of a node count.
+// MetricsLevel is the detail level for a node's metrics.
 type MetricsLevel uint8
 
 const (
-	// Aggregated counts by semaphore. It is the default of a node whose config sets no mode, but as the mere default
-	// it leaves ephemeral semaphores out.
+	// Aggregated counts by semaphore. It is the default for a node without a configured mode, but by default it omits
+	// ephemeral semaphores.
 	Aggregated = MetricsLevel(protocol.CountersAggregated)
 	// Detailed counts by owner too.
 	Detailed = MetricsLevel(protocol.CountersDetailed)
 )
 
-// String returns the mode as the docs write it.
+// String returns the mode's name as in the docs.
 func (m MetricsLevel) String() string { return protocol.CountersMode(m).String() }

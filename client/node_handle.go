@@ -27,26 +27,25 @@ type Node struct {
 	known  atomic.Pointer[nodeID] // nil until the first use
 }
 
-// Node returns the node of a path. It asks no host.
+// Node returns the node at path, without contacting a host.
 func (c *Client) Node(path string) *Node {
 	n := &Node{client: c, path: path}
 	n.heldNode = core.Hold[core.Node](nodeCore{n})
 	return n
 }
 
-// Path returns the path of the node.
+// Path returns the node path.
 func (n *Node) Path() string { return n.path }
 
-// nodeID is a client's knowledge of the id of a path. Changes need the client's lock.
+// nodeID caches a path's node id. Changes need the client's lock.
 type nodeID struct {
 	id    atomic.Uint64 // 0 if the id is not known
 	asked lifecycle.Instant
-	err   error         // of the latest question
+	err   error         // from the latest lookup
 	busy  chan struct{} // closed when the question under way is over; nil if no question is under way
 }
 
-// id returns the node's id as the client knows it. With now, the answer of a host is not older than nodeGap.
-// Goroutines that ask at the same time share a question.
+// id returns the node's cached id. With now, the id is at most nodeGap old. Concurrent callers share one lookup.
 func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
 	if known := n.known.Load(); known != nil && !now {
 		if id := known.id.Load(); id != 0 {
@@ -154,12 +153,12 @@ func (n *Node) Describe(ctx context.Context, name string, options ...DescribeOpt
 	return d, err
 }
 
-// Watch returns the views of a semaphore: the present view first, and then a newer view whenever the semaphore has
-// changed. The name need not exist. The loop ends with an error when the context ends, the node is dropped, or the
-// client is closed; a lost connection does not end the loop: it goes on at another host without missing a change.
+// Watch returns a semaphore's views: the current view first, then a newer view whenever the semaphore has changed. The
+// name need not exist. The loop ends with an error if the context ends, the node is dropped, or the client is closed.
+// After a lost connection, the loop continues at another host without missing a change.
 //
-// A slow loop gets the newest view, with all Changes since the view before. Watches of one semaphore through one
-// Client share the stream from the host.
+// A slow loop gets the newest view, with all Changes since the previous view. Watches on one semaphore through one
+// Client share the host's stream.
 func (n *Node) Watch(ctx context.Context, name string, options ...WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
 		var id uint64
@@ -186,7 +185,7 @@ func (n *Node) Create(ctx context.Context, name string, limit uint64, data []byt
 	})
 }
 
-// Update replaces the data of a semaphore. Guard needs a session.
+// Update replaces a semaphore's data. Guard needs a session.
 func (n *Node) Update(ctx context.Context, name string, data []byte, options ...UpdateOption) error {
 	c := newUpdateConfig(options)
 	if c.lease != nil {
@@ -213,8 +212,7 @@ func (n *Node) Resize(ctx context.Context, name string, limit uint64, options ..
 	})
 }
 
-// Delete deletes a semaphore. ErrPreconditionFailed says that the semaphore is in use; with Force it is deleted all
-// the same.
+// Delete deletes a semaphore. If the semaphore is in use, Delete fails with ErrPreconditionFailed unless Force is set.
 func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption) error {
 	c := option.Apply(&deleteConfig{}, options)
 	return n.semaphore(ctx, OpDelete, name, func(ctx context.Context, id uint64) error {

@@ -57,20 +57,19 @@ func newConfig(options []Option) (config, error) {
 	return c, nil
 }
 
-// WithToken sets the token that lets the client in.
+// WithToken sets the authentication token.
 func WithToken(token string) Option {
 	return WithTokenSource(func(context.Context) (string, error) { return token, nil })
 }
 
-// WithTokenSource sets the source of the token. The source is asked for each new connection, so that tokens can change
-// while the client runs: a host that does not accept the old token any more closes the connection, and sessions and
-// watches go on over the next connection.
+// WithTokenSource sets a token source, which is called for each new connection. Tokens can therefore change while the
+// client runs: when a host no longer accepts the old token, it closes the connection, and sessions and watches continue
+// over the next connection.
 func WithTokenSource(source func(ctx context.Context) (string, error)) Option {
 	return func(c *config) { c.token = source }
 }
 
-// WithTLS makes the client speak TLS. If the config has no ServerName, the certificate must be for the host part of
-// the address.
+// WithTLS enables TLS. If the config has no ServerName, the certificate must match the address's host part.
 func WithTLS(t *tls.Config) Option {
 	if t == nil {
 		return WithTLSSource(nil)
@@ -78,43 +77,42 @@ func WithTLS(t *tls.Config) Option {
 	return WithTLSSource(func() *tls.Config { return t })
 }
 
-// WithTLSSource is WithTLS with a source of configs that is asked anew for each connection, so that a program takes
-// new certificates without a restart. Many goroutines may call the source.
+// WithTLSSource is WithTLS with a source that is called for each connection, so a program can use new certificates
+// without a restart. The source is called concurrently.
 func WithTLSSource(source func() *tls.Config) Option {
 	return func(c *config) { c.tls = source }
 }
 
-// WithName sets the name under which hosts list and log the client; the default is the name of the program.
+// WithName sets the client name that hosts list and log. Default: the program name.
 func WithName(name string) Option {
 	return func(c *config) { c.name = name }
 }
 
-// WithDialer makes connections in another way than by TCP, for example in memory. The dialer gets every address as it
-// was given to Open, or as a host advertises it.
+// WithDialer replaces TCP, for example by in-memory connections. The dialer gets each address as passed to Open or as
+// advertised by a host.
 func WithDialer(dial DialFunc) Option {
 	return func(c *config) { c.dial = dial }
 }
 
-// WithDialTimeout bounds the making of a connection; the default is DefaultDialTimeout.
+// WithDialTimeout sets the connection timeout. Default: DefaultDialTimeout.
 func WithDialTimeout(d time.Duration) Option {
 	return func(c *config) { c.dialTimeout = d }
 }
 
-// WithConnections sets how many connections to each host the client makes at most. A single connection is enough for
-// many thousands of sessions; with more connections more cores take part, if the one goroutine that reads is not
-// enough.
+// WithConnections sets the maximum number of connections per host. A single connection is enough for many thousands of
+// sessions. More connections use more cores, if the goroutine that reads a connection becomes the bottleneck.
 func WithConnections(perHost int) Option {
 	return func(c *config) { c.connections = perHost }
 }
 
-// WithLogger lets the client log. At the debug level the client logs which connections are made, are lost, or could
-// not be made; at the warning level a semaphore with a limit other than the caller asked for, and a token that expires
-// soon. Without a logger nothing is logged. States of sessions are for OnState, and for WithHooks.
+// WithLogger sets a logger. At debug level the client logs established, lost and failed connections; at warning level
+// it logs differing semaphore limits and tokens that expire soon. Default: no logging. For session states, use OnState
+// or WithHooks.
 func WithLogger(log *slog.Logger) Option {
 	return func(c *config) { c.log = log }
 }
 
-// dialTCP is the DialFunc of clients without WithDialer.
+// dialTCP is the default DialFunc.
 func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		address = net.JoinHostPort(strings.Trim(address, "[]"), DefaultPort)
@@ -123,7 +121,7 @@ func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// version is the version of the module, for the listings of hosts.
+// version is the module version, for host listings.
 func version() string {
 	const module = "github.com/signalbox/signalbox"
 	info, ok := debug.ReadBuildInfo()
@@ -139,28 +137,27 @@ func version() string {
 	return "go/" + v
 }
 
-// What the client does by default, and the bounds of its work.
+// Defaults and limits.
 const (
-	// DefaultPort is the port of an address without a port.
+	// DefaultPort is the port for addresses without a port.
 	DefaultPort = "7420"
-	// DefaultSessionTimeout is the timeout of a session that is started without a SessionTimeout.
+	// DefaultSessionTimeout is the default session timeout.
 	DefaultSessionTimeout = 10 * time.Second
-	// MinSessionTimeout is the smallest timeout of a session, other than 0, with which a client can keep the session
-	// alive over the loss of a connection. Of the timeout a third passes between two pings, a quarter until a ping
-	// without an answer gives the connection away, and a tenth is margin. The remainder must be enough for one try to
-	// attach elsewhere, of 50 ms: a timeout of 158 ms leaves as much. The rest is for pauses of the two processes: 50
-	// ms for an answer to a ping.
+	// MinSessionTimeout is the smallest nonzero session timeout with which a client can keep the session alive after
+	// losing a connection. A third of the timeout passes between two pings, a quarter passes until an unanswered ping
+	// closes the connection, and a tenth is margin. The remainder must allow one 50 ms attempt to attach elsewhere, for
+	// which 158 ms would be enough. The rest allows for process pauses: 50 ms for a ping's answer.
 	MinSessionTimeout = 200 * time.Millisecond
-	// DefaultDialTimeout bounds the making of a connection, up to the host's welcome.
+	// DefaultDialTimeout bounds establishing a connection, up to the host's welcome.
 	DefaultDialTimeout = 5 * time.Second
 
-	// nodeGap is how long the id of a node is believed. After a longer time a semaphore that is not found makes the
-	// client ask whether the node is still the same.
+	// nodeGap is how long a node id is trusted. Later, if a semaphore is not found, the client checks whether the node
+	// is still the same.
 	nodeGap = time.Second
 	// farewellTime is how long Client.Close waits for the sessions to be ended at their hosts.
 	farewellTime = time.Second
 	// shortLived is how many sessions in a row may end soon after their beginning before a renewal pauses.
 	shortLived = 3
-	// describeTries is how often a description of several pages is begun anew because the semaphore changed meanwhile.
+	// describeTries is how often a description with several pages is restarted because the semaphore changed meanwhile.
 	describeTries = 4
 )

@@ -7,21 +7,20 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// ErrQuotaExceeded: with the change a node, or a shard of the cluster, would exceed its quota. Nothing was changed.
-// QuotaOf says which quota, and how much of the quota is used.
+// ErrQuotaExceeded: the change would exceed a node or shard quota. Nothing was changed. QuotaOf returns the quota and
+// its current use.
 var ErrQuotaExceeded = protocol.ErrQuotaExceeded
 
 // Quota is the quota that a change would have exceeded.
 type Quota struct {
 	Kind QuotaKind
-	// Limit is the most that the quota allows, Used the amount at the time of the refusal: objects or bytes, as Kind
-	// says.
+	// Limit is the quota, Used the amount at the time of the rejection: objects or bytes, depending on Kind.
 	Limit uint64
 	Used  uint64
 }
 
-// QuotaOf returns the quota in an error that is ErrQuotaExceeded, and false for other errors and for an answer of a
-// host that does not name the quota.
+// QuotaOf returns the quota in an ErrQuotaExceeded error. It returns false for other errors and if the host did not
+// name the quota.
 func QuotaOf(err error) (Quota, bool) {
 	answer, ok := errors.AsType[*protocol.Error](err)
 	if !ok || answer.Quota == (protocol.Quota{}) {
@@ -30,17 +29,17 @@ func QuotaOf(err error) (Quota, bool) {
 	return Quota{Kind: QuotaKind(answer.Quota.Kind), Limit: answer.Quota.Limit, Used: answer.Quota.Used}, true
 }
 
-// QuotaKind says what a quota bounds.
+// QuotaKind is what a quota limits.
 type QuotaKind int
 
 const (
-	// QuotaNodeObjects bounds the semaphores that a node has in one shard: NodeConfig.QuotaObjects.
+	// QuotaNodeObjects limits a node's semaphores in one shard: NodeConfig.QuotaObjects.
 	QuotaNodeObjects = QuotaKind(protocol.QuotaNodeObjects)
-	// QuotaNodeBytes bounds the bytes that a node has in one shard: NodeConfig.QuotaBytes.
+	// QuotaNodeBytes limits a node's bytes in one shard: NodeConfig.QuotaBytes.
 	QuotaNodeBytes = QuotaKind(protocol.QuotaNodeBytes)
-	// QuotaShardObjects bounds the semaphores of a shard over all nodes. The quota is a setting of the hosts.
+	// QuotaShardObjects limits a shard's semaphores over all nodes. It is a host setting.
 	QuotaShardObjects = QuotaKind(protocol.QuotaShardObjects)
-	// QuotaShardBytes bounds the bytes of a shard over all nodes. The quota is a setting of the hosts.
+	// QuotaShardBytes limits a shard's bytes over all nodes. It is a host setting.
 	QuotaShardBytes = QuotaKind(protocol.QuotaShardBytes)
 )
 
@@ -59,8 +58,8 @@ func (k QuotaKind) String() string {
 	return "quota " + strconv.Itoa(int(k))
 }
 
-// checkLater checks whether a host has set the fields that came after the first level. A host that does not know a
-// field passes over the field.
+// checkLater checks whether a host has set the fields added after the first feature level. A host that does not know a
+// field ignores it.
 func (c *NodeConfig) checkLater(n *NodeInfo) error {
 	if c.QuotaObjects != 0 && n.Config.QuotaObjects != c.QuotaObjects ||
 		c.QuotaBytes != 0 && n.Config.QuotaBytes != c.QuotaBytes ||

@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Semaphore is a semaphore as one session uses it. A Semaphore is a name: making one asks no host, and it needs no
-// closing. It is safe for use by many goroutines.
+// Semaphore is a session's handle for a named semaphore. Creating a handle does not contact a host, and a handle needs
+// no closing. A Semaphore is safe for concurrent use.
 type Semaphore struct {
 	session   *Session
 	name      string
@@ -24,7 +24,7 @@ type Semaphore struct {
 	ephemeral bool
 }
 
-// Semaphore returns the persistent semaphore of a name in the session's node.
+// Semaphore returns a handle for the named persistent semaphore in the session's node.
 func (s *Session) Semaphore(name string, options ...SemaphoreOption) *Semaphore {
 	x := &Semaphore{session: s, name: name}
 	for _, o := range options {
@@ -33,18 +33,18 @@ func (s *Session) Semaphore(name string, options ...SemaphoreOption) *Semaphore 
 	return x
 }
 
-// Name returns the name of the semaphore.
+// Name returns the semaphore name.
 func (s *Semaphore) Name() string { return s.name }
 
-// Acquire waits until the session owns the part that is asked for: 1 of the semaphore's limit, or Count. Acquire waits
-// for as long as the session lives, or Timeout; ErrNotAcquired says that the timeout has passed.
+// Acquire waits until the session owns the requested units: 1 unit by default, or Count. Acquire waits as long as the
+// session lives, or until Timeout, when it fails with ErrNotAcquired.
 //
-// If the context ends first, nothing is left behind: no place in the queue, and no owner.
+// If the context ends first, Acquire leaves nothing behind: neither a queue position nor an owner.
 //
-// A session has one place in a semaphore. An Acquire while the session waits takes the place over: the earlier Acquire
-// fails with ErrAborted. An Acquire by the owner does not wait: it makes the count smaller, replaces the data, and
-// returns the existing lease. To use a semaphore between the goroutines of one process, give each goroutine a session
-// of its own.
+// A session has at most one holding per semaphore. If the session already waits, a second Acquire takes over the queue
+// position, and the first fails with ErrAborted. If the session is already an owner, Acquire does not wait: it reduces
+// the count, replaces the data, and returns the existing lease. To use a semaphore between goroutines in one process,
+// give each goroutine its own session.
 func (s *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
 	c := acquireConfig{Count: 1, Timeout: session.Forever}
 	for _, o := range options {
@@ -100,8 +100,8 @@ func (s *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool
 	return l.User.(*Lease), true, nil
 }
 
-// createAndAcquire is the rest of an acquire that failed and names a limit: if the semaphore does not exist, the
-// semaphore is created with the limit.
+// createAndAcquire continues a failed acquire that names a limit: if the semaphore does not exist, it is created with
+// the limit.
 func (s *Semaphore) createAndAcquire(
 	ctx context.Context, in *session.Incarnation, c *acquireConfig, err error,
 ) (*session.Lease, error) {
@@ -121,7 +121,7 @@ func (s *Semaphore) createAndAcquire(
 	return in.Acquire(ctx, s.name, c)
 }
 
-// checkName refuses a string that can be the name of no semaphore, before a host is asked.
+// checkName rejects an invalid semaphore name before a host is asked.
 func checkName(name string) error {
 	if name == "" || len(name) > protocol.MaxNameBytes {
 		return failure.BadRequest(fmt.Sprintf("the name has %d bytes, but must have 1 to "+
@@ -137,9 +137,9 @@ func (s *Semaphore) do(
 	return failedName(string(kind), s.name, s.session.do(ctx, kind, s.name, f))
 }
 
-// Release gives back everything that the session owns of the semaphore, or ends the session's wait: the waiting
-// Acquire fails with ErrAborted. released is false if the session neither owned nor waited. The Release of a Lease is
-// safer: it gives back nothing but the part that the lease stands for.
+// Release gives back everything that the session owns in the semaphore, or ends the session's wait: the waiting Acquire
+// fails with ErrAborted. released is false if the session neither owned nor waited. Lease.Release is safer, because it
+// only gives back the leased units.
 func (s *Semaphore) Release(ctx context.Context) (released bool, err error) {
 	err = s.do(ctx, OpRelease, func(ctx context.Context, in *session.Incarnation) (err error) {
 		released, err = in.Release(ctx, s.name, 0)
@@ -148,8 +148,8 @@ func (s *Semaphore) Release(ctx context.Context) (released bool, err error) {
 	return released, err
 }
 
-// Create creates the semaphore. ErrAlreadyExists says that the semaphore exists; it was not changed. If the limit of
-// the existing semaphore differs, an *LimitMismatch is in the error.
+// Create creates the semaphore. If the semaphore exists, Create changes nothing and fails with ErrAlreadyExists; if its
+// limit differs, the error also contains a *LimitMismatch.
 func (s *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
 	return s.do(ctx, OpCreate, func(ctx context.Context, in *session.Incarnation) error {
 		err := in.Create(ctx, s.name, limit, data)
@@ -157,7 +157,7 @@ func (s *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error
 	})
 }
 
-// Update replaces the data of the semaphore. An update needs no lease, unless Guard asks for a lease.
+// Update replaces the semaphore's data. An update needs no lease unless Guard is set.
 func (s *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
 	c := newUpdateConfig(options)
 	if c.lease != nil {
@@ -172,13 +172,13 @@ func (s *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 	})
 }
 
-// Resize gives the semaphore a new limit. A higher limit lets waiters in, in their order, as far as they fit. A lower
-// limit takes nothing away: owners keep their counts, even if the sum is above the limit, and no acquire gets anything
-// until enough was released. An Acquire that waits for more than the limit ends with ErrResized when its turn comes.
+// Resize changes the semaphore's limit. A higher limit admits waiters in order, as far as they fit. A lower limit takes
+// nothing away: owners keep their counts, even if the sum exceeds the limit, and no acquire is granted until enough was
+// released. An Acquire that waits for more than the limit fails with ErrResized when its turn comes.
 //
-// A resize needs no lease; IfRevision guards a resize as it guards an Update, and Guard does not. For an ephemeral
-// semaphore the error is ErrPreconditionFailed. In a cluster with a host that does not know this request yet the error
-// is ErrUnsupported.
+// A resize needs no lease. IfRevision guards a resize like an Update; Guard does not apply. For an ephemeral semaphore,
+// Resize fails with ErrPreconditionFailed. If a host in the cluster does not support Resize yet, the error is
+// ErrUnsupported.
 func (s *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateOption) error {
 	c, err := newResizeConfig(limit, options)
 	if err != nil {
@@ -189,7 +189,7 @@ func (s *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateO
 	})
 }
 
-// Delete deletes the semaphore; ErrPreconditionFailed says that the semaphore is in use.
+// Delete deletes the semaphore. If the semaphore is in use, Delete fails with ErrPreconditionFailed.
 func (s *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 	c := option.Apply(&deleteConfig{}, options)
 	return s.do(ctx, OpDelete, func(ctx context.Context, in *session.Incarnation) error {
@@ -223,19 +223,18 @@ func (s *Semaphore) Watch(ctx context.Context, options ...WatchOption) iter.Seq2
 	}
 }
 
-// Ephemeral is a semaphore that needs no creating: the first owner makes the semaphore, and it is gone with the last
-// owner. An Ephemeral is used as a lock, exclusive or shared. Like a Semaphore, an Ephemeral is a name, as one session
-// uses it.
+// Ephemeral is a session's handle for an ephemeral semaphore: the first owner creates the semaphore, and it disappears
+// with the last owner. Use an Ephemeral as a lock, exclusive or shared.
 type Ephemeral struct {
 	semaphore Semaphore
 }
 
-// Ephemeral returns the ephemeral semaphore of a name in the session's node.
+// Ephemeral returns a handle for the named ephemeral semaphore in the session's node.
 func (s *Session) Ephemeral(name string) *Ephemeral {
 	return &Ephemeral{Semaphore{session: s, name: name, ephemeral: true}}
 }
 
-// Name returns the name of the semaphore.
+// Name returns the semaphore name.
 func (e *Ephemeral) Name() string { return e.semaphore.name }
 
 // Lock waits until the session owns the semaphore alone.
@@ -248,7 +247,7 @@ func (e *Ephemeral) TryLock(ctx context.Context, options ...AcquireOption) (leas
 	return e.semaphore.TryAcquire(ctx, append(options[:len(options):len(options)], Count(All))...)
 }
 
-// RLock waits until the session owns the semaphore, together with all sessions that share it.
+// RLock waits until the session owns the semaphore, shared with other sessions that use RLock.
 func (e *Ephemeral) RLock(ctx context.Context, options ...AcquireOption) (*Lease, error) {
 	return e.semaphore.Acquire(ctx, append(options[:len(options):len(options)], Count(1))...)
 }
@@ -258,7 +257,7 @@ func (e *Ephemeral) TryRLock(ctx context.Context, options ...AcquireOption) (lea
 	return e.semaphore.TryAcquire(ctx, append(options[:len(options):len(options)], Count(1))...)
 }
 
-// Acquire waits for Count of the semaphore, whose limit is All: 1 shares the semaphore, All owns the semaphore alone.
+// Acquire waits for Count units; the limit is All. With 1 the semaphore is shared, with All it is exclusive.
 func (e *Ephemeral) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
 	return e.semaphore.Acquire(ctx, options...)
 }
@@ -268,22 +267,22 @@ func (e *Ephemeral) TryAcquire(ctx context.Context, options ...AcquireOption) (l
 	return e.semaphore.TryAcquire(ctx, options...)
 }
 
-// Release gives back everything that the session owns of the semaphore, or ends the session's wait for the semaphore.
+// Release gives back everything that the session owns in the semaphore, or ends the session's wait.
 func (e *Ephemeral) Release(ctx context.Context) (released bool, err error) {
 	return e.semaphore.Release(ctx)
 }
 
-// Update replaces the data of the semaphore. The data is gone when the semaphore is gone.
+// Update replaces the semaphore's data, which disappears with the semaphore.
 func (e *Ephemeral) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
 	return e.semaphore.Update(ctx, data, options...)
 }
 
-// Describe describes the semaphore. ErrNotFound says that no session owns the semaphore.
+// Describe describes the semaphore. ErrNotFound means that no session owns the semaphore.
 func (e *Ephemeral) Describe(ctx context.Context, options ...DescribeOption) (*SemaphoreDetails, error) {
 	return e.semaphore.Describe(ctx, options...)
 }
 
-// Watch returns the views of the semaphore, as Semaphore.Watch does.
+// Watch returns the semaphore's views, like Semaphore.Watch.
 func (e *Ephemeral) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
 	return e.semaphore.Watch(ctx, options...)
 }

@@ -13,35 +13,34 @@ import (
 // SemaphoreOption sets how a semaphore is used.
 type SemaphoreOption func(*Semaphore)
 
-// Limit lets an acquire create the semaphore, with this limit, if the semaphore does not exist. The limit of an
-// existing semaphore stays as it is, and counts: a Resize may have changed it. If the limit differs, the client logs a
-// warning and has the hooks see an LimitMismatch; an acquire that is refused because the count is above the limit has
-// an *LimitMismatch in the error. An acquire with a Limit of 0, or an acquire that would create and asks for more than
-// the limit, is ErrBadRequest, and creates nothing.
+// Limit lets an acquire create the semaphore with limit n if the semaphore does not exist. An existing semaphore keeps
+// its limit, which may have been changed by Resize. If the limit differs, the client logs a warning and reports a
+// LimitMismatch to the hooks; if an acquire is rejected because the count exceeds the limit, its error contains a
+// *LimitMismatch. With limit 0, or if a creating acquire asks for more than the limit, the acquire fails with
+// ErrBadRequest and creates nothing.
 func Limit(n uint64) SemaphoreOption {
 	return func(s *Semaphore) { s.limit, s.limited = n, true }
 }
 
-// InitialData is the data of a semaphore that is created because of Limit.
+// InitialData sets the data for a semaphore created because of Limit.
 func InitialData(data []byte) SemaphoreOption {
 	return func(s *Semaphore) { s.data = data }
 }
 
-// All is the count with which an acquire owns an ephemeral semaphore exclusively, and the limit of every ephemeral
-// semaphore.
+// All is the count for exclusive ownership of an ephemeral semaphore, and the limit of every ephemeral semaphore.
 const All = protocol.Exclusive
 
-// AcquireOption sets what an acquire asks for.
+// AcquireOption configures an acquire.
 type AcquireOption func(*acquireConfig)
 
 type acquireConfig = session.Request
 
-// Count sets how much of the limit is asked for; the default is 1.
+// Count sets the number of units to acquire. Default: 1.
 func Count(n uint64) AcquireOption {
 	return func(c *acquireConfig) { c.Count = n }
 }
 
-// Data attaches data to the owner, or waiter. Readers of the semaphore see the data: an address, for example.
+// Data attaches data to the owner or waiter, visible to readers of the semaphore, for example an address.
 func Data(data []byte) AcquireOption {
 	data = slices.Clone(data)
 	return func(c *acquireConfig) { c.Data = data }
@@ -55,8 +54,8 @@ func Wait(d time.Duration) AcquireOption {
 	return func(c *acquireConfig) { c.Timeout = d }
 }
 
-// OnQueued is called when the acquire has to wait, with the place in the queue: the order id under which the session
-// will own. The function runs on the goroutine of the Acquire.
+// OnQueued is called if the acquire has to wait, with the order id that the session will own under. The function runs
+// in the goroutine that called Acquire.
 func OnQueued(f func(order uint64)) AcquireOption {
 	return func(c *acquireConfig) { c.OnQueued = f }
 }
@@ -69,8 +68,8 @@ type updateConfig struct {
 	revision uint64
 }
 
-// Guard lets an update take effect only while the lease, of the same semaphore, is held; ErrFenced, together with the
-// cause of the lease's end, says that the lease was not held. The host decides, not the clock of this process.
+// Guard makes an update conditional on the lease, which must be for the same semaphore. If the lease is not held, the
+// update fails with ErrFenced and the reason for the lease's end. The host decides, regardless of this process's clock.
 func Guard(lease *Lease) UpdateOption {
 	return func(c *updateConfig) { c.lease = lease }
 }

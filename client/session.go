@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/client/internal/session"
 )
 
-// Session is a lease in a node: when the session ends, everything that the session owned is given to other sessions.
-// It is safe for use by many goroutines. OnState hears of the states, and Context ends with the session.
+// Session is a lease in a node: when the session ends, everything it owned becomes available to other sessions. A
+// Session is safe for concurrent use. OnState reports state changes, and Context ends with the session.
 type Session struct {
 	heldSession
 	client *Client
@@ -19,13 +19,13 @@ type Session struct {
 	ctx    context.Context // ends for good
 	end    context.CancelCauseFunc
 
-	mu      sync.Mutex           // guards the fields below; taken under the lock of an incarnation
-	current *session.Incarnation // nil while the session has none
+	mu      sync.Mutex           // guards the fields below; taken under an incarnation's lock
+	current *session.Incarnation // nil while there is none
 	ready   chan struct{}        // closed when current is set again
 	closed  bool
 	state   State
 	err     error
-	short   int             // incarnations in a row that did not last
+	short   int             // consecutive incarnations that did not last
 	changes []SessionChange // not yet reported to the callbacks
 	busy    bool            // the callbacks are running
 }
@@ -77,28 +77,28 @@ func (s *Session) ID() uint64 {
 	return s.current.ID()
 }
 
-// State returns the state of the session.
+// State returns the session state.
 func (s *Session) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state
 }
 
-// Err returns why the session is detached or over, nil while it is attached.
+// Err returns why the session is detached or over, or nil while it is attached.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Context returns a context that ends with the session, with the *SessionEnd as the cause. The context of a session
-// with Recreate ends only when the session is not recreated any more.
+// Context returns a context that ends with the session, with the *SessionEnd as cause. With Recreate, the context ends
+// only when the session is no longer recreated.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// Close ends the session. From the call on this client holds nothing by the session: the leases end, and waiting calls
-// fail with ErrSessionClosed. When Close returns nil the session is over at its home, and everything it owned in other
-// shards is given to other sessions a moment later; to let the next owner in at once, Release the lease first. An
-// error says that no host has confirmed the end: the client goes on trying in the background, and the session ends by
+// Close ends the session. As soon as Close is called, this client holds nothing in the session: the leases end, and
+// waiting calls fail with ErrSessionClosed. When Close returns nil, the session is over at its home, and everything it
+// owned in other shards becomes available a moment later; to admit the next owner at once, Release the lease first. An
+// error means that no host has confirmed the end: the client keeps trying in the background, and the session ends by
 // its timeout at the latest.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()

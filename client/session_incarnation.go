@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/session"
 )
 
-// start starts an incarnation and makes it the session's.
+// start starts an incarnation and makes it the session's current one.
 func (s *Session) start(ctx context.Context) error {
 	in, err := s.client.incarnations.Start(ctx, (*owner)(s), session.Params{
 		Path: s.path, Details: s.config.details, Timeout: s.config.timeout,
@@ -41,7 +41,7 @@ func (s *Session) start(ctx context.Context) error {
 	})
 }
 
-// incarnation returns the session's incarnation, after waiting while the session has none.
+// incarnation returns the session's incarnation and waits for it if necessary.
 func (s *Session) incarnation(ctx context.Context) (*session.Incarnation, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -62,7 +62,7 @@ func (s *Session) incarnation(ctx context.Context) (*session.Incarnation, error)
 	}
 }
 
-// renew starts another incarnation, after a pause.
+// renew starts another incarnation after a pause.
 func (s *Session) renew(wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -80,7 +80,7 @@ func (s *Session) renew(wait time.Duration) {
 			return
 		}
 		if end, ok := errors.AsType[*SessionEnd](err); ok && end.Reason != EndNodeDropped {
-			continue // the new incarnation was over before it began
+			continue // the new incarnation was over before it started
 		}
 		s.mu.Lock()
 		if !s.closed {
@@ -92,7 +92,7 @@ func (s *Session) renew(wait time.Duration) {
 	}
 }
 
-// owner is a Session as its incarnations see the session: it implements session.Owner.
+// owner is a Session as seen by its incarnations: it implements session.Owner.
 type owner Session
 
 // Attached changes the state.
@@ -112,12 +112,12 @@ func (o *owner) AttachFailed(in *session.Incarnation, why error) {
 	}
 }
 
-// EndError is the *SessionEnd of an incarnation.
+// EndError returns an incarnation's *SessionEnd.
 func (o *owner) EndError(id uint64, reason session.Reason, detail string) error {
 	return &SessionEnd{SessionID: id, Reason: EndReason(reason), Detail: detail}
 }
 
-// Ended starts the next incarnation of a session with Recreate, and finishes others.
+// Ended starts the next incarnation for a session with Recreate, and finishes other sessions.
 func (o *owner) Ended(in *session.Incarnation, reason session.Reason, cause error) {
 	s := (*Session)(o)
 	s.mu.Lock()
@@ -148,13 +148,13 @@ func (o *owner) Ended(in *session.Incarnation, reason session.Reason, cause erro
 	}
 }
 
-// NewLease returns an incarnation's lease, and the *Lease around it that the user gets.
+// NewLease returns an incarnation's lease and the user's *Lease around it.
 func (o *owner) NewLease() (*session.Lease, any) {
 	l := &Lease{session: (*Session)(o)}
 	return &l.lease, l
 }
 
-// LimitMismatch logs that an acquire has found a limit other than the caller named, and reports it to the hooks.
+// LimitMismatch logs that an acquire has found a limit other than the named limit, and reports it to the hooks.
 func (o *owner) LimitMismatch(name string, asked, limit uint64) {
 	found := LimitMismatch{Node: o.path, Name: name, Asked: asked, Limit: limit}
 	c := o.client
@@ -177,8 +177,7 @@ func (s *Session) stateOf(in *session.Incarnation, state State, why error) {
 	}
 }
 
-// setState changes the state, and reports the change to the callbacks on another goroutine. The session's lock is
-// held.
+// setState changes the state and reports the change to the callbacks in another goroutine. The session's lock is held.
 func (s *Session) setState(state State, why error) {
 	s.state, s.err = state, why
 	if s.config.onState == nil && s.client.config.hooks == nil {
@@ -195,8 +194,8 @@ func (s *Session) setState(state State, why error) {
 	}
 }
 
-// report calls the callbacks with the changes not reported so far, and ends. No goroutine waits for report, so that
-// the callbacks may do as they like, close the session for example.
+// report calls the callbacks with all unreported changes, and ends. No goroutine waits for report, so callbacks may do
+// anything, for example close the session.
 func (s *Session) report() {
 	for {
 		s.mu.Lock()

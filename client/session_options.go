@@ -21,29 +21,28 @@ type sessionConfig struct {
 	renew   bool
 }
 
-// SessionTimeout sets how long the session lives at its host without a connection; the default is
-// DefaultSessionTimeout. Other sessions wait for as long for the semaphores of a client that died, and a client has as
-// long to come back after an interruption. The timeout is from MinSessionTimeout to half an hour.
+// SessionTimeout sets how long the session lives at its host without a connection. Range: MinSessionTimeout to half an
+// hour. Default: DefaultSessionTimeout. After a client fails, other sessions wait for the timeout until they get its
+// semaphores; after an interruption, a client can reconnect within the timeout.
 //
-// With 0 the session ends with its connection. The client can never know for how long it owns anything; only order ids
-// protect then.
+// With 0 the session ends with the connection. The client then never knows how long its leases last, so only order ids
+// protect data.
 func SessionTimeout(d time.Duration) SessionOption {
 	return func(c *sessionConfig) { c.timeout = d }
 }
 
-// Description is what listings show of the session.
+// Description sets the session's description in listings.
 func Description(text string) SessionOption {
 	return func(c *sessionConfig) { c.details.Description = text }
 }
 
-// OnState is called when the state of the session has changed, in order, on a goroutine of its own.
+// OnState is called after the session state has changed, in order, in its own goroutine.
 func OnState(f func(State)) SessionOption {
 	return func(c *sessionConfig) { c.onState = f }
 }
 
-// Recreate lets a new session take the place of a session that has ended, unless the end was a Close or the drop of the
-// node. The leases of the old session stay lost, and waiting calls fail with ErrSessionExpired; later calls wait for
-// the new session.
+// Recreate replaces an ended session by a new one, unless the end was a Close or the node was dropped. The old
+// session's leases stay lost, and waiting calls fail with ErrSessionExpired; later calls wait for the new session.
 func Recreate() SessionOption {
 	return func(c *sessionConfig) { c.renew = true }
 }
@@ -64,7 +63,7 @@ func newSessionConfig(options []SessionOption) (sessionConfig, error) {
 	return c, nil
 }
 
-// State is the state of a session, as the user sees it.
+// State is a session state, as seen by the user.
 type State int
 
 const (

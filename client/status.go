@@ -10,13 +10,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// HostStatus is how a host of the cluster is.
+// HostStatus is a host's status.
 type HostStatus struct {
-	// ID and Address are the id and the address of the host as the client knows them; ID is 0 for a host that the
-	// client has never met.
+	// ID and Address are the host's id and address as known to the client; ID is 0 if the client has never reached the
+	// host.
 	ID      uint64
 	Address string
-	// Err says that the host did not answer; the fields below are zero then.
+	// Err is set if the host did not answer; the fields below are zero then.
 	Err error `name:"error"`
 
 	Name    string
@@ -28,41 +28,39 @@ type HostStatus struct {
 	Connections int
 	Sessions    int // attached over these connections
 	Shards      []ShardStatus
-	// Meta is the shard that knows nodes, hosts and routing. Its Term is 0 if the host does not say.
+	// Meta is the shard for nodes, hosts and routing. Its Term is 0 if the host does not report it.
 	Meta ShardStatus `name:"meta_shard"`
-	// FeatureLevel is the level of the cluster as the host knows it, NewestLevel the highest level that the host's
-	// build can follow; both are 0 if the host does not say. LevelHeldBy names the hosts that keep the level from
-	// rising, and is empty if no host does.
+	// FeatureLevel is the cluster's level as known to the host, NewestLevel the highest level supported by the host's
+	// build; both are 0 if not reported. LevelHeldBy names the hosts that prevent the level from rising, if any.
 	FeatureLevel int
 	NewestLevel  int    `name:"supported_feature_level"`
 	LevelHeldBy  string `name:"feature_level_held_by"`
-	// Generation counts how often the host's cluster was made of a backup, or of the remains of a lost majority.
-	// Sessions and fencing tokens of an earlier generation are good for nothing in a later generation.
+	// Generation counts how often the host's cluster was restored from a backup or recovered from quorum loss. Sessions
+	// and fencing tokens from an earlier generation are invalid in a later generation.
 	Generation uint64
-	// Refusal says why the host refuses changes that do not free room: the disk of the host is nearly full, or, if the
-	// host leads, the disks of too many other hosts are. Refusal is empty if the host takes the changes.
+	// Refusal is why the host rejects changes that do not free space: its disk is nearly full or, if the host leads,
+	// the disks on too many other hosts are. Refusal is empty if the host accepts changes.
 	Refusal string `name:"write_rejection"`
-	// Load is the work of the host when the host last measured itself; nil if the host does not say, for example
-	// because of an earlier build.
+	// Load is the host's load in its latest measurement; nil if not reported, for example by an earlier build.
 	Load *HostLoad
 }
 
-// HostLoad is the work of a host during a measurement. Requests are counts, so that they add up over many hosts.
+// HostLoad is a host's load during a measurement. Requests are counts, so they can be summed over many hosts.
 type HostLoad struct {
-	Span     time.Duration // the length of the measurement; 0 if the host has not measured yet
+	Span     time.Duration // measurement duration; 0 if the host has not measured yet
 	Requests uint64        // answered during the measurement
-	Failed   uint64        // of the requests, with an error
+	Failed   uint64        // requests that failed
 	// P50 and P99 are how long an answer took: the median, and the longest time but for one answer in a hundred.
 	P50 time.Duration
 	P99 time.Duration
-	// CommitP99 is how long a batch of changes took to take effect: the longest time but for one batch in a hundred.
+	// CommitP99 is the 99th percentile of the commit latency for a batch of changes.
 	CommitP99 time.Duration
-	// DiskFree and DiskTotal are bytes of the file system of the host's data; both are 0 if the host does not say.
+	// DiskFree and DiskTotal are bytes in the data directory's file system; both are 0 if not reported.
 	DiskFree  uint64
 	DiskTotal uint64
 }
 
-// PerSecond is how many requests the host answered a second, and how many of the answers were errors.
+// PerSecond returns the host's request and error rates per second.
 func (l *HostLoad) PerSecond() (requests, failed float64) {
 	if l.Span <= 0 {
 		return 0, 0
@@ -70,12 +68,12 @@ func (l *HostLoad) PerSecond() (requests, failed float64) {
 	return float64(l.Requests) / l.Span.Seconds(), float64(l.Failed) / l.Span.Seconds()
 }
 
-// ShardStatus is how a shard is on one of its hosts.
+// ShardStatus is a shard's status on one host.
 type ShardStatus struct {
 	ID           uint64
-	Leader       uint64 // id of the leading host; 0 if unknown
+	Leader       uint64 // leader's host id; 0 if unknown
 	Term         uint64
-	AppliedIndex uint64 // of the last log entry in effect here
+	AppliedIndex uint64 // last log entry applied here
 	CommitLag    uint64 // entries known as committed, and not in effect
 	Sessions     uint64
 	Semaphores   uint64
@@ -84,8 +82,8 @@ type ShardStatus struct {
 	Processes    uint64
 }
 
-// Status asks all hosts that the client knows how they are. A host that does not answer is in the list with an error.
-// Status itself fails only if the client cannot ask for the routing.
+// Status asks all known hosts for their status. A host that does not answer is listed with an error. Status itself
+// fails only if the client cannot get the routing.
 func (c *Client) Status(ctx context.Context) ([]HostStatus, error) {
 	if err := c.scope.Usable(); err != nil {
 		return nil, failed("status", "", err)
@@ -110,8 +108,8 @@ func statusOf(ctx context.Context, h *cluster.Host) HostStatus {
 	return s
 }
 
-// loadOf asks a host for its load. The result is nil for a host that is too old for the question, or that is gone
-// since its status was asked for.
+// loadOf asks a host for its load. The result is nil for a host that does not support the request or has disappeared
+// since its status was read.
 func loadOf(ctx context.Context, to *conn.Conn) (load *HostLoad) {
 	_ = to.RoundTrip(ctx, &protocol.HostLoad{}, func(a *protocol.Answer) {
 		l := &a.HostLoad

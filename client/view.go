@@ -8,19 +8,19 @@ import (
 	"github.com/signalbox/signalbox/client/internal/view"
 )
 
-// View is a semaphore at one moment, as a watch shows it. A View never changes, may be kept and shared, and costs
+// View is a semaphore at one moment, as shown by a watch. A View never changes, may be kept and shared, and costs
 // little to keep. The data in a View must not be changed.
 type View struct {
-	// Exists reports whether the name has a semaphore; if not, all other fields but Revision are zero.
+	// Exists reports whether the semaphore exists; if not, all other fields except Revision are zero.
 	Exists bool
-	// Revision grows with every change of the semaphore.
+	// Revision grows with every change to the semaphore.
 	Revision  uint64
 	Ephemeral bool
 	Limit     uint64
 	Data      []byte
 
 	now    *view.View
-	before *view.View // the view that the loop was given before; nil for the first
+	before *view.View // the loop's previous view; nil for the first
 }
 
 func newView(now, before *view.View) *View {
@@ -33,7 +33,7 @@ func newView(now, before *view.View) *View {
 // Len returns the number of owners.
 func (v *View) Len() int { return v.now.Owners.Len() }
 
-// Owners returns the owners by order id: the order in which they joined.
+// Owners returns the owners sorted by order id, which is the order in which they joined.
 func (v *View) Owners() iter.Seq[Owner] {
 	return func(yield func(Owner) bool) {
 		for o := range v.now.Owners.All() {
@@ -50,7 +50,7 @@ func (v *View) First() (Owner, bool) {
 	return viewOwner(o), ok
 }
 
-// Owner returns the owner of an order id.
+// Owner returns the owner with the given order id.
 func (v *View) Owner(orderID uint64) (Owner, bool) {
 	o, ok := v.now.Owners.Find(orderID)
 	return viewOwner(o), ok
@@ -60,7 +60,7 @@ func viewOwner(o view.Owner) Owner {
 	return Owner{OrderID: o.OrderID, SessionID: o.SessionID, Count: o.Count, Data: o.Data}
 }
 
-// Count returns how much of the limit is owned.
+// Count returns the number of owned units.
 func (v *View) Count() uint64 {
 	sum := uint64(0)
 	for o := range v.now.Owners.All() {
@@ -72,26 +72,26 @@ func (v *View) Count() uint64 {
 	return sum
 }
 
-// Changes is the difference between two views. A change that was undone between the views is not in it.
+// Changes is the difference between two views. It omits changes that were undone between the views.
 type Changes struct {
 	// First: the loop had no view before, and everything is new.
 	First bool
-	// Created: the semaphore is not the semaphore of the view before, or the view before had none. Deleted: the
-	// semaphore of the view before is gone. Both can be true.
+	// Created means that the semaphore is new: the previous view had none, or another one. Deleted means that the
+	// previous view's semaphore is gone. Both can be true.
 	Created bool
 	Deleted bool
 	// DataChanged, LimitChanged: the semaphore's data, or the limit, differs from the view before.
 	DataChanged  bool
 	LimitChanged bool
-	// Joined are the new owners, Changed the owners whose count or data differs, Gone the former owners, as they were.
-	// Each list is ordered by order id.
+	// Joined lists new owners, Changed lists owners with a different count or data, and Gone lists former owners with
+	// their last state. Each list is sorted by order id.
 	Joined  []Owner
 	Changed []Owner
 	Left    []Owner
 }
 
-// Changes returns the changes since the view that the loop was given before. The cost grows with the number of
-// changes, not with the number of owners.
+// Changes returns the changes since the loop's previous view. The cost grows with the number of changes, not with the
+// number of owners.
 func (v *View) Changes() Changes {
 	before := v.before
 	c := Changes{First: before == nil}

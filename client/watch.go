@@ -13,7 +13,7 @@ type WatchOption func(*watchConfig)
 
 type watchConfig = view.Key
 
-// DataOnly leaves the owners out: for a semaphore that is a piece of config.
+// DataOnly omits the owners, for a semaphore that stores configuration.
 func DataOnly() WatchOption {
 	return func(k *watchConfig) { k.Data, k.Owners = true, false }
 }
@@ -23,7 +23,7 @@ func OwnersOnly() WatchOption {
 	return func(k *watchConfig) { k.Data, k.Owners = false, true }
 }
 
-// watch shows the views of a semaphore.
+// watch returns a semaphore's views.
 func (c *Client) watch(ctx context.Context, node uint64, name string, options []WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
 		key := watchConfig{Node: node, Name: name, Data: true, Owners: true}

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/access"
 )
 
-// The kinds of operations on rights, as hooks see them.
+// Kinds of access operations that hooks report.
 const (
 	OpAccess     client.OperationKind = "change_access"
 	OpListAccess client.OperationKind = "list_access"
@@ -27,20 +27,20 @@ type (
 	Grant = access.Grant
 	// Rule allows rights below a path.
 	Rule = access.Rule
-	// Right is a sum of rights: access.See, access.Acquire and so on.
+	// Right is a bit set of rights, such as access.See or access.Acquire.
 	Right = access.Right
-	// Principal is who clients are, with their roles.
+	// Principal is a client identity with its roles.
 	Principal = access.Principal
-	// AccessRole is a list of rules under a name.
+	// AccessRole is a named list of access rules.
 	AccessRole = access.Role
-	// AccessRules are roles and principals. Tokens have hashes in them, never secrets.
+	// AccessRules are roles and principals. They include token hashes, but never secrets.
 	AccessRules = access.Rules
 	// Decision is why a principal may do something.
 	Decision = access.Decision
 )
 
-// Grant gives a principal a role. A caller with the right admin on a path may give rights below the path, but no rights
-// that the caller lacks there.
+// Grant gives a principal a role. A caller with the admin right on a path may grant rights below the path, limited to
+// the caller's own rights there.
 func (a *Admin) Grant(ctx context.Context, principal string, g Grant, by ChangeInfo) (changed bool, err error) {
 	m := &protocol.AccessChange{Action: protocol.AccessGrantRole, Principal: protocol.View(principal)}
 	m.Grants = []Grant{g}
@@ -56,26 +56,26 @@ func (a *Admin) Revoke(ctx context.Context, principal string, g *Grant, by Chang
 	return a.access(ctx, principal, m, by)
 }
 
-// SetRole makes a role, or gives an existing role new rules, for all principals that have the role.
+// SetRole creates a role or replaces the rules of an existing role, for all principals with the role.
 func (a *Admin) SetRole(ctx context.Context, role AccessRole, by ChangeInfo) (changed bool, err error) {
 	m := &protocol.AccessChange{Action: protocol.AccessSetRole, Role: protocol.View(role.Name), Rules: role.Rules}
 	return a.access(ctx, role.Name, m, by)
 }
 
-// DeleteRole deletes a role that is granted nowhere.
+// DeleteRole deletes a role that is not granted to any principal.
 func (a *Admin) DeleteRole(ctx context.Context, name string, by ChangeInfo) (changed bool, err error) {
 	m := &protocol.AccessChange{Action: protocol.AccessDeleteRole, Role: protocol.View(name)}
 	return a.access(ctx, name, m, by)
 }
 
-// CreateToken makes a token of a secret that the caller has drawn: hosts get the hash of the secret. The zero time is
-// for never.
+// CreateToken creates a token from a secret that the caller generated. Hosts only get the secret's hash. A zero expires
+// means that the token never expires.
 func (a *Admin) CreateToken(ctx context.Context, name, secret string, expires time.Time, grants []Grant, by ChangeInfo,
 ) (changed bool, err error) {
 	return a.CreateTokenFromHash(ctx, name, sha256.Sum256([]byte(secret)), expires, grants, by)
 }
 
-// CreateTokenFromHash is CreateToken for a caller that knows the SHA-256 of the secret, and not the secret.
+// CreateTokenFromHash is CreateToken for a caller that knows only the secret's SHA-256.
 func (a *Admin) CreateTokenFromHash(ctx context.Context, name string, hash [32]byte, expires time.Time, grants []Grant,
 	by ChangeInfo,
 ) (changed bool, err error) {
@@ -87,7 +87,7 @@ func (a *Admin) CreateTokenFromHash(ctx context.Context, name string, hash [32]b
 	return a.access(ctx, name, m, by)
 }
 
-// RevokeToken ends a token: connections that came with the token are closed.
+// RevokeToken revokes a token and closes all connections that use the token.
 func (a *Admin) RevokeToken(ctx context.Context, name string, by ChangeInfo) (changed bool, err error) {
 	m := &protocol.AccessChange{Action: protocol.AccessRevokeToken, Principal: protocol.View("token:" + name)}
 	return a.access(ctx, name, m, by)
@@ -103,10 +103,10 @@ func (a *Admin) access(ctx context.Context, name string, m *protocol.AccessChang
 	return changed, err
 }
 
-// Import makes roles and principals what an export says, and keeps all others. It takes the role root on /. Rules of
-// more than about 48 KiB take several changes. The first ones revoke the grants that the rules do not have any more, so
-// in between no principal has a right that neither the old rules nor the new rules give. After a failure an Import of
-// the same rules makes the rest.
+// Import sets the given roles and principals to their exported state and keeps all others. Import needs the role root
+// on /. Rules larger than about 48 KiB are applied as several changes. The first changes revoke all grants that the new
+// rules lack, so meanwhile no principal has a right that is missing from both the old and the new rules. After a
+// failure, call Import again with the same rules to apply the rest.
 func (a *Admin) Import(ctx context.Context, rules AccessRules, by ChangeInfo) (changed bool, err error) {
 	changes := importParts(rules)
 	if len(changes) > 1 {
@@ -125,16 +125,16 @@ func (a *Admin) Import(ctx context.Context, rules AccessRules, by ChangeInfo) (c
 	return changed, nil
 }
 
-// importBytes is how much of an import goes into a request.
+// importBytes is the maximum rule size per import request.
 const importBytes = 48 << 10
 
-// importChanges returns the changes from the rules of the cluster to imported rules: first without the grants that are
-// revoked, then all of them.
+// importChanges returns the changes that turn the cluster's rules into the imported rules: first the revocations, then
+// the full rules.
 func importChanges(now, next AccessRules) []*protocol.AccessChange {
 	return append(importParts(revoked(now, next)), importParts(next)...)
 }
 
-// importParts divides rules into requests, at least one.
+// importParts splits rules into at least one request.
 func importParts(rules AccessRules) []*protocol.AccessChange {
 	part := &protocol.AccessChange{Action: protocol.AccessImport}
 	parts, size := []*protocol.AccessChange{part}, 0
@@ -155,7 +155,7 @@ func importParts(rules AccessRules) []*protocol.AccessChange {
 	return parts
 }
 
-// revoked returns the principals that lose grants when next is imported, as they are now, without these grants.
+// revoked returns the current principals that lose grants by importing next, without the lost grants.
 func revoked(now, next AccessRules) (rules AccessRules) {
 	grants := make(map[string][]Grant, len(next.Principals))
 	for _, p := range next.Principals {
@@ -172,7 +172,7 @@ func revoked(now, next AccessRules) (rules AccessRules) {
 	return rules
 }
 
-// Export returns all roles and principals for an Import, with the hashes of tokens. It takes the role root on /.
+// Export returns all roles, principals and token hashes, ready for Import. Export needs the role root on /.
 func (a *Admin) Export(ctx context.Context) (rules AccessRules, err error) {
 	for _, roles := range []bool{true, false} {
 		for part, err := range a.accessParts(ctx, protocol.AccessList{Roles: roles, Export: true}) {
@@ -201,7 +201,7 @@ func (a *Admin) Principals(ctx context.Context) (list []Principal, open bool, er
 	return list, open, nil
 }
 
-// AccessPart is a part of the list of principals, or of the list of roles.
+// AccessPart is a section from the list of principals or roles.
 type AccessPart struct {
 	Principals []Principal
 	Roles      []AccessRole
@@ -209,8 +209,8 @@ type AccessPart struct {
 	Open bool
 }
 
-// AccessParts lists principals, or roles, in parts of about 256 KiB, behind a name; an empty name begins with the
-// first. It is for programs that need not have all of them in memory at once.
+// AccessParts lists principals or roles in sections of about 256 KiB, starting after the given name; an empty name
+// starts at the beginning. Use AccessParts to avoid holding the full list in memory.
 func (a *Admin) AccessParts(ctx context.Context, roles bool, after string) iter.Seq2[AccessPart, error] {
 	return a.accessParts(ctx, protocol.AccessList{Roles: roles, After: protocol.View(after)})
 }
@@ -231,7 +231,7 @@ func (a *Admin) accessParts(ctx context.Context, m protocol.AccessList) iter.Seq
 	}
 }
 
-// Roles returns the roles that were made.
+// Roles returns all user-defined roles.
 func (a *Admin) Roles(ctx context.Context) (list []AccessRole, err error) {
 	for part, err := range a.AccessParts(ctx, true, "") {
 		if err != nil {
@@ -242,12 +242,13 @@ func (a *Admin) Roles(ctx context.Context) (list []AccessRole, err error) {
 	return list, nil
 }
 
-// WhoCan returns the principals that may do something at a path, with objects of a name if a name is given.
+// WhoCan returns the principals that have the given right at a path. If object is not empty, WhoCan checks the right
+// for objects with that name.
 func (a *Admin) WhoCan(ctx context.Context, right, path, object string) (list []Decision, more bool, err error) {
 	return a.ask(ctx, "", right, path, object)
 }
 
-// Can returns by which rule a principal may do something, nil if the principal may not.
+// Can returns the rule that allows a principal to use a right, or nil if no rule does.
 func (a *Admin) Can(ctx context.Context, principal, right, path, object string) (*Decision, error) {
 	list, _, err := a.ask(ctx, principal, right, path, object)
 	if err != nil || len(list) == 0 {
@@ -259,7 +260,7 @@ func (a *Admin) Can(ctx context.Context, principal, right, path, object string) 
 func (a *Admin) ask(
 	ctx context.Context, principal, right, path, object string,
 ) (list []Decision, more bool, err error) {
-	need, _ := access.SumOf(right) // no right for an unknown name; no principal has it
+	need, _ := access.SumOf(right) // unknown names match no principal
 	m := &protocol.AccessCheck{Principal: protocol.View(principal), Path: protocol.View(path),
 		Object: protocol.View(object), Right: need}
 	err = a.read(ctx, OpAskAccess, cluster.AnyHost, m, func(a *protocol.Answer) {

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// The kinds of operations, as hooks see them.
+// Kinds of admin operations that hooks report.
 const (
 	OpHealth      client.OperationKind = "read_health_issues"
 	OpDescribe    client.OperationKind = "describe_cluster"
@@ -30,20 +30,20 @@ const (
 	OpListTokens  client.OperationKind = "list_join_tokens"
 )
 
-// Admin operates one cluster. It is safe for use by many goroutines.
+// Admin operates one cluster. An Admin is safe for concurrent use.
 type Admin struct{ core core.Client }
 
-// New returns an Admin that operates the cluster of a client.
+// New returns an Admin for the client's cluster.
 func New(c *client.Client) *Admin { return &Admin{core.Of(c)} }
 
-// ChangeInfo is who does something, and why. Both are kept in the history.
+// ChangeInfo records the author and the reason in the audit log.
 type ChangeInfo struct{ Author, Reason string }
 
 func (c ChangeInfo) operation() protocol.Operation {
 	return protocol.Operation{Author: protocol.View(c.Author), Reason: protocol.View(c.Reason)}
 }
 
-// read asks for something that changes nothing.
+// read sends a read-only request.
 func (a *Admin) read(ctx context.Context, op client.OperationKind, to cluster.Target, m protocol.RequestMessage,
 	read func(*protocol.Answer),
 ) error {
@@ -53,7 +53,7 @@ func (a *Admin) read(ctx context.Context, op client.OperationKind, to cluster.Ta
 	return failed(op, "", err)
 }
 
-// change carries out a request once. read returns the number in the answer that later requests go by.
+// change applies a request exactly once. read returns a number from the response that later requests continue from.
 func (a *Admin) change(ctx context.Context, op client.OperationKind, name string, m protocol.RequestMessage,
 	o *protocol.Operation, read func(*protocol.Answer) (since uint64),
 ) error {
@@ -67,5 +67,5 @@ func failed(op client.OperationKind, subject string, err error) error {
 	return failure.Of("admin", strings.ReplaceAll(string(op), "_", " "), subject, err)
 }
 
-// number is a number as the subject of an error.
+// number formats a number as the subject of an error.
 func number(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -9,10 +9,11 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
-// Entry is one change in the history.
+// Entry is one audit log entry.
 type Entry = host.Entry
 
-// Audit returns the history of changes from a number on, 1 for everything that is kept: the last 10,000 changes.
+// Audit returns the audit log, starting with entry number from. Use 1 for all retained entries: the last 10,000
+// changes.
 func (a *Admin) Audit(ctx context.Context, from uint64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for next := max(1, from); next != 0; {
@@ -31,7 +32,7 @@ func (a *Admin) Audit(ctx context.Context, from uint64) iter.Seq2[Entry, error] 
 	}
 }
 
-// LatestAudit returns the newest changes of the history, so many at the most and no more than 1,000, the oldest first.
+// LatestAudit returns the newest audit log entries, oldest first: at most the given number, and at most 1,000.
 func (a *Admin) LatestAudit(ctx context.Context, most int) ([]Entry, error) {
 	page, _, err := a.auditPage(ctx, 0, uint64(max(1, most)))
 	return page, err

@@ -15,32 +15,32 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// OpBackup is the operation that saves a backup, as hooks see it.
+// OpBackup is the operation kind that hooks report for a backup.
 const OpBackup client.OperationKind = "save_backup"
 
 // maxGivenUp is how often a backup begins a lost shard again.
 const maxGivenUp = 20
 
-// Backup is the progress or the result of a backup.
+// Backup is a backup's progress or result.
 type Backup struct {
 	Cluster    string
 	Generation uint64
-	// Begun is when the first state was fixed: every change that was acknowledged before is in the backup.
+	// Begun is the time of the first snapshot. The backup includes every change acknowledged earlier.
 	Begun time.Time
-	// Shards is the number of data shards, Saved the number of shards in the file by now, the meta shard among them,
-	// Bytes the length of their states.
+	// Shards is the number of data shards. Saved counts the shards written so far, including the meta shard. Bytes is
+	// the total size of their snapshots.
 	Shards, Saved int
 	Bytes         int64
-	// Again counts states that were begun again, because the host of the state was lost or ceased to lead.
+	// Again counts snapshots that were restarted because the host failed or lost leadership.
 	Again int
 }
 
-// Backup writes the state of all shards into one file, while the leaders of the shards go on. Progress, which may be
-// nil, is called with the progress so far, from time to time and at the end. The file counts for nothing unless Backup
-// returns without an error. The client's token needs the right backup for the path /.
+// Backup writes snapshots of all shards to w, while the shards keep serving requests. Backup calls progress
+// periodically and at the end; progress may be nil. The written data is usable only if Backup returns without an error.
+// The client's token needs the backup right for the path /.
 //
-// Data shards come first and the meta shard last. Each state has every change that was acknowledged before the shard's
-// turn. A shard whose leader is lost meanwhile is begun again at the next leader.
+// Backup saves data shards first and the meta shard last. Each snapshot includes every change that was acknowledged
+// before the shard's turn. If a shard's leader is lost meanwhile, Backup restarts that shard with the new leader.
 func (a *Admin) Backup(ctx context.Context, w io.Writer, progress func(Backup)) (Backup, error) {
 	s := saver{a: a, progress: progress}
 	err := a.core.Do(ctx, string(OpBackup), "", func(ctx context.Context) error { return s.save(ctx, w) })
@@ -64,8 +64,8 @@ func (s *saver) save(ctx context.Context, w io.Writer) (err error) {
 	if s.file, err = backupfile.NewWriter(w, header); err != nil {
 		return err
 	}
-	// Objects whose node the meta shard does not have are left out by a restore: a node that is made meanwhile is
-	// empty there, and a node that is dropped meanwhile takes its objects along.
+	// A restore omits objects whose node is missing from the meta shard: a node created meanwhile is empty after the
+	// restore, and a node dropped meanwhile takes its objects along.
 	for id := uint64(1); id <= uint64(s.done.Shards); id++ {
 		if err := s.shard(ctx, id, cluster.ShardLeader(id)); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (s *saver) describe(ctx context.Context) (h backupfile.Header, err error) {
 	return h, err
 }
 
-// shard saves the state of one shard.
+// shard saves one shard's snapshot.
 func (s *saver) shard(ctx context.Context, id uint64, leader cluster.Target) error {
 	var broken error // of the file
 	begun := 0
@@ -119,8 +119,8 @@ func (s *saver) shard(ctx context.Context, id uint64, leader cluster.Target) err
 	return err
 }
 
-// section reads a state into the file. lost is why the state could not be read to its end, broken is a failure of the
-// file.
+// section copies a snapshot to the file. lost is the reason if the snapshot could not be read completely; broken is a
+// file error.
 func (s *saver) section(ctx context.Context, from *conn.Conn, of backupfile.Section, state uint64,
 ) (lost, broken error) {
 	section, broken := s.file.Section(of)
@@ -144,7 +144,7 @@ func (s *saver) section(ctx context.Context, from *conn.Conn, of backupfile.Sect
 	return lost, broken
 }
 
-// copy copies the pieces of a state.
+// copy copies all chunks of a snapshot.
 func (s *saver) copy(ctx context.Context, from *conn.Conn, to io.Writer, state uint64) (lost, broken error) {
 	for done := false; !done; {
 		lost := from.RoundTrip(ctx, &protocol.BackupRead{StateID: state}, func(a *protocol.Answer) {

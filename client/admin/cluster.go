@@ -9,23 +9,23 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
-// Cluster is everything that is known of the hosts of a cluster.
+// Cluster describes all hosts in the cluster.
 type Cluster struct {
 	ID         string
-	Generation uint64 // one more with each recovery
-	// Governor is the id of the host that leads the meta shard, 0 for none.
+	Generation uint64 // incremented by each recovery
+	// Governor is the id of the host that leads the meta shard, or 0 if unknown.
 	Governor uint64
-	// Observed: the description is the governor's. Otherwise all observations are missing: who is alive, redundancy,
-	// lags.
+	// Observed reports whether the description comes from the governor. Otherwise all observations are missing: live
+	// hosts, redundancy, and lags.
 	Observed bool
 	Hosts    []Host // by id
 	Shards   []Shard
 	Policy   Policy
-	// HealthIssues are the issues of the hosts, the worst first. The method HealthIssues has the troubles of all kinds.
+	// HealthIssues lists host issues, worst first. The method HealthIssues returns issues from all categories.
 	HealthIssues []HealthIssue `name:"health_issues"`
 }
 
-// Host returns the host of an id, nil for none.
+// Host returns the host with the given id, or nil.
 func (c *Cluster) Host(id uint64) *Host {
 	for i := range c.Hosts {
 		if c.Hosts[i].ID == id {
@@ -35,7 +35,7 @@ func (c *Cluster) Host(id uint64) *Host {
 	return nil
 }
 
-// HostByName returns the host of a name that was not expelled, nil for none.
+// HostByName returns the host with the given name unless it was expelled, or nil.
 func (c *Cluster) HostByName(name string) *Host {
 	for i := range c.Hosts {
 		if h := &c.Hosts[i]; h.Name == name && h.Target.State != Expelled {
@@ -45,7 +45,7 @@ func (c *Cluster) HostByName(name string) *Host {
 	return nil
 }
 
-// Expelled returns the last expelled host of a name, nil for none.
+// Expelled returns the most recently expelled host with the given name, or nil.
 func (c *Cluster) Expelled(name string) (last *Host) {
 	for i := range c.Hosts {
 		if h := &c.Hosts[i]; h.Name == name && h.Target.State == Expelled && (last == nil || h.ID > last.ID) {
@@ -57,36 +57,36 @@ func (c *Cluster) Expelled(name string) (last *Host) {
 
 // The types below are aliases: package protocol/host declares them once, for hosts and clients.
 type (
-	// Host is a host as the cluster has it on record, and as the governor sees the host.
+	// Host is a host's recorded state together with the governor's observations.
 	Host = host.Host
-	// Domain is the failure domain of a host.
+	// Domain is a host's failure domain.
 	Domain = host.Domain
-	// HostState is a state of a host, and how the host came to the state.
+	// HostState is a host's state and how the host reached it.
 	HostState = host.Standing
-	// Shard is a shard with its replicas. The meta shard has the id 0.
+	// Shard is a shard with its replicas. The meta shard has id 0.
 	Shard = host.Shard
-	// Replica is a replica of a shard.
+	// Replica is one replica in a shard.
 	Replica = host.Replica
-	// Redundancy is what a shard can lose and go on.
+	// Redundancy tells which failures a shard tolerates.
 	Redundancy = host.Redundancy
-	// DomainLoss says whether a shard goes on without all hosts that share a label of their failure domains.
+	// DomainLoss tells whether a shard survives losing all hosts that share a failure domain label.
 	DomainLoss = host.DomainLoss
 )
 
-// State is the present state of a host, or the state that the host is to reach.
+// State is a host's current or target state.
 type State = host.State
 
-// The states of hosts.
+// Host states.
 const (
 	Online   = host.Online
 	Offline  = host.Offline
 	Expelled = host.Expelled
 )
 
-// Role is the role of a replica in its shard.
+// Role is a replica's role in its shard.
 type Role = host.Role
 
-// The roles of replicas.
+// Replica roles.
 const (
 	None    = host.None // the replica is to be added
 	Learner = host.Learner
@@ -94,15 +94,15 @@ const (
 	Removed = host.Removed // the host has not deleted the data yet
 )
 
-// DescribeOption sets who describes a cluster.
+// DescribeOption sets how Describe reads the cluster.
 type DescribeOption func(*protocol.ClusterDescribe)
 
-// Relaxed lets any host answer from its memory, even if no majority is left. Then nothing is observed.
+// Relaxed lets any host answer from memory, even without a quorum. The answer then has no observations.
 func Relaxed() DescribeOption {
 	return func(m *protocol.ClusterDescribe) { m.Consistency = protocol.ConsistencyRelaxed }
 }
 
-// Describe returns everything that is known of the hosts of the cluster.
+// Describe returns a description of all hosts in the cluster.
 func (a *Admin) Describe(ctx context.Context, options ...DescribeOption) (*Cluster, error) {
 	m, to := &protocol.ClusterDescribe{}, cluster.Target(cluster.MetaLeader)
 	option.Apply(m, options)

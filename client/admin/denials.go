@@ -9,11 +9,11 @@ import (
 	"github.com/signalbox/signalbox/protocol/access"
 )
 
-// Denial is a request that a host has refused for want of a right.
+// Denial is a request that a host rejected because a right was missing.
 type Denial = access.Denial
 
-// Denials returns the latest refusals of all hosts, the newest first, so many of each at most. A host keeps the last
-// 1,000 since its start. Silent are the addresses of hosts that did not answer.
+// Denials returns the latest denials from all hosts, newest first, up to most per host. A host keeps its last 1,000
+// denials since startup. silent lists the addresses of hosts that did not answer.
 func (a *Admin) Denials(ctx context.Context, most int) (list []Denial, silent []string, err error) {
 	err = a.core.Do(ctx, string(OpDenials), "", func(ctx context.Context) error {
 		of := a.core.Cluster()
@@ -36,7 +36,7 @@ func (a *Admin) Denials(ctx context.Context, most int) (list []Denial, silent []
 	return list, silent, failed(OpDenials, "", err)
 }
 
-// hostDenials is what one host has refused.
+// hostDenials are the denials from one host.
 type hostDenials struct {
 	list    []Denial
 	address string

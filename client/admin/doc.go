@@ -1,13 +1,13 @@
-// Package admin is the operators' API: the state of hosts and of the governor, and operations such as drain and expel.
+// Package admin is the API for operators: inspect hosts and the governor, and run operations such as drain and expel.
 //
 //	a := admin.New(c)
 //	cluster, err := a.Describe(ctx)
 //	...
 //	changed, err := a.Drain(ctx, "b", admin.ChangeInfo{Author: "ann", Reason: "a new disk"})
 //
-// An order is on record when the call returns. The governor, which runs at the leader of the meta shard, carries out
-// the order step by step; Why says what the governor waits for, and Plan what it would do. Every change is in the
-// history, with who and why.
+// Each call returns once its order is recorded. The governor, which runs on the meta shard's leader, then carries out
+// the order step by step. Why explains what the governor waits for, and Plan lists its next steps. The audit log
+// records every change with author and reason.
 //
-// The client's token needs the verb cluster for the path /; Describe, Plan and Why need no more than read.
+// The client's token needs the cluster right for the path /. Describe, Plan and Why only need the read right.
 package admin

@@ -15,24 +15,23 @@ import (
 
 // The types below are aliases: package protocol/host declares them once, for hosts and clients.
 type (
-	// Step is a step of the governor, open or next to be begun.
+	// Step is a governor step, either in progress or planned.
 	Step = host.Step
 	// Reason is why the governor does not do something.
 	Reason = host.Reason
-	// Policy is what operators ask of the governor.
+	// Policy holds the governor settings that operators can change.
 	Policy = host.Policy
 )
 
-// Plan is what the governor would do if all went well.
+// Plan lists the steps that the governor would take if every step succeeded.
 type Plan struct {
 	Steps []Step
-	// Reasons say why nothing is done after the last step; without reasons all is as it should be.
+	// Reasons explain why the governor stops after the last step. The list is empty if nothing is left to do.
 	Reasons []Reason
 	Cut     bool `name:"truncated"` // more steps follow
 }
 
-// Plan returns what the governor would do next, one step after the other until nothing is left to do. Plan changes
-// nothing.
+// Plan returns the governor's next steps, in order, until nothing is left to do. Plan changes nothing.
 func (a *Admin) Plan(ctx context.Context) (p *Plan, err error) {
 	err = a.read(ctx, OpPlan, cluster.MetaLeader, &protocol.ClusterPlan{}, func(a *protocol.Answer) {
 		m := &a.ClusterPlan
@@ -41,25 +40,27 @@ func (a *Admin) Plan(ctx context.Context) (p *Plan, err error) {
 	return p, err
 }
 
-// Why is the present work of the governor, the obstacles, and everything that is not as it should be.
+// Why lists the governor's current steps, its obstacles, and everything that is not as desired.
 type Why struct {
 	Steps []Step // open steps
-	// Reasons say why nothing else is done, which hosts are away, and with CodeDue which step only waits for time.
+	// Reasons explain why the governor does nothing else and which hosts are offline. A reason with CodeDue names a
+	// step that only waits for time.
 	Reasons []Reason
-	// AtRest: all is as it should be, and stays so if nothing happens. A leadership that may be moved later to spread
-	// the load is no unrest.
+	// AtRest reports that no work is pending and none will start unless something happens. Leadership moves that only
+	// spread the load do not count.
 	AtRest bool `name:"idle"`
 }
 
 const (
-	// CodeDue is the code of a reason for a step that only waits for time, CodeOccupied for a step that waits for an
-	// open step, CodeAway for a host that is drained, stopped, taken for failed, or was never started.
+	// CodeDue marks a step that only waits for time. CodeOccupied marks a step that waits for a step in progress.
+	// CodeAway marks a host that is drained, stopped, considered failed, or was never started.
 	CodeDue, CodeOccupied, CodeAway = "pending", "occupied", "host-offline"
-	// RuleLeaders is the rule that moves leaderships to spread the load, whenever they have rested for long enough.
+	// RuleLeaders is the rule that moves leaderships to spread the load, once a leadership has been stable for long
+	// enough.
 	RuleLeaders = "leaders"
 )
 
-// Why returns which steps are open, what the governor waits for, and what is due.
+// Why returns the steps in progress, the obstacles, and the steps that are due.
 func (a *Admin) Why(ctx context.Context) (w *Why, err error) {
 	err = a.read(ctx, OpWhy, cluster.MetaLeader, &protocol.ClusterWhy{}, func(a *protocol.Answer) {
 		w = &Why{Steps: a.ClusterWhy.Steps, Reasons: a.ClusterWhy.Reasons}
@@ -69,15 +70,15 @@ func (a *Admin) Why(ctx context.Context) (w *Why, err error) {
 	return w, err
 }
 
-// CancelStep ends an open step. The changes of the step until then stay. During hold no other step about the subject
-// is begun.
+// CancelStep cancels a step in progress. Changes that the step already made remain. The governor starts no other step
+// for the same subject until hold has passed.
 func (a *Admin) CancelStep(ctx context.Context, id uint64, hold time.Duration, by ChangeInfo) (changed bool,
 	err error) {
 	m := &protocol.StepCancel{Operation: by.operation(), StepID: id, HoldMillis: uint64(hold.Milliseconds())}
 	return a.cancel(ctx, OpCancel, number(id), m)
 }
 
-// RetryStep has the governor try again at once after a failure. The subject is the subject of a reason.
+// RetryStep makes the governor retry immediately after a failure. subject is the subject named in a reason.
 func (a *Admin) RetryStep(ctx context.Context, subject string, by ChangeInfo) error {
 	m := &protocol.StepCancel{Operation: by.operation(), Subject: protocol.View(subject)}
 	_, err := a.cancel(ctx, OpRetry, subject, m)
@@ -94,8 +95,8 @@ func (a *Admin) cancel(
 	return changed, err
 }
 
-// SetPolicy changes the policy: change gets the policy in force, and is called again if another operator changes the
-// policy at the same time. SetPolicy returns the policy that is in force then.
+// SetPolicy changes the policy. change receives the current policy, and runs again if another operator changes the
+// policy concurrently. SetPolicy returns the resulting policy.
 func (a *Admin) SetPolicy(ctx context.Context, change func(*Policy), by ChangeInfo) (*Policy, error) {
 	for {
 		c, err := a.Describe(ctx)

@@ -33,23 +33,23 @@ const (
 // HealthIssues are the troubles in a cluster, as all hosts together see the cluster.
 type HealthIssues struct {
 	Items []HealthIssue // the worst first
-	// Unreachable are the hosts without an answer. Issues that only such a host sees are missing from Items.
+	// Unreachable lists hosts that did not answer. Items lacks issues that only these hosts see.
 	Unreachable []UnreachableHost `name:"unreachable_hosts"`
 	// Asked is how many hosts were asked.
 	Asked int `name:"hosts_asked"`
 }
 
-// UnreachableHost is a host that has not answered with its health issues.
+// UnreachableHost is a host that did not return its health issues.
 type UnreachableHost struct {
 	Host    string `about:"Host name, if known"`
 	Address string
 	Reason  string
 }
 
-// clocksApart is by how much the clocks of hosts may differ.
+// clocksApart is the tolerated clock difference between hosts.
 const clocksApart = 2 * time.Second
 
-// HealthIssues asks every host for its health issues, and merges the answers. The call fails only if no host answers.
+// HealthIssues asks every host for its health issues and merges the answers. The call fails only if no host answers.
 func (a *Admin) HealthIssues(ctx context.Context) (*HealthIssues, error) {
 	var list *HealthIssues
 	err := a.core.Do(ctx, string(OpHealth), "", func(ctx context.Context) (err error) {
@@ -59,7 +59,7 @@ func (a *Admin) HealthIssues(ctx context.Context) (*HealthIssues, error) {
 	return list, failed(OpHealth, "", err)
 }
 
-// hostAnswer is the answer of one host.
+// hostAnswer is the answer from one host.
 type hostAnswer struct {
 	id         uint64
 	address    string
@@ -67,7 +67,7 @@ type hostAnswer struct {
 	items      []HealthIssue
 	governs    bool
 	generation uint64
-	ahead      time.Duration // the host's clock, of this machine's
+	ahead      time.Duration // host clock minus local clock
 	err        error
 }
 
@@ -119,8 +119,8 @@ func askHealth(ctx context.Context, h *cluster.Host) (t hostAnswer) {
 	return t
 }
 
-// merge adds the health issues of all hosts. If several hosts report a trouble, merge keeps the report with the
-// earliest begin. Clocks and generations that differ between the hosts are health issues of the merged list only.
+// merge adds the health issues from all hosts. If several hosts report an issue, merge keeps the report with the
+// earliest start. Differences between the hosts' clocks and generations appear only in the merged list.
 func (h *HealthIssues) merge(all []hostAnswer) {
 	var newest uint64
 	var early, late *hostAnswer
@@ -171,14 +171,14 @@ func reasonOf(address string, err error) string {
 	return text
 }
 
-// belongs reports whether a host may belong to the cluster. A client asks a host that was expelled as long as the
-// client lasts, and the host has nothing to say of the cluster.
+// belongs reports whether a host may belong to the cluster. A client keeps asking an expelled host for the client's
+// whole lifetime, but must ignore the answers.
 func (c *Cluster) belongs(id uint64) bool {
 	h := c.Host(id)
 	return id == 0 || h != nil && h.Current.State != Expelled
 }
 
-// nameHosts gives each host without an answer its name on record.
+// nameHosts adds the recorded names to hosts that did not answer.
 func nameHosts(records *Cluster, all []hostAnswer) {
 	for i := range all {
 		if h := records.Host(all[i].id); h != nil && all[i].name == "" {
@@ -187,8 +187,8 @@ func nameHosts(records *Cluster, all []hostAnswer) {
 	}
 }
 
-// addRecords adds shard health issues while no host governs. It compares the recorded voters with the hosts that answer
-// this client: a shard has lost its quorum if at most half of its voters answer. If every shard has a quorum,
+// addRecords adds shard health issues while no host governs. addRecords compares the recorded voters with the hosts
+// that answer this client: a shard has lost its quorum if at most half its voters answer. If every shard has a quorum,
 // addRecords reports that the meta shard has no leader, because the leader would govern.
 func (issues *HealthIssues) addRecords(records *Cluster, all []hostAnswer) {
 	answers := make(map[uint64]bool)

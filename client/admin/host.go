@@ -9,12 +9,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Hosts are named by their names, or by their ids in decimal digits. Each of the methods returns whether it changed
-// anything: if all was so before, changed is false. An order that the state of the cluster does not allow is refused
-// with client.ErrPreconditionFailed, and the text says what to do instead.
+// The methods below accept a host name or a host id in decimal digits. Each method returns whether the call changed
+// anything; if the requested state was already recorded, changed is false. If the cluster's state does not allow an
+// order, the call fails with client.ErrPreconditionFailed, and the error text says what to do instead.
 
-// Drain has a host hand over its leaderships and votes, and go offline, so that the host can be stopped. A drain that
-// would cost a shard its majority is refused.
+// Drain makes a host hand over its leaderships and votes and go offline, so that the host can be stopped. Drain is
+// rejected if a shard would lose its quorum.
 func (a *Admin) Drain(ctx context.Context, host string, by ChangeInfo) (changed bool, err error) {
 	return a.host(ctx, &protocol.HostUpdate{Action: protocol.HostDrain}, host, by)
 }
@@ -34,14 +34,13 @@ func (a *Admin) Uncordon(ctx context.Context, host string, by ChangeInfo) (chang
 	return a.host(ctx, &protocol.HostUpdate{Action: protocol.HostUncordon}, host, by)
 }
 
-// Alter gives a host a new failure domain, such as "dc=a,rack=1".
+// Alter changes a host's failure domain, for example to "dc=a,rack=1".
 func (a *Admin) Alter(ctx context.Context, host, domain string, by ChangeInfo) (changed bool, err error) {
 	return a.host(ctx, &protocol.HostUpdate{Action: protocol.HostAlter, Domain: protocol.View(domain)}, host, by)
 }
 
-// SetWeight gives a host a new weight, from 0 to 1000. Where data shards have replicas on a part of the hosts, each
-// host gets replicas by its weight beside the weights of the other hosts. The weight is 100 at first. With 0 the host
-// gives its own replicas away.
+// SetWeight sets a host's weight, from 0 to 1000. Default: 100. If data shards have replicas on only some hosts, each
+// host gets replicas in proportion to its weight. A host with weight 0 gives its replicas away.
 func (a *Admin) SetWeight(ctx context.Context, host string, weight int, by ChangeInfo) (changed bool, err error) {
 	return a.host(ctx, &protocol.HostUpdate{Action: protocol.HostSetWeight, Weight: uint64(weight)}, host, by)
 }
@@ -59,8 +58,8 @@ func (a *Admin) Expel(ctx context.Context, host string, force bool, by ChangeInf
 	return changed, err
 }
 
-// Replace has a host, the successor, take the place of an old host that is gone, and expels the old host. The call is
-// refused while the old host is heard.
+// Replace makes the host successor take over from the host old, which must be permanently lost, and expels old. The
+// call is rejected while old is still in contact with the cluster.
 func (a *Admin) Replace(ctx context.Context, old, successor string, by ChangeInfo) (changed bool, err error) {
 	m := &protocol.HostUpdate{Action: protocol.HostReplace, Successor: protocol.View(successor)}
 	return a.host(ctx, m, old, by)
@@ -76,7 +75,8 @@ func (a *Admin) host(ctx context.Context, m *protocol.HostUpdate, host string, b
 	return changed, err
 }
 
-// TransferLeader asks for a new leader of a shard; 0 is the meta shard. The governor tries for a minute.
+// TransferLeader moves a shard's leadership to the given host; shard 0 is the meta shard. The governor keeps trying for
+// one minute.
 func (a *Admin) TransferLeader(ctx context.Context, shard uint64, host string, by ChangeInfo) (changed bool,
 	err error) {
 	m := &protocol.ShardTransferLeader{Operation: by.operation(), ShardID: shard, Host: protocol.View(host)}
@@ -87,29 +87,29 @@ func (a *Admin) TransferLeader(ctx context.Context, shard uint64, host string, b
 	return changed, err
 }
 
-// RecoverShard makes a data shard anew whose majority is lost for good. The hosts of the lost voters are expelled,
-// which is final; the survivor with most of the log goes on alone, and the governor adds replicas. With empty, where no
-// host is left that has anything of the shard, the shard begins without content.
+// RecoverShard rebuilds a data shard that permanently lost its quorum. It expels the hosts of the lost voters, which is
+// final. The survivor with the most complete log continues alone, and the governor adds replicas. If no remaining host
+// has data for the shard, set empty to start the shard without content.
 //
-// The call is refused while a voter may come back: each has to be silent for as long as the policy takes to call a
-// host failed.
+// The call is rejected while a lost voter may come back: every lost voter must have been silent for the policy's host
+// failure timeout.
 func (a *Admin) RecoverShard(ctx context.Context, shard uint64, empty bool, by ChangeInfo) (Recovery, error) {
 	return a.recover(ctx, &protocol.ShardRecover{Operation: by.operation(), ShardID: shard, Empty: empty})
 }
 
-// AcceptOverlap ends the wait of a shard that was made anew: it grants at once, though clients may still believe in
-// what they held there, and other shards release what sessions of the shard had.
+// AcceptOverlap ends the waiting period of a rebuilt shard. The shard grants at once, although clients may still
+// believe that they hold grants from before, and other shards release everything held by the rebuilt shard's sessions.
 func (a *Admin) AcceptOverlap(ctx context.Context, shard uint64, by ChangeInfo) error {
 	_, err := a.recover(ctx, &protocol.ShardRecover{Operation: by.operation(), ShardID: shard, AcceptOverlap: true})
 	return err
 }
 
-// Recovery is how a shard goes on that was made anew.
+// Recovery describes how a rebuilt shard continues.
 type Recovery struct {
-	Host uint64 // the id of the host that goes on
-	// Wait is for how long the shard grants nothing at the least: until the lost hosts are expelled for good, and no
-	// session of before can be believed in any more. Session has the longest timeout, Longest; it is 0 if it is not
-	// known.
+	Host uint64 // id of the surviving host
+	// Wait is the minimum time during which the shard grants nothing: until the expulsion of the lost hosts is final
+	// and every earlier session must have expired on the client side. Session is the session with the longest timeout,
+	// Longest; Session is 0 if unknown.
 	Wait, Longest time.Duration
 	Session       uint64
 }

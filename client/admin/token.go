@@ -10,22 +10,22 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
-// JoinToken lets one host join the cluster. The secret is not included: the caller of CreateJoinToken draws the secret.
+// JoinToken lets one host join the cluster. The secret is not included, because the CreateJoinToken caller generates
+// it.
 type JoinToken = host.JoinToken
 
-// JoinInfo is everything that a newcomer needs besides the secret of its token.
+// JoinInfo has everything that a new host needs in addition to its token's secret.
 type JoinInfo struct {
 	Token JoinToken
-	// Addresses are the Raft addresses of the hosts in the cluster. Authority is the SHA-256 of the certificate that
-	// these hosts show, or of its authority's certificate; nil if the hosts speak without TLS.
+	// Addresses are the Raft addresses in the cluster. Authority is the SHA-256 of the hosts' certificate or their CA
+	// certificate; nil if the hosts do not use TLS.
 	Addresses []string
 	Authority []byte
 }
 
-// CreateJoinToken makes a join token of an id and a hash: the SHA-256 of a secret. The caller has drawn both, so that
-// no host gets the secret; signalbox host join-token create makes a whole token. The token is good for one host, and
-// for the
-// time valid.
+// CreateJoinToken creates a join token from an id and the SHA-256 of a secret. The caller generates both, so hosts
+// never see the secret. The command "signalbox host join-token create" creates a complete token. The token admits one
+// host and expires after the duration valid.
 func (a *Admin) CreateJoinToken(ctx context.Context, id string, hash [32]byte, valid time.Duration, by ChangeInfo,
 ) (*JoinInfo, error) {
 	m := &protocol.JoinToken{Operation: by.operation(), Action: protocol.TokenCreate, ID: protocol.View(id),
@@ -54,7 +54,7 @@ func (a *Admin) RevokeJoinToken(ctx context.Context, id string, by ChangeInfo) (
 	return changed, err
 }
 
-// JoinTokens returns the join tokens of the cluster.
+// JoinTokens returns the cluster's join tokens.
 func (a *Admin) JoinTokens(ctx context.Context) (list []JoinToken, err error) {
 	m := &protocol.JoinToken{Action: protocol.TokenList}
 	err = a.read(ctx, OpListTokens, cluster.MetaLeader, m, func(a *protocol.Answer) {

@@ -14,23 +14,23 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// Assignment says which member owns which part. An assignment is kept once all parts have been handed over.
+// Assignment maps partitions to members. The cluster stores an assignment once all partitions are handed over.
 type Assignment struct {
-	// Epoch is the epoch in which the assignment was made; 0 says that no assignment was kept.
+	// Epoch is the epoch that produced the assignment; 0 if no assignment is stored.
 	Epoch  uint64
 	Owners []Owner
 	// Unassigned are parts without an owner.
 	Unassigned []string
 }
 
-// Owner is a member, with the parts of the member.
+// Owner is a member and its partitions.
 type Owner struct {
 	ID    uint64
 	Name  string
 	Parts []Partition
 }
 
-// Of returns the parts of a member.
+// Of returns a member's partitions.
 func (a *Assignment) Of(member uint64) []Partition {
 	for _, o := range a.Owners {
 		if o.ID == member {
@@ -40,7 +40,7 @@ func (a *Assignment) Of(member uint64) []Partition {
 	return nil
 }
 
-// OwnerOf returns the owner of a part, nil if the part has no owner.
+// OwnerOf returns the owner of a partition, or nil if the partition has no owner.
 func (a *Assignment) OwnerOf(part string) (*Owner, Partition) {
 	for i, o := range a.Owners {
 		for _, p := range o.Parts {
@@ -52,7 +52,7 @@ func (a *Assignment) OwnerOf(part string) (*Owner, Partition) {
 	return nil, Partition{}
 }
 
-// kept is the form in which an assignment is kept: parts with one token stand together.
+// kept is the stored form of an assignment. It groups partitions by token.
 type kept struct {
 	Epoch  uint64      `json:"epoch"`
 	Owners []keptOwner `json:"owners"`
@@ -65,7 +65,7 @@ type keptOwner struct {
 	Parts map[uint64][]string `json:"parts,omitempty"`
 }
 
-// MarshalJSON writes the assignment in the form in which it is kept.
+// MarshalJSON encodes the assignment in its stored form.
 func (a Assignment) MarshalJSON() ([]byte, error) {
 	k := kept{Epoch: a.Epoch, Free: a.Unassigned, Owners: make([]keptOwner, len(a.Owners))}
 	for i, o := range a.Owners {
@@ -77,7 +77,7 @@ func (a Assignment) MarshalJSON() ([]byte, error) {
 	return json.Marshal(k)
 }
 
-// UnmarshalJSON reads the form that MarshalJSON writes. Parts are ordered by name.
+// UnmarshalJSON decodes the output from MarshalJSON. Partitions are sorted by name.
 func (a *Assignment) UnmarshalJSON(data []byte) error {
 	var k kept
 	if err := json.Unmarshal(data, &k); err != nil {
@@ -100,14 +100,14 @@ func (a *Assignment) UnmarshalJSON(data []byte) error {
 // ReadOption sets how Current reads.
 type ReadOption func(*client.Consistency)
 
-// Relaxed saves the round among the hosts that a read of the present costs. The answer may be of the past by the
-// node's grace period.
+// Relaxed avoids the network round trip among the hosts that a strict read needs. The answer may be out of date by up
+// to the node's grace period.
 func Relaxed() ReadOption {
 	return func(mode *client.Consistency) { *mode = client.Relaxed }
 }
 
-// Current returns the assignment of a name in the node of a path: the assignment that was kept last. An Epoch of 0
-// says that no assignment was kept. Parts may be on their way already to the owners in the next assignment.
+// Current returns the latest stored assignment for a name in the node at path. An Epoch of 0 means that no assignment
+// is stored. Partitions may already be moving to their owners in the next assignment.
 func Current(ctx context.Context, c *client.Client, path, name string, options ...ReadOption) (*Assignment, error) {
 	mode := client.Strict
 	option.Apply(&mode, options)
@@ -121,9 +121,8 @@ func Current(ctx context.Context, c *client.Client, path, name string, options .
 	return a, nil
 }
 
-// Watch returns the assignments of a name in the node of a path: first the assignment that was kept last, and then
-// every new assignment. A slow loop may miss some in between. The loop ends with an error when the context ends, the
-// node is dropped, or the client is closed.
+// Watch returns the latest stored assignment for a name in the node at path, then every new assignment. A slow loop may
+// skip some assignments. The loop ends with an error if the context ends, the node is dropped, or the client is closed.
 func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[*Assignment, error] {
 	return func(yield func(*Assignment, error) bool) {
 		for result, err := range process.New(c, path, name).WatchResults(ctx) {

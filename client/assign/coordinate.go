@@ -13,8 +13,7 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// coordinate divides the parts among the members of an epoch, and has them handed over. The returned assignment is
-// kept.
+// coordinate divides the partitions among an epoch's members and hands them over. It returns the assignment to store.
 func (m *Member) coordinate(ctx context.Context, r *process.Round) (any, error) {
 	members, err := gather(ctx, r)
 	if err != nil {
@@ -35,7 +34,8 @@ func (m *Member) coordinate(ctx context.Context, r *process.Round) (any, error) 
 	return p.assignment, nil
 }
 
-// gather asks the members of an epoch for their parts. Members that may not coordinate look on: they take no parts.
+// gather asks all members in an epoch for their partitions. Members that may not coordinate are observers and get no
+// partitions.
 func gather(ctx context.Context, r *process.Round) ([]reporter, error) {
 	peers, err := r.Members(ctx)
 	if err != nil {
@@ -92,8 +92,8 @@ func (m *Member) plan(epoch uint64, members []reporter, before *Assignment) (*pl
 // stopsAtOnce is how many members are asked to stop parts at a time: a member has at most 256 exchanges.
 const stopsAtOnce = 200
 
-// handOver has moving parts stopped, and started by their new owners afterwards. If no part moves there is nothing to
-// do: each member starts its parts of the assignment.
+// handOver stops all moving partitions and then starts them at their new owners. If no partition moves, handOver does
+// nothing, because each member starts its own partitions in the assignment.
 func (p *plan) handOver(ctx context.Context, r *process.Round) error {
 	if len(p.stops) == 0 {
 		return nil
@@ -131,7 +131,7 @@ func give(ctx context.Context, r *process.Round, shares map[uint64][]string) err
 	return err
 }
 
-// current reads the assignment that was kept last.
+// current reads the latest stored assignment.
 func current(ctx context.Context, p *process.Process, mode client.Consistency) (*Assignment, error) {
 	a := &Assignment{}
 	results, err := p.Results(ctx, process.Consistency(mode))

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// PartitionSource returns the parts to divide. The coordinator calls the function in every round. Members may return
-// different parts: the list of the coordinator counts.
+// PartitionSource returns the partitions to divide. The coordinator calls the function in every round. If members
+// return different partitions, the coordinator's list counts.
 type PartitionSource = func() ([]string, error)
 
 // Names are parts with names.
@@ -25,24 +25,25 @@ func Numbers(n int) PartitionSource {
 	return Names(parts...)
 }
 
-// Candidate is a member that may get parts. A member that is leaving is no taker.
+// Candidate is a member that may get partitions. A leaving member is not a candidate.
 type Candidate struct {
 	ID         uint64
 	Name       string
 	Attributes []byte
-	// Has are the parts that the taker works on at present: the taker does not stop the parts that it keeps.
+	// Has lists the partitions that the candidate currently works on. Work continues for each partition that the
+	// candidate keeps.
 	Has []string
-	// Had are free parts that a member of the taker's name had in the assignment before: in an earlier run of the
-	// program, say.
+	// Had lists free partitions that a member with the candidate's name had in the previous assignment, for example in
+	// an earlier run of the program.
 	Had []string
 }
 
-// Strategy says which parts each taker is to have: the first list is for the first taker. There is at least one taker.
-// A part in no list has no owner.
+// Strategy assigns partitions to takers: the first list is for the first taker, and so on. takers has at least one
+// element. A partition that is in no list has no owner.
 type Strategy func(parts []string, takers []Candidate) [][]string
 
-// Balance gives all takers equally many parts, some takers one part more, and moves as few parts as possible. Free
-// parts go back to takers that had them, if the takers have room.
+// Balance gives all takers equally many partitions, plus or minus one, and moves as few partitions as possible. Free
+// partitions return to their former takers, if these have capacity.
 func Balance(parts []string, takers []Candidate) [][]string {
 	quotas := quotasOf(len(parts), takers)
 	shares := make([][]string, len(takers))
@@ -75,8 +76,8 @@ func Balance(parts []string, takers []Candidate) [][]string {
 	return shares
 }
 
-// quotasOf returns how many parts each taker is to have. Takers that have more parts than the least quota come first
-// when the remaining parts are given out, one to a taker.
+// quotasOf returns each taker's number of partitions. Takers above the minimum quota are the first to get the remaining
+// partitions, one per taker.
 func quotasOf(parts int, takers []Candidate) []int {
 	least, more := parts/len(takers), parts%len(takers)
 	gain := func(i int) int {
@@ -103,7 +104,7 @@ func quotasOf(parts int, takers []Candidate) []int {
 	return quotas
 }
 
-// checkParts refuses a list that has a part twice.
+// checkParts rejects a list with duplicate partitions.
 func checkParts(parts []string) error {
 	seen := make(map[string]bool, len(parts))
 	for _, part := range parts {
@@ -115,7 +116,7 @@ func checkParts(parts []string) error {
 	return nil
 }
 
-// checkShares refuses shares that do not divide the parts among the takers.
+// checkShares rejects shares that do not divide the partitions among the takers.
 func checkShares(parts []string, takers []Candidate, shares [][]string) error {
 	if len(shares) != len(takers) {
 		return fmt.Errorf("shares were divided among %d members, but there are %d members", len(shares), len(takers))

@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// Member is a program that parts are given to, from Join until Leave or the end of the session. It is safe for use by
-// many goroutines.
+// Member is a program that works on partitions, from Join until Leave or the session's end. A Member is safe for
+// concurrent use.
 type Member struct {
 	member  *process.Member
 	process *process.Process
@@ -22,7 +22,7 @@ type Member struct {
 	desk    desk
 
 	mu         sync.Mutex          // guards the fields below
-	membership *process.Membership // of the latest epoch; nil before the first
+	membership *process.Membership // for the latest epoch; nil before the first
 }
 
 // Option sets how a member takes part.
@@ -36,18 +36,18 @@ type config struct {
 	member  []process.JoinOption
 }
 
-// WithName is the name by which people know the member, and by which the member is recognized after a restart. The
-// default is the name of the host.
+// WithName sets the member name that people see and that identifies the member after a restart. Default: the host name.
 func WithName(name string) Option {
 	return func(c *config) { c.member = append(c.member, process.WithName(name)) }
 }
 
-// Attributes are up to 1 KiB for a Strategy of the user.
+// Attributes sets up to 1 KiB data for a user-defined Strategy.
 func Attributes(data []byte) Option {
 	return func(c *config) { c.member = append(c.member, process.Attributes(data)) }
 }
 
-// WithStrategy divides parts by another function than Balance. All members should have the same function.
+// WithStrategy divides partitions with the given function in place of Balance. All members should use the same
+// function.
 func WithStrategy(divide Strategy) Option {
 	return func(c *config) { c.divide = divide }
 }
@@ -58,8 +58,8 @@ func RebalanceDelay(quiet, most time.Duration) Option {
 	return func(c *config) { c.spec.OpenDelay, c.spec.MaxOpenDelay = quiet, most }
 }
 
-// Backoff sets how long after a return a function that has returned by itself is called again: a random part of a time
-// that doubles with each return, from first to most. The default is 1 to 30 seconds.
+// Backoff sets the delay before a handler that returned by itself runs again: a random share of a time that doubles
+// with each return, from first up to most. Default: 1 to 30 seconds.
 func Backoff(first, most time.Duration) Option {
 	return func(c *config) { c.backoff = retry.Backoff{First: first, Most: most} }
 }
@@ -67,11 +67,10 @@ func Backoff(first, most time.Duration) Option {
 // keepAssignments is how many assignments are kept, for people. The last assignment is read in every round.
 const keepAssignments = 4
 
-// Join lets the session take part in the assignment of a name in the session's node: the session is given parts, and
-// works on each part by calling the function. A session with client.Recreate takes part again after it has been
-// replaced.
+// Join makes the session a member for the named assignment in the session's node. The member gets partitions and calls
+// the function for each partition. With client.Recreate, the member joins again after its session is replaced.
 //
-// A session takes part once: process.ErrJoined says that the session takes part already.
+// A session can join an assignment only once; a second Join fails with process.ErrJoined.
 func Join(
 	ctx context.Context, s *client.Session, name string, parts PartitionSource, work Handler, options ...Option,
 ) (*Member, error) {
@@ -90,7 +89,7 @@ func Join(
 	return m, nil
 }
 
-// Partitions returns the parts that the member works on, ordered by name.
+// Partitions returns the partitions that the member works on, sorted by name.
 func (m *Member) Partitions() []OwnedPartition {
 	m.mu.Lock()
 	by := m.membership
@@ -98,15 +97,14 @@ func (m *Member) Partitions() []OwnedPartition {
 	return m.desk.held(by)
 }
 
-// Done returns a channel that is closed when the member has left, and when its session is over for good.
+// Done returns a channel that is closed when the member has left or its session has permanently ended.
 func (m *Member) Done() <-chan struct{} { return m.member.Done() }
 
-// Err returns why the member is a member no more, nil while it is.
+// Err returns why the membership ended, or nil while it lasts.
 func (m *Member) Err() error { return m.member.Err() }
 
-// Leave hands over the parts of the member: Leave ends the contexts of all parts, waits until their functions have
-// returned, and leaves. If the context ends before, the leaving goes on by itself. Leave does not wait for other
-// members.
+// Leave hands over the member's partitions: it ends all partition contexts, waits until the handlers have returned, and
+// leaves. If ctx ends first, leaving continues in the background. Leave does not wait for other members.
 func (m *Member) Leave(ctx context.Context) error {
 	stopped := m.desk.close()
 	err := await(ctx, stopped)

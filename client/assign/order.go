@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// order is an order of the coordinator to members, in JSON.
+// order is the coordinator's order to members, in JSON.
 type order struct {
 	Kind orderKind `json:"kind"`
 	// Parts are the parts to stop.
@@ -20,19 +20,19 @@ type order struct {
 type orderKind string
 
 const (
-	// orderReport asks for the parts of the member.
+	// orderReport asks for the member's partitions.
 	orderReport orderKind = "report"
 	// orderStart gives the member parts.
 	orderStart orderKind = "start"
-	// orderStop takes parts away. The reply comes when the work on all of the parts has ended.
+	// orderStop takes partitions away. The member replies once work on all listed partitions has ended.
 	orderStop orderKind = "stop"
 )
 
-// report has the parts of a member.
+// report lists a member's partitions.
 type report struct {
 	// Held are the parts with their tokens.
 	Held map[string]uint64 `json:"held,omitempty"`
-	// Stopping are the held parts whose work is about to end.
+	// Stopping lists held partitions whose work is about to end.
 	Stopping map[string]bool `json:"stopping,omitempty"`
 	// Leaving: the member takes no more parts.
 	Leaving bool `json:"leaving,omitempty"`
@@ -44,7 +44,7 @@ func (m *Member) handler() process.Handler {
 	return process.Handler{Prepare: m.prepare, Coordinate: m.coordinate, Request: m.obey, Complete: m.complete}
 }
 
-// prepare notes the membership by which the member has parts from now on.
+// prepare stores the membership that new partitions belong to.
 func (m *Member) prepare(_ context.Context, r *process.Round) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,7 +52,7 @@ func (m *Member) prepare(_ context.Context, r *process.Round) error {
 	return nil
 }
 
-// obey carries out an order of the coordinator.
+// obey carries out the coordinator's order.
 func (m *Member) obey(_ context.Context, r *process.Round, q *process.Request) (any, error) {
 	var o order
 	if err := q.Decode(&o); err != nil {
@@ -92,12 +92,12 @@ func (m *Member) report(r *process.Round) report {
 	return all
 }
 
-// complete starts the parts that the assignment gives to the member and that were not started before. All other parts
-// were stopped before the assignment was made.
+// complete starts the partitions that the assignment gives to the member and that have not started yet. All other
+// partitions were stopped before the assignment was made.
 func (m *Member) complete(_ context.Context, r *process.Round, result *process.Result) {
 	var a Assignment
 	if err := result.Decode(&a); err != nil {
-		return // the coordinator was no member of an assignment
+		return // the coordinator does not run assignments
 	}
 	for _, p := range a.Of(r.Self()) {
 		m.desk.start(r.Membership(), p)

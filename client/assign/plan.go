@@ -6,9 +6,9 @@ import (
 
 // plan is how parts move from their present owners to their new owners.
 type plan struct {
-	// starts are the parts that no other member has, by the member that is to start the parts.
+	// starts maps a member to free partitions to start at once.
 	starts map[uint64][]string
-	// stops are the parts to stop, by the member that has the parts.
+	// stops maps a member to the partitions to stop.
 	stops map[uint64][]string
 	// moves are the stopped parts with a new owner: by the old owner, and then by the new owner.
 	moves map[uint64]map[uint64][]string
@@ -16,7 +16,7 @@ type plan struct {
 	assignment Assignment
 }
 
-// reporter is a member with its report.
+// reporter is a member and its report.
 type reporter struct {
 	id         uint64
 	name       string
@@ -24,8 +24,8 @@ type reporter struct {
 	report
 }
 
-// takersOf returns the members that may get parts. Parts that no member has are offered to their owners in the
-// assignment before.
+// takersOf returns the members that may get partitions. Free partitions are offered to their owners in the previous
+// assignment.
 func takersOf(parts []string, members []reporter, before *Assignment) []Candidate {
 	var takers []Candidate
 	held := make(map[string]bool)
@@ -51,8 +51,8 @@ func takersOf(parts []string, members []reporter, before *Assignment) []Candidat
 	return takers
 }
 
-// newPlan works out the steps by which each taker gets its share. A part is started at once only if no other member
-// has the part. Tokens are the epoch, except for parts that a member keeps.
+// newPlan computes the steps that give each taker its share. A free partition starts at once. Tokens equal the epoch,
+// except for partitions kept by a member.
 func newPlan(epoch uint64, parts []string, members []reporter, takers []Candidate, shares [][]string) *plan {
 	p := &plan{
 		starts: make(map[uint64][]string), stops: make(map[uint64][]string),
@@ -89,7 +89,7 @@ func newPlan(epoch uint64, parts []string, members []reporter, takers []Candidat
 	return p
 }
 
-// give gives a part to a member, and returns the part with its token.
+// give assigns a partition to a member and returns the partition with its token.
 func (p *plan) give(part string, to uint64, holder *reporter, epoch uint64) Partition {
 	given := Partition{Name: part, Token: epoch}
 	switch {
@@ -101,7 +101,7 @@ func (p *plan) give(part string, to uint64, holder *reporter, epoch uint64) Part
 		}
 		p.moves[holder.id][to] = append(p.moves[holder.id][to], part)
 	case holder.Stopping[part]:
-		p.starts[to] = append(p.starts[to], part) // the stopping holder gets it again
+		p.starts[to] = append(p.starts[to], part) // the stopping member gets the partition again
 	default:
 		given.Token = holder.Held[part]
 	}

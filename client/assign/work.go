@@ -11,13 +11,13 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// ErrReassigned is the cause of the context of a part that moves to another member.
+// ErrReassigned is the cause of a partition's context if the partition moves to another member.
 var ErrReassigned = errors.New("the share moves to another member")
 
-// Partition is a part that a member owns.
+// Partition is a unit of work that a member owns.
 type Partition struct {
 	Name string
-	// Token is the fencing token: it is larger than the tokens of all owners of the part before.
+	// Token is the fencing token. It is larger than the tokens of all earlier owners.
 	Token uint64
 }
 
@@ -28,24 +28,24 @@ type Partition struct {
 // A function that returns earlier is called again, after a pause that grows.
 type Handler func(ctx context.Context, p Partition) error
 
-// OwnedPartition is a part that a member works on.
+// OwnedPartition is a partition that a member works on.
 type OwnedPartition struct {
 	Partition
 	// Stopping: the part was taken away, and the function has not returned.
 	Stopping bool
-	// Ended is how often the function has returned by itself, Err the latest error that it returned.
+	// Ended counts how often the handler has returned by itself. Err is the latest error from the handler.
 	Ended int
 	Err   error
 }
 
-// desk has the jobs of a member.
+// desk runs a member's jobs.
 type desk struct {
 	work    Handler
 	backoff retry.Backoff
 
 	mu     sync.Mutex // guards the fields below
 	jobs   map[string]*job
-	closed bool // no job begins any more
+	closed bool // no new jobs start
 }
 
 // membership is a *process.Membership.
@@ -54,15 +54,14 @@ type membership interface {
 	Err() error
 }
 
-// membershipKey is the key of the membership in the context of a part that was given by the membership.
+// membershipKey is the context key for the membership that assigned the partition.
 type membershipKey struct{}
 
-// Err reports by the clock of this moment whether the member owns a part: nil, or why it does not. The context is the
-// context of the part, or is derived from it.
+// Err checks the clock and reports whether the member still owns a partition: nil, or the reason if not. ctx is the
+// partition's context or a context derived from it.
 //
-// The context ends when the part is given to another member, but by a timer, and the timers of a program that stood
-// still are late. So ask before an action that must not be done without the part, and send the token along all the
-// same.
+// The partition's context ends when the partition moves, but only by a timer, and timers fire late in a paused program.
+// So call Err before an action that requires ownership, and send the token along as well.
 func Err(ctx context.Context) error {
 	by, ok := ctx.Value(membershipKey{}).(membership)
 	if !ok {
@@ -79,18 +78,17 @@ var errNoPart = errors.New("the context does not belong to a share")
 // job is the work on a part, from the moment when the part is given until the function has returned for good.
 type job struct {
 	part   Partition
-	by     membership // the part was given by it
+	by     membership // membership that assigned the partition
 	ctx    context.Context
 	stop   context.CancelCauseFunc
-	before <-chan struct{} // closed when the job before is done; nil for none
+	before <-chan struct{} // closed when the previous job is done; nil if none
 	done   chan struct{}
-	ended  int // guarded by the lock of the desk, as err is
+	ended  int // guarded by the desk's lock, like err
 	err    error
 }
 
-// start begins the work on a part that a membership was given, unless the work goes on already. If an earlier job of
-// the part in this program has not ended, the work begins after the earlier job. start returns false if no work begins
-// any more.
+// start begins work on a partition for a membership, unless the work is already running. If an earlier job for the
+// partition is still running in this program, the new job waits for it. start returns false if the desk is closed.
 func (d *desk) start(by membership, p Partition) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,7 +133,7 @@ func (d *desk) run(j *job) {
 	close(j.done)
 }
 
-// stop ends the work on parts, and returns a channel for each part, closed at the end of the work.
+// stop ends work on partitions. It returns a channel per partition, closed when the work has ended.
 func (d *desk) stop(parts []string) (stopped []<-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -148,8 +146,7 @@ func (d *desk) stop(parts []string) (stopped []<-chan struct{}) {
 	return stopped
 }
 
-// close ends all work, and lets no work begin any more. It returns a channel for each part, closed at the end of the
-// work.
+// close ends all work and prevents new jobs. It returns a channel per partition, closed when the work has ended.
 func (d *desk) close() (stopped []<-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,8 +176,8 @@ func await(ctx context.Context, stopped []<-chan struct{}) error {
 	return nil
 }
 
-// held returns the parts of a membership, ordered by name. The parts of an earlier membership are left out, even if
-// their work has not ended.
+// held returns a membership's partitions, sorted by name. It omits partitions from an earlier membership, even if their
+// work has not ended.
 func (d *desk) held(by membership) []OwnedPartition {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,21 +18,21 @@ import (
 // may be inside.
 var ErrLost = errors.New("the slot in the barrier was lost")
 
-// MaxParties is the largest number of parties that a barrier can be for.
+// MaxParties is the maximum number of parties in a barrier.
 const MaxParties = 2000
 
 // farewell bounds how long Do tries to leave after its context has ended, and Enter after a failure. Afterwards the
 // leaving goes on by itself.
 const farewell = time.Second
 
-// A round begins with the last party: with the shortest delay the last member of the least number opens the epoch.
-// Other changes wait for a millisecond.
+// A round should start with the last party: the member that completes the required number uses the shortest delay and
+// opens the epoch. All other changes wait for a millisecond.
 const (
 	openDelay     = time.Millisecond
 	mostOpenDelay = 100 * time.Millisecond
 )
 
-// Barrier is a barrier that a session enters. It is safe for use by many goroutines; one of the goroutines can be
+// Barrier is a barrier that a session enters. A Barrier is safe for concurrent use, but only one goroutine can be
 // inside at a time.
 type Barrier struct {
 	session *client.Session
@@ -46,22 +46,22 @@ type Barrier struct {
 // Option sets how a barrier is entered.
 type Option func(*Barrier)
 
-// As is the name by which people know the party. The default is the name of the host.
+// As sets the party's display name. Default: the host name.
 func As(name string) Option {
 	return func(b *Barrier) { b.member = append(b.member, process.WithName(name)) }
 }
 
-// New returns the barrier of a name in the session's node, for a number of parties: 1 to MaxParties.
+// New returns the named barrier in the session's node, for 1 to MaxParties parties.
 func New(s *client.Session, name string, parties int, options ...Option) *Barrier {
 	return option.Apply(&Barrier{session: s, process: process.NewInSession(s, name), name: name, parties: parties},
 		options)
 }
 
-// Enter waits until as many parties have entered as the barrier is for. If the context or the session ends first, the
-// party has not entered; a session with client.Recreate goes on waiting by its next incarnation.
+// Enter waits until the required number of parties have entered. If the context or the session ends first, the party
+// has not entered; with client.Recreate, the session's next incarnation continues to wait.
 //
-// client.ErrPreconditionFailed says that the barrier is for another number of parties, process.ErrJoined that another
-// goroutine has entered by this session.
+// Enter fails with client.ErrPreconditionFailed if the barrier is for another number of parties, and with
+// process.ErrJoined if another goroutine has entered with this session.
 func (b *Barrier) Enter(ctx context.Context) (*Entry, error) {
 	e, err := b.enter(ctx)
 	if err != nil {
@@ -93,8 +93,8 @@ func (b *Barrier) enter(ctx context.Context) (*Entry, error) {
 	return e, err
 }
 
-// checkParties refuses a barrier for another number of parties. One check is enough: the decision to let a party in has
-// the number too, and is checked each time.
+// checkParties rejects a barrier for another number of parties. One check is enough, because every decision to let a
+// party in also carries the number and is checked.
 func (b *Barrier) checkParties(ctx context.Context) error {
 	if b.checked.Load() {
 		return nil
@@ -112,9 +112,9 @@ func otherNumber(is, want int) error {
 		"name", client.ErrPreconditionFailed, is, want)
 }
 
-// Do enters, runs the function, and leaves. The context of the function ends with ctx, and when the place in the
-// barrier is lost, with ErrLost in the cause. The error is the error of entering, else the error of the function, else
-// the error of leaving.
+// Do enters the barrier, runs the function, and leaves. The function's context ends with ctx or, with ErrLost in the
+// cause, if the party loses its position in the barrier. Do returns the first error from entering, the function, or
+// leaving.
 //
 // If ctx has ended when the function returns, Do does not wait for the other parties.
 func (b *Barrier) Do(ctx context.Context, fn func(ctx context.Context, e *Entry) error) error {

@@ -1,37 +1,35 @@
-// Package barrier is a double barrier: programs start a step together, and end the step together.
+// Package barrier implements a double barrier: programs start and finish a step together.
 //
 //	b := barrier.New(session, "resize", 3)
 //	err := b.Do(ctx, func(ctx context.Context, e *barrier.Entry) error {
 //		return resize(ctx, e.Generation())
 //	})
 //
-// Enter returns when as many parties have entered as the barrier is for; Leave when all of them have left. Do is both,
-// around a function. A party is a session: a session enters once at a time, and again after it has left.
+// Enter returns when the required number of parties have entered. Leave returns when all of them have left. Do combines
+// both around a function. A party is a session, which can be inside only once and may enter again after it has left.
 //
-// Parties that are let in together are a generation. A barrier has one generation at a time: parties beyond the
-// number, and parties that come while a generation is inside, wait for the next generation, in the order in which they
-// have come. The number of a generation is above the numbers of all generations before. The number is a fencing token,
-// like the token of a lock: send it along with every write of the parties to a store that outlasts them.
+// Parties that are let in together form a generation. A barrier has one generation at a time. Additional parties wait
+// for the next generation in arrival order. The generation number increases with each generation and serves as a
+// fencing token, like a lock's token: send it with every write to a store that outlives the parties.
 //
-// # What holds
+// # Guarantees
 //
-// No party is let in before all of its generation have entered. Letting them in is one command of the cluster. The
-// cluster carries out the command only while all parties have sessions that are not over. So neither a lost signal nor
-// a signal too many lets a party in, and no party is counted that has died, has given up or has left.
+// No party is let in before its whole generation has entered. A single cluster command lets the generation in, and the
+// command only succeeds while all parties have live sessions. So lost or duplicate signals never let a party in, and
+// dead parties, or parties that gave up or left, do not count.
 //
-// No death holds parties up for long. A party whose session ends before the party is let in frees the place for
-// another party; a party whose session ends inside counts as having left. Until a session has ended its party is
-// waited for: a program that stands still or is cut off, for the timeout of its session.
+// A failed party delays others only until its session ends. A session that ends before the party is let in frees the
+// slot for another party; a session that ends inside counts as having left. If a program stalls or is partitioned, the
+// barrier waits for its session timeout.
 //
-// A call whose context ends leaves nothing behind: an Enter that is given up has not entered, and a Leave that is
-// given up has left, without having waited for the other parties.
+// A call whose context ends has a definite result: a canceled Enter has not entered, and a canceled Leave has left
+// without waiting for the other parties.
 //
-// # What a barrier does not promise
+// # Caveats
 //
-// A party that is inside can lose its session, and the next generation may be let in before the party has noticed. The
-// context of the Entry ends then, in time as long as the program is not stopped. The caveats of package lock about
-// locks hold for entries too.
+// A party inside can lose its session, and the next generation may be let in before the party notices. The Entry's
+// context ends in time unless the program is paused. The caveats in package lock also apply to entries.
 //
-// A barrier is a process of the session's node, made by the first party that enters. The rounds are kept as results:
-// package process, and the command line, show who is inside and who waits.
+// A barrier is a process in the session's node, created by the first party that enters. Rounds are stored as results,
+// so package process and the command line show the parties inside and waiting.
 package barrier

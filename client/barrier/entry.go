@@ -11,14 +11,14 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// Entry is the place of a party that is inside, from Enter to Leave. It is safe for use by many goroutines.
+// Entry represents a party inside the barrier, from Enter to Leave. An Entry is safe for concurrent use.
 type Entry struct {
 	party      *party
 	membership *process.Membership
 	self       uint64
 	generation uint64
 	index      int
-	inside     []uint64 // all of the generation
+	inside     []uint64 // the whole generation
 	ctx        context.Context
 	end        context.CancelCauseFunc
 }
@@ -32,21 +32,20 @@ func newEntry(p *party, r *process.Round, d decision, index int) *Entry {
 	return e
 }
 
-// Generation returns the number of the parties that were let in together. The number is above the numbers of all
-// generations before, and is the fencing token.
+// Generation returns the generation number, which increases with each generation and serves as the fencing token.
 func (e *Entry) Generation() uint64 { return e.generation }
 
-// Index returns the place of the party in its generation, from 0 on, in the order in which the parties have entered.
+// Index returns the party's index in its generation, starting at 0, in arrival order.
 func (e *Entry) Index() int { return e.index }
 
-// Context returns a context that ends when the place is lost, with ErrLost in the cause, and when the party leaves.
+// Context returns a context that ends when the party leaves or, with ErrLost in the cause, when its position is lost.
 //
-// The context ends before the next generation is let in, as long as this process runs. A process that was stopped
-// meanwhile may see the end too late; Err looks at the clock.
+// While this process runs, the context ends before the next generation is let in. A paused process may see the end too
+// late; Err checks the clock.
 func (e *Entry) Context() context.Context { return e.ctx }
 
-// Err returns nil while the party is inside, by the clock of this moment, ErrLost if the place is lost, and
-// process.ErrLeft after Leave.
+// Err checks the clock. It returns nil while the party is inside, ErrLost if the position is lost, and process.ErrLeft
+// after Leave.
 func (e *Entry) Err() error {
 	if lost := e.membership.Err(); lost != nil {
 		e.end(fmt.Errorf("%w: %w", ErrLost, lost))
@@ -57,8 +56,8 @@ func (e *Entry) Err() error {
 	return failure.OfName("barrier", "be inside", e.party.barrier.name, context.Cause(e.ctx))
 }
 
-// lose ends the place: the party is not a member any more. A session that is renewed joins again, for nothing, so the
-// party leaves. If Enter has not returned, Enter leaves.
+// lose ends the entry because the membership ended. A recreated session would join again needlessly, so the party
+// leaves. If Enter has not returned yet, Enter leaves.
 func (e *Entry) lose() {
 	e.end(fmt.Errorf("%w: %w", ErrLost, e.membership.Err()))
 	e.party.mu.Lock()
@@ -69,11 +68,11 @@ func (e *Entry) lose() {
 	}
 }
 
-// Leave leaves, and waits until all of the generation have left, or have died. If the context ends first the party has
-// left all the same; Leave can be called again, to go on waiting. ErrLost says that the place was lost before.
+// Leave leaves the barrier and waits until the whole generation has left or died. If the context ends first, the party
+// has left anyway; call Leave again to continue waiting. Leave returns ErrLost if the position was lost earlier.
 //
-// The other parties are followed from before this party has left, so that the leaving and the first look at the others
-// take one trip to a host together.
+// Leave starts following the other parties before this party leaves, so that leaving and the first look at the others
+// share a round trip.
 func (e *Entry) Leave(ctx context.Context) error {
 	following, stop := context.WithCancel(ctx)
 	defer stop()
@@ -86,7 +85,7 @@ func (e *Entry) Leave(ctx context.Context) error {
 	return failure.OfName("barrier", "leave", e.party.barrier.name, err)
 }
 
-// leave ends the membership of the party.
+// leave ends the party's membership.
 func (e *Entry) leave(ctx context.Context) error {
 	e.party.finish()
 	lost := e.Err()
@@ -97,9 +96,9 @@ func (e *Entry) leave(ctx context.Context) error {
 	return e.party.member.Leave(ctx)
 }
 
-// awaitOthers waits until no party of the generation is a member. The followed state may come from a host that is
-// behind: the state counts if it shows the epoch of the generation, or a later epoch. A party that is not a member
-// then has left for good.
+// awaitOthers waits until no party from the generation is a member. The followed state may come from a host that is
+// behind, so a state counts only if it shows the generation's epoch or a later epoch. A party that is absent then has
+// left for good.
 func (e *Entry) awaitOthers(ctx context.Context) error {
 	p := e.party.barrier.process
 	for state, err := range p.WatchAll(ctx) {
@@ -108,7 +107,7 @@ func (e *Entry) awaitOthers(ctx context.Context) error {
 		}
 		switch {
 		case errors.Is(err, process.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound):
-			return nil // the process was deleted, with all of its members
+			return nil // the process was deleted with all members
 		case err != nil:
 			return err
 		case !e.hasOthers(state):
@@ -118,7 +117,7 @@ func (e *Entry) awaitOthers(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// hasOthers reports whether a party of the generation is a member.
+// hasOthers reports whether any party from the generation is a member.
 func (e *Entry) hasOthers(s *process.State) bool {
 	return slices.ContainsFunc(e.inside, func(id uint64) bool { return s.Member(id) != nil })
 }

@@ -10,20 +10,19 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// errOver keeps a round from beginning with a party that has left.
+// errOver prevents a round from starting with a party that has left.
 var errOver = errors.New("the party has left the barrier")
 
-// party is a session that has joined the process of a barrier, from an Enter on.
+// party is a session that has joined the barrier's process, starting with Enter.
 //
 // Each coordinator knows by itself who is inside. The coordinator is the member that joined first, so every member
-// inside is the coordinator, or has joined later. All of them were let in by rounds that were completed while the
-// coordinator was a member, and a member handles the completion of each of its rounds before anything of a later
-// round.
+// inside is the coordinator or joined later. All later members were let in by rounds that completed while the
+// coordinator was a member, and a member handles each completed round before anything from a later round.
 type party struct {
 	barrier *Barrier
-	last    decision      // of the latest round; of the handler alone
+	last    decision      // from the latest round; only used by the handler
 	decided chan struct{} // closed when the party is let in or refused
-	checked chan struct{} // closed when the number of parties is known to be right or wrong
+	checked chan struct{} // closed once the number of parties is verified or rejected
 
 	mu     sync.Mutex      // guards the fields below
 	over   bool            // the party has given up or has left
@@ -36,10 +35,10 @@ func (p *party) handler() process.Handler {
 	return process.Handler{Prepare: p.prepare, Coordinate: p.coordinate, Complete: p.complete}
 }
 
-// prepare fails for a party that is over, so that no round begins that would count the party: a session that was
-// renewed joins again, also if the party was inside by the incarnation before. The coordinator reads the members while
-// members prepare: a member that leaves afterwards ends the round. The check of the number of parties comes first: a
-// party for another number lets no party in.
+// prepare fails if the party is over, so that no round starts that would count it: a recreated session joins again,
+// even if the previous incarnation was inside. The coordinator reads the members during this phase; a member that
+// leaves afterwards ends the round. The number of parties is checked first, because a party for another number lets no
+// party in.
 func (p *party) prepare(ctx context.Context, r *process.Round) error {
 	select {
 	case <-p.checked:
@@ -52,12 +51,12 @@ func (p *party) prepare(ctx context.Context, r *process.Round) error {
 		return errOver
 	}
 	if r.IsCoordinator() {
-		go func() { _, _ = r.Members(ctx) }() // coordinate gets the error, if it stays
+		go func() { _, _ = r.Members(ctx) }() // coordinate reports a persistent error
 	}
 	return nil
 }
 
-// coordinate decides a round. Members that may not coordinate are no parties, but look on.
+// coordinate decides a round. Members that may not coordinate are observers, not parties.
 func (p *party) coordinate(ctx context.Context, r *process.Round) (any, error) {
 	peers, err := r.Members(ctx)
 	if err != nil {
@@ -72,15 +71,15 @@ func (p *party) coordinate(ctx context.Context, r *process.Round) (any, error) {
 	return p.last.next(r.Epoch(), p.barrier.parties, members), nil
 }
 
-// complete takes over the decision of a round. A party that leaves at once need not confirm the completion to hosts: so
-// a party has a moment to leave, and the log one batch less. The next round begins no earlier anyway.
+// complete applies a round's decision. A party that leaves at once need not confirm completion to the hosts. So a party
+// has time to leave, and the log saves a batch. The next round is not delayed.
 func (p *party) complete(ctx context.Context, r *process.Round, result *process.Result) {
 	if p.decide(r, result) {
 		_ = retry.Wait(ctx, openDelay)
 	}
 }
 
-// decide takes over the decision of a round, and reports whether the party was let in.
+// decide applies a round's decision and reports whether the party was let in.
 func (p *party) decide(r *process.Round, result *process.Result) (in bool) {
 	var d decision
 	if err := result.Decode(&d); err != nil {
@@ -105,7 +104,7 @@ func (p *party) decide(r *process.Round, result *process.Result) (in bool) {
 	return p.entry != nil
 }
 
-// finish ends the party, so that no round counts it any more.
+// finish ends the party so that no later round counts it.
 func (p *party) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,20 +139,19 @@ func (p *party) await(ctx context.Context, m *process.Member) (*Entry, error) {
 	return p.entry, p.entry.Err()
 }
 
-// decision is the result of a round: who is inside after the round. The form is JSON, for people to read too.
+// decision is a round's result: the parties inside after the round. It is JSON so that people can read it.
 type decision struct {
 	// Parties is how many the coordinator lets in together.
 	Parties int `json:"parties"`
-	// Generation is the epoch in which the parties inside were let in.
+	// Generation is the epoch that let the inside parties in.
 	Generation uint64 `json:"generation"`
-	// Inside are the parties of the generation that have not left, and Waiting the other parties, in the order in
-	// which they have come.
+	// Inside lists the generation's parties that have not left. Waiting lists the other parties, in arrival order.
 	Inside  []uint64 `json:"inside"`
 	Waiting []uint64 `json:"waiting"`
 }
 
-// next decides a round. The members are the members of the epoch, in the order in which they have come. If no party is
-// inside any more, and enough parties wait, they are let in.
+// next decides a round. members are the epoch's members in arrival order. If no party is inside and enough parties
+// wait, next lets them in.
 func (d decision) next(epoch uint64, parties int, members []uint64) decision {
 	n := decision{Parties: parties, Generation: d.Generation}
 	for _, id := range members {

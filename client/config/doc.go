@@ -1,8 +1,8 @@
 // Package config stores config entries, and notifies programs when an entry changes.
 //
-// A piece of config is the data of a persistent semaphore with a limit of 1. Put, Get and Watch need no session. A
-// change that depends on the present value is an Edit, or a Put with IfRevision. A program that must be the only
-// writer for a while acquires the semaphore, and writes with PutGuarded.
+// A config entry is stored as a persistent semaphore's data; the semaphore's limit is 1. Put, Get and Watch need no
+// session. For a change that depends on the current value, use Edit, or Put with IfRevision. A program that must be the
+// only writer for a while acquires the semaphore and writes with PutGuarded.
 //
 //	err := config.Put(ctx, c, "/prod/jobs", "limits", []byte(`{"workers": 8}`))
 //
@@ -12,8 +12,8 @@
 //
 // # Caveats
 //
-// Put without IfRevision overwrites any present value, even if a session owns the semaphore. An Edit notices such a
-// Put: it looks again at the new value, and loses nothing. The holder of a lease does not notice.
+// Put without IfRevision overwrites any value, even if a session owns the semaphore. Edit detects such a Put and
+// retries with the new value, so no change is lost. A lease holder does not notice.
 //
-// Data is up to 64 KiB, unless the hosts are set otherwise, and is sent whole to all watchers.
+// The default maximum value size is 64 KiB; hosts can be configured differently. Every watcher gets the whole value.
 package config

@@ -9,15 +9,15 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// farewellTime is how long an Edit that is over tries to end its session.
+// farewellTime is the maximum time for Edit to close its session at the end.
 const farewellTime = time.Second
 
-// Edit changes a piece of config by the function f, so that no change of another program gets lost: the value that f
-// was given is the value that is replaced. f is given nil if the piece does not exist; if f returns an error, nothing
-// changes and Edit returns the error. f is called again, with the newer value, if another write came first.
+// Edit changes a config entry with the function f without losing concurrent changes: the value passed to f is the value
+// that gets replaced. f receives nil if the entry does not exist. If f returns an error, nothing changes and Edit
+// returns the error. If another write came first, Edit calls f again with the newer value.
 //
-// While another session owns the semaphore an Edit waits, until the context ends. An Edit works in a session of its
-// own, so that a write whose answer was lost is not carried out twice.
+// While another session owns the semaphore, Edit waits until the context ends. Edit uses its own session, so a write
+// whose response was lost is not applied twice.
 func Edit(ctx context.Context, c *client.Client, path, name string, f func(old []byte) ([]byte, error)) error {
 	return failed("edit", name, edit(ctx, c, path, name, f))
 }
@@ -30,7 +30,7 @@ func edit(ctx context.Context, c *client.Client, path, name string, f func(old [
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
 		defer cancel()
-		_ = s.Close(ctx) // if no host can be reached, it ends by its timeout
+		_ = s.Close(ctx) // if no host is reachable, the session ends by its timeout
 	}()
 	semaphore := s.Semaphore(name)
 	for {
@@ -41,7 +41,7 @@ func edit(ctx context.Context, c *client.Client, path, name string, f func(old [
 	}
 }
 
-// errOvertaken says that another write, or an owner, came in between.
+// errOvertaken reports a concurrent write or owner.
 var errOvertaken = errors.New("the entry was changed concurrently")
 
 // rewrite replaces the value once, if nothing comes in between.
@@ -71,7 +71,7 @@ func rewrite(ctx context.Context, semaphore *client.Semaphore, f func([]byte) ([
 	return overtaken(overtaken(err, client.ErrPreconditionFailed), client.ErrSemaphoreNotFound)
 }
 
-// overtaken turns a refusal because of another write into errOvertaken, after which Edit tries again.
+// overtaken turns a rejection caused by a concurrent write into errOvertaken, so that Edit retries.
 func overtaken(err, by error) error {
 	if errors.Is(err, by) {
 		return fmt.Errorf("%w: %w", errOvertaken, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/option"
 )
 
-// limit is the limit of the semaphores: a semaphore that has an owner has no second owner.
+// limit is the semaphore limit, which permits a single owner.
 const limit = 1
 
 // PutOption guards a Put.
@@ -21,16 +21,16 @@ type putConfig struct {
 	revision uint64
 }
 
-// IfRevision lets a Put take effect only if the config has the revision that Get returned; 0 stands for a piece that
-// does not exist. client.ErrPreconditionFailed says that another program was faster, and that nothing changed.
+// IfRevision makes a Put conditional on the revision that Get returned; 0 means that the entry must not exist. If
+// another program was faster, Put changes nothing and fails with client.ErrPreconditionFailed.
 func IfRevision(revision uint64) PutOption {
 	return func(p *putConfig) { p.guarded, p.revision = true, revision }
 }
 
-// Put makes the value the piece of config of a name. The piece is created if it does not exist.
+// Put sets the value of the named config entry, which is created if necessary.
 //
-// client.ErrUnavailable says that the outcome is not known. Put does not try again then, because another program may
-// have put another value meanwhile.
+// client.ErrUnavailable means that the outcome is unknown. Put does not retry then, because a concurrent Put may have
+// succeeded meanwhile.
 func Put(ctx context.Context, c *client.Client, path, name string, value []byte, options ...PutOption) error {
 	p := option.Apply(&putConfig{}, options)
 	return failed("put", name, p.put(ctx, c.Node(path), name, value))
@@ -49,11 +49,11 @@ func (p *putConfig) put(ctx context.Context, node *client.Node, name string, val
 		if !errors.Is(err, client.ErrAlreadyExists) {
 			return err
 		}
-		// Another program has created the piece in between.
+		// Another program created the entry concurrently.
 	}
 }
 
-// replace puts the value in the place of a certain value, or of none.
+// replace writes the value on condition that the entry has a certain revision or does not exist.
 func (p *putConfig) replace(ctx context.Context, node *client.Node, name string, value []byte) error {
 	if p.revision == 0 {
 		err := node.Create(ctx, name, limit, value)
@@ -69,25 +69,24 @@ func (p *putConfig) replace(ctx context.Context, node *client.Node, name string,
 	return err
 }
 
-// PutGuarded makes the value the piece of config of the lease's semaphore, if the lease is still held; otherwise
-// nothing changes, and the error is client.ErrFenced. The host decides, so a process that was paused while it held the
-// lease cannot overwrite a value of the next holder.
+// PutGuarded sets the config entry stored in the lease's semaphore, if the lease is still held; otherwise nothing
+// changes, and the error is client.ErrFenced. The host decides, so a process that was paused while holding the lease
+// cannot overwrite the next holder's value.
 //
-// Another error says that the session or the context ended before the host had answered: the outcome is not known
-// then.
+// Any other error means that the session or the context ended before the host answered, so the outcome is unknown.
 //
-// The lease is a lease of the semaphore itself, and keeps Edit out as well:
+// The lease must be for the entry's own semaphore. It also blocks Edit:
 //
 //	lease, err := session.Semaphore("limits", client.Limit(1)).Acquire(ctx)
 func PutGuarded(ctx context.Context, lease *client.Lease, value []byte) error {
 	return failed("put", lease.Name(), lease.Update(ctx, value))
 }
 
-// Get returns a piece of config, and a revision for IfRevision. The revision grows with every change of the piece, and
-// may grow without a change. client.ErrSemaphoreNotFound says that the piece does not exist.
+// Get returns a config entry and its revision for IfRevision. The revision grows with every change and may also grow
+// without a change. If the entry does not exist, Get fails with client.ErrSemaphoreNotFound.
 //
-// Get sees every Put that has returned before the call. Such a read costs a round among the hosts, so a program that
-// asks again and again should Watch.
+// Get sees every Put that returned before the call. This needs a network round trip among the hosts, so use Watch
+// instead of polling.
 func Get(ctx context.Context, c *client.Client, path, name string) (value []byte, revision uint64, err error) {
 	d, err := c.Node(path).Describe(ctx, name, client.WithConsistency(client.Strict))
 	if err != nil {
@@ -96,7 +95,7 @@ func Get(ctx context.Context, c *client.Client, path, name string) (value []byte
 	return d.Data, d.Revision, nil
 }
 
-// failed puts the operation and the subject in front of an error.
+// failed adds the operation and the subject to an error.
 func failed(operation, name string, err error) error {
 	return failure.OfName("config", operation, name, err)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Value is a piece of config at one moment.
+// Value is a config entry's value at one moment.
 type Value struct {
 	// Exists reports whether the piece exists: an empty value exists too.
 	Exists bool
@@ -17,11 +17,11 @@ type Value struct {
 	Revision uint64
 }
 
-// Watch returns the values of a piece of config: the present value at once, even if the piece does not exist, and then
-// a newer value whenever it has changed. The node must exist, the name need not.
+// Watch returns the values of a config entry: the current value immediately, even if the entry does not exist, then
+// each newer value. The node must exist; the entry need not.
 //
-// The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost connections
-// and changes of leader do not end the loop. A slow loop gets the newest value only.
+// The loop ends with an error if the context ends, the node is dropped, or the client is closed. Lost connections and
+// leader changes do not end it. A slow loop only gets the newest value.
 func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[Value, error] {
 	return func(yield func(Value, error) bool) {
 		for v, err := range c.Node(path).Watch(ctx, name, client.DataOnly()) {
@@ -29,7 +29,7 @@ func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[V
 				yield(Value{}, failed("watch", name, err))
 				return
 			}
-			// A new piece of the old name, with the old data, is no news.
+			// A new entry with the old name and data is not a change.
 			changes := v.Changes()
 			if !changes.First && !changes.DataChanged && changes.Created == changes.Deleted {
 				continue

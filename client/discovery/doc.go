@@ -1,8 +1,8 @@
-// Package discovery is service discovery: it registers endpoints, and follows the list of endpoints of a service.
+// Package discovery implements service discovery: register endpoints and follow a service's endpoint list.
 //
-// A list of endpoints is a persistent semaphore without a limit, and each endpoint is the data of an owner: the
-// endpoint goes when the session of its publisher does. Register publishes, and keeps publishing; Watch, Follow and
-// List read, and need no session.
+// An endpoint list is a persistent semaphore without a limit, and an endpoint is an owner's data: the endpoint
+// disappears when its publisher's session ends. Register publishes an endpoint and keeps it published. Watch, Follow
+// and List read the list and need no session.
 //
 //	r, err := discovery.Register(ctx, session, "endpoints", discovery.Endpoint{Address: "10.0.0.7:8080"})
 //	...
@@ -12,18 +12,18 @@
 //		...
 //	}
 //
-// # How an endpoint is written
+// # Endpoint format
 //
-// An endpoint without metadata is its address and nothing else, so that any client can publish an endpoint. An
-// endpoint with metadata is a JSON object, {"address": "10.0.0.7:8080", "metadata": {"zone": "b"}}. Data that begins
-// with a brace and is no such object is left out of the readers' sets, and counted in Set.Unreadable.
+// An endpoint without metadata is stored as the plain address, so any client can publish an endpoint. An endpoint with
+// metadata is a JSON object, {"address": "10.0.0.7:8080", "metadata": {"zone": "b"}}. Readers skip data that starts
+// with a brace but is not a valid endpoint object, and count it in Set.Unreadable.
 //
 // # Caveats
 //
-// A listed service was alive lately: a process that dies is listed until its session's timeout has passed, and a
-// process that closes its session without closing the registration for a moment longer. A service that is not listed
-// may be alive: after a session has expired, its owner is away until it has a new session. An action that must not be
-// done by two programs at a time needs a lock.
+// A listed service was alive recently: a failed process stays listed until its session times out, and a process that
+// closes its session without closing the registration stays listed for a moment longer. An unlisted service may be
+// alive: after session expiry, the process is unlisted until a new session starts. For actions that two programs must
+// not perform at a time, use a lock.
 //
-// A session has one endpoint of a name. Two registrations of one name need two sessions.
+// A session publishes at most one endpoint per name. Two registrations under the same name need two sessions.
 package discovery

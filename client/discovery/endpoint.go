@@ -9,21 +9,21 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Endpoint is where a service is to be found.
+// Endpoint is a service address with optional metadata.
 type Endpoint struct {
-	// Address is the address that callers connect to. It must not be empty, nor begin with a brace.
+	// Address is the address for callers to connect to. It must not be empty or start with a brace.
 	Address string `json:"address"`
-	// Metadata has everything that callers may want to know before connecting: a zone, a weight, a version. All
-	// readers share the map, and it must not be changed.
+	// Metadata is information for callers before they connect, such as zone, weight or version. All readers share the
+	// map, so it must not be changed.
 	Metadata map[string]string `json:"metadata,omitempty"`
 
-	// OrderID and SessionID distinguish the registration from all other registrations, even of an equal address.
-	// Readers get both; Register and Update take no notice of them.
+	// OrderID and SessionID identify the registration, even among registrations with equal addresses. Readers get both;
+	// Register and Update ignore them.
 	OrderID   uint64 `json:"-"`
 	SessionID uint64 `json:"-"`
 }
 
-// encode returns the form of the endpoint that is published.
+// encode returns the published form.
 func (e Endpoint) encode() ([]byte, error) {
 	switch {
 	case e.Address == "":
@@ -37,7 +37,7 @@ func (e Endpoint) encode() ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// decode reads the data of an owner. ok is false if the data is no endpoint.
+// decode decodes an owner's data. ok is false if the data is not a valid endpoint.
 func decode(o *client.Owner) (e Endpoint, ok bool) {
 	if len(o.Data) > 0 && o.Data[0] == '{' {
 		if json.Unmarshal(o.Data, &e) != nil {
@@ -50,7 +50,7 @@ func decode(o *client.Owner) (e Endpoint, ok bool) {
 	return e, e.Address != ""
 }
 
-// same reports whether two endpoints of one registration are equal.
+// same reports whether two endpoints from one registration are equal.
 func (e Endpoint) same(f Endpoint) bool {
 	return e.Address == f.Address && maps.Equal(e.Metadata, f.Metadata)
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/retry"
 )
 
-// republish is the backoff between tries to publish again: a failure that has thrown one endpoint out has mostly
-// thrown out many.
+// republish is the backoff between publish retries. A failure that removed one endpoint has usually removed many.
 var republish = retry.Backoff{First: 50 * time.Millisecond, Most: 5 * time.Second}
 
 // keep publishes the endpoint again whenever it is lost, until the registration ends.
@@ -32,9 +31,9 @@ func (r *Registration) keep() {
 	}
 }
 
-// publishAgain tries until the wanted endpoint is published, or the registration ends: the error is the cause of the
-// end. No other error ends the tries, because an endpoint that was published before is refused only for reasons that
-// can be mended elsewhere.
+// publishAgain retries until the wanted endpoint is published or the registration ends; the error is the reason for the
+// end. No other error stops the retries, because a previously accepted endpoint is rejected only for reasons that can
+// be fixed elsewhere.
 func (r *Registration) publishAgain() error {
 	for failures := 0; ; failures++ {
 		err := r.publishWanted()

@@ -10,29 +10,29 @@ import (
 	"github.com/signalbox/signalbox/client/internal/object"
 )
 
-// Registration is an endpoint that is published, from Register until Close or the end of the session. It is safe for
-// use by many goroutines.
+// Registration is a published endpoint, from Register until Close or the session's end. A Registration is safe for
+// concurrent use.
 type Registration struct {
 	semaphore  *client.Semaphore
-	ctx        context.Context // ends with the registration, with its cause
+	ctx        context.Context // ends with the registration; has its cause
 	end        context.CancelCauseFunc
-	publishing chan struct{} // holds one: only one call publishes at a time
-	doubt      chan struct{} // holds one: the wanted endpoint may not be published
+	publishing chan struct{} // capacity 1: one publish at a time
+	doubt      chan struct{} // capacity 1: set if the wanted endpoint may be unpublished
 	done       chan struct{}
 
 	mu    sync.Mutex // guards the fields below
 	lease *client.Lease
 	data  []byte // the wanted endpoint
-	err   error  // of the latest try to publish again
+	err   error  // from the latest publish retry
 	over  bool
 }
 
-// Register publishes an endpoint in the session's node, and returns when readers can see the endpoint. The semaphore
-// is created if it does not exist.
+// Register publishes an endpoint in the session's node and returns once readers can see the endpoint. It creates the
+// semaphore if necessary.
 //
-// The endpoint stays until Close, or until the session ends. With client.Recreate the endpoint outlives the session's
-// expiry too: it is published again, by itself, as soon as there is a new session, under a new order id. The endpoint
-// is also published again after its semaphore was deleted.
+// The endpoint stays until Close or until the session ends. With client.Recreate, the endpoint also survives session
+// expiry: it is published again with a new order id as soon as there is a new session. The endpoint is also published
+// again if its semaphore was deleted.
 func Register(ctx context.Context, s *client.Session, name string, endpoint Endpoint) (*Registration, error) {
 	data, err := endpoint.encode()
 	if err != nil {
@@ -54,7 +54,7 @@ func Register(ctx context.Context, s *client.Session, name string, endpoint Endp
 	return r, nil
 }
 
-// publish publishes data, and makes it the wanted endpoint. No other call publishes at the time.
+// publish publishes data and makes it the wanted endpoint. The caller ensures that no other publish runs.
 func (r *Registration) publish(ctx context.Context, data []byte) error {
 	lease, ok, err := r.semaphore.TryAcquire(ctx, client.Data(data))
 	if err != nil {
@@ -117,15 +117,15 @@ func (r *Registration) Close(ctx context.Context) error {
 	return failed("withdraw from", r.semaphore.Name(), lease.Release(ctx))
 }
 
-// Fence returns the order id of the latest publication.
+// Fence returns the latest publication's order id.
 func (r *Registration) Fence() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lease.Fence()
 }
 
-// Done returns a channel that is closed when the registration is over for good: closed, or the session ended and is
-// not renewed. Err says which.
+// Done returns a channel that is closed when the registration has ended for good: by Close, or because the session
+// ended without being recreated. Err returns the reason.
 func (r *Registration) Done() <-chan struct{} { return r.done }
 
 // Err returns nil while the endpoint is published, the obstacle while it is being published again, and after Done why
@@ -146,7 +146,7 @@ var (
 	ErrFull = errors.New("the semaphore has a limit, which is reached; endpoint lists need a semaphore without a limit")
 )
 
-// failed puts the operation and the subject in front of an error.
+// failed adds the operation and the subject to an error.
 func failed(operation, name string, err error) error {
 	return failure.OfName("discovery", operation, name, err)
 }

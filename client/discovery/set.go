@@ -6,28 +6,28 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Set is the list of endpoints at one moment. A Set never changes, and may be kept and shared; the lists in a Set must
-// not be changed.
+// Set is the list of endpoints at one moment. A Set never changes, and may be kept and shared. Its slices must not be
+// changed.
 type Set struct {
 	// Revision grows with every change.
 	Revision uint64
-	// Endpoints are all endpoints, ordered by order id: the order in which they registered.
+	// Endpoints lists all endpoints, sorted by order id, which is their registration order.
 	Endpoints []Endpoint
-	// Joined are the endpoints that are new since the set before, Changed the endpoints that were updated, and Left
-	// the endpoints that are gone, as they were. An endpoint that is registered again after an expiry leaves, and
-	// joins.
+	// Compared with the previous set, Joined lists new endpoints, Changed lists updated endpoints, and Left lists
+	// removed endpoints with their last content. An endpoint that is registered again after an expiry appears in both
+	// Left and Joined.
 	Joined  []Endpoint
 	Changed []Endpoint
 	Left    []Endpoint
-	// Unreadable is how many owners have published data that is no endpoint.
+	// Unreadable counts owners whose data is not a valid endpoint.
 	Unreadable int
 }
 
-// after returns the set of a view, given the set of the view before. Endpoints are read once, when they change.
+// after returns the set for a view, given the set for the previous view. Endpoints are decoded only when they change.
 func after(before *Set, v *client.View) *Set {
 	s := &Set{Revision: v.Revision}
 	changes := v.Changes()
-	var moved []uint64 // order ids of the list before whose endpoints the new list does not keep
+	var moved []uint64 // order ids whose endpoints the new list does not keep
 	leave := func(orderID uint64) {
 		if i, ok := before.find(orderID); ok {
 			s.Left = append(s.Left, before.Endpoints[i])
@@ -79,7 +79,7 @@ func (s *Set) find(orderID uint64) (int, bool) {
 	return slices.BinarySearchFunc(s.Endpoints, Endpoint{OrderID: orderID}, byOrder)
 }
 
-// differs reports whether the set is news for a reader who knows the set before.
+// differs reports whether a reader of the previous set needs this one.
 func (s *Set) differs(before *Set) bool {
 	return len(s.Joined)+len(s.Changed)+len(s.Left) > 0 || s.Unreadable != before.Unreadable
 }

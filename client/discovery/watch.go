@@ -32,10 +32,10 @@ func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[*
 	}
 }
 
-// Follow calls f with all endpoints, at once and whenever they have changed, until the context ends; it returns why it
-// ended, as the loop of a Watch does. The list must not be changed.
+// Follow calls f with all endpoints, immediately and after every change, until the context ends. Follow returns the
+// same errors as a Watch loop. f must not change the list.
 //
-// Follow is made for name resolvers: one goroutine calls Follow, and is ended by its context.
+// Follow suits name resolvers: a goroutine calls Follow and is stopped by the context.
 func Follow(ctx context.Context, c *client.Client, path, name string, f func([]Endpoint)) error {
 	for s, err := range Watch(ctx, c, path, name) {
 		if err != nil {
@@ -46,9 +46,9 @@ func Follow(ctx context.Context, c *client.Client, path, name string, f func([]E
 	return nil
 }
 
-// Each lists the endpoints behind an order id, 0 for all, ordered by order id. Like List, it has every registration
-// that has returned before the call. It reads the list in parts, for programs that need not have all endpoints in
-// memory at once: endpoints that come or go meanwhile may be in the list or not.
+// Each lists the endpoints after an order id, sorted by order id; 0 lists all. Like List, it includes every
+// registration that returned before the call. Each reads in sections, for programs that cannot hold all endpoints in
+// memory: endpoints that are added or removed meanwhile may be missing.
 func Each(ctx context.Context, c *client.Client, path, name string, after uint64) iter.Seq2[Endpoint, error] {
 	return func(yield func(Endpoint, error) bool) {
 		options := []client.DescribeOption{client.WithOwners(), client.WithConsistency(client.Strict)}
@@ -68,8 +68,8 @@ func Each(ctx context.Context, c *client.Client, path, name string, after uint64
 	}
 }
 
-// missing returns why a list cannot be read: nil for a name that was never used, which is an empty list. A node that
-// does not exist is an error.
+// missing returns why a list cannot be read. An unused name is an empty list and returns nil; a missing node is an
+// error.
 func missing(ctx context.Context, c *client.Client, path, name string, err error) error {
 	if errors.Is(err, client.ErrNotFound) {
 		if _, err = c.DescribeNode(ctx, path); err == nil {
@@ -79,8 +79,8 @@ func missing(ctx context.Context, c *client.Client, path, name string, err error
 	return failed("list", name, err)
 }
 
-// List returns the present endpoints, ordered by order id. The list has every registration that has returned before
-// the call. Such a read costs a round among the hosts, so a program that asks again and again should Watch.
+// List returns the current endpoints, sorted by order id, including every registration that returned before the call.
+// This needs a network round trip among the hosts, so use Watch instead of polling.
 func List(ctx context.Context, c *client.Client, path, name string) ([]Endpoint, error) {
 	d, err := c.Node(path).Describe(ctx, name, client.WithOwners(), client.WithConsistency(client.Strict))
 	if err != nil {

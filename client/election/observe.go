@@ -10,12 +10,12 @@ import (
 	"github.com/signalbox/signalbox/client/internal/option"
 )
 
-// Leader is the candidate that leads. The Fence is 0 if no candidate leads.
+// Leader is the candidate that leads. Fence is 0 if no candidate leads.
 type Leader struct {
-	// Fence is the fence of the term.
+	// Fence is the term's fencing token.
 	Fence     uint64
 	SessionID uint64
-	// Data is the data that the leader gave to Run. It is shared and must not be changed.
+	// Data is the leader's data from its Run call. It is shared and must not be changed.
 	Data []byte
 }
 
@@ -27,22 +27,23 @@ type readConfig struct {
 	alone       bool
 }
 
-// Relaxed saves the round among the hosts that a read of the present leader costs. The answer may be of the past by
-// the node's grace period: the term of the leader may be over.
+// Relaxed avoids the network round trip among the hosts that a strict read needs. The answer may be out of date by up
+// to the node's grace period: the leader's term may be over.
 func Relaxed() ReadOption {
 	return func(c *readConfig) { c.consistency = client.Relaxed }
 }
 
-// ErrShared says that a semaphore has several owners, so none of them leads.
+// ErrShared means that a semaphore has several owners, so no owner leads.
 var ErrShared = errors.New("the semaphore has several owners")
 
-// Alone ends Observe with ErrShared as soon as the semaphore has several owners. A watch has all owners in memory, and
-// the semaphore of an election has one: so a program that observes a name that others chose bounds its memory.
+// Alone makes Observe fail with ErrShared as soon as the semaphore has several owners. A watch holds all owners in
+// memory, and an election has only one owner. A program that observes a name chosen by others can use Alone to bound
+// its memory.
 func Alone() ReadOption {
 	return func(c *readConfig) { c.alone = true }
 }
 
-// reading is an election as a description showed it.
+// reading is an election's state in a description.
 type reading struct {
 	leader   Leader
 	exists   bool
@@ -50,14 +51,14 @@ type reading struct {
 	owners   int
 }
 
-// Observe returns who leads in the election of a name, in the node of a path: the present leader first, then each
-// change, in the order of the fences, and a Leader without a Fence whenever no candidate leads. The election need not
-// exist yet. The loop ends with an error when the context ends, the node is dropped, or the client is closed.
+// Observe returns the leaders of the named election in the node at path: the current leader first, then each change in
+// fencing token order, and a Leader without a Fence whenever no candidate leads. The election need not exist yet. The
+// loop ends with an error if the context ends, the node is dropped, or the client is closed.
 //
-// The loop begins with the leader at the time of the call, and never goes back behind the first leader, whichever host
-// it watches at. A change is seen a moment later; at the worst, after a lost connection has been noticed.
+// The loop starts with the leader at the time of the call and never goes back to an earlier leader, whichever host
+// serves the watch. Changes appear after a short delay; in the worst case, after a lost connection has been detected.
 //
-// A slow loop gets the newest leader, and not the leaders that have come and gone meanwhile.
+// A slow loop only gets the newest leader and misses the leaders in between.
 func Observe(ctx context.Context, c *client.Client, path, name string, options ...ReadOption) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		present, err := read(ctx, c, path, name, options)
@@ -80,9 +81,9 @@ func Observe(ctx context.Context, c *client.Client, path, name string, options .
 			case alone && view.Len() > 1:
 				err = ErrShared
 			case present.exists && view.Revision < present.revision:
-				// The host is behind the reading, or nothing that is watched has changed since this view.
+				// The host is behind the reading, or no watched state has changed since this view.
 			case !present.exists && view.Exists:
-				// The election was made after the reading, or the reading found it deleted and the host is behind.
+				// The election was created after the reading, or the reading found it deleted and the host is behind.
 				present, err = read(ctx, c, path, name, options)
 				next = present.leader
 			default:
@@ -103,8 +104,8 @@ func Observe(ctx context.Context, c *client.Client, path, name string, options .
 	}
 }
 
-// Current returns who leads at the moment; ok is false if no candidate leads. A leader whose term was over at the time
-// of the call is not returned.
+// Current returns the current leader; ok is false if no candidate leads. A leader whose term was over at the time of
+// the call is not returned.
 func Current(
 	ctx context.Context, c *client.Client, path, name string, options ...ReadOption,
 ) (l Leader, ok bool, err error) {
@@ -115,14 +116,14 @@ func Current(
 	return present.leader, present.leader.Fence != 0, nil
 }
 
-// read reads the election at this moment.
+// read reads the election's current state.
 func read(ctx context.Context, c *client.Client, path, name string, options []ReadOption) (r reading, err error) {
 	config := readConfig{consistency: client.Strict}
 	option.Apply(&config, options)
 	first := []client.DescribeOption{client.WithOwners(), client.Most(1), client.WithConsistency(config.consistency)}
 	for d, err := range c.Node(path).DescribeParts(ctx, name, 0, first...) {
 		if errors.Is(err, client.ErrNotFound) {
-			// An election that has had no candidate is no error, a node that does not exist is an error.
+			// An election without any candidate so far is not an error; a missing node is.
 			_, err = c.DescribeNode(ctx, path)
 			return reading{}, err
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/client/lock"
 )
 
-// pause is how long a candidate waits before contending again: so that a term that ends at once does not make the
-// cluster busy, and other candidates come first.
+// pause is the delay before a candidate campaigns again, so that a term that ends at once does not load the cluster,
+// and other candidates come first.
 const pause = 100 * time.Millisecond
 
 // Option sets how Run works.
@@ -26,17 +26,17 @@ func Once() Option {
 	return func(c *config) { c.once = true }
 }
 
-// Run contends in the election of a name in the session's node, with data for observers to see. While it leads, Run
-// runs the function. The context of the function ends with ctx, when the term is lost, and when the term is resigned.
-// The term is given up when the function has returned.
+// Run campaigns in the named election in the session's node, with data for observers. While it leads, Run runs the
+// function. The function's context ends with ctx, when the term is lost, and when the term is resigned. Run gives the
+// term up when the function has returned.
 //
-// Run contends again when the function returns nil or Resign. Once the term is over, Run also contends again when the
-// function returns the reason of the end: the cause of the context, Term.Err, or the client's error that the session
-// or a lease is lost. Any other error ends Run with the error. The end of ctx and the end of the session end Run with
-// their cause; a session with client.Recreate ends only for good. The function runs on the goroutine of the call, one
-// term at a time.
+// Run campaigns again when the function returns nil or Resign. Once the term is over, Run also campaigns again when the
+// function returns the reason for the end: the context's cause, Term.Err, or the client's error for a lost session or
+// lease. On any other error, Run returns the error. If ctx or the session ends, Run returns the cause; a session with
+// client.Recreate only ends when it cannot be recreated. The function runs in the caller's goroutine, one term at a
+// time.
 //
-// Candidates that share a session take turns; only one of them is in the cluster's queue.
+// Candidates that share a session take turns; only one candidate at a time is in the cluster's queue.
 func Run(
 	ctx context.Context, s *client.Session, name string, data []byte,
 	fn func(ctx context.Context, term Term) error, options ...Option,
@@ -61,7 +61,7 @@ func Run(
 	}
 }
 
-// candidate is one call of Run.
+// candidate is one call to Run.
 type candidate struct {
 	session *client.Session
 	name    string
@@ -70,10 +70,10 @@ type candidate struct {
 	config  config
 }
 
-// contend contends until a term has been led, or contending has failed. over says that Run is to return the error.
+// contend campaigns until a term is over or campaigning has failed. over reports that Run must return the error.
 func (c *candidate) contend(ctx context.Context) (over bool, err error) {
 	var led bool     // a term was led
-	var failed error // the error of the function that ends Run
+	var failed error // the function's error, if it ends Run
 	err = lock.Do(ctx, c.session, c.name, func(ctx context.Context, fence uint64) error {
 		if err := c.fit(ctx); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (c *candidate) contend(ctx context.Context) (over bool, err error) {
 	return true, failure.OfName("election", "contend in", c.name, err)
 }
 
-// fit refuses a semaphore that was made for something else: with a larger limit, several candidates would lead.
+// fit rejects a semaphore that was created for something else: with a larger limit, several candidates would lead.
 func (c *candidate) fit(ctx context.Context) error {
 	d, err := c.session.Semaphore(c.name).Describe(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *candidate) fit(ctx context.Context) error {
 	return nil
 }
 
-// passing reports whether another try to contend can succeed. Run itself checks whether the session is over for good.
+// passing reports whether another attempt can succeed. Run itself checks whether the session has permanently ended.
 func passing(err error) bool {
 	for _, e := range []error{
 		ErrLost, client.ErrSessionExpired, client.ErrSessionClosed, client.ErrDeleted, client.ErrNotFound,

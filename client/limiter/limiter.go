@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/client/lock"
 )
 
-// Limiter lets a limited number of functions run at a time. It is safe for use by many goroutines; a process needs one
-// Limiter for a name.
+// Limiter lets a limited number of functions run at a time. A Limiter is safe for concurrent use; a process needs one
+// Limiter per name.
 type Limiter struct {
 	client *client.Client
 	path   string
@@ -29,9 +29,9 @@ type Limiter struct {
 	pool   pool
 }
 
-// New returns the limiter of a name in the node of a path, and asks no host. The first use makes the semaphore with
-// the limit. An existing semaphore keeps its limit, and a Resize of the semaphore changes the limit while limiters are
-// used. The client says so if the limits differ: see client.LimitMismatch.
+// New returns the named limiter in the node at path, without contacting a host. The first use creates the semaphore
+// with the limit. An existing semaphore keeps its limit, and resizing the semaphore changes the limit for running
+// limiters. The client reports a differing limit: see client.LimitMismatch.
 func New(c *client.Client, path, name string, limit uint64, options ...Option) (*Limiter, error) {
 	config, err := newConfig(limit, options)
 	if err != nil {
@@ -43,9 +43,8 @@ func New(c *client.Client, path, name string, limit uint64, options ...Option) (
 	return l, nil
 }
 
-// Do waits for a slot, holds the slot while the function runs, and releases the slot. The context of the function ends
-// with ctx, and when the slot is lost, with ErrLost in the cause; lock.Err asks by the clock. The errors are as those
-// of lock.Do.
+// Do waits for a slot, holds the slot while the function runs, and releases the slot. The function's context ends with
+// ctx and, with ErrLost in the cause, when the slot is lost; lock.Err checks the clock. Errors are as in lock.Do.
 func (l *Limiter) Do(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
 	s, err := l.Acquire(ctx)
 	if err != nil {
@@ -134,8 +133,8 @@ func (l *Limiter) notObtained(cause error) error {
 	return failure.OfName("limiter", "acquire", l.name, fmt.Errorf("%w: %w", ErrNotAcquired, cause))
 }
 
-// Close ends the limiter: waiting calls get ErrClosed, slots that are held are lost, and the sessions are closed. An
-// error says that hosts have not confirmed the end of some session. The session then ends by its timeout.
+// Close closes the limiter: waiting calls get ErrClosed, held slots are lost, and the sessions are closed. An error
+// means that hosts have not confirmed the end of some session, which then ends by its timeout.
 func (l *Limiter) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
@@ -157,22 +156,22 @@ func (l *Limiter) Close(ctx context.Context) error {
 	return failure.OfName("limiter", "close", l.name, err)
 }
 
-// Slot is a slot of a limiter that a goroutine holds. It is safe for use by many goroutines.
+// Slot is a limiter slot held by a goroutine. A Slot is safe for concurrent use.
 type Slot struct {
 	limiter *Limiter
 	session *client.Session
 	hold    *lock.Lock
 }
 
-// Fence returns the fencing token of the slot.
+// Fence returns the slot's fencing token.
 func (s *Slot) Fence() uint64 { return s.hold.Fence() }
 
 // Context returns a context that ends when the slot is lost, with the client's reason as the cause, and when the slot
 // is released.
 func (s *Slot) Context() context.Context { return s.hold.Context() }
 
-// Err returns nil while the slot is held, by the clock of this moment, ErrLost with the reason if the slot is lost,
-// and lock.ErrNotHeld after Release.
+// Err checks the clock. It returns nil while the slot is held, ErrLost with the reason if the slot is lost, and
+// lock.ErrNotHeld after Release.
 func (s *Slot) Err() error { return s.hold.Err() }
 
 // Release gives the slot back. From the call on the slot is not held; if the context ends before the cluster has

@@ -12,19 +12,18 @@ import (
 )
 
 const (
-	// DefaultSessions is the largest number of sessions of a limiter without Sessions.
+	// DefaultSessions is the default maximum number of sessions per limiter.
 	DefaultSessions = 1000
-	// idleTime is how long a session is kept that no slot uses.
+	// idleTime is how long an unused session is kept.
 	idleTime = time.Minute
-	// retryPause is how long an attempt pauses after the loss of its session before another session takes the place in
-	// the queue.
+	// retryPause is the pause after a session is lost, before another session takes over its queue position.
 	retryPause = 50 * time.Millisecond
 )
 
 var (
 	// ErrNotAcquired: no slot was obtained, and no function was run. The cause is in the error too.
 	ErrNotAcquired = lock.ErrNotAcquired
-	// ErrLost: the slot was obtained, and lost before its release. Another session may have had the slot meanwhile.
+	// ErrLost means that the slot was lost before its release. Another session may have held the slot meanwhile.
 	ErrLost = lock.ErrLost
 	// ErrClosed: the limiter was closed.
 	ErrClosed = errors.New("the limiter is closed")
@@ -39,19 +38,18 @@ type config struct {
 	data     []byte
 }
 
-// Sessions sets the largest number of sessions of the limiter: how many of its goroutines have a slot or a place in
-// the cluster's queue at a time. The number should be no less than the limit.
+// Sessions sets the maximum number of sessions: how many of the limiter's goroutines can have a slot or a position in
+// the cluster's queue at a time. It should be at least the limit. Default: DefaultSessions.
 func Sessions(n int) Option {
 	return func(c *config) { c.sessions = n }
 }
 
-// SessionTimeout sets the timeout of the limiter's sessions: how long the slots of a process that died stay taken.
+// SessionTimeout sets the session timeout: how long slots stay taken after a process has failed.
 func SessionTimeout(d time.Duration) Option {
 	return func(c *config) { c.timeout = d }
 }
 
-// Data attaches data to the holders of slots. Readers of the semaphore see the data: the address of the process, for
-// example.
+// Data attaches data to slot holders, visible to readers of the semaphore, for example the process's address.
 func Data(data []byte) Option {
 	data = slices.Clone(data)
 	return func(c *config) { c.data = data }

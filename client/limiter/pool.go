@@ -7,12 +7,12 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// pool is the sessions of a limiter. The limiter's lock guards the pool.
+// pool has a limiter's sessions. The limiter's lock guards the pool.
 type pool struct {
 	sessions map[*client.Session]struct{} // all of them
 	idle     []idleSession                // used by no slot, the latest used at the end
 	used     int                          // how many are used, or being started
-	timer    *time.Timer                  // closes sessions that are idle for long; nil before the first is idle
+	timer    *time.Timer                  // closes long-idle sessions; nil before the first is idle
 }
 
 type idleSession struct {
@@ -20,7 +20,7 @@ type idleSession struct {
 	since   time.Time
 }
 
-// session returns an idle session, or starts one. The caller has counted it as used.
+// session returns an idle session or starts one. The caller has already counted it as used.
 func (l *Limiter) session(ctx context.Context) (*client.Session, error) {
 	l.mu.Lock()
 	for n := len(l.pool.idle) - 1; n >= 0; n-- {
@@ -51,7 +51,7 @@ func (l *Limiter) session(ctx context.Context) (*client.Session, error) {
 	return s, nil
 }
 
-// makeIdle makes a session idle, if it lives. The session stays counted as used: the caller goes on with another
+// makeIdle makes a live session idle. The session stays counted as used, because the caller continues with another
 // session.
 func (l *Limiter) makeIdle(s *client.Session) {
 	if s == nil {
@@ -80,7 +80,7 @@ func (l *Limiter) free(s *client.Session) {
 	l.balance()
 }
 
-// trim closes the sessions that have been idle for long.
+// trim closes sessions that have been idle for long.
 func (l *Limiter) trim() {
 	l.mu.Lock()
 	var old []*client.Session
@@ -99,7 +99,7 @@ func (l *Limiter) trim() {
 	}
 }
 
-// close forgets all sessions and returns them. The lock is held.
+// close removes all sessions and returns them. The lock is held.
 func (p *pool) close() (sessions []*client.Session) {
 	for s := range p.sessions {
 		sessions = append(sessions, s)

@@ -10,9 +10,9 @@ import (
 	"github.com/signalbox/signalbox/client/lock"
 )
 
-// queue has the waiting goroutines of this process, and the attempts of sessions to get slots for the goroutines. Both
-// lists are in order of their beginning. An attempt belongs to no waiter: the first slot goes to the first waiter. The
-// limiter's lock guards the queue.
+// queue has this process's waiting goroutines, and the session attempts to get slots for them. Both lists are sorted by
+// start. An attempt belongs to no particular waiter: the first slot goes to the first waiter. The limiter's lock guards
+// the queue.
 type queue struct {
 	waiters  []*waiter
 	attempts []*attempt
@@ -23,7 +23,7 @@ type waiter struct {
 	got chan result // holds one
 }
 
-// result is the result of a waiter.
+// result is a waiter's result.
 type result struct {
 	slot *Slot
 	err  error
@@ -35,8 +35,8 @@ type attempt struct {
 	cancel context.CancelFunc
 }
 
-// remove removes a waiter that gave up, and ends the attempt at the place of the waiter, so that the waiters behind do
-// not move ahead of other processes. It returns false if the waiter has a result already.
+// remove removes a waiter that gave up, and ends the attempt at the waiter's index, so later waiters do not move ahead
+// of other processes. It returns false if the waiter already has a result.
 func (q *queue) remove(w *waiter) bool {
 	i := slices.Index(q.waiters, w)
 	if i < 0 {
@@ -50,7 +50,7 @@ func (q *queue) remove(w *waiter) bool {
 	return true
 }
 
-// drop removes an attempt that is over. It returns the place of the attempt, -1 if the attempt was ended before.
+// drop removes a finished attempt. It returns the attempt's index, or -1 if the attempt was ended before.
 func (q *queue) drop(a *attempt) int {
 	i := slices.Index(q.attempts, a)
 	if i >= 0 {
@@ -79,8 +79,8 @@ func (q *queue) fail(err error) {
 	q.attempts = nil
 }
 
-// balance begins an attempt for each waiter without an attempt, as far as more sessions are allowed, and ends attempts
-// that are not needed. The lock is held.
+// balance starts an attempt for each waiter without an attempt, as far as more sessions are allowed, and ends unneeded
+// attempts. The lock is held.
 func (l *Limiter) balance() {
 	q := &l.queue
 	for len(q.attempts) < len(q.waiters) && l.pool.used < l.config.sessions && !l.closed {
@@ -97,8 +97,7 @@ func (l *Limiter) balance() {
 	}
 }
 
-// attempt gets a slot for the waiter that has waited longest, through one session after the other if sessions are
-// lost.
+// attempt gets a slot for the waiter that has waited longest, using a new session whenever a session is lost.
 func (l *Limiter) attempt(a *attempt) {
 	defer a.cancel()
 	for {
@@ -118,7 +117,7 @@ func (l *Limiter) attempt(a *attempt) {
 			return
 		}
 		l.makeIdle(session)
-		_ = retry.Wait(a.ctx, retryPause) // the next try fails where the context has ended
+		_ = retry.Wait(a.ctx, retryPause) // the next attempt fails if the context has ended
 	}
 }
 
@@ -134,7 +133,7 @@ func (l *Limiter) granted(a *attempt, s *Slot) {
 	}
 }
 
-// failed gives the error of an attempt to the waiter at the attempt's place.
+// failed gives an attempt's error to the waiter at the attempt's index.
 func (l *Limiter) failed(a *attempt, session *client.Session, err error) {
 	l.free(session)
 	l.mu.Lock()
@@ -146,7 +145,7 @@ func (l *Limiter) failed(a *attempt, session *client.Session, err error) {
 	l.balance()
 }
 
-// passing reports whether another session can succeed after the error of a session.
+// passing reports whether another session can succeed after a session's error.
 func passing(err error) bool {
 	return errors.Is(err, client.ErrSessionExpired) || errors.Is(err, client.ErrDeleted) ||
 		errors.Is(err, client.ErrSemaphoreNotFound)

@@ -28,8 +28,8 @@ func Do(
 	return h.Do(ctx, fn)
 }
 
-// TryDo is Do without waiting: ok is false if the lock is taken, also by, or for, another goroutine of the session.
-// The function has been run if ok is true, and only then.
+// TryDo is Do without waiting: ok is false if the lock is taken, even by or for another goroutine with the same
+// session. The function has run if and only if ok is true.
 func TryDo(
 	ctx context.Context, s *client.Session, name string, fn func(ctx context.Context, fence uint64) error,
 	options ...Option,
@@ -41,7 +41,7 @@ func TryDo(
 	return true, h.Do(ctx, fn)
 }
 
-// Acquire waits for the lock of a name in the session's node, as Do does, for work that does not fit into one function.
+// Acquire waits for the named lock in the session's node, like Do, for work that does not fit into one function.
 func Acquire(ctx context.Context, s *client.Session, name string, options ...Option) (*Lock, error) {
 	return obtain(ctx, s, name, options, false)
 }

@@ -4,34 +4,34 @@
 //		return report(ctx, fence)
 //	})
 //
-// Do waits for the lock, holds the lock while the function runs, and gives the lock back. TryDo does not wait. Shared
-// lets many holders in together, Slots lets a number in. Mutex, RWMutex and Acquire are for work that does not fit into
-// one function. A lock needs no making: it is a semaphore of the session's node, by name.
+// Do waits for the lock, holds the lock while the function runs, and releases the lock. TryDo does not wait. Shared
+// admits many holders at the same time, Slots a limited number. Mutex, RWMutex and Acquire are for work that does not
+// fit into one function. A lock is a named semaphore in the session's node, created on demand.
 //
-// # What a lock does not promise
+// # Limits of locks
 //
-// A lock of a cluster is a lease. The lease ends when the session ends: because no host could be reached for longer
-// than the session's timeout, because an operator destroyed the session, because the process stood still. The context
-// of the function ends then, before the cluster gives the lock to another session. So at no moment do two programs
-// that look at their contexts both believe that they hold the lock.
+// A distributed lock is a lease. The lease ends when the session ends: because no host was reachable for longer than
+// the session timeout, an operator destroyed the session, or the process was paused. The function's context then ends
+// before the cluster gives the lock to another session. So two programs that check their contexts never both believe to
+// hold the lock at the same time.
 //
-// Yet looking and acting are two things. A program can look, be stopped by its garbage collector, its hypervisor or a
-// slow disk, and act a minute later, when the lock has long been given to another program. A write that was sent in
-// time can arrive late as well. No lock service can prevent such a write.
+// But checking and acting are separate steps. A program can check, be paused by its garbage collector, its hypervisor
+// or a slow disk, and act a minute later, long after another program got the lock. A write that was sent in time can
+// also arrive late. No lock service can prevent such a write.
 //
-// The receiver of the write can, with the fence: a number that is larger for every later holder of an exclusive lock.
-// Send the fence with each write; let the store keep the largest fence seen so far, and refuse writes with a smaller
-// fence. The example of a guarded store shows how little the store has to do. Without a fence, use a lock to save work
-// that would be done twice, but not if work that is done twice does harm.
+// The receiver of the write can, with the fencing token: a number that is larger for every later holder of an exclusive
+// lock. Send the token with each write, and let the store keep the largest token seen so far and reject writes with a
+// smaller token. The guarded store example shows how little the store has to do. Without fencing tokens, use a lock
+// only to avoid duplicate work, not to prevent harm from duplicate work.
 //
-// The fences of programs that hold a lock together, Shared or by Slots, say nothing about one another.
+// Tokens from concurrent holders, with Shared or Slots, have no meaningful order.
 //
 // # Goroutines
 //
-// A session has one place in a semaphore. The calls of this package let the goroutines that use one session take
-// turns, or share the place if all of them share the lock. While such sharers overlap, other goroutines wait for the
-// last sharer. Slots are never shared in a session: package limiter has a session for each. The calls do not know of a
-// semaphore of the same name that the session acquires without this package.
+// A session can hold a semaphore only once. In this package, goroutines with the same session take turns, or share the
+// session's holding if all of them share the lock. While sharers overlap, goroutines that want the lock alone wait for
+// the last sharer. Slots are never shared in a session: package limiter uses a session for each slot. This package does
+// not track acquires that the session makes directly on the same semaphore.
 //
-// No lock is recursive: a Do within a Do of the same name and session waits for ever.
+// Locks are not recursive: a nested Do with the same name and session waits forever.
 package lock

@@ -15,26 +15,26 @@ import (
 // itself.
 const farewell = time.Second
 
-// Lock is a lock that is held, as Acquire and RWMutex.RLock return it. It is safe for use by many goroutines.
+// Lock is a held lock, returned by Acquire and RWMutex.RLock. A Lock is safe for concurrent use.
 type Lock struct {
 	place *place
 	lease *client.Lease
-	group *group // nil for a hold that has the place alone
+	group *group // nil for an exclusive holder
 	over  atomic.Bool
 }
 
 // Fence returns the fencing token.
 func (l *Lock) Fence() uint64 { return l.lease.Fence() }
 
-// Lost returns a channel that is closed when the lock is lost. After Unlock the channel says nothing.
+// Lost returns a channel that is closed when the lock is lost. After Unlock the channel is meaningless.
 func (l *Lock) Lost() <-chan struct{} { return l.lease.Context().Done() }
 
 // Context returns the context of the lease: the context ends when the lock is lost, with the client's reason as the
 // cause, and when the lock is unlocked.
 func (l *Lock) Context() context.Context { return l.lease.Context() }
 
-// Err returns nil while the lock is held, by the clock of this moment, ErrLost with the reason if the lock is lost,
-// and ErrNotHeld after Unlock.
+// Err checks the clock. It returns nil while the lock is held, ErrLost with the reason if the lock is lost, and
+// ErrNotHeld after Unlock.
 func (l *Lock) Err() error {
 	lost := l.lost()
 	if l.over.Load() {
@@ -58,7 +58,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	return failure.OfName("lock", "unlock", l.place.name, err)
 }
 
-// lost returns why the lock is lost, nil if it is not.
+// lost returns why the lock is lost, or nil.
 func (l *Lock) lost() error {
 	if cause := l.lease.Err(); cause != nil {
 		return failure.OfName("lock", "hold", l.place.name, fmt.Errorf("%w: %w", ErrLost, cause))
@@ -66,15 +66,14 @@ func (l *Lock) lost() error {
 	return nil
 }
 
-// heldKey is the key of the Hold in the context of a function that runs under a lock.
+// heldKey is the context key for the Lock of a function that runs under a lock.
 type heldKey struct{}
 
-// Err reports by the clock of this moment whether the lock is held: nil, or why the lock is not held. The context is
-// the context of the function of a Do, or is derived from it; if the calls of several locks enclose each other, the
-// innermost lock counts.
+// Err checks the clock and reports whether the lock is held: nil, or the reason if not. ctx is the context passed to a
+// function by Do, or derived from it. In nested Do calls, the innermost lock counts.
 //
-// The context ends with the lock, but by a timer, and the timers of a process that stood still are late. So ask before
-// an action that must not be done without the lock, and send the fencing token along all the same.
+// The context ends with the lock, but only by a timer, and timers fire late in a paused process. So call Err before an
+// action that requires the lock, and send the fencing token along as well.
 func Err(ctx context.Context) error {
 	h, ok := ctx.Value(heldKey{}).(*Lock)
 	if !ok {
@@ -87,8 +86,8 @@ func Err(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Do runs a function while the lock is held, and unlocks the lock, even if the function panics. The context of the
-// function and the error are as those of the function Do.
+// Do runs a function while the lock is held, and unlocks the lock, even if the function panics. The function's context
+// and the error are as in the package function Do.
 func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
 	running, end := context.WithCancelCause(context.WithValue(ctx, heldKey{}, l))
 	unbind := context.AfterFunc(l.lease.Context(), func() { end(l.lost()) })

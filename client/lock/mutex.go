@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
-// Mutex is a lock for work that does not fit into one function. A Mutex is like a sync.Mutex with contexts, with the
-// difference that the lock can be lost. It is safe for use by many goroutines.
+// Mutex is a lock for work that does not fit into one function, like a sync.Mutex with contexts, but the lock can be
+// lost. A Mutex is safe for concurrent use.
 type Mutex struct {
 	session *client.Session
 	name    string
@@ -18,13 +18,13 @@ type Mutex struct {
 	hold *Lock      // nil while the mutex is not locked
 }
 
-// NewMutex returns the mutex of a name in the session's node, and asks no host. Mutexes of one session and name are
-// one lock, and Do uses the same lock.
+// NewMutex returns the named mutex in the session's node, without contacting a host. All mutexes with the same session
+// and name are one lock, which Do also uses.
 func NewMutex(s *client.Session, name string) *Mutex {
 	return &Mutex{session: s, name: name}
 }
 
-// Lock waits for the lock, and returns the fencing token. ErrNotAcquired says that the lock was not obtained.
+// Lock waits for the lock and returns the fencing token. ErrNotAcquired means that the lock was not obtained.
 func (m *Mutex) Lock(ctx context.Context) (fence uint64, err error) {
 	h, err := obtain(ctx, m.session, m.name, nil, false)
 	if err != nil {
@@ -74,25 +74,25 @@ func (m *Mutex) Lost() <-chan struct{} {
 	return m.hold.Lost()
 }
 
-// unheld is the Lost of a mutex that is not locked.
+// unheld is the Lost channel for an unlocked mutex.
 var unheld = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// RWMutex is a Mutex that readers can share. It is safe for use by many goroutines.
+// RWMutex is a Mutex that readers can share. An RWMutex is safe for concurrent use.
 type RWMutex struct {
 	Mutex
 }
 
-// NewRWMutex returns the mutex of a name in the session's node, as NewMutex does.
+// NewRWMutex returns the named mutex in the session's node, like NewMutex.
 func NewRWMutex(s *client.Session, name string) *RWMutex {
 	return &RWMutex{Mutex{session: s, name: name}}
 }
 
-// RLock waits for the lock, together with all readers that share it. Every reader unlocks a Hold of its own, so a
-// reader who has lost the lock cannot unlock the lock of another reader.
+// RLock waits for the lock, shared with other readers. Every reader gets and unlocks a separate Lock, so a reader whose
+// lock was lost cannot unlock another reader's lock.
 func (m *RWMutex) RLock(ctx context.Context) (*Lock, error) {
 	return obtain(ctx, m.session, m.name, []Option{Shared()}, false)
 }

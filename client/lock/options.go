@@ -14,7 +14,7 @@ import (
 // Option sets how a lock is obtained.
 type Option func(*ask)
 
-// ask is the request of a caller for a lock.
+// ask is a caller's lock request.
 type ask struct {
 	shared bool
 	slots  bool
@@ -25,7 +25,7 @@ type ask struct {
 	data   []byte
 }
 
-// Shared lets all callers in that share the lock, and keeps out callers that want the lock alone.
+// Shared shares the lock with all other callers that use Shared, and excludes callers that want the lock alone.
 func Shared() Option {
 	return func(a *ask) { a.shared = true }
 }
@@ -36,16 +36,15 @@ func Wait(timeout time.Duration) Option {
 	return func(a *ask) { a.bound, a.wait = true, timeout }
 }
 
-// Data attaches data to the holder. Readers of the semaphore see the data: an address, for example. Sharers in one
-// session have the data of the first sharer.
+// Data attaches data to the holder, visible to readers of the semaphore, for example an address. Sharers in one session
+// have the first sharer's data.
 func Data(data []byte) Option {
 	return func(a *ask) { a.data = data }
 }
 
-// Slots makes the lock a counting semaphore: the holder takes count of a limit. The first use creates the semaphore,
-// and it stays. The limit of an existing semaphore counts: after a Resize of the semaphore running programs go on
-// under a limit other than the limit they were started with. The client says so if the limits differ: see
-// client.LimitMismatch.
+// Slots makes the lock a counting semaphore: the holder takes count units out of limit. The first use creates a
+// persistent semaphore. An existing semaphore's limit counts: after the semaphore is resized, running programs use the
+// new limit. The client reports a differing limit: see client.LimitMismatch.
 func Slots(limit, count uint64) Option {
 	return func(a *ask) { a.slots, a.limit, a.count = true, limit, count }
 }
@@ -93,10 +92,9 @@ var (
 	// ErrNotAcquired: the lock was not obtained, and no function was run. The cause is in the error too:
 	// client.ErrNotAcquired if Wait has passed, or the cause of the context.
 	ErrNotAcquired = errors.New("the lock was not acquired")
-	// ErrLost: the lock was obtained, and lost before it was given back. Other sessions may have had the lock
-	// meanwhile.
+	// ErrLost means that the lock was lost before it was released. Other sessions may have held the lock meanwhile.
 	ErrLost = errors.New("the lock was lost")
-	// ErrNotHeld: the lock is not held, so it cannot be unlocked.
+	// ErrNotHeld means that the lock is not held, so it cannot be unlocked.
 	ErrNotHeld = errors.New("the lock is not held")
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// place is the only place of a session in a semaphore. A cluster would take a second acquire of the session as a
-// change of the first, and let both callers in.
+// place is a session's only position in a semaphore. To the cluster, a second acquire by the session would be a change
+// to the first, so both callers would be admitted.
 type place struct {
 	placeKey
 	users int // guarded by the registry
@@ -16,11 +16,11 @@ type place struct {
 	// busy has a token while a caller acquires the place, and for as long as a caller has the place alone.
 	busy chan struct{}
 
-	mu    sync.Mutex // guards group, and the size of each group
+	mu    sync.Mutex // guards group, and each group's size
 	group *group     // shares the place; nil if no group does
 }
 
-// group is the goroutines that share one lease.
+// group is a set of goroutines that share one lease.
 type group struct {
 	lease *client.Lease
 	size  int
@@ -50,8 +50,8 @@ func (p *place) obtain(ctx context.Context, a *ask, try bool) (*Lock, error) {
 	return h, err
 }
 
-// acquire gets the place, by joining the group that shares the place or with a lease of its own. No other caller
-// acquires the place at the time.
+// acquire gets the place, by joining the group that shares the place or with a new lease. The caller ensures that no
+// other acquire runs for the place.
 func (p *place) acquire(ctx context.Context, a *ask, try bool) (*Lock, error) {
 	for {
 		h, g := p.join(a)
@@ -61,8 +61,7 @@ func (p *place) acquire(ctx context.Context, a *ask, try bool) (*Lock, error) {
 		if g == nil {
 			break
 		}
-		// Even if the lease of the group is lost, the holders may still be at work in this process, so the group is
-		// waited for.
+		// Even if the group's lease is lost, its holders may still be working in this process, so wait for the group.
 		select {
 		case <-g.gone:
 		case <-ctx.Done():
@@ -85,8 +84,8 @@ func (p *place) acquire(ctx context.Context, a *ask, try bool) (*Lock, error) {
 	return h, nil
 }
 
-// join joins the group that shares the place, if the group can be joined. Otherwise the group has to be gone first:
-// its holders are at work, or its lease is being given back.
+// join joins the group that shares the place, if possible. Otherwise the caller must wait until the group is gone: its
+// holders are working, or its lease is being released.
 func (p *place) join(a *ask) (h *Lock, g *group) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +97,7 @@ func (p *place) join(a *ask) (h *Lock, g *group) {
 	return h, g
 }
 
-// release gives the place back, and the lease unless other goroutines still share the lease.
+// release gives the place back, and releases the lease unless other goroutines still share it.
 func (p *place) release(ctx context.Context, h *Lock) error {
 	defer places.drop(p)
 	if h.group == nil {

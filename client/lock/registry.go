@@ -7,10 +7,10 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// registry finds the place that all goroutines of this process with one session have in one semaphore. A place is in
-// the registry for as long as a caller uses the place.
+// registry finds the place shared by all goroutines with the same session and semaphore in this process. A place stays
+// in the registry while callers use it.
 type registry struct {
-	mu    sync.Mutex // guards byKey, and the users of each place
+	mu    sync.Mutex // guards byKey, and each place's users
 	byKey map[placeKey]*place
 }
 
@@ -41,7 +41,7 @@ func (r *registry) drop(p *place) {
 	}
 }
 
-// obtain gets a lock. The result without a hold and without an error says that a try found the lock taken.
+// obtain gets a lock. If both results are nil, a try found the lock taken.
 func obtain(ctx context.Context, s *client.Session, name string, options []Option, try bool) (*Lock, error) {
 	a, err := newAsk(options)
 	if err != nil {

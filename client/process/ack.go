@@ -15,17 +15,17 @@ const (
 	ackBytes = 256 << 10
 )
 
-// acks says which handled items hosts know to be handled. The lock of the part guards acks.
+// acks tracks which handled items have been acknowledged to hosts. The part's lock guards acks.
 type acks struct {
-	sent  uint64      // the seq up to which items were acknowledged
+	sent  uint64      // items up to this seq were acknowledged
 	items int         // handled since sent
 	bytes int         // of the items
 	timer *time.Timer // until an acknowledgement goes alone
 	armed bool
-	alone bool // an acknowledgement that goes alone is under way
+	alone bool // a separate acknowledgement is in flight
 }
 
-// handled is the seq up to which all items were handled. The lock is held.
+// handled returns the seq up to which all items were handled. The lock is held.
 func (p *part) handled() uint64 {
 	switch {
 	case p.handling != nil:
@@ -36,7 +36,7 @@ func (p *part) handled() uint64 {
 	return p.received
 }
 
-// takeAck returns the seq up to which a command is to acknowledge, 0 for nothing new.
+// takeAck returns the seq that a command should acknowledge, or 0 if nothing is new.
 func (p *part) takeAck() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *part) takeAck() uint64 {
 	return seq
 }
 
-// ackLost notes that a command with an acknowledgement may not have arrived.
+// ackLost records that a command with an acknowledgement may not have arrived.
 func (p *part) ackLost(seq uint64) {
 	if seq == 0 {
 		return
@@ -94,8 +94,8 @@ func (p *part) ackInTime() {
 	p.ackAlone()
 }
 
-// ackAlone sends an acknowledgement without a command, if there is anything to acknowledge and no acknowledgement is
-// under way.
+// ackAlone sends an acknowledgement without a command, if there is something to acknowledge and no acknowledgement is
+// in flight.
 func (p *part) ackAlone() {
 	if p.acks.alone || p.ctx.Err() != nil || p.handled() <= p.acks.sent {
 		return

@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
-// Codec turns the messages of members into bytes. All members of a process need the same codec.
+// Codec encodes member messages. All members in a process need the same codec.
 type Codec interface {
 	Marshal(v any) ([]byte, error)
 	Unmarshal(data []byte, v any) error
 }
 
-// The codecs of the package. Raw passes bytes and texts on as they are: []byte and string, and pointers to either to
-// read into.
+// Built-in codecs. Raw passes bytes and text unchanged: it encodes []byte and string, and decodes into pointers to
+// either.
 var (
 	MsgPack Codec = msgPack{}
 	JSON    Codec = jsonCodec{}
@@ -57,7 +57,7 @@ func (rawCodec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// encode returns the bytes of a value: no bytes for nil.
+// encode encodes a value; nil becomes empty.
 func encode(c Codec, v any) ([]byte, error) {
 	if v == nil {
 		return nil, nil
@@ -69,17 +69,17 @@ func encode(c Codec, v any) ([]byte, error) {
 	return data, nil
 }
 
-// Payload is the content of a request, a reply or a result.
+// Payload is the content of a request, reply or result.
 type Payload struct {
 	data  []byte
 	codec Codec
 }
 
-// Bytes returns the payload as it came. The bytes are shared and must not be changed.
+// Bytes returns the raw payload. The bytes are shared and must not be changed.
 func (p *Payload) Bytes() []byte { return p.data }
 
-// Decode reads the payload into the value that v points to, by the codec of the member. An empty payload, which nil is
-// sent as, leaves v as it is.
+// Decode decodes the payload into the value that v points to, with the member's codec. An empty payload, which
+// represents nil, does not change v.
 func (p *Payload) Decode(v any) error {
 	if len(p.data) == 0 {
 		return nil

@@ -9,9 +9,10 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// State is a whole process at one moment. A State never changes and may be shared.
+// State is a process's complete state at one moment. A State never changes and may be shared.
 type State struct {
-	// Exists: the process exists. If not, all fields below are zero. Only a Watch shows a process that does not exist.
+	// Exists reports whether the process exists. If not, all fields below are zero. Only Watch returns states for a
+	// missing process.
 	Exists   bool
 	Revision uint64
 	kind.Overview
@@ -21,8 +22,7 @@ type State struct {
 	Reasons []BlockReason
 }
 
-// Result is the result of a round, from the coordinator that completed the round. Not every description has the
-// payload.
+// Result is a round's result, from the coordinator that completed the round. Some descriptions omit the payload.
 type Result struct {
 	kind.Result
 	Payload
@@ -30,7 +30,7 @@ type Result struct {
 
 func resultOf(row *kind.ResultRow) Result { return Result{row.Result, Payload{row.Payload, MsgPack}} }
 
-// Member returns the member of an id, nil if the process has no such member.
+// Member returns the member with the given id, or nil.
 func (s *State) Member(id uint64) *MemberState {
 	for i := range s.Members {
 		if s.Members[i].ID == id {
@@ -43,7 +43,7 @@ func (s *State) Member(id uint64) *MemberState {
 // ReadOption sets how a process is read.
 type ReadOption = object.ReadOption
 
-// Consistency sets how fresh the answer must be, in the place of the mode in the node's config.
+// Consistency sets the read consistency and overrides the node's configured mode.
 func Consistency(mode client.Consistency) ReadOption {
 	return object.Consistency(mode)
 }
@@ -51,7 +51,7 @@ func Consistency(mode client.Consistency) ReadOption {
 // WithReasons asks why the round does not move. The host has to look at every member for the answer.
 func WithReasons() ReadOption { return object.WithReasons() }
 
-// Describe returns the whole process, without its acts and the payloads of its results.
+// Describe returns the complete process, without its actions and result payloads.
 func (p *Process) Describe(ctx context.Context, options ...ReadOption) (*State, error) {
 	return object.Whole(func() (*State, bool, error) { return p.read(ctx, options) })
 }
@@ -63,7 +63,7 @@ func (p *Process) read(ctx context.Context, options []ReadOption) (s *State, who
 	return s, whole, err
 }
 
-// add adds a page of the whole process.
+// add adds a page from the complete process.
 func (s *State) add(d *protocol.ProcessDescribeAnswer, first bool) error {
 	if first {
 		if err := protocol.ReadRecord(d.Head, &s.Overview, d.NowMillis); err != nil {
@@ -83,7 +83,7 @@ func (s *State) add(d *protocol.ProcessDescribeAnswer, first bool) error {
 	return nil
 }
 
-// readRow adds a row: the row of a member or of a result.
+// readRow adds a member or result row.
 func (s *State) readRow(id uint64, body []byte, now uint64) error {
 	if id%2 == 0 {
 		var m MemberState
@@ -102,7 +102,7 @@ func (s *State) readRow(id uint64, body []byte, now uint64) error {
 	return nil
 }
 
-// Members returns the members of the process by id, which is the order in which they joined.
+// Members returns the process members sorted by id, which is the order in which they joined.
 func (p *Process) Members(ctx context.Context, options ...ReadOption) ([]MemberState, error) {
 	s, err := p.Describe(ctx, options...)
 	if err != nil {
@@ -111,7 +111,8 @@ func (p *Process) Members(ctx context.Context, options ...ReadOption) ([]MemberS
 	return s.Members, nil
 }
 
-// Why returns why the round does not move, with the names of the members that it waits for; nothing if all is done.
+// Why returns why the round does not progress, with the names of the members that block it; nothing if the round is
+// complete.
 func (p *Process) Why(ctx context.Context, options ...ReadOption) ([]BlockReason, error) {
 	s, err := p.Describe(ctx, append(options[:len(options):len(options)], WithReasons())...)
 	if err != nil {
@@ -120,8 +121,7 @@ func (p *Process) Why(ctx context.Context, options ...ReadOption) ([]BlockReason
 	return s.Reasons, nil
 }
 
-// Results returns the results that are kept, with their payloads, the oldest first. Result.Decode reads a payload as
-// MsgPack.
+// Results returns the stored results with payloads, oldest first. Result.Decode decodes a payload as MsgPack.
 func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Result, err error) {
 	_, err = p.pages(ctx, "results", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
 		return object.Records(&d.Rows, d.NowMillis, func(_ uint64, row *kind.ResultRow) {
@@ -131,7 +131,7 @@ func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Re
 	return list, err
 }
 
-// Actions returns the acts of operators and members on the process, beginning with the oldest act that is kept.
+// Actions returns stored actions by operators and members on the process, oldest first.
 func (p *Process) Actions(ctx context.Context, options ...ReadOption) (list []ActionRecord, err error) {
 	_, err = p.pages(ctx, "actions", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
 		return object.Records(&d.Rows, d.NowMillis, func(id uint64, act *ActionRecord) {
@@ -142,7 +142,7 @@ func (p *Process) Actions(ctx context.Context, options ...ReadOption) (list []Ac
 	return list, err
 }
 
-// part reads a part of the process.
+// part reads a process section.
 func (p *Process) part(
 	part string, options []ReadOption, add func(d *protocol.ProcessDescribeAnswer, first bool) error,
 ) *object.Part {
@@ -156,7 +156,7 @@ func (p *Process) part(
 	}
 }
 
-// pages reads all pages of a part of the process. whole reports whether all pages show a single moment.
+// pages reads all pages in a process section. whole reports whether all pages show a single moment.
 func (p *Process) pages(
 	ctx context.Context, part string, options []ReadOption,
 	add func(d *protocol.ProcessDescribeAnswer, first bool) error,
@@ -165,8 +165,8 @@ func (p *Process) pages(
 	return whole, failed(OpDescribe, p.Name(), err)
 }
 
-// readMembers reads the members of a round's epoch. They are right if all pages show a single moment, or if after the
-// read the epoch is still the round's: no other epoch has opened meanwhile.
+// readMembers reads the members in a round's epoch. They are consistent if all pages show a single moment, or if the
+// epoch is still the round's after the read, because then no other epoch opened meanwhile.
 func (r *Round) readMembers(ctx context.Context) ([]*Peer, error) {
 	p := &Process{r.part.member.object}
 	for {
@@ -179,7 +179,7 @@ func (r *Round) readMembers(ctx context.Context) ([]*Peer, error) {
 		case err != nil:
 			return nil, err
 		case now.Epoch > r.epoch:
-			<-ctx.Done() // the end of the round is on the way
+			<-ctx.Done() // the round's end is about to arrive
 			return nil, context.Cause(ctx)
 		case s.Epoch == r.epoch:
 			peers := make([]*Peer, 0, s.Of)
@@ -193,7 +193,7 @@ func (r *Round) readMembers(ctx context.Context) ([]*Peer, error) {
 	}
 }
 
-// head reads the head of the process, without the members.
+// head reads the process head, without members.
 func (p *Process) head(ctx context.Context) (*State, error) {
 	s := &State{}
 	part := p.part("", []ReadOption{Consistency(client.Strict)}, s.add)

@@ -1,6 +1,6 @@
-// Package process runs coordination processes: rounds in which the members of a process agree on something. An epoch
+// Package process runs coordination processes: rounds in which a group of members agrees on something. A new epoch
 // opens whenever a member joins or leaves. One member, the coordinator, exchanges requests and replies with the other
-// members, all with the same member list, until the coordinator completes the round or the next epoch ends it.
+// members, who all have the same member list. The round ends when the coordinator completes it or the next epoch opens.
 //
 //	m, err := process.Join(ctx, session, "rebalance", process.Handler{
 //		Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
@@ -13,7 +13,7 @@
 //			_, err := r.Broadcast(ctx, "unlock")
 //			return nil, err // nil completes the round
 //		},
-//		Process: func(ctx context.Context, r *process.Round, q *process.Request) (any, error) {
+//		Request: func(ctx context.Context, r *process.Round, q *process.Request) (any, error) {
 //			var step string
 //			if err := q.Decode(&step); err != nil {
 //				return nil, err
@@ -26,19 +26,19 @@
 //	...
 //	result, err := m.Await(ctx) // the first round with this member
 //
-// The functions of a Handler run one at a time for each member, and their contexts end with the epoch. A request
-// reaches the receivers once, over lost connections and changes of leader, in the epoch of the request or not at all.
-// Payloads are encoded by MsgPack, or by the codec that Encoding names; Typed gives payloads types.
+// For each member, Handler functions run one at a time, and their contexts end with the epoch. A request reaches each
+// receiver exactly once, despite lost connections and leader changes, in the request's epoch or not at all. Payloads
+// are encoded with MsgPack, or with the codec set by Encoding; Typed adds static types.
 //
-// New and NewInSession return a handle for operators. An operator evicts members, restarts rounds, and asks why nothing
-// moves.
+// New and NewInSession return a handle for operators, who can evict members, restart rounds, and ask why a round does
+// not progress.
 //
 // # Caveats
 //
-// A member counts until the member's session ends: a member that dies holds the round up for the timeout of the
-// session. A function of the handler that goes on after the end of its context acts under a view that is over: stores
-// that the function writes to must compare Round.Epoch, which is larger for every later epoch.
+// A member counts until its session ends: a failed member delays the round by up to the session timeout. A handler
+// function that continues after its context has ended works with an outdated member list. Stores that the function
+// writes to must compare Round.Epoch, which is larger for every later epoch.
 //
-// Two members whose Process functions send requests to each other, and wait for the replies, wait for ever: at least
-// one has to Defer the reply.
+// Two members whose Handler.Request functions send requests to each other and wait for the replies wait forever: at
+// least one member must Defer the reply.
 package process

@@ -11,11 +11,12 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
-// Errors that this package reports, to be tested for with errors.Is. Refusals of a host are errors of package client.
+// Errors that this package reports. Test for them with errors.Is. Rejections by a host are errors from package client.
 var (
-	// ErrNotFound: no process has the name, or the process has no such member. The error is client.ErrNotFound too.
+	// ErrNotFound: no process has this name, or the process has no such member. The error also matches
+	// client.ErrNotFound.
 	ErrNotFound = errors.New("the process or the member does not exist")
-	// ErrJoined: the session is a member of the process already.
+	// ErrJoined: the session is already a member of the process.
 	ErrJoined = errors.New("the session is already a member")
 	// ErrLeft: the member has left.
 	ErrLeft = errors.New("the member has left")
@@ -30,18 +31,18 @@ var (
 	ErrReplied = errors.New("the request already has a reply")
 )
 
-// PartialReplies is the known part of a request's outcome, if some members have not replied.
+// PartialReplies is the known part of a request's outcome if some members have not replied.
 type PartialReplies struct {
 	Epoch uint64
-	// Replies are the replies that came, in the order of their arrival.
+	// Replies lists the received replies in arrival order.
 	Replies Replies
-	// Missing is the number of replies that did not come, Missed has the first of the members whose replies are
-	// missing. Both are unknown, 0 and empty, if the membership ended before a host could say so.
+	// Missing is the number of missing replies. Missed lists the first members whose replies are missing. Both are
+	// unknown, 0 and empty, if the membership ended before a host could report them.
 	Missing int
 	Missed  []uint64
 }
 
-// CancelledError is the error of a request whose epoch ended before all had replied.
+// CancelledError is a request's error if the epoch ended before all members had replied.
 type CancelledError struct {
 	PartialReplies
 	// Cause is the cause of the round's context: ErrCancelled, or why the membership ended.
@@ -59,10 +60,10 @@ func (c *CancelledError) Is(target error) bool { return target == ErrCancelled }
 // Unwrap returns the cause.
 func (c *CancelledError) Unwrap() error { return c.Cause }
 
-// ReplyTimeoutError is the error of a request if some members have not replied in time. The round goes on.
+// ReplyTimeoutError is a request's error if some members have not replied in time. The round continues.
 type ReplyTimeoutError struct{ PartialReplies }
 
-// Error names the members that are late.
+// Error names the late members.
 func (r *ReplyTimeoutError) Error() string {
 	names := make([]string, 0, len(r.Missed))
 	for _, id := range r.Missed {
@@ -75,14 +76,14 @@ func (r *ReplyTimeoutError) Error() string {
 // Is makes errors.Is match ErrReplyTimeout.
 func (r *ReplyTimeoutError) Is(target error) bool { return target == ErrReplyTimeout }
 
-// MemberFailedError is the error of a request that all members have replied to, if some replied with a failure.
+// MemberFailedError is a request's error if all members have replied, some with a failure.
 type MemberFailedError struct {
 	Epoch uint64
-	// Replies are all replies, in the order of their arrival. A failed reply has an Err.
+	// Replies lists all replies in arrival order. A failed reply has an Err.
 	Replies Replies
 }
 
-// Error has the texts of the first failures.
+// Error includes the texts from the first failures.
 func (f *MemberFailedError) Error() string {
 	failed := f.Replies.Failures()
 	text := fmt.Sprintf("%d of %d members failed", len(failed), len(f.Replies))
@@ -97,7 +98,7 @@ func (f *MemberFailedError) Error() string {
 
 const failuresNamed = 3
 
-// ReplyError is the reply of a member that could not do what the request asked for.
+// ReplyError is the reply from a member that could not fulfill the request.
 type ReplyError struct {
 	From uint64
 	Text string
@@ -106,12 +107,12 @@ type ReplyError struct {
 // Error names the member.
 func (r *ReplyError) Error() string { return fmt.Sprintf("member %d: %s", r.From, r.Text) }
 
-// failed puts the operation and the subject in front of an error.
+// failed adds the operation and the subject to an error.
 func failed(operation client.OperationKind, name string, err error) error {
 	return failure.OfObject("process", string(operation), name, err, ErrNotFound, ErrEvicted)
 }
 
-// isFinal reports whether another try to join is of no use.
+// isFinal reports whether another attempt to join is useless.
 func isFinal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, client.ErrBadRequest) || errors.Is(err, client.ErrUnauthorized) ||
 		errors.Is(err, client.ErrUnsupported) || errors.Is(err, client.ErrNotFound) ||

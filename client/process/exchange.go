@@ -17,18 +17,18 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// Exchange is a request that was sent, with the replies.
+// Exchange is a sent request and its replies.
 type Exchange struct {
 	round *Round
-	done  chan struct{} // closed at the end of the exchange
+	done  chan struct{} // closed when the exchange ends
 
-	// The lock of the part guards these fields until done is closed.
+	// The part's lock guards these fields until done is closed.
 	outcome kind.Outcome
 	got     PartialReplies
 }
 
-// Send sends a request to one member and waits for the reply. The reply's Err is the error too. client.ErrNotFound
-// says that the epoch has no such member. Other errors are as the errors of Broadcast.
+// Send sends a request to one member and waits for the reply. The reply's Err is also returned as the error. If the
+// epoch has no such member, Send fails with client.ErrNotFound. Further errors are as in Broadcast.
 func (r *Round) Send(ctx context.Context, member uint64, v any, options ...SendOption) (*Reply, error) {
 	replies, err := r.Broadcast(ctx, v, append(slices.Clone(options), To(member))...)
 	if len(replies) > 0 && replies[0].Err != nil {
@@ -55,10 +55,10 @@ func (r *Round) Broadcast(ctx context.Context, v any, options ...SendOption) (Re
 	return x.Wait(ctx)
 }
 
-// Start is Broadcast without the wait for replies: Start returns when hosts have the request. Requests of one
-// goroutine reach each receiver in the order of starting. A member has at most 256 exchanges at a time; one call of
-// Request can have no more in all, because the ends of exchanges are acknowledged after the request that is being
-// handled. A Process that sends more defers the reply.
+// Start is Broadcast without waiting for replies: it returns when hosts have the request. Requests from one goroutine
+// reach each receiver in sending order. A member can have at most 256 exchanges at a time. Within a single
+// Handler.Request call, 256 is also the total, because ends of exchanges are acknowledged after the current request. A
+// function that sends more must defer the reply.
 func (r *Round) Start(ctx context.Context, v any, options ...SendOption) (x *Exchange, err error) {
 	Yield(ctx, func() { x, err = r.start(ctx, v, options) })
 	return x, failed(OpSend, r.part.member.Name(), err)
@@ -92,7 +92,7 @@ func (r *Round) start(ctx context.Context, v any, options []SendOption) (*Exchan
 var errPreparing = failure.BadRequest("cannot send in Prepare: requests are possible after Prepare has returned " +
 	"on all members")
 
-// address writes the receivers into a request, and returns how many there are.
+// address adds the receivers to a request and returns their number.
 func (r *Round) address(ctx context.Context, m *protocol.ProcessSend, c *sendConfig) (receivers int, err error) {
 	switch {
 	case !c.named && c.matching == nil && c.others:
@@ -117,7 +117,7 @@ func (r *Round) address(ctx context.Context, m *protocol.ProcessSend, c *sendCon
 	return m.To.Len(), nil
 }
 
-// matching returns the ids of the members that are to get a request.
+// matching returns the ids of a request's receivers.
 func (r *Round) matching(ctx context.Context, c *sendConfig) (ids []uint64, err error) {
 	peers, err := r.Members(ctx)
 	if err != nil {
@@ -131,8 +131,8 @@ func (r *Round) matching(ctx context.Context, c *sendConfig) (ids []uint64, err 
 	return ids, nil
 }
 
-// sendPrepared sends a request once all members are prepared. Hosts notify only the coordinator of the moment; the
-// other members try again until a host takes the request.
+// sendPrepared sends a request once all members are prepared. Hosts only notify the coordinator; other members retry
+// until a host accepts the request.
 func (r *Round) sendPrepared(ctx context.Context, m *protocol.ProcessSend) (*Exchange, error) {
 	select {
 	case <-r.prepared:
@@ -156,7 +156,7 @@ func (r *Round) sendPrepared(ctx context.Context, m *protocol.ProcessSend) (*Exc
 	}
 }
 
-// fenced waits until the member hears how the round ended, after a host has said that the round is over.
+// fenced waits until the member learns how the round ended, after a host reported that the round is over.
 func (r *Round) fenced(ctx context.Context, err error) error {
 	select {
 	case <-ctx.Done():
@@ -166,7 +166,7 @@ func (r *Round) fenced(ctx context.Context, err error) error {
 	}
 }
 
-// Wait waits for the end of the exchange. The replies and the error are as those of Broadcast.
+// Wait waits for the exchange to end. The replies and the error are as in Broadcast.
 func (e *Exchange) Wait(ctx context.Context) (Replies, error) {
 	Yield(ctx, func() {
 		select {
@@ -179,7 +179,7 @@ func (e *Exchange) Wait(ctx context.Context) (Replies, error) {
 	return replies, failed(OpSend, e.round.part.member.Name(), err)
 }
 
-// result is the outcome of the exchange, or why the wait was given up. The end of an exchange stands in the inbox
+// result returns the exchange's outcome, or why the wait was abandoned. In the inbox, the end of an exchange comes
 // before the end of its epoch.
 func (e *Exchange) result(ctx context.Context) (Replies, error) {
 	r := e.round
@@ -204,7 +204,7 @@ func (e *Exchange) result(ctx context.Context) (Replies, error) {
 	return e.got.Replies, nil
 }
 
-// ending is the end of an exchange, as far as it has arrived.
+// ending is the end of an exchange, as far as received.
 type ending struct {
 	exchange *Exchange // nil until the exchange is known
 	outcome  kind.Outcome
@@ -212,7 +212,7 @@ type ending struct {
 	last     bool // all parts have arrived
 }
 
-// add adds a part of the end.
+// add adds a section of the end.
 func (e *ending) add(m *protocol.Item, codec Codec) {
 	e.got.Epoch, e.outcome = m.Epoch, m.Outcome
 	for reply := range m.Replies.All() {
@@ -226,7 +226,7 @@ func (e *ending) add(m *protocol.Item, codec Codec) {
 	}
 }
 
-// end gives an exchange the parts of its end that have arrived. The lock of the part is held.
+// end passes the received sections to the exchange. The part's lock is held.
 func (e *ending) end(x *Exchange) {
 	x.got.Replies = e.got.Replies
 	if e.last {

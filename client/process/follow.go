@@ -8,14 +8,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// WatchAll returns the states of the process for a program that waits for a state: the present state first, and then
-// the newest state whenever the process has changed, at once and without asking a host again. The states have no
-// reasons, no moments and no payloads. The process need not exist.
+// WatchAll returns the process's states, for a program that waits for a state: the current state first, then the newest
+// state whenever the process has changed, immediately and without another host request. The states have no reasons,
+// timestamps or payloads. The process need not exist.
 //
-// A host that is behind shows states of the past, also that the process does not exist; the states of one loop go
-// forward only.
+// A host that is behind returns past states, possibly a missing process; within one loop, states only move forward.
 //
-// The loop ends with an error as the loop of Watch does.
+// The loop ends with an error, as in Watch.
 func (p *Process) WatchAll(ctx context.Context) iter.Seq2[*State, error] {
 	return func(yield func(*State, error) bool) {
 		for v, err := range p.object.Views(ctx, protocol.ObjectProcess, "") {

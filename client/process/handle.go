@@ -10,13 +10,13 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// preparing is set in the context of Prepare. Prepare cannot send: a request would wait for the end of Prepare.
+// preparing is set in Prepare's context. Prepare cannot send: a request would wait for Prepare to return.
 type preparing struct{}
 
-// handlerOf is set in the contexts of all functions of a handler: to the member.
+// handlerOf stores the member in the contexts of all handler functions.
 type handlerOf struct{}
 
-// handleAll handles items, one after the other, until the queue is empty.
+// handleAll handles items one by one until the queue is empty.
 func (p *part) handleAll() {
 	for it := p.next(); it != nil; it = p.next() {
 		p.handle(it)
@@ -24,7 +24,7 @@ func (p *part) handleAll() {
 	}
 }
 
-// next takes the next item. If the queue is empty, next returns nil, and the goroutine that handles items ends.
+// next takes the next item. If the queue is empty, next returns nil, and the handling goroutine ends.
 func (p *part) next() *item {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,7 +39,7 @@ func (p *part) next() *item {
 	return it
 }
 
-// finish notes that an item was handled. Commands that are sent afterwards acknowledge the item.
+// finish records that an item was handled. Later commands acknowledge the item.
 func (p *part) finish(it *item) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +57,7 @@ func (p *part) handle(it *item) {
 		if p.current != nil && p.current.epoch <= it.epoch {
 			p.cancel()
 		}
-	case it.round == nil: // of an epoch that the member was not prepared for
+	case it.round == nil: // from an epoch that the member was not prepared for
 	case it.kind == kind.ItemPrepare:
 		p.prepare(it)
 	case it.round != p.current: // the round is over
@@ -100,7 +100,7 @@ func (p *part) prepare(it *item) {
 	})
 }
 
-// cancel ends the round that was begun and not completed, if there is one.
+// cancel ends the round that was started but not completed, if any.
 func (p *part) cancel() {
 	r := p.current
 	if r == nil {
@@ -133,7 +133,7 @@ func (p *part) startCoordinate(it *item) {
 	}
 	done := make(chan struct{})
 	p.coordinating = done
-	ctx, h := p.turn.hold(p.mark(it.round.ctx)) // here, so that Coordinate runs before the next functions
+	ctx, h := p.turn.hold(p.mark(it.round.ctx)) // here, so that Coordinate runs before later functions
 	go func() {
 		defer close(done)
 		p.coordinate(ctx, h, it.round)
@@ -195,7 +195,7 @@ func (p *part) process(it *item) {
 
 var errNoProcess = errors.New("this member handles no requests")
 
-// handleComplete handles the completion of a round.
+// handleComplete handles a round's completion.
 func (p *part) handleComplete(it *item) {
 	r := it.round
 	p.awaitCoordinate()
@@ -209,8 +209,8 @@ func (p *part) handleComplete(it *item) {
 	}
 	p.finish(it)
 	p.member.completed(it.result)
-	if p.ctx.Err() == nil { // no host waits for a member that leaves
-		go func() { _ = p.completed(p.in.Context(), r) }() // a member that leaves does not wait for the answer
+	if p.ctx.Err() == nil { // no host waits for a leaving member
+		go func() { _ = p.completed(p.in.Context(), r) }() // a leaving member does not wait for the answer
 	}
 }
 
@@ -227,12 +227,12 @@ func (p *part) terminate() {
 	p.member.partOver(p)
 }
 
-// mark marks a context as the context of a function of the handler.
+// mark marks a context as a handler function's context.
 func (p *part) mark(ctx context.Context) context.Context {
 	return context.WithValue(ctx, handlerOf{}, p.member)
 }
 
-// call calls a function of the handler while no other function runs.
+// call calls a handler function while no other function runs.
 func (p *part) call(name string, f func() error) error {
 	p.turn.take()
 	defer p.turn.give()

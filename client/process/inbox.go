@@ -7,8 +7,8 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// Take implements incarnation.InboxReader: ends of exchanges go to the calls that wait, all other items into the
-// queue. The contexts of a round end here, however long the earlier items of the queue take.
+// Take implements session.InboxReader: ends of exchanges go to waiting calls, all other items into the queue. Round
+// contexts end here, even while earlier queue items are being handled.
 func (p *part) Take(items *protocol.Items) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func payloadOf(data []byte, codec Codec) Payload { return Payload{bytes.Clone(da
 
 func endBytes(m *protocol.Item) int { return m.Replies.Size() }
 
-// roundOf returns the round of an epoch, nil if the member has no such round.
+// roundOf returns the member's round for an epoch, or nil.
 func (p *part) roundOf(epoch uint64) *Round {
 	if p.newest != nil && p.newest.epoch == epoch {
 		return p.newest
@@ -64,7 +64,7 @@ func (p *part) roundOf(epoch uint64) *Round {
 	return nil
 }
 
-// endRounds ends the rounds up to an epoch, and forgets their exchanges that no call waits for.
+// endRounds ends all rounds up to an epoch and forgets their exchanges that no call waits for.
 func (p *part) endRounds(epoch uint64) {
 	if r := p.newest; r != nil && r.epoch <= epoch {
 		r.end(ErrCancelled)
@@ -76,7 +76,7 @@ func (p *part) endRounds(epoch uint64) {
 	}
 }
 
-// takeEnd takes a part of the end of an exchange. The part can come before the answer with the id of the exchange.
+// takeEnd takes a section of an exchange's end, which can arrive before the answer with the exchange id.
 func (p *part) takeEnd(m *protocol.Item) {
 	e := p.endings[m.Exchange]
 	if e == nil {
@@ -87,8 +87,7 @@ func (p *part) takeEnd(m *protocol.Item) {
 	p.deliver(m.Exchange, e)
 }
 
-// register connects the id of an exchange with the parts of the end, also with the parts to come. The lock is not
-// held.
+// register connects an exchange id with current and future sections of its end. The lock is not held.
 func (p *part) register(id uint64, x *Exchange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +100,7 @@ func (p *part) register(id uint64, x *Exchange) {
 	p.deliver(id, e)
 }
 
-// deliver gives an exchange the parts of its end, once the exchange is known. The lock is held.
+// deliver passes received sections to an exchange, once known. The lock is held.
 func (p *part) deliver(id uint64, e *ending) {
 	if e.exchange == nil {
 		return

@@ -13,23 +13,23 @@ import (
 // ListOption sets what a list contains.
 type ListOption = object.ListOption
 
-// Prefix asks for processes only whose names begin with the prefix, byte by byte.
+// Prefix limits the list to processes whose names start with prefix, byte by byte.
 func Prefix(prefix string) ListOption {
 	return object.Prefix(prefix)
 }
 
-// After asks only for names behind the given name, so that a list can be read in parts.
+// After limits the list to names after the given name, so a list can be read in sections.
 func After(name string) ListOption {
 	return object.After(name)
 }
 
-// ListConsistency sets how fresh the list must be, in the place of the mode in the node's config.
+// ListConsistency sets the read consistency and overrides the node's configured mode.
 func ListConsistency(mode client.Consistency) ListOption {
 	return object.ListConsistency(mode)
 }
 
-// List lists the processes of the node of a path, in the order of their names. The pages show different moments:
-// processes that come or go while the list is read may be in the list or not.
+// List lists all processes in the node at path, sorted by name. Pages show different moments: processes that are
+// created or deleted during the list may be missing.
 func List(ctx context.Context, c *client.Client, path string, options ...ListOption) iter.Seq2[*Summary, error] {
 	all := object.List(ctx, c, path, options, summaries, func(s *Summary) string { return s.Name })
 	return failure.InLoop(all, func(err error) error {
@@ -37,7 +37,7 @@ func List(ctx context.Context, c *client.Client, path string, options ...ListOpt
 	})
 }
 
-// summaries is the list of one shard.
+// summaries is one shard's list.
 func summaries(q protocol.ListRequest) object.Pages[*Summary] {
 	m := &protocol.ProcessList{ListRequest: q}
 	return object.Pages[*Summary]{

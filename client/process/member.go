@@ -14,16 +14,16 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// Member is a session that has joined a process, from Join until Leave, the removal of the member, or the end of the
-// session. It is safe for use by many goroutines.
+// Member is a session that has joined a process, from Join until Leave, eviction, or the session's end. A Member is
+// safe for concurrent use.
 //
-// A lost connection and a change of leader only delay a member. A member whose session has client.Recreate joins again,
-// as a new member, when the session is replaced.
+// A lost connection or a leader change only delays a member. With client.Recreate, the member joins again, as a new
+// member, when its session is replaced.
 type Member struct {
 	object  object.Object
 	handler Handler
 	config  joinConfig
-	ctx     context.Context // ends with the member, with its cause
+	ctx     context.Context // ends with the member; has its cause
 	end     context.CancelCauseFunc
 	done    chan struct{}
 	first   chan struct{} // closed when a round was completed
@@ -31,17 +31,16 @@ type Member struct {
 	mu      sync.Mutex // guards the fields below
 	part    *part      // nil while the member joins again
 	changed chan struct{}
-	result  *Result // of the newest completed round
+	result  *Result // from the newest completed round
 	err     error   // why the member is over, or could not join again
 	over    bool
 	left    error // why hosts could not end the membership
 }
 
-// Join lets the session take part in the process of a name in the session's node. A process that does not exist is
-// made. The member is of the next epoch; Await waits until a round with the member is complete.
+// Join makes the session a member of the named process in the session's node. It creates the process if necessary. The
+// member takes part from the next epoch; Await waits until a round with the member is complete.
 //
-// A session is one member of a process: ErrJoined says that the session is a member already. To join needs the role
-// write.
+// A session can join a process only once: a second Join fails with ErrJoined. Join needs the role write.
 func Join(
 	ctx context.Context, s *client.Session, name string, handler Handler, options ...JoinOption,
 ) (*Member, error) {
@@ -63,10 +62,10 @@ func Join(
 	return m, nil
 }
 
-// Name returns the name of the process.
+// Name returns the process name.
 func (m *Member) Name() string { return m.object.Name }
 
-// ID returns the id of the member, 0 while the member joins again.
+// ID returns the member id, or 0 while the member is joining again.
 func (m *Member) ID() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,9 +75,8 @@ func (m *Member) ID() uint64 {
 	return m.part.id
 }
 
-// Await waits for the initial coordination: until a round with this member was completed, and Complete has returned.
-// Await returns the result of the newest completed round. An error says that the member was over before a round was
-// completed.
+// Await waits until a round with this member has completed and Handler.Complete has returned. Await returns the newest
+// completed round's result. An error means that the member ended before a round was completed.
 func (m *Member) Await(ctx context.Context) (*Result, error) {
 	select {
 	case <-m.first:
@@ -96,8 +94,8 @@ func (m *Member) Await(ctx context.Context) (*Result, error) {
 	return nil, failed("await", m.Name(), context.Cause(ctx))
 }
 
-// Round waits for a round that this member is prepared for and that is not over, and returns the round: for requests
-// from outside of the handler. Requests are sent when all members are prepared.
+// Round waits for a current round that this member is prepared for, and returns the round, for requests from outside
+// the handler. Requests are sent once all members are prepared.
 func (m *Member) Round(ctx context.Context) (*Round, error) {
 	for {
 		m.mu.Lock()
@@ -121,7 +119,7 @@ func (m *Member) Round(ctx context.Context) (*Round, error) {
 	}
 }
 
-// round returns the round that goes on, if the member is prepared for the round.
+// round returns the current round, if the member is prepared for it.
 func (p *part) round() *Round {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,10 +129,9 @@ func (p *part) round() *Round {
 	return nil
 }
 
-// Leave ends the membership: contexts end, and when the functions of the handler have returned and Terminate was
-// called, the other members get their next epoch. Called by a function of the handler, with the context of the
-// function, Leave does not wait for the end. An error says that no host could be reached in time; the membership ends
-// with the session then.
+// Leave ends the membership: contexts end, and when the handler functions have returned and Terminate was called, the
+// other members get their next epoch. If called by a handler function with the function's context, Leave does not wait
+// for the end. An error means that no host was reachable in time; the membership then ends with the session.
 func (m *Member) Leave(ctx context.Context) error {
 	m.end(ErrLeft)
 	if ctx.Value(handlerOf{}) == m {
@@ -150,8 +147,8 @@ func (m *Member) Leave(ctx context.Context) error {
 	return failed(OpLeave, m.Name(), m.left)
 }
 
-// Done returns a channel that is closed when the member is over for good: the member has left, was removed, or the
-// session ended and is not renewed. Terminate was called then. Err says which.
+// Done returns a channel that is closed when the member has ended for good: it left, was evicted, or its session ended
+// without being recreated. Terminate was called before. Err returns the reason.
 func (m *Member) Done() <-chan struct{} { return m.done }
 
 // Err returns nil while the session is a member, the obstacle while the member joins again, and after Done why the
@@ -203,7 +200,7 @@ func (m *Member) joinBy(ctx context.Context, in *session.Incarnation) (id uint64
 	return id, err
 }
 
-// undoJoin leaves, after a join that was given up and may have been carried out. The session cannot join meanwhile.
+// undoJoin leaves after an abandoned join that may have been applied. The session cannot join meanwhile.
 func (p *part) undoJoin() {
 	defer p.inbox.Close()
 	ctx := p.in.Context()
@@ -214,7 +211,7 @@ func (p *part) undoJoin() {
 	}
 }
 
-// joined makes a membership the current membership of the member.
+// joined makes a membership the member's current one.
 func (m *Member) joined(p *part, id uint64) {
 	m.mu.Lock()
 	m.part, m.err = p, nil
@@ -222,7 +219,7 @@ func (m *Member) joined(p *part, id uint64) {
 	p.begin(id)
 }
 
-// notify wakes the calls of Round.
+// notify wakes waiting Round calls.
 func (m *Member) notify() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -232,7 +229,7 @@ func (m *Member) notify() {
 	}
 }
 
-// completed keeps the result of a round.
+// completed stores a round's result.
 func (m *Member) completed(r *Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -264,7 +261,7 @@ func (m *Member) partOver(p *part) {
 	m.finish(left)
 }
 
-// joinAgain joins by the next incarnation of the session, until the member is over.
+// joinAgain joins with the session's next incarnation, until the member ends.
 func (m *Member) joinAgain() {
 	for failures := 0; ; failures++ {
 		err := m.join(m.ctx)
@@ -291,5 +288,5 @@ func (m *Member) finish(left error) {
 	close(m.done)
 }
 
-// removed is the error of a member that a host has removed.
+// removed returns the error for a member evicted by a host.
 func removed(why error) error { return fmt.Errorf("%w: %w", ErrEvicted, why) }

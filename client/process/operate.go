@@ -11,20 +11,20 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// Create makes the process. client.ErrAlreadyExists says that an object has the name already. A member that joins
-// makes the process too.
+// Create creates the process. If an object with this name exists, Create fails with client.ErrAlreadyExists. Join also
+// creates the process.
 func (p *Process) Create(ctx context.Context, spec Spec, by ChangeInfo) error {
 	_, err := p.put(ctx, field.PutCreate, &spec, by, 0)
 	return err
 }
 
-// Put makes the process, or gives an existing process this spec, whatever the old spec is.
+// Put creates the process or replaces its spec unconditionally.
 func (p *Process) Put(ctx context.Context, spec Spec, by ChangeInfo) (created bool, err error) {
 	return p.put(ctx, field.PutEither, &spec, by, 0)
 }
 
-// Alter changes the spec by the function change, so that no change of another operator gets lost: if another operator
-// was faster, change is called again, with the newer spec. An error of change ends Alter. The round goes on.
+// Alter changes the spec with the function change without losing concurrent changes: if another operator was faster,
+// change is called again with the newer spec. An error from change ends Alter. The round continues.
 func (p *Process) Alter(ctx context.Context, by ChangeInfo, change func(spec *Spec) error) error {
 	return object.Alter(func() (Spec, uint64, error) {
 		state, err := p.Describe(ctx, Consistency(client.Strict))
@@ -55,7 +55,7 @@ func (p *Process) put(
 	return created, err
 }
 
-// checkSpec refuses a spec that would arrive at a host as another spec. Hosts check the limits.
+// checkSpec rejects a spec that cannot be encoded unchanged. Hosts check the limits.
 func checkSpec(spec *Spec) error {
 	if spec.Negative() {
 		return failure.BadRequest("the spec has a negative duration or number")
@@ -71,13 +71,13 @@ func (p *Process) Delete(ctx context.Context, force bool) error {
 	}, nil)
 }
 
-// Evict removes a member: the member ends with ErrEvicted, and the other members get another epoch. The session of the
-// member may join again.
+// Evict removes a member: the member ends with ErrEvicted, and the other members get another epoch. The member's
+// session may join again.
 func (p *Process) Evict(ctx context.Context, member uint64, by ChangeInfo) error {
 	return p.act(ctx, kind.Action{Kind: VerbKick, MemberID: member, By: by})
 }
 
-// Restart ends the round, also a round that is complete, and opens another epoch.
+// Restart ends the round, even if complete, and opens another epoch.
 func (p *Process) Restart(ctx context.Context, by ChangeInfo) error {
 	return p.act(ctx, kind.Action{Kind: VerbRestart, By: by})
 }

@@ -29,7 +29,7 @@ func newJoinConfig(h *Handler, options []JoinOption) joinConfig {
 	return c
 }
 
-// hostname is the default name of a member.
+// hostname is a member's default name.
 func hostname() string {
 	if name, err := os.Hostname(); err == nil && name != "" {
 		return name
@@ -37,11 +37,10 @@ func hostname() string {
 	return "member"
 }
 
-// WithName is the name by which people know the member; several members may have one name. The default is the name of
-// the host.
+// WithName sets the member's display name; several members may have the same name. Default: the host name.
 func WithName(name string) JoinOption { return func(c *joinConfig) { c.name = name } }
 
-// Attributes are up to 1 KiB for other programs to read.
+// Attributes sets up to 1 KiB data for other programs to read.
 func Attributes(data []byte) JoinOption { return func(c *joinConfig) { c.attributes = data } }
 
 // Observer keeps the member from coordinating. In everything else the member takes part.
@@ -51,13 +50,13 @@ func Observer() JoinOption { return func(c *joinConfig) { c.observer = true } }
 // spec.
 func Create(spec Spec) JoinOption { return func(c *joinConfig) { c.create, c.spec = true, spec } }
 
-// Existing joins only an existing process: ErrNotFound says that the process does not exist.
+// Existing makes Join fail with ErrNotFound if the process does not exist.
 func Existing() JoinOption { return func(c *joinConfig) { c.create = false } }
 
-// Encoding is the codec of the member's messages, sent and received; the default is MsgPack.
+// Encoding sets the codec for the member's messages, sent and received. Default: MsgPack.
 func Encoding(codec Codec) JoinOption { return func(c *joinConfig) { c.codec = codec } }
 
-// SendOption sets the receivers of a request, and how long to wait for replies.
+// SendOption sets a request's receivers and reply timeout.
 type SendOption func(*sendConfig)
 
 type sendConfig struct {
@@ -68,18 +67,18 @@ type sendConfig struct {
 	timeout  time.Duration
 }
 
-// To sends the request to these members only; with an empty list, to no member.
+// To sends the request only to the given members; an empty list sends to no member.
 func To(members ...uint64) SendOption {
 	return func(c *sendConfig) { c.named, c.to = true, append(c.to, members...) }
 }
 
-// Matching sends the request to the members only for which the function returns true. The members of the epoch have to
-// be read for the choice, once in a round.
+// Matching sends the request only to members for which the function returns true. This needs the epoch's members, which
+// are read once per round.
 func Matching(matches func(*Peer) bool) SendOption {
 	return func(c *sendConfig) { c.matching = matches }
 }
 
-// Others leaves the sender out.
+// Others excludes the sender.
 func Others() SendOption { return func(c *sendConfig) { c.others = true } }
 
 // Timeout is how long to wait for replies. Then the error is a *ReplyTimeoutError with the replies that came, and the

@@ -11,16 +11,16 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// part is one membership: from a join to the end of the membership, by one incarnation of the session. While there is
-// nothing to handle a part has no goroutine.
+// part is one membership: from a join to the membership's end, by one session incarnation. While there is nothing to
+// handle, a part has no goroutine.
 //
-// Locks are taken in this order: the lock of the incarnation, the lock of a part.
+// Lock order: the incarnation's lock, then a part's lock.
 type part struct {
 	member *Member
 	in     *session.Incarnation
 	inbox  *session.Inbox
 	id     uint64
-	ctx    context.Context // ends with the membership, with its cause
+	ctx    context.Context // ends with the membership; has its cause
 	end    context.CancelCauseFunc
 	turn   turn
 	posts  posts
@@ -30,16 +30,16 @@ type part struct {
 	coordinating chan struct{} // closed when Coordinate has returned; nil before a call
 
 	mu       sync.Mutex // guards the fields below
-	newest   *Round     // of the latest prepare
+	newest   *Round     // from the latest prepare
 	received uint64     // the last seq
 	queue    []*item    // to be handled
-	handling *item      // being handled; nil for none
+	handling *item      // being handled; nil if none
 	running  bool       // a goroutine handles items
 	endings  map[uint64]*ending
 	acks     acks
 }
 
-// item is an item of the inbox to be handled, or the end of the membership.
+// item is an inbox item to handle, or the membership's end.
 type item struct {
 	seq     uint64
 	kind    kind.ItemKind
@@ -51,7 +51,7 @@ type item struct {
 	bytes   int
 }
 
-// newPart returns the part of a member, for an incarnation that is to join.
+// newPart returns a member's part, for an incarnation that will join.
 func newPart(m *Member, in *session.Incarnation) *part {
 	p := &part{member: m, in: in, turn: newTurn(), endings: make(map[uint64]*ending)}
 	p.ctx, p.end = context.WithCancelCause(context.Background())
@@ -68,7 +68,7 @@ func (p *part) begin(id uint64) {
 	p.inbox.Open(id)
 }
 
-// over has the end of the membership handled, in the place of all items that are not handled yet.
+// over replaces all items not handled yet by the membership's end.
 func (p *part) over() {
 	p.inbox.Close()
 	p.mu.Lock()
@@ -95,17 +95,18 @@ func (p *part) Received() uint64 {
 // Removed implements session.InboxReader.
 func (p *part) Removed(why error) { p.end(removed(why)) }
 
-// Membership is a member from a join to the end of the membership: until the member leaves, is removed, or the session
-// is over. A member whose session is renewed gets another Membership. It is safe for use by many goroutines.
+// Membership lasts from a join until the member leaves, is evicted, or loses its session. A member whose session is
+// recreated gets a new Membership. A Membership is safe for concurrent use.
 type Membership part
 
-// Context returns a context that ends with the membership, with the reason as the cause.
+// Context returns a context that ends with the membership, with the reason as cause.
 //
-// If the session is over, the context ends before the other members go on without the member, as long as this process
-// runs. A process that was stopped meanwhile may see the end too late; Err looks at the clock.
+// If the session ends, the context ends before the other members continue without the member, while this process runs.
+// A paused process may see the end too late; Err checks the clock.
 func (m *Membership) Context() context.Context { return m.ctx }
 
-// Err returns nil while the session is a member, by the clock of this moment, and why the membership ended afterwards.
+// Err checks the clock. It returns nil while the session is a member, and the reason for the membership's end
+// afterwards.
 func (m *Membership) Err() error {
 	if err := m.in.Err(); err != nil && m.ctx.Err() == nil {
 		return err
@@ -113,10 +114,10 @@ func (m *Membership) Err() error {
 	return context.Cause(m.ctx)
 }
 
-// mutation makes a command of the member, with the member's part in the command.
+// mutation creates a member's command, including the member's protocol.Part.
 type mutation func(object.Key, protocol.Part) protocol.MutationMessage
 
-// mutate carries out a command of the member, beside other commands, and has handled items acknowledged along with it.
+// mutate sends a member's command, concurrently with other commands, and acknowledges handled items along with it.
 func (p *part) mutate(
 	ctx context.Context, operation client.OperationKind, epoch uint64, message mutation,
 	read func(a *protocol.Answer), impatient bool,
@@ -137,16 +138,16 @@ func (p *part) mutate(
 	return err
 }
 
-// command carries out a command whose answer has nothing to read.
+// command sends a command whose response has no data.
 func (p *part) command(ctx context.Context, operation client.OperationKind, epoch uint64, message mutation) error {
 	return p.mutate(ctx, operation, epoch, message, nil, false)
 }
 
-// send sends a request, and connects the exchange with its end.
+// send sends a request and connects the exchange with its end.
 func (p *part) send(ctx context.Context, r *Round, m *protocol.ProcessSend, x *Exchange) error {
 	return p.mutate(ctx, OpSend, r.epoch,
 		func(k object.Key, by protocol.Part) protocol.MutationMessage {
-			m.Mutation, m.NodeID, m.Name, m.Part = protocol.Mutation{}, k.Node, k.Name, by // this may be another try
+			m.Mutation, m.NodeID, m.Name, m.Part = protocol.Mutation{}, k.Node, k.Name, by // this may be a retry
 			return m
 		}, func(a *protocol.Answer) { p.register(a.ProcessSend.Exchange, x) }, true)
 }
@@ -174,7 +175,7 @@ func (p *part) complete(ctx context.Context, r *Round, result []byte) error {
 	})
 }
 
-// completed confirms that the member has handled the completion of a round.
+// completed confirms that the member has handled a round's completion.
 func (p *part) completed(ctx context.Context, r *Round) error {
 	return p.command(ctx, OpCompleteAck, r.epoch, func(k object.Key, by protocol.Part) protocol.MutationMessage {
 		return &protocol.ProcessCompleteAck{NodeID: k.Node, Name: k.Name, Part: by}
@@ -195,20 +196,20 @@ func (p *part) leave(ctx context.Context) error {
 	}, nil)
 }
 
-// postsAtOnce is how many commands that no function waits for are under way for a member.
+// postsAtOnce is the maximum number of background commands in flight per member.
 const postsAtOnce = 64
 
-// posts are commands that no function waits for. A member leaves only when all posts are carried out.
+// posts are background commands. A member leaves only after all posts are done.
 type posts struct {
 	places chan struct{}
 	all    sync.WaitGroup
 }
 
-// post carries out a command in the background. It waits while too many commands are under way.
+// post sends a command in the background. It waits while too many commands are in flight.
 func (p *part) post(send func(ctx context.Context) error) {
 	p.posts.places <- struct{}{}
 	p.posts.all.Go(func() {
 		defer func() { <-p.posts.places }()
-		_ = send(p.in.Context()) // a refused command comes too late; the inbox says what goes on
+		_ = send(p.in.Context()) // a rejected command is too late; the inbox reports what happens next
 	})
 }

@@ -10,34 +10,32 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// again is the backoff between tries to join again: a failure that has thrown one member out has mostly thrown out
-// many.
+// again is the backoff between attempts to join again. A failure that removed one member has usually removed many.
 var again = retry.Backoff{First: 50 * time.Millisecond, Most: 5 * time.Second}
 
-// Process is a process as operators use it: a name; the process need not exist. Making a Process asks no host. It is
-// safe for use by many goroutines.
+// Process is an operator's handle for a named process, which need not exist. Creating a handle does not contact a host.
+// A Process is safe for concurrent use.
 type Process struct{ object object.Object }
 
-// New returns the process of a name in the node of a path, for use without a session. Changes are not protected against
-// being carried out twice: if the outcome of a try is not known, the change fails with client.ErrUnavailable, and is
-// not tried again.
+// New returns a handle for the named process in the node at path, for use without a session. Changes are not retried if
+// the outcome is unknown, because they could be applied twice; they fail with client.ErrUnavailable instead.
 func New(c *client.Client, path, name string) *Process { return &Process{object.Of(c, path, name)} }
 
 // NewInSession returns the process of a name in the session's node. Changes are carried out once, whatever happens to
 // connections and hosts, for as long as the session goes on.
 func NewInSession(s *client.Session, name string) *Process { return &Process{object.In(s, name)} }
 
-// Name returns the name of the process.
+// Name returns the process name.
 func (p *Process) Name() string { return p.object.Name }
 
-// change carries out a change: by the session, if there is one.
+// change applies a change, by the session if there is one.
 func (p *Process) change(
 	ctx context.Context, operation client.OperationKind, message object.Mutation, read func(a *protocol.Answer),
 ) error {
 	return failed(operation, p.Name(), p.object.Change(ctx, operation, message, read))
 }
 
-// The kinds of operations on processes that hooks see.
+// Kinds of process operations that hooks report.
 const (
 	OpPut         client.OperationKind = "process_put"
 	OpDelete      client.OperationKind = "process_delete"

@@ -2,18 +2,18 @@ package process
 
 import "github.com/signalbox/signalbox/protocol"
 
-// Reply is the reply of a member to a request.
+// Reply is a member's reply to a request.
 type Reply struct {
 	From uint64
-	// Err is a *ReplyError if the member could not do what the request asked for, else nil.
+	// Err is a *ReplyError if the member could not fulfill the request, else nil.
 	Err error
 	Payload
 }
 
-// Replies are in the order of their arrival. They are shared and must not be changed.
+// Replies are in arrival order. They are shared and must not be changed.
 type Replies []*Reply
 
-// Of returns the reply of a member, nil if the member has not replied.
+// Of returns a member's reply, or nil.
 func (r Replies) Of(member uint64) *Reply {
 	for _, reply := range r {
 		if reply.From == member {
@@ -23,7 +23,7 @@ func (r Replies) Of(member uint64) *Reply {
 	return nil
 }
 
-// Failures are the replies of members that could not do what the request asked for.
+// Failures returns the replies from members that could not fulfill the request.
 func (r Replies) Failures() (failed Replies) {
 	for _, reply := range r {
 		if reply.Err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Request is a request of another member, or of the member itself.
+// Request is a request from a member, possibly the receiver itself.
 type Request struct {
-	// From is the member that asks.
+	// From is the sending member.
 	From uint64
 	Payload
 
@@ -24,18 +24,18 @@ type Request struct {
 	replied  atomic.Bool
 }
 
-// Deferred is a request whose reply comes later. It is safe for use by many goroutines.
+// Deferred is a request whose reply is sent later. A Deferred is safe for concurrent use.
 type Deferred struct{ request *Request }
 
-// Defer leaves the reply to Deferred.Reply: Process returns without waiting for slow work, and the next request is
-// handled. The value that Process returns after Defer is not used, unless it is an error.
+// Defer postpones the reply to Deferred.Reply, so Handler.Request can return without waiting for slow work, and the
+// next request is handled. After Defer, the return value is ignored unless it is an error.
 func (r *Request) Defer() *Deferred {
 	r.deferred.Store(true)
 	return &Deferred{r}
 }
 
-// Reply replies to the request. ErrReplied says that the request has a reply already; client.ErrFenced, or a
-// *CancelledError, that the round is over.
+// Reply replies to the request. ErrReplied means that the request already has a reply. client.ErrFenced or a
+// *CancelledError means that the round is over.
 func (d *Deferred) Reply(ctx context.Context, v any) error {
 	data, err := encode(d.request.codec, v)
 	if err == nil {
@@ -44,7 +44,7 @@ func (d *Deferred) Reply(ctx context.Context, v any) error {
 	return failed(OpReply, d.request.round.part.member.Name(), err)
 }
 
-// Fail replies that the member could not do what the request asked for.
+// Fail replies that the member could not fulfill the request.
 func (d *Deferred) Fail(ctx context.Context, why error) error {
 	return failed(OpReply, d.request.round.part.member.Name(), d.request.send(ctx, nil, why))
 }
@@ -75,7 +75,7 @@ func (r *Request) reply(ctx context.Context, data []byte, why error) error {
 	return err
 }
 
-// failureText is the text of an error, cut to the limit of hosts.
+// failureText returns an error's text, cut to the hosts' limit.
 func failureText(err error) []byte {
 	text := object.Cut(err.Error(), protocol.MaxProcessFailureBytes)
 	return []byte(cmp.Or(text, "no reason was given"))

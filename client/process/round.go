@@ -9,19 +9,19 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Round is the round of one epoch, as a member sees the round. It is safe for use by many goroutines.
+// Round is one epoch's round, as seen by a member. A Round is safe for concurrent use.
 type Round struct {
 	part        *part
 	epoch       uint64
 	coordinator uint64
 	size        int
-	ctx         context.Context // ends with the epoch, with its cause
+	ctx         context.Context // ends with the epoch; has its cause
 	end         context.CancelCauseFunc
 	completed   chan struct{} // closed when the completion came
 	prepared    chan struct{} // closed when a host knows that the member is prepared
 
-	reading chan struct{} // holds one: the call that reads the members
-	peers   []*Peer       // nil before they are read; of the call that reads
+	reading chan struct{} // capacity 1: the call that reads the members
+	peers   []*Peer       // nil before they are read; only used by the reading call
 
 	mu     sync.Mutex // guards values
 	values map[any]any
@@ -36,22 +36,21 @@ func newRound(p *part, m *protocol.Item) *Round {
 	return r
 }
 
-// Epoch returns the number of the epoch. The number is larger than the numbers of all epochs before, and is the
-// fencing token of the round: a write to a store on behalf of the round has the number, and the store refuses lower
-// numbers.
+// Epoch returns the epoch number, which increases with each epoch and serves as the round's fencing token: send it with
+// every write to a store on behalf of the round, and let the store reject lower numbers.
 func (r *Round) Epoch() uint64 { return r.epoch }
 
-// Context returns a context that ends with the epoch. The cause is ErrCancelled, or why the membership ended. The
-// context of a complete round ends when the next epoch opens.
+// Context returns a context that ends with the epoch. The cause is ErrCancelled, or why the membership ended. A
+// completed round's context ends when the next epoch opens.
 func (r *Round) Context() context.Context { return r.ctx }
 
-// Membership returns the membership of this member: work that goes on from round to round goes by the membership.
+// Membership returns this member's membership, for work that spans several rounds.
 func (r *Round) Membership() *Membership { return (*Membership)(r.part) }
 
-// Self returns the id of this member.
+// Self returns this member's id.
 func (r *Round) Self() uint64 { return r.part.id }
 
-// Coordinator returns the id of the member that coordinates.
+// Coordinator returns the coordinator's member id.
 func (r *Round) Coordinator() uint64 { return r.coordinator }
 
 // IsCoordinator reports whether this member coordinates.
@@ -60,10 +59,10 @@ func (r *Round) IsCoordinator() bool { return r.coordinator == r.part.id }
 // Size returns how many members the epoch has.
 func (r *Round) Size() int { return r.size }
 
-// Members returns the members of the epoch by id, which is the order in which they joined; members that are gone are
-// left out. The first call reads the members, for calls at the same time too: a round that only broadcasts does
-// without. A call by Prepare on a goroutine of its own has Coordinate find the members there. The peers are shared and
-// must not be changed.
+// Members returns the epoch's members sorted by id, which is the order in which they joined, without members that have
+// left. The first call reads the members, and concurrent calls share the result, so a round that only broadcasts never
+// reads them. To have the members ready for Coordinate, call Members in Prepare from a separate goroutine. The peers
+// are shared and must not be changed.
 func (r *Round) Members(ctx context.Context) ([]*Peer, error) {
 	peers, err := r.readOnce(ctx)
 	if err != nil {
@@ -72,7 +71,7 @@ func (r *Round) Members(ctx context.Context) ([]*Peer, error) {
 	return slices.Clone(peers), nil
 }
 
-// readOnce reads the members, unless they were read before.
+// readOnce reads the members unless already read.
 func (r *Round) readOnce(ctx context.Context) (peers []*Peer, err error) {
 	ctx, cancel := object.Within(ctx, r.ctx)
 	defer cancel()
@@ -88,7 +87,7 @@ func (r *Round) readOnce(ctx context.Context) (peers []*Peer, err error) {
 	return r.peers, err
 }
 
-// Set keeps a value for as long as the round lasts: a function of the handler leaves the value for the next function.
+// Set stores a value until the round ends, so handler functions can pass values to later functions.
 func (r *Round) Set(key, value any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +97,7 @@ func (r *Round) Set(key, value any) {
 	r.values[key] = value
 }
 
-// Get returns a value that was Set, nil if there is none.
+// Get returns a value stored by Set, or nil.
 func (r *Round) Get(key any) any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,7 +116,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// errorOf is the error of an operation of the member: a *CancelledError if the operation failed and the epoch is over.
+// errorOf returns the error for a member's operation: a *CancelledError if the operation failed and the epoch is over.
 func (r *Round) errorOf(err error) error {
 	if cause := r.over(); err != nil && cause != nil {
 		return &CancelledError{PartialReplies: PartialReplies{Epoch: r.epoch}, Cause: cause}
@@ -125,8 +124,8 @@ func (r *Round) errorOf(err error) error {
 	return err
 }
 
-// over returns why the round is over for this member, nil if it is not. A process that stood still learns by the clock
-// that the session is over, before the round's context ends.
+// over returns why the round is over for this member, or nil. In a paused process, the clock may show that the session
+// is over before the round's context ends.
 func (r *Round) over() error {
 	if cause := context.Cause(r.ctx); cause != nil {
 		return cause

@@ -2,7 +2,7 @@ package process
 
 import "context"
 
-// turn is the right of a handler's function to run. A membership has one turn, so one function runs at a time.
+// turn is a handler function's right to run. A membership has one turn, so one function runs at a time.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
@@ -10,18 +10,18 @@ func newTurn() turn { return make(turn, 1) }
 func (t turn) take() { t <- struct{}{} }
 func (t turn) give() { <-t }
 
-// holding is the turn of a function that gives the turn away while it waits. A function that waits in several
-// goroutines has the turn again when all of the goroutines go on.
+// holding is the turn of a function that gives the turn away while waiting. If a function waits in several goroutines,
+// the function has the turn again once all goroutines continue.
 type holding struct {
 	turn turn
-	lock chan struct{} // holds one; no sync.Mutex, because user code runs during the wait
+	lock chan struct{} // capacity 1; not a sync.Mutex, because user code runs during the wait
 	away int           // how many goroutines wait; lock guards away and over
 	over bool          // the function has returned
 }
 
 type holdingKey struct{}
 
-// hold takes the turn for a function that gets the returned context.
+// hold takes the turn for a function, which gets the returned context.
 func (t turn) hold(ctx context.Context) (context.Context, *holding) {
 	h := &holding{turn: t, lock: make(chan struct{}, 1)}
 	t.take()
@@ -54,9 +54,9 @@ func (h *holding) comeBack() {
 	<-h.lock
 }
 
-// Yield calls wait, and lets other functions of the handler run meanwhile: wait waits for work of these functions.
-// Yield is for Coordinate, with the context of Coordinate; with another context Yield only calls wait. Functions that
-// run meanwhile must not wait for Coordinate themselves.
+// Yield calls wait and lets other handler functions run meanwhile, so wait can wait for their work. Yield is for
+// Coordinate, with Coordinate's context; with any other context, Yield only calls wait. Functions that run meanwhile
+// must not wait for Coordinate.
 func Yield(ctx context.Context, wait func()) {
 	h, _ := ctx.Value(holdingKey{}).(*holding)
 	if h == nil {

@@ -2,22 +2,21 @@ package process
 
 import "context"
 
-// Messages are requests and replies of a process by their types. The codec is the codec of the members.
+// Messages gives a process's requests and replies static types. The codec is the members' codec.
 type Messages[Q, R any] struct{}
 
-// Typed returns requests of the type Q, with replies of the type R.
+// Typed returns typed messages for requests Q and replies R.
 func Typed[Q, R any]() Messages[Q, R] { return Messages[Q, R]{} }
 
-// Answer is a reply by its type.
+// Answer is a typed reply.
 type Answer[R any] struct {
 	From uint64
-	// Err is a *ReplyError if the member could not do what the request asked for, else nil.
+	// Err is a *ReplyError if the member could not fulfill the request, else nil.
 	Err   error
 	Value R
 }
 
-// HandleRequest makes a Handler.HandleRequest of a function that takes and returns values of the types. A request of
-// another type is a failure.
+// HandleRequest converts a typed function into a Handler.Request. A request with a different type is a failure.
 func (Messages[Q, R]) HandleRequest(
 	f func(ctx context.Context, r *Round, q *Request, v Q) (R, error),
 ) func(context.Context, *Round, *Request) (any, error) {
@@ -41,7 +40,7 @@ func (Messages[Q, R]) Send(
 	return value, err
 }
 
-// Broadcast is Round.Broadcast. Answers that came are returned with an error too.
+// Broadcast is Round.Broadcast with types. Received answers are returned even if there is an error.
 func (Messages[Q, R]) Broadcast(
 	ctx context.Context, r *Round, v Q, options ...SendOption,
 ) ([]Answer[R], error) {

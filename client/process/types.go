@@ -4,13 +4,13 @@ import kind "github.com/signalbox/signalbox/protocol/process"
 
 // The types below are aliases: package protocol/process declares them once, for hosts and clients.
 
-// Spec is what an operator says of a process.
+// Spec is a process's configuration.
 type Spec = kind.Spec
 
-// ChangeInfo is who does something with a process, and why. The process keeps both, for people.
+// ChangeInfo records who does something with a process, and why. The process stores both.
 type ChangeInfo = kind.ChangeInfo
 
-// OnTimeout says what becomes of a member that has not answered in time.
+// OnTimeout determines what happens to a member that has not answered in time.
 type OnTimeout = kind.OnTimeout
 
 // TimeoutWait waits on, and Why names the member. TimeoutEvict evicts the member, and another epoch opens. TimeoutFail
@@ -27,12 +27,12 @@ type Phase = kind.Phase
 // The phases.
 const (
 	Forming   = kind.Forming   // without a round: no round has begun, or the last round is over
-	Preparing = kind.Preparing // an epoch opened, and not all of its members are prepared
+	Preparing = kind.Preparing // an epoch opened, and some members are not prepared yet
 	Running   = kind.Running   // all members are prepared
 	Complete  = kind.Complete  // the coordinator has completed the round
 )
 
-// ActionKind is what was done to a process.
+// ActionKind is the kind of an action on a process.
 type ActionKind = kind.ActionKind
 
 // The verbs.
@@ -44,7 +44,7 @@ const (
 	VerbFailed  = kind.ActionFailed  // a member gave the round up
 )
 
-// The codes of reasons why a round does not move.
+// Codes for reasons why a round does not progress.
 const (
 	ReasonNoMembers   = kind.ReasonNoMembers   // no session has joined
 	ReasonFewMembers  = kind.ReasonFewMembers  // fewer members than an epoch has at the least
@@ -56,10 +56,10 @@ const (
 	ReasonComplete    = kind.ReasonComplete    // the round is complete, and members have not handled the completion
 )
 
-// ActionRecord is an act that was carried out.
+// ActionRecord is a recorded action.
 type ActionRecord = kind.ActionRecord
 
-// MemberState is a member as others see the member, and Peer is a member of an epoch.
+// MemberState is a member as seen by others. Peer is a member in an epoch.
 type (
 	MemberState = kind.MemberState
 	Peer        = kind.Peer

@@ -23,11 +23,11 @@ func (p *Process) Watch(ctx context.Context, every time.Duration) iter.Seq2[*Sta
 	}), func(err error) error { return failed("watch", p.Name(), err) })
 }
 
-// WatchResults returns the results of the process with their payloads, each once, in the order of their epochs: first
-// the results that are kept, and then each new result. A slow loop misses results that are not kept any more. The
-// process need not exist. Result.Decode reads a payload as MsgPack.
+// WatchResults returns the process's results with payloads, each once, in epoch order: first the stored results, then
+// each new result. A slow loop misses results that are no longer stored. The process need not exist. Result.Decode
+// decodes a payload as MsgPack.
 //
-// The loop ends with an error as the loop of Watch does.
+// The loop ends with an error, as in Watch.
 func (p *Process) WatchResults(ctx context.Context) iter.Seq2[*Result, error] {
 	all := func(yield func(*Result, error) bool) {
 		last := uint64(0)

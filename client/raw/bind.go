@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// binding lets a session act over a connection other than its home. Requests that need the connection together share
-// one SESSION_BIND.
+// binding lets a session act over a connection away from home. Concurrent requests for the connection share one
+// SESSION_BIND.
 type binding struct {
 	done chan struct{}
 	err  error
@@ -26,7 +26,7 @@ func (b *binding) isDone() bool {
 	}
 }
 
-// connTo returns a connection to the leader of a slot's shard, over which the session may act.
+// connTo returns a connection to the leader of a slot's shard, bound to the session.
 func (s *Session) connTo(slot uint16, tried cluster.Tried) (*conn.Conn, *cluster.Host, error) {
 	at := cluster.LeaderAt(slot)
 	if h := s.client.cluster.Host(at); h != nil && h == cluster.HostOf(s.home) {
@@ -39,7 +39,7 @@ func (s *Session) connTo(slot uint16, tried cluster.Tried) (*conn.Conn, *cluster
 	return to, h, s.bind(to)
 }
 
-// bind makes sure that the session may act over a connection.
+// bind ensures that the session may act over a connection.
 func (s *Session) bind(to *conn.Conn) error {
 	s.mu.Lock()
 	if s.over != nil {
@@ -75,7 +75,7 @@ func (s *Session) bind(to *conn.Conn) error {
 	return b.err
 }
 
-// unbind forgets that the session acts over a connection, so that the next request over the connection binds anew.
+// unbind forgets a binding, so the next request over the connection binds again.
 func (s *Session) unbind(from *conn.Conn) {
 	s.mu.Lock()
 	delete(s.bound, from)

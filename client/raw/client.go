@@ -15,39 +15,38 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Client sends requests of other programs over the connections of a client.Client, and attaches the programs' sessions
-// over them. It is safe for use by many goroutines, and ends with the client.Client.
+// Client sends other programs' requests over a client.Client's connections, and attaches these programs' sessions. A
+// Client is safe for concurrent use, and ends with the client.Client.
 type Client struct {
 	cluster *cluster.Cluster
 	scope   *lifecycle.Scope
 	options Options
 
-	mu    sync.Mutex // guards the map, and the fields of each seat
+	mu    sync.Mutex // guards the map and each seat's fields
 	seats map[uint64]*seat
 }
 
 // Options say how a Client works. The zero value is good.
 type Options struct {
-	// PingEvery is the longest time between two pings over a connection that has sessions, if PingEvery is above zero:
-	// then Session.LeaseLeft is seldom further behind than PingEvery. The time that a host may take to answer follows
-	// from the timeouts of the sessions.
+	// PingEvery, if positive, is the maximum time between two pings over a connection with sessions, so
+	// Session.LeaseLeft seldom lags by more than PingEvery. The ping timeout still depends on the session timeouts.
 	PingEvery time.Duration
 }
 
-// New returns a Client on the connections of a client.Client.
+// New returns a Client that uses a client.Client's connections.
 func New(c *client.Client, o Options) *Client {
 	of := core.Of(c).Cluster()
 	return &Client{cluster: of, scope: of.Scope(), options: o, seats: make(map[uint64]*seat)}
 }
 
-// Shards returns the ids of the data shards, for the lists of a node: a list is read shard by shard.
+// Shards returns the data shard ids, for reading a node's lists shard by shard.
 func (c *Client) Shards() []uint64 { return c.cluster.DataShards() }
 
-// Do sends a request that belongs to no session to the right host, and again after moves and failures as long as
-// another try is safe. read gets the answer of a success, which is valid only until read returns; read may be nil.
+// Do sends a request without a session to the right host, and retries after moves and failures while a retry is safe.
+// read gets a success response, which is only valid until read returns; read may be nil.
 //
-// A change of nodes is carried out once; Do numbers the change. A change of a semaphore
-// without a session is not sent again if it may have been carried out: then Do fails with client.ErrUnavailable.
+// Do numbers a node change, so it is applied exactly once. A semaphore change without a session is not retried if it
+// may have been applied; Do then fails with client.ErrUnavailable.
 func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a *protocol.Answer)) error {
 	if read == nil {
 		read = func(*protocol.Answer) {}
@@ -67,8 +66,7 @@ func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a 
 	return c.cluster.Do(ctx, r.target, m, read)
 }
 
-// Principal returns the name of the token or certificate that lets the client in, empty for an anonymous
-// client.
+// Principal returns the authenticated token or certificate name, empty for an anonymous client.
 func (c *Client) Principal(ctx context.Context) (string, error) {
 	to, _, err := c.cluster.Connect(ctx, cluster.Leisure, cluster.MetaLeader, 0, nil)
 	if err != nil {
@@ -77,26 +75,26 @@ func (c *Client) Principal(ctx context.Context) (string, error) {
 	return to.Welcome().Principal, nil
 }
 
-// ForwardedFor makes hosts note, if they note the origin of requests, that a gateway sends the requests of a context
-// for a client at an address. Requests about sessions and watches are sent without the note.
+// ForwardedFor marks a context's requests as sent by a gateway for the client at an address. Hosts record the address
+// if they support it. Session and watch requests are not marked.
 func ForwardedFor(ctx context.Context, address string) context.Context {
 	return conn.ForwardedFor(ctx, address)
 }
 
-// OnReceive calls a function with the length of each answer of hosts to a read of the context, before the client copies
-// the answer. If the function ends the context, the read fails with the cause, and the answer is not copied. So a
-// gateway reserves memory before it has the answer. The function must not wait. Watches do not call it.
+// OnReceive registers f to be called with each response's length for reads with the context, before the client copies
+// the response. If f ends the context, the read fails with the cause and the response is not copied. This lets a
+// gateway reserve memory in advance. f must not block. Watches do not call f.
 func OnReceive(ctx context.Context, f func(bytes int)) context.Context { return conn.OnReceive(ctx, f) }
 
-// seat orders the handles of one session: an attach, a detach and a stop of the session wait for one another. A detach
-// that arrived behind a newer attach over the connection would undo the attach.
+// seat orders a session's handles: attach, detach and stop requests run in sequence. A detach after a newer attach over
+// the connection would undo the attach.
 type seat struct {
-	turn    chan struct{} // holds one while an attach, a detach or a stop is under way
-	users   int           // requests that have the turn, or wait
+	turn    chan struct{} // capacity 1: an attach, detach or stop is in flight
+	users   int           // requests that have the turn or wait
 	current *Session      // nil if no handle is attached
 }
 
-// seatOf returns the seat of a session. The lock is held.
+// seatOf returns a session's seat. The lock is held.
 func (c *Client) seatOf(id uint64) *seat {
 	at := c.seats[id]
 	if at == nil {
@@ -106,7 +104,7 @@ func (c *Client) seatOf(id uint64) *seat {
 	return at
 }
 
-// takeTurn waits until no other attach, detach or stop of the session is under way. The caller calls endTurn.
+// takeTurn waits until no other attach, detach or stop for the session is in flight. The caller must call endTurn.
 func (c *Client) takeTurn(ctx context.Context, id uint64) (*seat, error) {
 	c.mu.Lock()
 	at := c.seatOf(id)
@@ -133,14 +131,14 @@ func (c *Client) leaveSeat(id uint64, at *seat) {
 	c.dropSeat(id, at)
 }
 
-// dropSeat forgets a seat that is not used. The lock is held.
+// dropSeat removes an unused seat. The lock is held.
 func (c *Client) dropSeat(id uint64, at *seat) {
 	if at.users == 0 && at.current == nil && c.seats[id] == at {
 		delete(c.seats, id)
 	}
 }
 
-// sit makes a handle that was just attached the current handle of its session, and returns the handle before.
+// sit makes a newly attached handle the session's current handle, and returns the previous handle.
 func (c *Client) sit(s *Session) (before *Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,7 +147,7 @@ func (c *Client) sit(s *Session) (before *Session) {
 	return before
 }
 
-// rise takes a handle that is over from its seat.
+// rise removes an ended handle from its seat.
 func (c *Client) rise(s *Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -38,7 +38,7 @@ func (s *Session) Stop(ctx context.Context) error {
 	})
 }
 
-// leave has the host of the session's home carry out a request that ends the handle.
+// leave sends a request that ends the handle to the home host.
 func (s *Session) leave(ctx context.Context, why error, ask func() protocol.RequestMessage) error {
 	done := make(chan error, 1)
 	if !s.client.scope.Go(func() { done <- s.leaveNow(why, ask) }) {
@@ -67,15 +67,14 @@ func (s *Session) leaveNow(why error, ask func() protocol.RequestMessage) error 
 	}
 	if why == errDetached {
 		for to := range bound {
-			// The answers are not waited for: the session's time runs at its home, and a binding that is left does no
-			// harm.
+			// Do not wait for the answers: the session's timeout runs at its home, and a leftover binding does no harm.
 			_, _ = to.Send(conn.Unheard{}, &protocol.SessionDetach{SessionID: s.id})
 		}
 	}
 	return untilAnswered(ctx, s.home, ask)
 }
 
-// untilAnswered sends a request over one connection until the host has answered it for good, or the connection is lost.
+// untilAnswered sends a request over one connection until the host gives a final answer or the connection is lost.
 func untilAnswered(ctx context.Context, to *conn.Conn, ask func() protocol.RequestMessage) error {
 	var r retry.Retries
 	for {
@@ -92,7 +91,7 @@ func untilAnswered(ctx context.Context, to *conn.Conn, ask func() protocol.Reque
 	}
 }
 
-// undo leaves nothing of a session that was started, or attached, for a caller that has gone.
+// undo ends or detaches a session that was started or attached for a caller that has gone.
 func (s *Session) undo(started bool) {
 	if started {
 		s.Abandon()

@@ -11,28 +11,28 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// ID returns the id of the session.
+// ID returns the session id.
 func (s *Session) ID() uint64 { return s.id }
 
 // NodeID returns the id of the session's node.
 func (s *Session) NodeID() uint64 { return s.node }
 
-// Timeout returns the timeout that the session has at its host.
+// Timeout returns the session timeout at the host.
 func (s *Session) Timeout() time.Duration { return s.timeout }
 
-// SequenceBase returns the base of the sequences that the attach has allocated, if Params asked for sequences. The
-// protocol.SequencesPerAttach sequences above the base belong to this handle alone. They are above the sequences of all
-// earlier handles of the session, in every gateway. The base is 0 for a session that was started: a new session has
-// used no sequence yet.
+// SequenceBase returns the base of the sequences allocated by the attach, if Params requested sequences. The
+// protocol.SequencesPerAttach sequences above the base belong to this handle alone, and are above all sequences from
+// earlier handles for the session in every gateway. The base is 0 for a started session, because a new session has used
+// no sequence yet.
 func (s *Session) SequenceBase() uint64 { return s.numbers }
 
-// LeaseLeft returns for how long the session can be relied on from this moment: the timeout, less a tenth for clocks
-// that differ, from the sending of the latest request whose answer vouched for the session.
+// LeaseLeft returns how long the session is still safe to use: the timeout minus a tenth for clock drift, counted from
+// when the latest request that renewed the session was sent.
 func (s *Session) LeaseLeft() time.Duration {
 	return s.vouched().Add(s.timeout - s.timeout/10).Sub(s.client.scope.Now())
 }
 
-// vouched is the moment from which the lease counts.
+// vouched returns the time from which the lease counts.
 func (s *Session) vouched() lifecycle.Instant {
 	if v := s.home.LastVouched(); v > s.since {
 		return v
@@ -40,8 +40,8 @@ func (s *Session) vouched() lifecycle.Instant {
 	return s.sent
 }
 
-// attached puts the handle to use, on the goroutine that reads the connection: pushes of the host about the session
-// come behind the answer that attached is called for.
+// attached activates the handle, in the goroutine that reads the connection, because the host's pushes about the
+// session follow the answer being processed.
 func (s *Session) attached(sent lifecycle.Instant, l *protocol.Lease) {
 	c := s.client
 	s.node, s.timeout, s.sent, s.since = l.NodeID, conn.Millis(l.TimeoutMillis), sent, c.scope.Now()
@@ -82,7 +82,7 @@ func (s *Session) Detached(from *conn.Conn, result *protocol.Result) {
 // Ended implements conn.Session.
 func (s *Session) Ended(reason protocol.EndReason) { s.finish(&Ended{Reason: reason}) }
 
-// HoldingLost implements conn.Session. A gateway's clients learn of a deletion by force by describing the semaphore.
+// HoldingLost implements conn.Session. A gateway's clients detect a forced deletion by describing the semaphore.
 func (s *Session) HoldingLost(p *protocol.HoldingLost) {
 	if len(p.Name) == 0 && s.params.OnHoldingLost != nil {
 		s.params.OnHoldingLost()
@@ -92,11 +92,11 @@ func (s *Session) HoldingLost(p *protocol.HoldingLost) {
 // Inbox implements conn.Session: a handle opens no inbox.
 func (s *Session) Inbox(*conn.Conn, *protocol.Inbox) {}
 
-// Resumed implements conn.Session: LeaseLeft says what is left after the machine was suspended.
+// Resumed implements conn.Session: LeaseLeft already accounts for suspended time.
 func (s *Session) Resumed() {}
 
-// ConnectionLost implements conn.Session. Requests that wait over a connection to another host than the home are lost
-// with the connection too, so the handle is over after the loss of any connection.
+// ConnectionLost implements conn.Session. Losing any connection ends the handle, because requests waiting over a
+// connection other than the home are lost with it.
 func (s *Session) ConnectionLost(_ *conn.Conn, err error) { s.finish(err) }
 
 // finish ends the handle, once: requests fail, and the owner gets the last event.
@@ -106,7 +106,7 @@ func (s *Session) finish(why error) {
 	}
 }
 
-// end is finish without the last event. It returns false if the handle was over before.
+// end is finish without calling OnEnd. It returns false if the handle was already over.
 func (s *Session) end(why error) bool {
 	s.mu.Lock()
 	if s.over != nil {
@@ -132,15 +132,14 @@ func (s *Session) end(why error) bool {
 	return true
 }
 
-// Err returns nil while the handle is attached as far as is known, and the error of the last event afterwards.
+// Err returns nil while the handle is attached as far as is known, and the reason for its end afterwards.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.over
 }
 
-// refusal converts a host's refusal of a session's request into the error that the handle ends with, nil if the handle
-// goes on.
+// refusal converts a host's rejection into the error that ends the handle, or nil if the handle continues.
 func (s *Session) refusal(err error, from *conn.Conn) error {
 	switch failure.Refusal(err) {
 	case protocol.StatusSessionExpired:

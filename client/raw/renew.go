@@ -5,9 +5,9 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Renew has the host vouch for the session: if done gets nil, the lease counts from before the call, as after an
-// attach. The next request goes out behind the ping, so both take one round trip. done is called once, perhaps before
-// Renew returns, perhaps on the goroutine that reads a connection: it must not block.
+// Renew asks the host to renew the session. If done gets nil, the lease counts from before the call, as after an
+// attach. The next request is sent right after the ping, so both take one round trip. done is called once, possibly
+// before Renew returns, possibly in the goroutine that reads a connection, and must not block.
 func (s *Session) Renew(done func(error)) {
 	if err := s.Err(); err != nil {
 		done(err)

@@ -12,12 +12,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Reply gets everything that comes of a request: the answer of the host, whatever the result, or the error of the
-// handle's end. After the answer to an acquire that is queued comes a second message, in the same form: GRANTED,
-// TIMED_OUT or ABORTED, or an answer that says as much, because an acquire that was moved to another host is sent
-// again. After a description that has left a watch comes CHANGED. Nothing follows these messages, nor an error.
+// Reply gets all messages for a request: the host's response, with any result, or the error from the handle's end.
+// After the response to a queued acquire, a second message follows in the same form: GRANTED, TIMED_OUT or ABORTED, or
+// an equivalent response, because an acquire that moved to another host is sent again. After a description that set a
+// watch, CHANGED follows. Nothing follows these messages, not even an error.
 //
-// Reply is called on the goroutine that reads a connection: it must not block. The answer is valid only until it
+// Reply is called in the goroutine that reads a connection and must not block. The response is only valid until Reply
 // returns.
 type Reply func(a *protocol.Answer, err error)
 
@@ -27,7 +27,7 @@ type Reply func(a *protocol.Answer, err error)
 // out. The caller must not change the message until the last reply.
 func (s *Session) Ask(m protocol.RequestMessage, reply Reply) { s.ask(m, reply) }
 
-// ask is Ask. It returns nil if the reply has come already.
+// ask is Ask. It returns nil if the reply has already arrived.
 func (s *Session) ask(m protocol.RequestMessage, reply Reply) *request {
 	o, ok := objectOf(m)
 	if !ok || o.mutation != nil && o.mutation.Sequence == 0 {
@@ -54,9 +54,9 @@ func (s *Session) ask(m protocol.RequestMessage, reply Reply) *request {
 	return r
 }
 
-// Do is Ask for a caller that waits for the answer to the request: read gets the answer of a success. Further
-// messages, for a queued acquire or a watch that was left, go to later. If later is nil, or the context ends, the
-// handle forgets the request: it is not sent again, and further messages are dropped.
+// Do is Ask for a caller that waits for the response: read gets a success response. Further messages, for a queued
+// acquire or a watch, go to later. If later is nil or the context ends, the handle forgets the request: it is not sent
+// again, and further messages are dropped.
 func (s *Session) Do(ctx context.Context, m protocol.RequestMessage, read func(a *protocol.Answer), later Reply) error {
 	w := &waitedFor{read: read, later: later, done: make(chan error, 1)}
 	r := s.ask(m, w.reply)
@@ -81,7 +81,7 @@ type waitedFor struct {
 	done  chan error // holds one
 
 	mu   sync.Mutex // held while read runs
-	over bool       // guarded by mu: the answer was read, or the caller does not wait any more
+	over bool       // guarded by mu: the response was read, or the caller stopped waiting
 }
 
 func (w *waitedFor) reply(a *protocol.Answer, err error) {
@@ -103,29 +103,29 @@ func (w *waitedFor) reply(a *protocol.Answer, err error) {
 	w.done <- err
 }
 
-// leave makes sure that read is not called any more.
+// leave ensures that read is not called any more.
 func (w *waitedFor) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over, w.later = true, nil
 }
 
-// request is a request of a session, with all of its tries.
+// request is a session's request, with all attempts.
 type request struct {
 	session *Session
 	message protocol.RequestMessage
 	slot    uint16
 	reply   Reply
-	retries retry.Retries // of the try under way
+	retries retry.Retries // for the current attempt
 
-	// Guarded by the lock of the session.
-	conn  *conn.Conn // of the latest try
+	// Guarded by the session's lock.
+	conn  *conn.Conn // from the latest attempt
 	id    uint64
 	shown bool // the answer was handed on: more messages are to come
 }
 
-// sendAtOnce sends the request if a connection to the right host is there, over which the session acts. The lock of
-// the session is held: so requests of one goroutine are sent in their order.
+// sendAtOnce sends the request if a connection to the right host exists over which the session acts. The session's lock
+// is held, so requests from one goroutine are sent in order.
 func (r *request) sendAtOnce() bool {
 	s := r.session
 	h := s.client.cluster.Host(cluster.LeaderAt(r.slot))
@@ -143,7 +143,7 @@ func (r *request) sendAtOnce() bool {
 	return false
 }
 
-// send sends the request over a connection. The lock of the session is held.
+// send sends the request over a connection. The session's lock is held.
 func (r *request) send(to *conn.Conn) (err error) {
 	r.conn = to
 	r.session.client.cluster.Name(r.message)
@@ -151,7 +151,7 @@ func (r *request) send(to *conn.Conn) (err error) {
 	return err
 }
 
-// sendLater sends the request when it can be sent. failed is the error of an earlier try; nil for none.
+// sendLater sends the request once possible. failed is an earlier attempt's error, or nil.
 func (r *request) sendLater(failed error) {
 	s := r.session
 	if !s.client.scope.Go(func() { r.sendUntilSent(failed) }) {
@@ -190,7 +190,7 @@ func (r *request) sendUntilSent(err error) {
 	}
 }
 
-// pause waits before the next try. It returns false if there is no next try.
+// pause waits before the next attempt. It returns false if there is none.
 func (r *request) pause(err error, to *conn.Conn, h *cluster.Host) bool {
 	s := r.session
 	if why := s.refusal(err, to); why != nil {
@@ -238,7 +238,7 @@ func (r *request) Answered(from *conn.Conn, a *protocol.Answer) {
 	}
 }
 
-// again returns why the request is to be sent again, nil if it is not.
+// again returns why the request must be sent again, or nil.
 func (r *request) again(from *conn.Conn, a *protocol.Answer) error {
 	result := &a.Result
 	if a.Kind == protocol.KindAborted && a.Aborted.Result.Status != protocol.StatusAborted {
@@ -270,7 +270,7 @@ func (r *request) drop() {
 	}
 }
 
-// close says that the request waits for no message any more. It returns false if the request did not before.
+// close marks the request as waiting for no more messages. It returns false if it was already marked.
 func (r *request) close() bool {
 	s := r.session
 	s.mu.Lock()
@@ -280,7 +280,7 @@ func (r *request) close() bool {
 	return open
 }
 
-// forget lets further messages of the host about the request be dropped.
+// forget makes further host messages about the request be dropped.
 func (r *request) forget() {
 	s := r.session
 	s.mu.Lock()
@@ -291,7 +291,7 @@ func (r *request) forget() {
 	}
 }
 
-// end hands on the last message of the request.
+// end passes on the request's last message.
 func (r *request) end(a *protocol.Answer, err error) {
 	if r.close() {
 		r.reply(a, err)

@@ -5,14 +5,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// route is where a request without a session goes, and how often.
+// route determines where and how often a request without a session is sent.
 type route struct {
 	target   cluster.Target
-	numbered *protocol.Idempotency // a field of the request, if it has one
+	numbered *protocol.Idempotency // a request field, if present
 	once     bool                  // not sent again if a try may have been carried out
 }
 
-// routeOf returns the route of a request; ok is false for a request without a route here.
+// routeOf returns a request's route; ok is false for an unsupported request.
 func routeOf(m protocol.RequestMessage) (r route, ok bool) {
 	switch m := m.(type) {
 	case *protocol.NodeCreate:
@@ -45,7 +45,7 @@ func routeOf(m protocol.RequestMessage) (r route, ok bool) {
 	return r, true
 }
 
-// object is the part of a session's request that names the semaphore.
+// object is the section of a session's request that names the semaphore.
 type object struct {
 	session  *uint64
 	node     *uint64
@@ -53,7 +53,7 @@ type object struct {
 	mutation *protocol.Mutation // nil for a read
 }
 
-// objectOf returns the part of a request that names the semaphore; ok is false if the request is about no semaphore.
+// objectOf returns the section that names the semaphore; ok is false if the request has no semaphore.
 func objectOf(m protocol.RequestMessage) (o object, ok bool) {
 	of := func(of *protocol.Mutation, node *uint64, name []byte) object {
 		return object{session: &of.SessionID, node: node, name: name, mutation: of}
@@ -79,7 +79,7 @@ func objectOf(m protocol.RequestMessage) (o object, ok bool) {
 	return o, true
 }
 
-// sinceOf returns the number in the answer to a change of nodes that later numbered requests go by.
+// sinceOf returns the number in a node change's response that later numbered requests continue from.
 func sinceOf(a *protocol.Answer) uint64 {
 	switch a.Kind {
 	case protocol.KindNodeCreate.Answer():

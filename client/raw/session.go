@@ -14,21 +14,21 @@ import (
 	"github.com/signalbox/signalbox/protocol/session"
 )
 
-// Params say which session is started or attached, and for whom.
+// Params are the parameters for starting or attaching a session.
 type Params struct {
-	// Path of the node; for Start only.
+	// node path; for Start only
 	Path string
-	// Timeout and Details belong to the session; an attach changes both if they differ, unless KeepSettings is set.
+	// Timeout and Details belong to the session. An attach changes both if they differ, unless KeepSettings is set.
 	Timeout      time.Duration
 	Details      session.Details
 	KeepSettings bool
-	// Key protects the session, Sequence is the owner's count of attaches.
+	// Key protects the session. Sequence is the owner's attach count.
 	Key      []byte
 	Sequence uint64
 	// AllocateSequences has an attach allocate sequences for the session's mutations: see Session.SequenceBase.
 	AllocateSequences bool
-	// OnHoldingLost is called when the session may have lost parts of objects without a notice, as in a shard that lost
-	// its majority and was rebuilt. OnHoldingLost must not block; nil for no call.
+	// OnHoldingLost, if set, is called when the session may have lost holdings without a notice, for example in a shard
+	// that was rebuilt after losing its quorum. OnHoldingLost must not block.
 	OnHoldingLost func()
 	// OnEnd is called once, when nothing more comes for the handle that Start or Attach has returned, unless Detach or
 	// Stop has ended the handle. OnEnd must not block. The error is an Ended if the session is over,
@@ -36,20 +36,19 @@ type Params struct {
 	OnEnd func(err error)
 }
 
-// Session is one attach of a session. It is safe for use by many goroutines.
+// Session is a handle for one attach. A Session is safe for concurrent use.
 type Session struct {
 	client  *Client
 	params  Params
 	id      uint64
 	node    uint64
-	numbers uint64 // the base of the drawn numbers
+	numbers uint64 // base of the allocated sequences
 	timeout time.Duration
 	stripe  int
 	ctx     context.Context // ends with the handle
 	cancel  context.CancelCauseFunc
 
-	// The lease counts from sent, the moment when the request that attached the session was sent. A ping counts if it
-	// was sent after since.
+	// The lease counts from sent, when the attaching request was sent. A ping counts if it was sent after since.
 	sent, since lifecycle.Instant
 	home        *conn.Conn // the session is attached over home
 
@@ -59,13 +58,13 @@ type Session struct {
 	requests map[*request]struct{} // requests that wait for messages
 }
 
-// Ended is the error of a session that is over.
+// Ended is the error for an ended session.
 type Ended struct{ Reason protocol.EndReason }
 
 // Error says why the session is over.
 func (e *Ended) Error() string { return fmt.Sprintf("the session is over: %v", e.Reason) }
 
-// Unwrap makes it a client.ErrSessionExpired.
+// Unwrap makes the error match client.ErrSessionExpired.
 func (e *Ended) Unwrap() error { return protocol.ErrSessionExpired }
 
 var (
@@ -75,7 +74,7 @@ var (
 	errNoDetach = &protocol.Error{Status: protocol.StatusUnsupported, Message: "the host cannot detach sessions"}
 )
 
-// Start starts a session at some host that leads a shard. If the caller's context ends first, the session is ended.
+// Start starts a session at some host that leads a shard. If ctx ends first, the session is ended.
 func (c *Client) Start(ctx context.Context, p Params) (s *Session, err error) {
 	if err := c.scope.Usable(); err != nil {
 		return nil, err
@@ -91,8 +90,8 @@ func (c *Client) Start(ctx context.Context, p Params) (s *Session, err error) {
 	return s, err
 }
 
-// Attach attaches an existing session, and gives it the timeout and the details of the params, unless they say
-// KeepSettings. An earlier handle of the session in this Client is over then.
+// Attach attaches an existing session and sets the timeout and the details from p, unless KeepSettings is set. This
+// ends any earlier handle for the session in this Client.
 func (c *Client) Attach(ctx context.Context, id uint64, p Params) (s *Session, err error) {
 	if err := c.scope.Usable(); err != nil {
 		return nil, err
@@ -180,7 +179,7 @@ func (o *opening) Answered(from *conn.Conn, a *protocol.Answer) {
 	o.done <- nil
 }
 
-// abandon has the session ended, or detached, as soon as it turns out to be attached.
+// abandon ends or detaches the session as soon as it turns out to be attached.
 func (o *opening) abandon() {
 	o.mu.Lock()
 	o.abandoned = true

@@ -18,7 +18,7 @@ import (
 // ReadOption sets how a rollout is read.
 type ReadOption = object.ReadOption
 
-// Consistency sets how fresh the answer must be, in the place of the mode in the node's config.
+// Consistency sets the read consistency and overrides the node's configured mode.
 func Consistency(mode client.Consistency) ReadOption {
 	return object.Consistency(mode)
 }
@@ -26,20 +26,20 @@ func Consistency(mode client.Consistency) ReadOption {
 // WithReasons asks why the rollout does not move. The host has to look at every instance for the answer.
 func WithReasons() ReadOption { return object.WithReasons() }
 
-// The ids of rows say the type of the row, by the remainder of a division by four.
+// A row id modulo four is the row type.
 const (
 	rowKinds    = 4
 	locationRow = 0
 	versionRow  = 1
 )
 
-// whole is a whole rollout while the pages of the rollout are read.
+// whole is a rollout's complete state while its pages are read.
 type whole struct {
 	State
 	rows []kind.LocationRow
 }
 
-// Describe returns the whole rollout, without its instances, its history and the payloads.
+// Describe returns the complete rollout, without instances, history and payloads.
 func (r *Rollout) Describe(ctx context.Context, options ...ReadOption) (*State, error) {
 	return object.Whole(func() (*State, bool, error) {
 		var w whole
@@ -48,7 +48,7 @@ func (r *Rollout) Describe(ctx context.Context, options ...ReadOption) (*State, 
 	})
 }
 
-// add reads a page of the view of the whole rollout.
+// add adds a page from the complete rollout.
 func (w *whole) add(p page) error {
 	now := p.answer.NowMillis
 	if p.first {
@@ -85,7 +85,7 @@ func (w *whole) arranged() *State {
 	return &w.State
 }
 
-// Versions returns the versions that are kept, without their payloads, the oldest first.
+// Versions returns the stored versions without payloads, oldest first.
 func (r *Rollout) Versions(ctx context.Context, options ...ReadOption) ([]Version, error) {
 	s, err := r.Describe(ctx, options...)
 	if err != nil {
@@ -102,13 +102,13 @@ func (r *Rollout) Payload(ctx context.Context, seq uint64, options ...ReadOption
 	return v, err
 }
 
-// page is one page of a description.
+// page is one description page.
 type page struct {
 	answer *protocol.RolloutDescribeAnswer // good for the call only
 	first  bool
 }
 
-// part reads a part of the rollout.
+// part reads a rollout section.
 func (r *Rollout) part(part string, options []ReadOption, add func(page) error) *object.Part {
 	m := &protocol.RolloutDescribe{SectionRequest: object.Request(part, options)}
 	return &object.Part{
@@ -120,7 +120,7 @@ func (r *Rollout) part(part string, options []ReadOption, add func(page) error) 
 	}
 }
 
-// pages reads all pages of a part of the rollout. whole reports whether all pages show a single moment.
+// pages reads all pages in a rollout section. whole reports whether all pages show a single moment.
 func (r *Rollout) pages(
 	ctx context.Context, part string, options []ReadOption, add func(page) error,
 ) (whole bool, err error) {
@@ -128,7 +128,7 @@ func (r *Rollout) pages(
 	return whole, failed(OpDescribe, r.Name(), err)
 }
 
-// rows reads the rows of a part. Each row is one record.
+// rows reads a section's rows. Each row is one record.
 func rows[T any, P object.Record[T]](
 	ctx context.Context, r *Rollout, part string, options []ReadOption,
 ) (list []T, err error) {

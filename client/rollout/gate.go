@@ -14,7 +14,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// ReportGate passes a verdict on a target at a gate. client.ErrFenced says that the location has another target by now.
+// ReportGate reports a verdict on a target at a gate. client.ErrFenced means that the location has another target by
+// now.
 func (r *Rollout) ReportGate(ctx context.Context, j GateReport) error {
 	j.Verdict.Text = cut(j.Verdict.Text)
 	return r.change(ctx, OpGateReport, func(k object.Key) protocol.MutationMessage {
@@ -22,29 +23,28 @@ func (r *Rollout) ReportGate(ctx context.Context, j GateReport) error {
 	}, nil)
 }
 
-// takenUpWithin is how long a check waits until hosts show that the check has begun.
+// takenUpWithin is how long a check waits until hosts show that the check has started.
 const takenUpWithin = time.Second
 
 // GateOption sets how a gate is checked.
 type GateOption func(*checker)
 
-// CheckedBy is the name of the checker, for people.
+// CheckedBy sets the checker's display name.
 func CheckedBy(name string) GateOption { return func(c *checker) { c.judgement.By = name } }
 
 type checker struct {
 	rollout   *Rollout
-	judgement GateReport // the common part of all judgements
+	judgement GateReport // the common section of all verdicts
 	check     func(context.Context, Version) Verdict
 }
 
-// Gate checks the targets of a location at a gate of the location, each target once, until the context or the session
-// ends; the error says why. client.ErrNotFound says that the rollout, the location or the gate does not exist.
+// Gate checks a location's targets at one of its gates, each target once, until the context or the session ends, and
+// returns the reason. client.ErrNotFound means that the rollout, the location or the gate does not exist.
 //
-// Why of a rollout names the checker, by CheckedBy, from the moment when the checker takes a target up, with the time
-// since.
+// Rollout.Why names the checker, set by CheckedBy, from when the checker starts on a target, with the elapsed time.
 //
-// check gets the version of a target, with payload and label, and returns a verdict. The context ends when the
-// location has another target: the verdict is not used then. check runs on the goroutine of the call.
+// check gets a target's version, with payload and label, and returns a verdict. The context ends when the location has
+// another target; the verdict is ignored then. check runs in the caller's goroutine.
 func Gate(
 	ctx context.Context, s *client.Session, name, location, gate string,
 	check func(ctx context.Context, v Version) Verdict, options ...GateOption,
@@ -101,7 +101,7 @@ func (c *checker) run(ctx context.Context) error {
 }
 
 // takeUp reports who checks a target, for operators who ask why the target is not reached. A gate with a verdict or a
-// checker stays as it is. A check waits only for a short time until the report is known, and does not need the report.
+// checker does not change. The report is optional, so a check waits only briefly for it.
 func (c *checker) takeUp(ctx context.Context, j GateReport) {
 	ctx, cancel := context.WithTimeout(ctx, takenUpWithin)
 	defer cancel()
@@ -118,7 +118,7 @@ func (c *checker) takeUp(ctx context.Context, j GateReport) {
 	_ = c.rollout.ReportGate(ctx, j) // the verdict is what counts
 }
 
-// judge checks a target, and passes the verdict on until a host has it, or the location has another target.
+// judge checks a target and reports the verdict until a host has it or the location has another target.
 func (c *checker) judge(ctx context.Context, f *object.Follower, t *Target) error {
 	whole := ctx
 	ctx, end := f.Begin(ctx, t.isIn)

@@ -12,8 +12,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// again is the backoff between tries to take part again: a failure that has thrown one instance out has mostly thrown
-// out many.
+// again is the backoff between attempts to join again. A failure that removed one instance has usually removed many.
 var again = retry.Backoff{First: 50 * time.Millisecond, Most: 5 * time.Second}
 
 // ownNameTries is how often an instance whose session was replaced asks for its old name: a few seconds.
@@ -43,9 +42,9 @@ func (m *Member) keep() {
 	}
 }
 
-// syncAgain tries until hosts have the wanted position, or the member ends: the error is the cause of the end. No
-// other error ends the tries, because the refusal of an instance that had joined can be mended: by the end of the
-// instance's own former session, or by an operator.
+// syncAgain retries until hosts have the wanted position or the member ends; the error is the reason for the end. No
+// other error stops the retries, because the rejection of an instance that had joined can be resolved: by the end of
+// the instance's own former session, or by an operator.
 func (m *Member) syncAgain() error {
 	for failures := 0; ; failures++ {
 		err := m.send(m.ctx, OpReport, m.sendWanted)
@@ -57,7 +56,7 @@ func (m *Member) syncAgain() error {
 		}
 		select {
 		case <-time.After(again.Pause(failures)):
-		case <-m.doubt: // something has changed that may help
+		case <-m.doubt: // a change that may help
 		case <-m.ctx.Done():
 		}
 	}
@@ -72,7 +71,7 @@ func (m *Member) sync(ctx context.Context, operation client.OperationKind) error
 	return err
 }
 
-// sendWanted sends the parts of the report and of the role that hosts may not have.
+// sendWanted sends the report and the role if hosts may not have them.
 func (m *Member) sendWanted(ctx context.Context, in *session.Incarnation) error {
 	if err := m.sendReport(ctx, in); err != nil {
 		return err
@@ -80,7 +79,7 @@ func (m *Member) sendWanted(ctx context.Context, in *session.Incarnation) error 
 	return m.sendRole(ctx, in)
 }
 
-// send calls f while no other call sends, once the session has joined by its incarnation. If a host says that the
+// send calls f while no other call sends, once the session's incarnation has joined. If a host reports that the
 // incarnation has not joined, send joins and calls f again.
 func (m *Member) send(
 	ctx context.Context, operation client.OperationKind, f func(context.Context, *session.Incarnation) error,
@@ -120,7 +119,7 @@ func (m *Member) joinAnd(
 	if before != in {
 		err := m.join(ctx, in)
 		for tries := 0; before != nil && errors.Is(err, client.ErrAlreadyExists) && tries < ownNameTries; tries++ {
-			// The session before this session has ended, and its instance goes within a moment.
+			// The previous session has ended, and its instance disappears within a moment.
 			waiting, stop := object.Within(ctx, in.Context())
 			err = retry.Wait(waiting, retry.Requests.Pause(tries))
 			stop()
@@ -139,7 +138,7 @@ func (m *Member) joinAnd(
 	return f(ctx, in)
 }
 
-// lost notes that the incarnation has not joined. It returns false if the member knew so already.
+// lost records that the incarnation has not joined. It returns false if this was already known.
 func (m *Member) lost(in *session.Incarnation) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -172,8 +171,8 @@ func (m *Member) join(ctx context.Context, in *session.Incarnation) error {
 	return nil
 }
 
-// lookUp asks for the target after the instance has joined again, and drops a report about another target: a report is
-// sent again only if it is about this very target. Otherwise hosts only learn which version is in use.
+// lookUp asks for the target after the instance has joined again. A report is sent again only if it is about this very
+// target; otherwise lookUp drops it, and hosts only learn which version is in use.
 func (m *Member) lookUp(ctx context.Context, in *session.Incarnation) error {
 	m.mu.Lock()
 	about, asked := m.about, m.asked
@@ -184,10 +183,10 @@ func (m *Member) lookUp(ctx context.Context, in *session.Incarnation) error {
 	}
 	t, _, err := m.askFor(ctx, in, current)
 	if errors.Is(err, client.ErrFenced) {
-		return nil // the instance never left, and has reported more: the report is sent as it is
+		return nil // the instance never left and has reported more: send the report unchanged
 	}
 	if err != nil {
-		m.lost(in) // so that it is asked for again
+		m.lost(in) // ask again later
 		return err
 	}
 	m.mu.Lock()
@@ -196,7 +195,7 @@ func (m *Member) lookUp(ctx context.Context, in *session.Incarnation) error {
 	if m.about == about && !t.same(about) {
 		m.wanted.report, m.about = current, nil
 		if m.loop != nil {
-			m.loop.WakeUp() // the loop may have taken the present target for the target of the dropped report
+			m.loop.WakeUp() // the loop may have confused the current target with the dropped report's target
 		}
 	}
 	if m.asked == asked && !t.same(asked) {
@@ -205,7 +204,7 @@ func (m *Member) lookUp(ctx context.Context, in *session.Incarnation) error {
 	return nil
 }
 
-// sendReport sends the wanted report. A report that is refused for good is not sent again.
+// sendReport sends the wanted report. A permanently rejected report is not sent again.
 func (m *Member) sendReport(ctx context.Context, in *session.Incarnation) error {
 	m.mu.Lock()
 	report := m.wanted.report

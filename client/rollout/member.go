@@ -24,30 +24,30 @@ type Member struct {
 	rollout  *Rollout
 	instance Instance
 	config   joinConfig
-	ctx      context.Context // ends with the member, with its cause
+	ctx      context.Context // ends with the member; has its cause
 	end      context.CancelCauseFunc
-	sending  chan struct{} // holds one: only one call sends at a time
-	doubt    chan struct{} // holds one: hosts may not have the wanted position
+	sending  chan struct{} // capacity 1: one send at a time
+	doubt    chan struct{} // capacity 1: set if hosts may not have the wanted position
 	done     chan struct{}
 
 	mu     sync.Mutex // guards the fields below
 	joined *session.Incarnation
 	wanted position
 	known  position // to hosts, since the instance has joined
-	about  *Target  // the target of the report, nil for none
+	about  *Target  // the report's target; nil if none
 	// present is the newest target that Targets has seen.
 	present *Target
 	asked   *Target // the latest answer to Ask
 	endAsk  context.CancelCauseFunc
 	first   bool             // a target was reached, or the role set by hand: no success changes the role now
-	failed  int              // attempts at the target of the report
-	retry   time.Time        // of the target after a failure; zero for no retry
-	loop    *object.Follower // of Targets; nil if no loop runs
-	err     error            // of the latest try to send
+	failed  int              // attempts at the report's target
+	retry   time.Time        // when to retry the target after a failure; zero for no retry
+	loop    *object.Follower // used by Targets; nil if no loop runs
+	err     error            // from the latest send
 	over    bool
 }
 
-// position is the report and the role of an instance.
+// position is an instance's report and role.
 type position struct {
 	report Report
 	leader bool
@@ -65,18 +65,18 @@ type joinConfig struct {
 // reaches makes the instance a leader.
 func Manual() JoinOption { return func(c *joinConfig) { c.manual = true } }
 
-// Backoff sets how long after a failure the target is yielded again: a random part of a time that doubles with each
-// attempt, from first to most. The default is 1 to 30 seconds.
+// Backoff sets the delay before Targets returns a failed target again: a random share of a time that doubles with each
+// attempt, from first up to most. Default: 1 to 30 seconds.
 func Backoff(first, most time.Duration) JoinOption {
 	return func(c *joinConfig) { c.backoff = retry.Backoff{First: first, Most: most} }
 }
 
-// Join lets the session take part as an instance of a location. The instance begins as a follower: it gets the targets
-// of the location and holds nothing up, until the instance is a leader. A session is one instance of a rollout.
+// Join makes the session an instance in a location. The instance starts as a follower: it gets the location's targets
+// but delays nothing until it is a leader. A session can be only one instance in a rollout.
 //
-// client.ErrAlreadyExists says that another session has joined under the name, and names the session; the name is free
-// when the session has ended. client.ErrPreconditionFailed says that the location does not exist, and lists the
-// locations of the rollout.
+// client.ErrAlreadyExists means that another session, named in the error, has joined with the name; the name becomes
+// free when that session ends. client.ErrPreconditionFailed means that the location does not exist; the error lists the
+// rollout's locations.
 func Join(
 	ctx context.Context, s *client.Session, name string, instance Instance, options ...JoinOption,
 ) (*Member, error) {
@@ -100,9 +100,9 @@ func Join(
 	return m, nil
 }
 
-// Reached reports that the target is in use. The first call makes the instance a leader, unless the instance is
-// Manual. If the location has given the target up, nothing is reported: the error is ErrSuperseded, as it is for
-// Updating and Failed.
+// Reached reports that the target is in use. The first call makes the instance a leader, unless the instance is Manual.
+// If the location has abandoned the target, nothing is reported, and Reached, like Updating and Failed, returns
+// ErrSuperseded.
 func (m *Member) Reached(ctx context.Context, t *Target) error {
 	return m.report(ctx, t, func(r *Report) {
 		r.Current, r.Status, r.Attempts = t.Seq, OK, m.failed+1
@@ -118,8 +118,8 @@ func (m *Member) Updating(ctx context.Context, t *Target) error {
 	return m.report(ctx, t, func(r *Report) { r.Status, r.Attempts = Updating, m.failed+1 })
 }
 
-// Failed reports that the target could not be brought into use: the spec says for which codes, and after how many
-// attempts, another version is chosen. The code may be empty. Targets yields the target again, after a pause.
+// Failed reports that the target could not be brought into use. The spec determines for which codes, and after how many
+// attempts, another version is chosen. The code may be empty. Targets returns the target again after a pause.
 func (m *Member) Failed(ctx context.Context, t *Target, code string, why error) error {
 	return m.report(ctx, t, func(r *Report) {
 		m.retry = time.Now().Add(m.config.backoff.Pause(m.failed))
@@ -131,7 +131,7 @@ func (m *Member) Failed(ctx context.Context, t *Target, code string, why error) 
 	})
 }
 
-// report makes a report about a target the wanted report, and sends it. change is called with the lock held.
+// report makes a report about a target the wanted report and sends it. change is called with the lock held.
 func (m *Member) report(ctx context.Context, t *Target, change func(r *Report)) error {
 	m.mu.Lock()
 	if m.isOver(t) {
@@ -151,7 +151,7 @@ func (m *Member) report(ctx context.Context, t *Target, change func(r *Report)) 
 	return failed(OpReport, m.rollout.Name(), m.sync(ctx, OpReport))
 }
 
-// isOver reports whether this instance knows that the location has another target, or no target. The lock is held.
+// isOver reports whether this instance knows that the location has another target or no target. The lock is held.
 func (m *Member) isOver(t *Target) bool {
 	return t.ctx != nil && errors.Is(context.Cause(t.ctx), ErrSuperseded) ||
 		m.about != nil && t.Generation < m.wanted.report.Generation ||
@@ -161,7 +161,7 @@ func (m *Member) isOver(t *Target) bool {
 // Lead makes the instance a leader: the location reaches a target only when its leaders have.
 func (m *Member) Lead(ctx context.Context) error { return m.setRole(ctx, true) }
 
-// Follow makes the instance a follower again: its progress counts no more.
+// Follow makes the instance a follower again: its progress no longer counts.
 func (m *Member) Follow(ctx context.Context) error { return m.setRole(ctx, false) }
 
 func (m *Member) setRole(ctx context.Context, leader bool) error {
@@ -171,8 +171,8 @@ func (m *Member) setRole(ctx context.Context, leader bool) error {
 	return failed(OpReport, m.rollout.Name(), m.sync(ctx, OpReport))
 }
 
-// Leave ends the instance's part. From the call on nothing is sent for the instance any more. An error says that no
-// host could be reached; the part ends with the session then.
+// Leave ends the instance's participation. Nothing is sent for the instance after the call starts. An error means that
+// no host was reachable; the participation then ends with the session.
 func (m *Member) Leave(ctx context.Context) error {
 	m.end(ErrLeft)
 	<-m.done // no sending outlasts the end
@@ -198,8 +198,8 @@ func (m *Member) Leave(ctx context.Context) error {
 	return failed(OpLeave, m.rollout.Name(), err)
 }
 
-// Done returns a channel that is closed when the member is over for good: the member left, or the session ended and is
-// not renewed. Err says which.
+// Done returns a channel that is closed when the member has ended for good: it left, or its session ended without being
+// recreated. Err returns the reason.
 func (m *Member) Done() <-chan struct{} { return m.done }
 
 // Err returns nil while hosts have the position of the member, the obstacle while the member sends again, and after

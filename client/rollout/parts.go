@@ -7,18 +7,18 @@ import (
 	"github.com/signalbox/signalbox/client/internal/object"
 )
 
-// History returns the targets that a location had, beginning with the oldest target that is kept.
+// History returns a location's stored past targets, oldest first.
 func (r *Rollout) History(ctx context.Context, location string, options ...ReadOption) ([]Row, error) {
 	return rows[Row](ctx, r, "history/"+location, options)
 }
 
-// Actions returns the acts of operators on the rollout, beginning with the oldest act that is kept.
+// Actions returns stored operator actions on the rollout, oldest first.
 func (r *Rollout) Actions(ctx context.Context, options ...ReadOption) ([]ActionRecord, error) {
 	return rows[ActionRecord](ctx, r, "actions", options)
 }
 
-// Why returns why the rollout does not move, with the names of instances that the rollout waits for; an idle rollout
-// has no reasons.
+// Why returns why the rollout does not progress, with the names of the instances that block it; an idle rollout has no
+// reasons.
 func (r *Rollout) Why(ctx context.Context, options ...ReadOption) ([]BlockReason, error) {
 	s, err := r.Describe(ctx, append(options[:len(options):len(options)], WithReasons())...)
 	if err != nil {
@@ -27,8 +27,8 @@ func (r *Rollout) Why(ctx context.Context, options ...ReadOption) ([]BlockReason
 	return s.Reasons, nil
 }
 
-// Instances returns the instances that have joined in a location, in the order of joining. The pages show different
-// moments: instances that come or go while the pages are read may be in the list or not.
+// Instances returns the instances in a location, in joining order. Pages show different moments: instances that join or
+// leave during the list may be missing.
 func (r *Rollout) Instances(
 	ctx context.Context, location string, options ...ReadOption,
 ) iter.Seq2[*InstanceState, error] {

@@ -11,19 +11,19 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// PlanOptions has the assumptions of a dry run.
+// PlanOptions are the assumptions for a dry run.
 type PlanOptions struct {
 	// Takes is how long leaders take to reach a target.
 	Takes time.Duration
 	// Publish: as if a version was published now.
 	Publish bool
-	// Action, if it is not nil, is carried out first.
+	// Act, if not nil, is an action to perform first.
 	Act         *Action
 	Consistency client.Consistency
 }
 
-// Plan is a dry run, and changes nothing: who would get which version when, if every leader reached each target in the
-// time Takes, every gate passed then, and nothing else happened.
+// Plan performs a dry run and changes nothing. It returns which location would get which version when, if every leader
+// reached each target in the time Takes, every gate then passed, and nothing else happened.
 func (r *Rollout) Plan(ctx context.Context, dry PlanOptions) (steps []Step, err error) {
 	err = r.object.Read(ctx, OpPlan, func(k object.Key) protocol.RequestMessage {
 		m := &protocol.RolloutPlan{

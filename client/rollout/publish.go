@@ -11,7 +11,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// PublishOption adds to a version that is published.
+// PublishOption adds properties to a published version.
 type PublishOption func(*publication)
 
 type publication struct {
@@ -19,40 +19,39 @@ type publication struct {
 	lease *client.Lease
 }
 
-// Label is the name of the version for people: a build, a commit, a timestamp.
+// Label sets the version's display name, such as a build, commit or timestamp.
 func Label(text string) PublishOption { return func(p *publication) { p.Label = text } }
 
-// Author is who publishes the version.
+// Author sets the version's publisher.
 func Author(name string) PublishOption { return func(p *publication) { p.By.Author = name } }
 
 // Reason is why the version is published.
 func Reason(text string) PublishOption { return func(p *publication) { p.By.Reason = text } }
 
-// Expect publishes the version only if seq is the seq of the newest version there ever was, 0 for no version.
-// client.ErrPreconditionFailed says that another version was published.
+// Expect publishes the version only if seq equals the newest version ever published, or 0 if there was none. Otherwise
+// Publish fails with client.ErrPreconditionFailed.
 func Expect(seq uint64) PublishOption {
 	return func(p *publication) { p.Compare, p.Expected = true, seq }
 }
 
-// Fence publishes the version only as long as no version was published under a newer lease: client.ErrFenced says that
-// a newer version exists, or that this client has lost the lease. All fenced publishers must use leases of one
-// semaphore.
+// Fence publishes the version only if no version was published under a newer lease. client.ErrFenced means that a newer
+// version exists, or that this client has lost the lease. All fenced publishers must use leases on the same semaphore.
 func Fence(lease *client.Lease) PublishOption { return func(p *publication) { p.lease = lease } }
 
-// FenceToken is Fence for the fencing token of a lease of another program.
+// FenceToken is Fence for the fencing token from another program's lease.
 func FenceToken(token uint64) PublishOption {
 	return func(p *publication) { p.Publication.Fence = token }
 }
 
-// Publish adds a version to the rollout of a name in the session's node, once: see Rollout.Publish.
+// Publish adds a version to the named rollout in the session's node, exactly once: see Rollout.Publish.
 func Publish(
 	ctx context.Context, s *client.Session, name string, payload []byte, options ...PublishOption,
 ) (seq uint64, err error) {
 	return NewInSession(s, name).Publish(ctx, payload, options...)
 }
 
-// Publish adds a version, and returns the seq of the version. The seq is larger than the seq of every version before.
-// The payload is up to 64 KiB that mean nothing to the rollout; this client does not keep the payload.
+// Publish adds a version and returns its seq, which is larger than all earlier seqs. The payload has up to 64 KiB and
+// is opaque to the rollout; this client does not keep the payload.
 func (r *Rollout) Publish(ctx context.Context, payload []byte, options ...PublishOption) (seq uint64, err error) {
 	p := option.Apply(&publication{}, options)
 	if p.Publication.Fence, err = p.fence(); err != nil {
@@ -65,7 +64,7 @@ func (r *Rollout) Publish(ctx context.Context, payload []byte, options ...Publis
 	return seq, err
 }
 
-// fence is the token that guards the version, 0 for none.
+// fence returns the token that guards the version, or 0.
 func (p *publication) fence() (uint64, error) {
 	if p.lease == nil {
 		return p.Publication.Fence, nil

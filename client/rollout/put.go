@@ -11,23 +11,22 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// Create makes the rollout. client.ErrAlreadyExists says that an object has the name already.
+// Create creates the rollout. If an object with this name exists, Create fails with client.ErrAlreadyExists.
 func (r *Rollout) Create(ctx context.Context, spec Spec, by ChangeInfo) error {
 	_, _, err := r.put(ctx, field.PutCreate, &spec, by, 0)
 	return err
 }
 
-// Put makes the rollout, or gives an existing rollout this spec, whatever the old spec is.
+// Put creates the rollout or replaces its spec unconditionally.
 func (r *Rollout) Put(ctx context.Context, spec Spec, by ChangeInfo) (created bool, err error) {
 	_, created, err = r.put(ctx, field.PutEither, &spec, by, 0)
 	return created, err
 }
 
-// Alter changes the spec by the function change, so that no change of another operator gets lost: if another operator
-// was faster, change is called again, with the newer spec. An error of change ends Alter.
+// Alter changes the spec with the function change without losing concurrent changes: if another operator was faster,
+// change is called again with the newer spec. An error from change ends Alter.
 //
-// No target changes by Alter. Locations are known by their names: a location that is left out is gone with its
-// history.
+// Alter changes no target. Locations are identified by name: removing a location also removes its history.
 func (r *Rollout) Alter(ctx context.Context, by ChangeInfo, change func(spec *Spec) error) error {
 	return object.Alter(func() (Spec, uint64, error) {
 		state, err := r.Describe(ctx, Consistency(client.Strict))

@@ -11,30 +11,29 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Rollout is a rollout as operators and publishers use it: a name; the rollout need not exist. Making a Rollout asks
-// no host. It is safe for use by many goroutines.
+// Rollout is a handle for operators and publishers on a named rollout, which need not exist. Creating a handle does not
+// contact a host. A Rollout is safe for concurrent use.
 type Rollout struct{ object object.Object }
 
-// New returns the rollout of a name in the node of a path, for use without a session. Changes are not protected against
-// being carried out twice: if the outcome of a try is not known, the change fails with client.ErrUnavailable, and is
-// not tried again.
+// New returns a handle for the named rollout in the node at path, for use without a session. Changes are not retried if
+// the outcome is unknown, because they could be applied twice; they fail with client.ErrUnavailable instead.
 func New(c *client.Client, path, name string) *Rollout { return &Rollout{object.Of(c, path, name)} }
 
 // NewInSession returns the rollout of a name in the session's node. Changes are carried out once, whatever happens to
 // connections and hosts, for as long as the session goes on.
 func NewInSession(s *client.Session, name string) *Rollout { return &Rollout{object.In(s, name)} }
 
-// Name returns the name of the rollout.
+// Name returns the rollout name.
 func (r *Rollout) Name() string { return r.object.Name }
 
-// change carries out a change: by the session, if there is one. read copies the wanted parts out of the answer.
+// change applies a change, by the session if there is one. read copies data out of the response.
 func (r *Rollout) change(
 	ctx context.Context, operation client.OperationKind, message object.Mutation, read func(a *protocol.Answer),
 ) error {
 	return failed(operation, r.Name(), r.object.Change(ctx, operation, message, read))
 }
 
-// The kinds of operations on rollouts that hooks see.
+// Kinds of rollout operations that hooks report.
 const (
 	OpPut        client.OperationKind = "rollout_put"
 	OpDelete     client.OperationKind = "rollout_delete"
@@ -43,7 +42,7 @@ const (
 	OpOffer      client.OperationKind = "rollout_offer"
 	OpJoin       client.OperationKind = "rollout_join"
 	OpLeave      client.OperationKind = "rollout_leave"
-	OpReport     client.OperationKind = "rollout_report" // of an instance's role too
+	OpReport     client.OperationKind = "rollout_report" // also for an instance's role
 	OpPoll       client.OperationKind = "rollout_poll"
 	OpAction     client.OperationKind = "rollout_action"
 	OpGateReport client.OperationKind = "rollout_gate_report"
@@ -51,8 +50,7 @@ const (
 	OpPlan       client.OperationKind = "rollout_plan"
 )
 
-// follow follows a part of the rollout, until Stop. Work that a newer view does not show any more ends with
-// ErrSuperseded.
+// follow follows a rollout section until Stop. Work that is missing in a newer view ends with ErrSuperseded.
 func (r *Rollout) follow(ctx context.Context, part string) *object.Follower {
 	return r.object.Follow(ctx, protocol.ObjectRollout, part, ErrSuperseded)
 }
@@ -68,23 +66,23 @@ func endsParts(before, now *view.View) bool {
 	return now.IsAnother(before) || now.IsWhole(before) || now.Exists != before.Exists
 }
 
-// Errors that this package reports, to be tested for with errors.Is. Refusals of a host are errors of package client.
+// Errors that this package reports. Test for them with errors.Is. Rejections by a host are errors from package client.
 var (
 	// ErrNotFound: no rollout has the name, or the rollout does not have the given location, gate or version. The
 	// error is client.ErrNotFound too.
 	ErrNotFound = errors.New("the rollout, location, gate or version does not exist")
-	// ErrLeft: the member, or the source, has ended its part.
+	// ErrLeft: the member or the source has left.
 	ErrLeft = errors.New("the member has left")
 	// ErrSuperseded: the location has another target, or no target.
 	ErrSuperseded = errors.New("the target has been superseded")
 )
 
-// failed puts the operation and the subject in front of an error.
+// failed adds the operation and the subject to an error.
 func failed(operation client.OperationKind, name string, err error) error {
 	return failure.OfObject("rollout", string(operation), name, err, ErrNotFound)
 }
 
-// isFinal reports whether no other program can mend an error, or the context has ended.
+// isFinal reports whether no other program can resolve an error, or the context has ended.
 func isFinal(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, client.ErrBadRequest) ||
 		errors.Is(err, client.ErrUnauthorized) || errors.Is(err, client.ErrUnsupported) ||

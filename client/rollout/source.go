@@ -15,16 +15,16 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// farewellTime is how long a Source that is over tries to end its role.
+// farewellTime is the maximum time for Source to give up its role at the end.
 const farewellTime = time.Second
 
 // SourceOption sets how a source works.
 type SourceOption func(*source)
 
-// SourceName is the name by which people know the source.
+// SourceName sets the source's display name.
 func SourceName(name string) SourceOption { return func(s *source) { s.name = name } }
 
-// source is a session in the role of a source.
+// source is a session acting as a source.
 type source struct {
 	rollout  *Rollout
 	name     string
@@ -32,20 +32,20 @@ type source struct {
 	views    *object.Follower
 
 	in   *session.Incarnation // has the role; nil if no incarnation has
-	id   uint64               // of the source, in questions
-	done uint64               // the latest ticket that was answered
+	id   uint64               // source id in requests
+	done uint64               // latest ticket answered
 }
 
-// Source makes versions for the rollout of a name in the session's node. The spec of the rollout says Asked. The
-// source makes a version when it is asked for a version, until the context or the session ends; the error says why. If
-// a rollout has several sources, they are asked in the order of joining: the next source when the source before is
-// gone. A session is one source of a rollout.
+// Source generates versions for the named rollout in the session's node, whose spec must use Asked. Source generates a
+// version on request, until the context or the session ends, and returns the reason. If a rollout has several sources,
+// the earliest is asked; the next source takes over when it is gone. A session can be only one source in a rollout.
 //
-// generate returns the payload, the label and the author of a version, or why there is no version now: the text is in
-// the state of the rollout, and the source is asked again after the ask interval of the spec. The context ends when
-// the question is void. generate runs on the goroutine of the call, once for each question.
+// generate returns a version's payload, label and author, or an error if there is no version now. The error text
+// appears in the rollout's state, and the source is asked again after the spec's ask interval. The context ends when
+// the request is void. generate runs in the caller's goroutine, once per request.
 //
-// A refusal that other programs can mend does not end Source: the rollout may be made while the source runs.
+// Source continues after rejections that other programs can resolve: for example, the rollout may be created while
+// Source runs.
 func Source(
 	ctx context.Context, s *client.Session, name string, generate func(ctx context.Context) (Version, error),
 	options ...SourceOption,
@@ -83,7 +83,7 @@ func (s *source) run(ctx context.Context) error {
 			continue
 		}
 		if endsParts(before, v) {
-			s.in = nil // the sources of the rollout before are gone with the rollout
+			s.in = nil // the old rollout's sources are gone with the rollout
 			s.views.WakeUp()
 		}
 		before = v
@@ -126,14 +126,14 @@ func (s *source) roleMessage(off bool) object.Mutation {
 	}
 }
 
-// resign gives the role back, so that the next source is asked at once.
+// resign gives up the role, so the next source is asked at once.
 func (s *source) resign(ctx context.Context) {
 	if s.in == nil || s.in.Context().Err() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, farewellTime)
 	defer cancel()
-	_ = object.Mutate(ctx, s.in, s.rollout.Name(), s.roleMessage(true), nil) // after an error it ends with the session
+	_ = object.Mutate(ctx, s.in, s.rollout.Name(), s.roleMessage(true), nil) // on error the role ends with the session
 }
 
 // answer answers a question, once.
@@ -166,7 +166,7 @@ func (s *source) answer(ctx context.Context, ticket kind.Ticket) {
 	}
 }
 
-// offer sends the answer to a question by the incarnation that was asked.
+// offer answers a request with the incarnation that was asked.
 func (s *source) offer(ctx context.Context, offer *protocol.RolloutOffer) error {
 	return s.rollout.object.Session.Do(ctx, string(OpOffer), s.rollout.Name(),
 		func(ctx context.Context, in *session.Incarnation) error {

@@ -9,21 +9,21 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Target is a version that an instance is to bring into use. The payload is shared and must not be changed.
+// Target is a version that an instance must bring into use. The payload is shared and must not be changed.
 type Target struct {
-	// Generation is larger than the generations of all targets before, even if the version had been a target before.
+	// Generation is larger than all earlier targets' generations, even if the version was a target before.
 	Generation uint64
 	Seq        uint64
 	Label      string
 	Payload    []byte
-	// Attempt is 1 at first, and grows by one with every yield after a Failed.
+	// Attempt starts at 1 and grows by one with every retry after Failed.
 	Attempt int
 
 	ctx context.Context
 }
 
-// Context returns a context that ends when the location has another target, or no target, with ErrSuperseded as the
-// cause; and with the loop or the member that returned the target.
+// Context returns a context that ends when the location has another target or no target, with ErrSuperseded as cause,
+// and with the loop or member that returned the target.
 func (t *Target) Context() context.Context { return t.ctx }
 
 func targetOf(m *protocol.RolloutTarget) *Target {
@@ -33,8 +33,8 @@ func targetOf(m *protocol.RolloutTarget) *Target {
 	return &Target{Generation: m.Generation, Seq: m.Seq, Label: string(m.Label), Payload: bytes.Clone(m.Payload)}
 }
 
-// same reports whether two targets are one. The payload is compared too: a rollout that was deleted and made again
-// begins to count again.
+// same reports whether two targets are identical, including the payload: generations restart in a rollout that was
+// deleted and created again.
 func (t *Target) same(u *Target) bool {
 	if t == nil || u == nil {
 		return t == u
@@ -42,7 +42,7 @@ func (t *Target) same(u *Target) bool {
 	return t.Generation == u.Generation && t.Seq == u.Seq && t.Label == u.Label && bytes.Equal(t.Payload, u.Payload)
 }
 
-// targetIn reads the target in a view, nil if the view has none.
+// targetIn decodes a view's target, or returns nil.
 func targetIn(v *view.View) (*Target, error) {
 	var m protocol.RolloutTarget
 	err := object.Head(v, &m)
@@ -55,5 +55,5 @@ func (t *Target) isIn(v *view.View) bool {
 	return err == nil && t.same(now)
 }
 
-// cut shortens a text for people to the limit of a rollout.
+// cut shortens text to the rollout limit.
 func cut(text string) string { return object.Cut(text, protocol.MaxRolloutTextBytes) }

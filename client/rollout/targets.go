@@ -50,8 +50,8 @@ func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
 			continue
 		}
 		if endsParts(before, v) {
-			m.rejoin() // the instances of the rollout before are gone with the rollout
-			last = nil // a target of the next rollout is a new target, even one with the same numbers
+			m.rejoin() // the old rollout's instances are gone with the rollout
+			last = nil // the next rollout's target is new, even with the same numbers
 		}
 		before = v
 		t, err := targetIn(v)
@@ -72,7 +72,7 @@ func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
 	}
 }
 
-// startLoop makes a loop the loop of the member.
+// startLoop makes a loop the member's loop.
 func (m *Member) startLoop(f *object.Follower) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,8 +97,8 @@ func (m *Member) rejoin() {
 	m.raiseDoubt()
 }
 
-// isDue reports whether a target is to be yielded, and notes the number of the attempt in the target: a target is due
-// if it was not yielded before, or has failed, and is not reached.
+// isDue reports whether Targets should return a target, and sets the target's attempt number. A target is due if it was
+// not returned before, or has failed and is not reached.
 func (m *Member) isDue(t, last *Target) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,11 +126,11 @@ func (m *Member) untilRetry(last *Target) time.Duration {
 	return max(time.Until(m.retry), 0)
 }
 
-// Ask says which version is in use, 0 for none, and returns the target of the location: for instances that poll
-// instead of running a loop over Targets. next is when the target may change, as far as time decides; 0 is not known.
-// The target is nil if the location has no target yet.
+// Ask reports the version in use, 0 for none, and returns the location's target, for instances that poll instead of
+// looping over Targets. next is when the target may change, as far as time decides; 0 if unknown. The target is nil if
+// the location has no target yet.
 //
-// When a leader asks and the location is ready for the next version, a source is asked for the version.
+// If a leader asks and the location is ready for the next version, a source is asked for the version.
 func (m *Member) Ask(ctx context.Context, current uint64) (t *Target, next time.Duration, err error) {
 	err = m.send(ctx, OpPoll, func(ctx context.Context, in *session.Incarnation) (err error) {
 		report := m.reportOf(current)
@@ -147,7 +147,7 @@ func (m *Member) Ask(ctx context.Context, current uint64) (t *Target, next time.
 	return t, next, nil
 }
 
-// reportOf is the report of an instance that asks, about the target of the latest answer.
+// reportOf returns a polling instance's report about the latest answer's target.
 func (m *Member) reportOf(current uint64) Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -172,8 +172,8 @@ func (m *Member) reportOf(current uint64) Report {
 	return r
 }
 
-// answered notes a report that was sent, and the target in the answer. It returns the target to be used: the target of
-// the answer before, if the target has not changed.
+// answered records a sent report and the target in the answer. It returns the target to use: the previous answer's
+// target, if unchanged.
 func (m *Member) answered(report Report, t *Target) *Target {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -192,7 +192,7 @@ func (m *Member) answered(report Report, t *Target) *Target {
 	return t
 }
 
-// forgetAsked ends the target of the latest answer to Ask. The lock is held.
+// forgetAsked ends the target from the latest Ask. The lock is held.
 func (m *Member) forgetAsked() {
 	if m.asked != nil {
 		m.endAsk(ErrSuperseded)
@@ -200,13 +200,12 @@ func (m *Member) forgetAsked() {
 	}
 }
 
-// askTries is how often a host is asked again because the version of the target was gone before the host could read
-// it.
+// askTries is how often a host is asked again because the target's version was gone before the host could read it.
 const askTries = 5
 
 var errNoPayload = errors.New("the targets changed faster than they could be read")
 
-// askFor asks for the target by an incarnation that has joined.
+// askFor asks for the target with an incarnation that has joined.
 func (m *Member) askFor(
 	ctx context.Context, in *session.Incarnation, report Report,
 ) (t *Target, next time.Duration, err error) {

@@ -4,37 +4,37 @@ import kind "github.com/signalbox/signalbox/protocol/rollout"
 
 // The types below are aliases: package protocol/rollout declares them once, for hosts and clients.
 
-// Spec is what an operator says of a rollout, Location is one location of the rollout, and Reelect says when a target
-// that instances cannot use is given up.
+// Spec is a rollout's configuration, Location is one location in the rollout, and Reelect determines when an unusable
+// target is abandoned.
 type (
 	Spec     = kind.Spec
 	Location = kind.Location
 	Reelect  = kind.Reelect
 )
 
-// Action is what an operator does with a rollout, in whatever state the rollout is, and ChangeInfo is who does
-// something, and why. The rollout keeps both.
+// Action is an operator's action on a rollout in any state. ChangeInfo records who does something, and why. The rollout
+// stores both.
 type (
 	Action     = kind.Action
 	ChangeInfo = kind.ChangeInfo
 )
 
-// Verdict is what a checker says of a target at a gate, and GateReport is a verdict with what the verdict is about.
+// Verdict is a checker's result for a target at a gate. GateReport is a verdict with its subject.
 type (
 	Verdict    = kind.Verdict
 	GateReport = kind.GateReport
 )
 
-// Instance is what an instance says of itself when the instance joins, InstanceState is an instance as others see the
-// instance, and Report is what an instance says of the instance's target.
+// Instance is what an instance declares when it joins, InstanceState is an instance as seen by others, and Report is an
+// instance's report on its target.
 type (
 	Instance      = kind.Instance
 	InstanceState = kind.InstanceState
 	Report        = kind.Report
 )
 
-// State is a whole rollout at one moment; Halt is why a rollout stands still, and BlockReason why something of a
-// rollout does not move. A rollout has locations (LocationState) with gates (GateState), and Counts of instances.
+// State is a rollout's complete state at one moment. Halt is why a rollout is halted, and BlockReason why something in
+// a rollout does not progress. A rollout has locations (LocationState) with gates (GateState) and instance Counts.
 type (
 	State         = kind.State
 	Halt          = kind.Halt
@@ -44,27 +44,26 @@ type (
 	Counts        = kind.Counts
 )
 
-// Version is a version of a rollout. Row is one target in the history of a location, and ActionRecord an act that was
-// carried out.
+// Version is a rollout version. Row is one target in a location's history, and ActionRecord is a recorded action.
 type (
 	Version      = kind.Version
 	Row          = kind.Row
 	ActionRecord = kind.ActionRecord
 )
 
-// Summary is a rollout in a list, and Step one step of a dry run.
+// Summary is a rollout in a list, and Step one dry-run step.
 type (
 	Summary = kind.Summary
 	Step    = kind.Step
 )
 
-// Timestamp is when something happened, by the time of the rollout's shard.
+// Timestamp is the time of an event, by the clock of the rollout's shard.
 type Timestamp = kind.Timestamp
 
-// ActionKind is what an act does.
+// ActionKind is the kind of an action.
 type ActionKind = kind.ActionKind
 
-// The verbs. Created and Altered are only in the list that Acts returns.
+// Action kinds. Created and Altered appear only in the list from Actions.
 const (
 	Created  = kind.Created
 	Altered  = kind.Altered
@@ -90,10 +89,10 @@ const (
 	GateInconclusive = kind.GateInconclusive
 )
 
-// Status is how an instance is getting on with its target.
+// Status is an instance's progress with its target.
 type Status = kind.Status
 
-// The statuses of instances.
+// Instance statuses.
 const (
 	OK       = kind.OK
 	Updating = kind.Updating
@@ -103,11 +102,11 @@ const (
 // Phase is how a rollout is as a whole.
 type Phase = kind.Phase
 
-// The phases. If several fit, the latest in this list counts.
+// Phases. If several apply, the last in this list counts.
 const (
-	Idle        = kind.Idle        // every location has reached the newest version that the location may have
+	Idle        = kind.Idle        // every location has reached the newest version allowed there
 	Rolling     = kind.Rolling     // versions are on their way
-	Blocked     = kind.Blocked     // something has to come from outside; the reasons say what
+	Blocked     = kind.Blocked     // waiting for an external event; see the reasons
 	RollingBack = kind.RollingBack // locations go back to a version
 	Paused      = kind.Paused      // an operator paused the rollout
 	Halted      = kind.Halted      // the rollout halted and waits for an operator
@@ -116,7 +115,7 @@ const (
 // HaltReason says why a rollout halted.
 type HaltReason = kind.HaltReason
 
-// The reasons of halts.
+// Halt reasons.
 const (
 	NotHalted         = kind.NotHalted
 	HaltedReelections = kind.HaltedReelections // versions were given up too often in a row
@@ -127,28 +126,28 @@ const (
 // Cause says why a location got a target.
 type Cause = kind.Cause
 
-// The causes of targets.
+// Target causes.
 const (
 	CauseUnknown    = kind.CauseUnknown
-	CauseBirth      = kind.CauseInitial    // the first target of the location
+	CauseBirth      = kind.CauseInitial    // the location's first target
 	CauseNext       = kind.CauseNext       // the target before was reached
 	CauseReelection = kind.CauseReelection // instances could not use the target before
 	CauseReplaced   = kind.CauseReplaced   // the target before was aborted or withdrawn
-	CausePromote    = kind.CausePromote    // from here on: an act of an operator
+	CausePromote    = kind.CausePromote    // from here on: an operator action
 	CauseRollback   = kind.CauseRollback
 	CauseRetry      = kind.CauseRetry
 )
 
-// DelayFrom says from when the delay of a location counts in the location before.
+// DelayFrom determines when a location's delay starts in the previous location.
 type DelayFrom = kind.DelayFrom
 
-// The delay counts from when the location before reached a version, or from when the version was assigned there.
+// The delay starts when the previous location reached a version, or when the version was assigned there.
 const (
 	FromReached  = kind.FromReached
 	FromAssigned = kind.FromAssigned
 )
 
-// VersionSource says where versions come from.
+// VersionSource determines where versions come from.
 type VersionSource = kind.VersionSource
 
 // Versions are published, or a source is asked for each version.
@@ -157,7 +156,7 @@ const (
 	Asked     = kind.Asked
 )
 
-// The codes of reasons why a rollout does not move.
+// Codes for reasons why a rollout does not progress.
 const (
 	ReasonHalted        = kind.ReasonHalted
 	ReasonPaused        = kind.ReasonPaused
@@ -166,12 +165,12 @@ const (
 	ReasonNoLeaders     = kind.ReasonNoLeaders     // no leader has a session
 	ReasonFewLeaders    = kind.ReasonFewLeaders    // the location has fewer leaders than required
 	ReasonGate          = kind.ReasonGate          // a gate is not passed
-	ReasonNoAlternative = kind.ReasonNoAlternative // the target is of no use, and no other version exists
+	ReasonNoAlternative = kind.ReasonNoAlternative // the target is useless, and there is no other version
 	ReasonNoSource      = kind.ReasonNoSource      // a version is wanted, and the rollout has no source
 	ReasonSource        = kind.ReasonSource        // a source was asked and has not answered
 	ReasonDelay         = kind.ReasonDelay         // a version is not old enough in the location before
-	ReasonInterval      = kind.ReasonInterval      // the last choice of another version was too recently
+	ReasonInterval      = kind.ReasonInterval      // another version was chosen too recently
 	ReasonBack          = kind.ReasonBack          // the location goes back after the location before
-	ReasonBypassed      = kind.ReasonBypassed      // an operator took the location out of the order
+	ReasonBypassed      = kind.ReasonBypassed      // an operator removed the location from the order
 	ReasonStuck         = kind.ReasonStuck         // the progress deadline has passed
 )

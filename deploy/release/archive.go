@@ -20,14 +20,14 @@ type item struct {
 	path    string // relative, with slashes on every system
 	mode    fs.FileMode
 	content []byte
-	uid     int    // of user and group alike, for archives and layers
+	uid     int    // uid and gid, for archives and layers
 	group   string // by name, for packages; "": root
 	// settings are kept by upgrades.
 	settings bool
 }
 
-// archives writes one archive of a product per system: the program, pages, licences and completions. Archives for Linux
-// have the unit and the settings as well, because archives are installed by hand.
+// archives writes one product archive per system, with the program, pages, licences and completions. Linux archives
+// also contain the systemd unit and its settings, because archives are installed by hand.
 func (j *job) archives(p *product, builds []build) error {
 	pages, err := j.pages()
 	if err != nil {
@@ -65,8 +65,8 @@ func (j *job) archives(p *product, builds []build) error {
 	return nil
 }
 
-// units are the unit of a product and the settings of the unit, exactly as in the source tree: the first lines of the
-// files explain an installation by hand.
+// units returns a product's systemd unit and its settings, exactly as in the source tree: the first lines in the files
+// explain a manual installation.
 func (j *job) units(p *product) ([]item, error) {
 	sources := []string{"deploy/systemd/" + p.name + ".service"}
 	for _, f := range p.files {
@@ -75,7 +75,7 @@ func (j *job) units(p *product) ([]item, error) {
 	return j.items("systemd", sources)
 }
 
-// items are files of the source tree, in a folder of an archive.
+// items returns source tree files, placed in an archive folder.
 func (j *job) items(folder string, sources []string) (list []item, err error) {
 	for _, source := range sources {
 		text, err := os.ReadFile(filepath.Join(j.root, source))
@@ -113,8 +113,8 @@ func compress(plain []byte) ([]byte, error) {
 	return to.Bytes(), err
 }
 
-// tarOf is a tar archive of items in the order of paths, with every folder above an item. Owners are numbers without
-// names, and all times are the time of the commit.
+// tarOf returns a tar archive with items sorted by path and all parent folders. Owners are numeric without names, and
+// all times are the commit time.
 func tarOf(list []item, at time.Time) ([]byte, error) {
 	all := make(map[string]item)
 	for _, i := range list {

@@ -19,14 +19,14 @@ type build struct {
 	shared   *shared
 }
 
-// shared is common to the builds of a product for all systems.
+// shared holds data common to a product's builds for all systems.
 type shared struct {
-	licences    []byte // of all modules in the program
-	completions []item // by the names of shells
+	licences    []byte // for all modules in the program
+	completions []item // by shell name
 	newestLevel int    // the highest feature level for the program; 0: the product has no levels
 }
 
-// build compiles a product for every system of the job.
+// build compiles a product for every system in the job.
 func (j *job) build(p *product) (list []build, err error) {
 	s, err := j.shared(p)
 	if err != nil {
@@ -50,8 +50,8 @@ func (j *job) build(p *product) (list []build, err error) {
 	return list, nil
 }
 
-// compile builds a product for a system. Of the environment only the version of Go counts: paths are trimmed, the state
-// of the clone is not stamped, and version, commit and date come from the job.
+// compile builds a product for a system. From the environment only the Go version matters: paths are trimmed, the
+// clone's state is not stamped, and version, commit and date come from the job.
 func (j *job) compile(p *product, system, arch string) (path string, err error) {
 	path = filepath.Join(j.work, p.name+"-"+system+"-"+arch)
 	cmd := j.goTool(p, "build", "-trimpath", "-buildvcs=false", "-ldflags",
@@ -65,8 +65,8 @@ func (j *job) compile(p *product, system, arch string) (path string, err error) 
 	return path, nil
 }
 
-// goTool is a command of the Go tool in the module of a product. Variables of the caller, such as GOFLAGS or GOAMD64,
-// would change the binaries, so fixed values replace the variables.
+// goTool returns a Go tool command in a product's module. Caller variables such as GOFLAGS or GOAMD64 would change the
+// binaries, so fixed values replace them.
 func (j *job) goTool(p *product, args ...string) *exec.Cmd {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = filepath.Join(j.root, p.module)
@@ -75,8 +75,8 @@ func (j *job) goTool(p *product, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// shared makes the files for all systems by running the product on this machine: completions, and the newest feature
-// level, by which packages refuse data from a newer version.
+// shared generates files for all systems by running the product on this machine: completions, and the newest feature
+// level, which lets packages reject data from a newer version.
 func (j *job) shared(p *product) (*shared, error) {
 	s := new(shared)
 	var err error

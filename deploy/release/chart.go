@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// chart writes the chart of deploy/chart. The version of the release becomes the version of the chart and, as the
-// version of the application, the default tag of the image.
+// chart writes the chart in deploy/chart. The release version becomes the chart version and, as the application
+// version, the default image tag.
 func (j *job) chart() error {
 	root := filepath.Join(j.root, "deploy", "chart")
 	var list []item
@@ -43,9 +43,8 @@ func (j *job) chart() error {
 	return j.write("signalbox-chart-"+j.version.number+".tgz", text)
 }
 
-// ofChart replaces both versions in the description of the chart. In the source tree the versions name an image from a
-// build by hand, as deploy/kubernetes does; a line of unknown form is an error, or a release would keep the old
-// version.
+// ofChart replaces both versions in the chart description. In the source tree they name an image built by hand, as in
+// deploy/kubernetes. An unknown line format is an error, because the release would otherwise keep the old version.
 func (v *version) ofChart(text string) ([]byte, error) {
 	for from, to := range map[string]string{
 		"\nversion: 0.0.0\n": "version: " + v.number, "\nappVersion: local\n": "appVersion: " + v.number,

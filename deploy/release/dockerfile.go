@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// imageConfig describes the containers of an image, in the form of the OCI. Healthcheck is an addition of Docker;
-// programs for OCI images pass over the field.
+// imageConfig describes an image's containers in OCI form. Healthcheck is a Docker extension that OCI programs ignore.
 type imageConfig struct {
 	User         string              `json:"User,omitempty"`
 	ExposedPorts map[string]struct{} `json:"ExposedPorts,omitempty"`
@@ -34,9 +33,9 @@ type healthcheck struct {
 	Retries     int           `json:",omitempty"`
 }
 
-// dockerStage is the last stage of a Dockerfile: copies of the program and of folders into an empty image, and the
-// description of the containers. Releases make images from the stage without Docker. An instruction outside of the
-// known ones is an error, so that the image from Docker and the image from a release never differ.
+// dockerStage is a Dockerfile's last stage: copies of the program and folders into an empty image, and the container
+// description. Releases make images from the stage without Docker. An unknown instruction is an error, so that Docker
+// images and release images never differ.
 type dockerStage struct {
 	config imageConfig
 	copies []item // without content: the program, and folders
@@ -67,7 +66,7 @@ func (j *job) readDockerfile(name string) (*dockerStage, error) {
 	return s, nil
 }
 
-// instruct carries out an instruction of the stage.
+// instruct applies one instruction to the stage.
 func (ds *dockerStage) instruct(word, rest string) (err error) {
 	c := &ds.config
 	switch word {

@@ -7,7 +7,7 @@ import (
 	"path"
 )
 
-// Media types of the image specification of the OCI.
+// Media types in the OCI image specification.
 const (
 	typeIndex    = "application/vnd.oci.image.index.v1+json"
 	typeManifest = "application/vnd.oci.image.manifest.v1+json"
@@ -15,7 +15,7 @@ const (
 	typeLayer    = "application/vnd.oci.image.layer.v1.tar+gzip"
 )
 
-// descriptor names a blob of the layout.
+// descriptor names a blob in the layout.
 type descriptor struct {
 	MediaType   string            `json:"mediaType"`
 	Digest      string            `json:"digest"`
@@ -29,8 +29,8 @@ type ociPlatform struct {
 	OS           string `json:"os"`
 }
 
-// manifest describes an image by config and layers, or an index of images by manifests. The specification has two
-// forms with common first fields.
+// manifest describes an image by config and layers, or an image index by manifests. Both forms in the specification
+// share their first fields.
 type manifest struct {
 	SchemaVersion int               `json:"schemaVersion"`
 	MediaType     string            `json:"mediaType"`
@@ -40,7 +40,7 @@ type manifest struct {
 	Annotations   map[string]string `json:"annotations,omitempty"`
 }
 
-// layout is an image layout of the OCI in the making. Blobs are named by checksums, so every blob is added once.
+// layout is an OCI image layout under construction. Blobs are named by checksum, so every blob is added once.
 type layout struct{ items []item }
 
 // add puts a blob into the layout.
@@ -56,9 +56,9 @@ func (l *layout) addJSON(mediaType string, value any) (descriptor, error) {
 	return l.add(mediaType, content), err
 }
 
-// image writes the image of a product: a layout in an uncompressed archive, readable by podman, skopeo and containerd.
-// The index of the archive names a single image, by the version; behind the name is an index of the processors, so that
-// a copy to a registry takes all processors along.
+// image writes a product's image: a layout in an uncompressed archive, readable by podman, skopeo and containerd. The
+// archive's index names a single image by version. This name refers to an index over all processor types, so copying to
+// a registry includes all processor types.
 func (j *job) image(p *product, builds []build) error {
 	stage, err := j.readDockerfile(p.dockerfile)
 	if err != nil {

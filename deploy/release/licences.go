@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// licenceName matches the files at the top of a module with the terms for passing on the code.
+// licenceName matches top-level files in a module that contain the licence terms.
 var licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)([.-].*)?$`)
 
-// licences is the text of the licences of all modules in a product, and of the Go library: most licences ask to be
-// passed on with binaries. A module without a licence is an error, found before a release and not after.
+// licences returns the licence texts for all modules in a product and for the Go library, because most licences must be
+// distributed with binaries. A module without a licence is an error, so it is found before a release.
 func (j *job) licences(p *product) ([]byte, error) {
 	cmd := j.goTool(p, "list", "-deps", "-f",
 		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}", p.pkg)
@@ -38,7 +38,7 @@ func (j *job) licences(p *product) ([]byte, error) {
 	for _, line := range slices.Compact(lines) {
 		parts := strings.SplitN(line, " ", 3)
 		if len(parts) < 3 || parts[1] == "" || strings.HasPrefix(parts[0], "github.com/signalbox/signalbox") {
-			continue // packages of the Go library, and modules of the source tree
+			continue // Go library packages and source tree modules
 		}
 		if err := appendLicence(text, parts[0]+" "+parts[1], parts[2]); err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func (j *job) licences(p *product) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// appendLicence writes all licences at the top of a module, with the name of the module.
+// appendLicence writes all top-level licences in a module, with the module name.
 func appendLicence(to *bytes.Buffer, subject, dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {

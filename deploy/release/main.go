@@ -1,8 +1,8 @@
 // Command release builds everything that is installed: archives, packages, images, a chart, bills of materials and
-// checksums. Builds are reproducible: two runs on one commit with the same version of Go write the same bytes. Every
-// time in the output is the commit time, lists are sorted, and the machine name does not occur.
+// checksums. Builds are reproducible: two runs on one commit with the same Go version write the same bytes. Every time
+// in the output is the commit time, lists are sorted, and the machine name does not occur.
 //
-// Start with job.run below: every step is a file of the folder.
+// Start with job.run below: every step is a file in this folder.
 package main
 
 import (
@@ -16,10 +16,10 @@ import (
 	"strings"
 )
 
-// platforms are the systems of a release, GOOS/GOARCH.
+// platforms lists the release systems as GOOS/GOARCH.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
 
-// sumsName is the file with the checksums of all files besides.
+// sumsName is the file with the checksums for all other files.
 const sumsName = "SHA256SUMS"
 
 func main() {
@@ -47,8 +47,8 @@ type job struct {
 	work      string   // a folder for binaries until the job ends
 }
 
-// run makes the release. The output folder must be empty: files of an earlier release would be listed in the checksums
-// and published by mistake.
+// run creates the release. The output folder must be empty: files from an earlier release would be listed in the
+// checksums and published by mistake.
 func (j *job) run() error {
 	if err := os.MkdirAll(j.out, 0o755); err != nil {
 		return err
@@ -78,14 +78,14 @@ func (j *job) run() error {
 	return j.sums()
 }
 
-// write writes a file of the release.
+// write writes a release file.
 func (j *job) write(name string, content []byte) error {
 	return os.WriteFile(filepath.Join(j.out, name), content, 0o644)
 }
 
-// sums writes the checksums of all files, in the form of sha256sum --check.
+// sums writes checksums for all files, in the format for sha256sum --check.
 func (j *job) sums() error {
-	files, err := os.ReadDir(j.out) // in the order of names
+	files, err := os.ReadDir(j.out) // sorted by name
 	if err != nil {
 		return err
 	}

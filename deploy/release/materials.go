@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// component is a part of a bill of materials of CycloneDX.
+// component is an entry in a CycloneDX bill of materials.
 type component struct {
 	Type       string     `json:"type"`
 	Ref        string     `json:"bom-ref"`
@@ -24,12 +24,12 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// goSum is the name of the property with the checksum of a module, in the form of go.sum.
+// goSum is the property name for a module's checksum, in go.sum format.
 const goSum = "golang:sum"
 
-// materials writes the bill of materials of a product: the modules in the build information of the programs for all
-// systems, and the version of Go. Build information comes from the linker, so the bill has no module beside the
-// program, and misses no module in a binary.
+// materials writes a product's bill of materials: the modules from the build information in the programs for all
+// systems, and the Go version. Build information comes from the linker, so the bill lists exactly the modules in the
+// binaries.
 func (j *job) materials(p *product, builds []build) error {
 	parts := make(map[string]component)
 	add := func(path, version, sum string) {

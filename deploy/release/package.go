@@ -16,7 +16,7 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm" // Fedora, SUSE
 )
 
-// scriptFiles are the scripts of packages.
+// scriptFiles has the package scripts.
 //
 //go:embed scripts
 var scriptFiles embed.FS
@@ -27,12 +27,11 @@ const (
 	maintainer = "The Signalbox authors <authors@signalbox.invalid>"
 )
 
-// packageForm is a form of packages, with the differences between the systems of the form: names of folders, and of the
-// package with useradd.
+// packageForm is a package format, with its system differences: folder names, and the package that provides useradd.
 type packageForm struct {
 	name      string
-	zsh       string   // the folder of completions
-	licences  string   // the name of the page with the licence
+	zsh       string   // completion folder
+	licences  string   // licence page name
 	userTools []string // the packages with useradd
 }
 
@@ -41,7 +40,7 @@ var packageForms = []packageForm{
 	{name: "rpm", zsh: "usr/share/zsh/site-functions", licences: "LICENSE", userTools: []string{"shadow-utils"}},
 }
 
-// packages writes the packages of a product, in all forms, for every processor of Linux.
+// packages writes a product's packages in all formats, for every Linux processor type.
 func (j *job) packages(p *product, builds []build) error {
 	for _, b := range builds {
 		if b.os != "linux" {
@@ -104,8 +103,8 @@ func (j *job) makePackage(p *product, b *build, form *packageForm) (name string,
 	return packager.ConventionalFileName(info), to.Bytes(), err
 }
 
-// installed lists all files of a package. Settings below /etc/signalbox belong to the group of the host and are closed
-// to all users outside of the group, because settings name certificates and keys.
+// installed lists all files in a package. Settings below /etc/signalbox belong to the host's group and are closed to
+// other users, because settings name certificates and keys.
 func (j *job) installed(p *product, b *build, form *packageForm) ([]item, error) {
 	unit, err := j.unit(p)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 
 // product is a program with all files for an installation.
 type product struct {
-	name    string // of program, packages and unit
+	name    string // program, packages and unit
 	summary string
-	// module is the folder of the Go module with the program, and pkg the package in the module.
+	// module is the folder with the program's Go module, and pkg the package in the module.
 	module, pkg string
 	dockerfile  string // describes the image
 	files       []file // besides the program, the unit and the licences
@@ -21,14 +21,14 @@ type product struct {
 	completions       bool
 }
 
-// file is a file of the source tree for packages to install.
+// file is a source tree file that packages install.
 type file struct {
 	source, path string
 	mode         os.FileMode
-	settings     bool // upgrades keep the changes of administrators
+	settings     bool // upgrades keep administrators' changes
 }
 
-// hostGroup is the group of the user of the host, in the unit and in the scripts.
+// hostGroup is the host user's group, in the unit and in the scripts.
 const hostGroup = "signalbox"
 
 var products = []product{
@@ -53,10 +53,10 @@ var products = []product{
 	},
 }
 
-// docs is the path of a page in packages of Linux.
+// docs returns a page's path in Linux packages.
 func docs(product, page string) string { return "usr/share/doc/" + product + "/" + page }
 
-// pages are the documents for every product: the pages of docs with the guides, the licence and the changes.
+// pages returns the documents for every product: the docs pages with the guides, the licence and the changes.
 func (j *job) pages() (list []item, err error) {
 	for _, folder := range []struct{ source, path string }{{"docs", ""}, {"docs/guides", "guides"}} {
 		found, err := fs.Glob(os.DirFS(j.root), folder.source+"/*.md")

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// version is the version of a release, with the commit of the source tree.
+// version is a release version and the source tree's commit.
 type version struct {
-	number string // semantic, without the v of tags
+	number string // semantic version without the tag's v
 	commit string
 	date   time.Time
 }
 
-// tagForm is the form of the tags of releases.
+// tagForm is the release tag format.
 var tagForm = regexp.MustCompile(`^v(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)$`)
 
-// versionOf is the version of a source tree, from the tag of its commit. A commit without a tag gets 0.0.0-DATE.COMMIT,
-// below every release and above every earlier commit. The g before the commit keeps a commit of
-// digits alone from being a number, and numbers in versions must not begin with 0. Changes outside of commits are named
-// in the version, because nothing can make the build again.
+// versionOf returns a source tree's version, from its commit's tag. A commit without a tag gets 0.0.0-DATE.COMMIT,
+// below every release and above every earlier commit. The g before the commit prevents an all-digit commit from being a
+// number, because numbers in versions must not start with 0. Uncommitted changes are named in the version, because such
+// a build cannot be repeated.
 func versionOf(root string) (v version, err error) {
 	git := func(args ...string) (out string) {
 		if err != nil {
@@ -59,5 +59,5 @@ func versionOf(root string) (v version, err error) {
 	return v, nil
 }
 
-// stamp is the date in the form of RFC 3339, for programs and bills of materials.
+// stamp returns the date in RFC 3339 format, for programs and bills of materials.
 func (v *version) stamp() string { return v.date.Format(time.RFC3339) }

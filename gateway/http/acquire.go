@@ -20,7 +20,7 @@ type startRequest struct {
 	session.Details
 }
 
-// startedSession is the answer of a session's start.
+// startedSession is the response to a session start.
 type startedSession struct {
 	ID      uint64
 	Session string        `about:"Session id for the header Signalbox-Session. Keep it secret: anyone with the id can use the session"`
@@ -41,7 +41,7 @@ type acquireRequest struct {
 	Poll      *time.Duration `name:"poll" about:"Maximum time to wait for the response, up to a third of the session timeout"`
 }
 
-// acquisition is the outcome of an acquire.
+// acquisition is an acquire's outcome.
 type acquisition struct {
 	Outcome string `about:"acquired, waiting (send the request again with the same sequence number), or not_acquired"`
 	Fence   uint64 `about:"Fencing token, or order id in the queue"`
@@ -69,15 +69,15 @@ type updated struct {
 }
 
 const (
-	// defaultTimeout is the timeout of a session of HTTP, minTimeout the smallest timeout: requests come less often
-	// than pings.
+	// defaultTimeout is the default HTTP session timeout, minTimeout the minimum, because requests come less often than
+	// pings.
 	defaultTimeout = 30 * time.Second
 	minTimeout     = 3 * time.Second
-	// pollParts is the part of a session's timeout for which a request may wait.
+	// pollParts divides a session's timeout: a request may wait for at most this fraction.
 	pollParts = 3
 )
 
-// updateRoute is the only route that needs a session in some requests only.
+// updateRoute is the only route that needs a session only in some requests.
 const updateRoute = "/semaphore/update"
 
 // ownSessionRoutes are about the caller's own sessions, and the semaphores owned by the sessions.
@@ -111,7 +111,7 @@ func ownSessionRoutes() []route {
 	}
 }
 
-// updateData replaces the data of a semaphore: with a fence as a change by the session of the request.
+// updateData replaces a semaphore's data. With a fence, the change is made by the request's session.
 func updateData(ctx context.Context, c *call, q *updateRequest) (u updated, err error) {
 	if q.Fence == 0 {
 		err = c.caller.Node(q.Node).Update(ctx, q.Name, q.Data, operation.Guarded(q.IfRevision)...)
@@ -221,7 +221,7 @@ var outcomeWords = map[protocol.AcquireOutcome]string{
 	protocol.NotAcquired: "not_acquired", protocol.Acquired: "acquired", protocol.Queued: "waiting",
 }
 
-// message is the acquire in the form of the protocol.
+// message returns the acquire in protocol form.
 func (ar *acquireRequest) message(m protocol.Mutation) protocol.RequestMessage {
 	wait := uint64(protocol.Forever)
 	if ar.Wait != nil {
@@ -233,8 +233,8 @@ func (ar *acquireRequest) message(m protocol.Mutation) protocol.RequestMessage {
 	}
 }
 
-// count is how much of the semaphore the request is for. A request that names no count is for a lock: the limit of an
-// ephemeral semaphore is client.All, so a count of 1 would let in every session that asks.
+// count returns the number of semaphore units for the request. A request without a count is for an exclusive lock: an
+// ephemeral semaphore's limit is client.All, so a count of 1 would admit every session that asks.
 func (ar *acquireRequest) count() uint64 {
 	if ar.Ephemeral {
 		return cmp.Or(ar.Count, client.All)
@@ -242,7 +242,7 @@ func (ar *acquireRequest) count() uint64 {
 	return cmp.Or(ar.Count, 1)
 }
 
-// checkNode checks, once, that the session belongs to the node: no node gets another node's id while it has sessions.
+// checkNode checks, once, that the session belongs to the node: while a node has sessions, its id cannot change.
 func (a *attached) checkNode(ctx context.Context, path string) error {
 	if a.stay.path == path {
 		return nil
@@ -283,7 +283,7 @@ func (a *attached) acquireOrCreate(ctx context.Context, q *acquireRequest, m mut
 	return a.change(ctx, header, m)
 }
 
-// awaitGrant watches the semaphore until the session owns it, or the request has waited for as long as allowed.
+// awaitGrant watches the semaphore until the session owns it or the maximum wait has passed.
 func (c *call) awaitGrant(
 	ctx, waiting context.Context, q *acquireRequest, s *raw.Session, got acquisition,
 ) (acquisition, error) {

@@ -14,16 +14,16 @@ import (
 	"github.com/signalbox/signalbox/internal/auditlimit"
 )
 
-// A change with a place for a reason in its request keeps the reason in the history by itself. For other changes the
-// reason comes in a header, and the gateway has the reason written into the history of the cluster.
+// A change whose request has a reason field stores the reason in the audit log directly. For other changes the reason
+// comes in a header, and the gateway writes the reason to the cluster's audit log.
 
-// reasonHeader is the reason of a change, escaped as in an address.
+// reasonHeader is the reason for a change, URL-escaped.
 const reasonHeader = "Signalbox-Reason"
 
 // Act is a change requested with a reason.
 type Act struct {
-	Token string // shown in the request; empty for none
-	From  string // the address of the caller
+	Token string // from the request; empty if none
+	From  string // caller's address
 	What  string // in words
 	Why   string
 }
@@ -90,7 +90,7 @@ func (r *route) keepsReason() bool {
 	return slices.ContainsFunc(apijson.Fields(r.request), func(f apijson.Field) bool { return f.Name == "reason" })
 }
 
-// describe returns a request in words: the words of the route, and the members readable for people.
+// describe returns a request in words: the route's words and the human-readable members.
 func describe(of *route, asked any) string {
 	words := strings.ReplaceAll(strings.TrimPrefix(of.path, version+"/"), "/", " ")
 	v := reflect.ValueOf(asked)

@@ -14,29 +14,29 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// The headers of requests by a session.
+// Headers for session requests.
 const (
 	sessionHeader      = "Signalbox-Session"
 	sequenceHeader     = "Signalbox-Sequence"
 	acknowledgedHeader = "Signalbox-Acknowledged"
 )
 
-// attached is a session for the time of one request. Only the start of a request renews the time on which the caller
-// counts; the host vouches for the time while the request is under way, by an attach or by the answer to a ping.
+// attached is a session during one request. The caller may count its session time only from a request's start; the host
+// renews the session while the request runs, by an attach or by a ping's answer.
 type attached struct {
 	*raw.Session
 	call    *call
 	stay    *stay
 	fresh   bool       // attached by this request
-	renewed chan error // gets the outcome of the ping; nil if the attach renews
+	renewed chan error // gets the ping's outcome; nil if the attach renews
 }
 
-// credentials returns the text by which a caller names its session, and proves the ownership.
+// credentials returns the text with which a caller names its session and proves ownership.
 func credentials(id uint64, key []byte) string {
 	return strconv.FormatUint(id, 10) + "." + hex.EncodeToString(key)
 }
 
-// parseCredentials reads the text of credentials.
+// parseCredentials parses credentials.
 func parseCredentials(text string) (id uint64, key []byte, err error) {
 	number, secret, _ := strings.Cut(text, ".")
 	id, err = strconv.ParseUint(number, 10, 64)
@@ -50,8 +50,8 @@ func parseCredentials(text string) (id uint64, key []byte, err error) {
 	return id, key, nil
 }
 
-// attach takes the session of a request, until leave is called. Either the session has stayed attached since an
-// earlier request with the key of this request, or the session's host attaches the session and compares the key.
+// attach takes a request's session until leave is called. Either the session has stayed attached since an earlier
+// request with the same key, or the session's host attaches the session and compares the key.
 func (c *call) attach(ctx context.Context) (*attached, error) {
 	id, key, err := parseCredentials(c.r.Header.Get(sessionHeader))
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *call) attach(ctx context.Context) (*attached, error) {
 	return a, nil
 }
 
-// attachAnew attaches the session, and so renews it.
+// attachAnew attaches and so renews the session.
 func (a *attached) attachAnew(ctx context.Context, key []byte) error {
 	began := time.Now()
 	s, err := a.call.caller.raw.Attach(ctx, a.stay.key.session,
@@ -88,15 +88,14 @@ func (a *attached) attachAnew(ctx context.Context, key []byte) error {
 	return nil
 }
 
-// lost reports whether the session had stayed attached before this request and is not attached now, though it may be
-// alive.
+// lost reports whether the session had stayed attached before this request and is now detached, though it may be alive.
 func (a *attached) lost() bool {
 	why := a.Err()
 	return !a.fresh && why != nil && !errors.Is(why, client.ErrSessionExpired)
 }
 
-// do sends a request of the session, and repeats the request if the session turns out not to have stayed. The request
-// takes effect once all the same, by its number.
+// do sends a session request, and repeats the request if the session turns out not to have stayed. Because of its
+// number, the request still takes effect only once.
 func (a *attached) do(ctx context.Context, m protocol.RequestMessage, read func(*protocol.Answer)) error {
 	err := a.Do(ctx, m, read, nil)
 	if err == nil || !a.lost() {
@@ -108,8 +107,7 @@ func (a *attached) do(ctx context.Context, m protocol.RequestMessage, read func(
 	return a.Do(ctx, m, read, nil)
 }
 
-// awaitRenewal waits until the host has vouched for the session: before, no request is answered on whose answer the
-// caller counts.
+// awaitRenewal waits until the host has renewed the session. No response that the caller relies on may be sent earlier.
 func (a *attached) awaitRenewal(ctx context.Context) error {
 	if a.renewed == nil {
 		return nil
@@ -125,8 +123,8 @@ func (a *attached) awaitRenewal(ctx context.Context) error {
 	}
 }
 
-// withSession calls a function with the session of the request attached. The function gets as much time as a request
-// may keep a session attached whose caller may have left.
+// withSession calls a function with the request's session attached. The function's time limit is how long a request may
+// keep a session attached whose caller may have left.
 func (c *call) withSession(ctx context.Context, f func(context.Context, *attached) error) error {
 	a, err := c.attach(ctx)
 	if err != nil {
@@ -140,7 +138,7 @@ func (c *call) withSession(ctx context.Context, f func(context.Context, *attache
 		err = lost
 	}
 	if ctx.Err() != nil {
-		a.stay.drop() // a part of the request may be under way still
+		a.stay.drop() // request work may still be in progress
 	}
 	if errors.Is(err, client.ErrBadSession) {
 		return errUsedElsewhere
@@ -151,8 +149,8 @@ func (c *call) withSession(ctx context.Context, f func(context.Context, *attache
 var errUsedElsewhere = refuse(protocol.StatusUnavailable,
 	"another request used the session through another host meanwhile")
 
-// leaps are distances from this host's clock to the number of a mutation. Leaps are for requests without a number,
-// after an earlier number was below a number used by the session: clocks of hosts differ.
+// leaps are offsets from this host's clock for mutation numbers. They are used for requests without a number, after a
+// number was below one already used by the session, because host clocks differ.
 var leaps = []time.Duration{0, time.Minute, time.Hour, 24 * time.Hour, 30 * 24 * time.Hour}
 
 // mutation is a change by a session.
@@ -164,7 +162,7 @@ type mutation struct {
 	doubtful func() bool
 }
 
-// change makes a mutation of the session, by the number of the request, or by a number from the clock.
+// change makes a session mutation, with the request's number or a number from the clock.
 func (a *attached) change(ctx context.Context, h http.Header, m mutation) error {
 	number, err := headerNumber(h, sequenceHeader)
 	if err != nil {
@@ -198,7 +196,7 @@ func (a *attached) changeByClock(ctx context.Context, m mutation) (err error) {
 	return err
 }
 
-// noFence is the order id of no owner.
+// noFence is an order id that no owner has.
 const noFence = 1<<64 - 1
 
 // probe finds out whether the session has used a higher number, by releasing a semaphore that the session cannot own:

@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	// answerBytes is how much memory answers under way take together, from before they are made until they are read.
-	// viewBytes is the same for the newest answers of all views.
+	// answerBytes is the memory limit for all responses in progress, from before they are made until they are read.
+	// viewBytes is the limit for all views' newest responses.
 	answerBytes = 64 << 20
 	viewBytes   = 64 << 20
 	// firstBytes is reserved before an answer is made.
 	firstBytes = 64 << 10
-	// receivedBytes is the memory of an answer, before it is JSON, for each byte that a host sends.
+	// receivedBytes is a response's memory before JSON encoding, per byte sent by a host.
 	receivedBytes = 2
-	// roomWait is how long a request waits for memory before it is refused, and after how long it may be sent again.
+	// roomWait is the maximum time to wait for memory before rejection, and the retry delay after rejection.
 	roomWait = time.Second
-	// slowReader is for how long an answer is left to its reader while another request waits for the memory.
+	// slowReader is how long a reader may take while another request waits for the memory.
 	slowReader = 2 * time.Second
 )
 
-// budget is the memory that all answers may take together. A party has at most half of it. Any goroutine may use a
-// budget; a nil budget has no bounds.
+// budget limits the memory for all responses together. A party gets at most half. Safe for concurrent use; a nil budget
+// has no limit.
 type budget struct {
 	limit   int64
 	refused atomic.Uint64
 
-	mu      sync.Mutex // guards the next fields, and those of rooms
+	mu      sync.Mutex // guards the next fields, and the rooms' fields
 	used    int64
 	parties map[fairshare.Party]int64
 	waiting fairshare.Queue[*waiter]
-	reading list.List // of rooms whose answers are being read, the longest first
+	reading list.List // rooms whose responses are being read, longest first
 }
 
 // waiter is a request that waits for memory.
@@ -52,27 +52,27 @@ type waiter struct {
 	ready chan struct{} // closed once the room has the memory
 }
 
-// room is the memory of one answer. Its methods may be called on nil, which counts nothing.
+// room is one response's memory. Its methods work on nil, which counts nothing.
 type room struct {
 	budget *budget
-	party  fairshare.Party // that has at most half of the memory
+	party  fairshare.Party // gets at most half the memory
 	held   int64
-	spare  int64         // of held, for what comes
-	short  int64         // what the room would have had to hold when it could not grow
-	items  bool          // the answer reserves memory for its items, and drops what hosts have sent
-	sent   int64         // of held, for what a host sends at once, if items is set
-	json   int           // the length of the answer in JSON, unless items is set
+	spare  int64         // from held, for later use
+	short  int64         // size that the room would have needed when it could not grow
+	items  bool          // the response reserves memory for its items, and drops data received from hosts
+	sent   int64         // from held, for data that a host sends at once, if items is set
+	json   int           // response length in JSON, unless items is set
 	at     *list.Element // in budget.reading
 	since  time.Time     // in budget.reading
 	cut    func()        // ends the reading
 }
 
-// reserve reserves memory for an answer before it is made, and waits for it for a moment. The caller calls leave.
+// reserve reserves memory for a response in advance, waiting briefly if necessary. The caller must call leave.
 func (b *budget) reserve(ctx context.Context, by fairshare.Party, bytes int) (*room, error) {
 	return b.reserveUntil(ctx, by, int64(bytes), time.Now().Add(roomWait))
 }
 
-// reserveUntil is reserve with the time at which the wait ends. Parties take turns in the wait.
+// reserveUntil is reserve with the wait's deadline. Parties take turns in the wait.
 func (b *budget) reserveUntil(ctx context.Context, by fairshare.Party, bytes int64, end time.Time) (*room, error) {
 	if b == nil {
 		return nil, nil
@@ -100,15 +100,15 @@ func (b *budget) reserveUntil(ctx context.Context, by fairshare.Party, bytes int
 	}
 }
 
-// noRoom is the answer to a request without memory for its answer.
+// noRoom is the response to a request without memory.
 func noRoom() *problem {
 	p := refuse(protocol.StatusOverloaded, operation.ErrNoRoom.Error())
 	p.Wait = roomWait
 	return p
 }
 
-// enter takes the first memory of a room. If there is none, enter ends readings that are slow, and returns a channel
-// that is closed once the room has the memory, and a function for a caller that waits no more.
+// enter takes a room's first memory. If there is none, enter ends slow reads, and returns a channel that is closed once
+// the room has the memory, and a function for a caller that stops waiting.
 func (r *room) enter(by fairshare.Party, bytes int64) (ready <-chan struct{}, giveUp func()) {
 	b := r.budget
 	b.mu.Lock()
@@ -131,8 +131,8 @@ func (r *room) enter(by fairshare.Party, bytes int64) (ready <-chan struct{}, gi
 	}
 }
 
-// serve gives memory to those who wait, by turns. Who waits for the party's own half delays no other, and who waits for
-// memory of all delays all. mu is held.
+// serve gives memory to waiters, by turns. A waiter limited by its party's half delays no other party; a waiter limited
+// by total memory delays all. mu is held.
 func (b *budget) serve() {
 	for short := false; !short; {
 		w, ok := b.waiting.Next(func(w *waiter) bool {
@@ -146,7 +146,7 @@ func (b *budget) serve() {
 	}
 }
 
-// take counts more memory for a room, if there is any. mu is held.
+// take counts more memory for a room if available. mu is held.
 func (b *budget) take(r *room, bytes int64) bool {
 	if b.used+bytes > b.limit || b.parties[r.party]+bytes > b.limit/2 {
 		return false
@@ -180,7 +180,7 @@ func (r *room) Grow(bytes int) bool {
 	return r.grow(int64(bytes))
 }
 
-// grow takes memory out of the spare memory, and more if that is short. mu is held.
+// grow takes memory from spare, and more if necessary. mu is held.
 func (r *room) grow(bytes int64) bool {
 	if more := bytes - r.spare; more > 0 {
 		if !r.budget.take(r, more) {
@@ -203,7 +203,7 @@ func (r *room) CountItems() {
 	r.items = true
 }
 
-// receive reserves memory for an answer of a host, and returns false if there is none.
+// receive reserves memory for a host's response, and returns false if there is none.
 func (r *room) receive(bytes int) bool {
 	if r == nil {
 		return true
@@ -221,7 +221,7 @@ func (r *room) receive(bytes int) bool {
 	return true
 }
 
-// measure reserves memory for the JSON of an answer. A page has reserved the memory for its items.
+// measure reserves memory for a response's JSON. A page has already reserved memory for its items.
 func (r *room) measure(answer any) (err error) {
 	if r == nil || r.items {
 		return nil
@@ -232,7 +232,7 @@ func (r *room) measure(answer any) (err error) {
 	return err
 }
 
-// encode writes an answer in JSON, in the memory that is reserved for it.
+// encode writes a response as JSON in its reserved memory.
 func (r *room) encode(answer any) ([]byte, error) {
 	var text []byte
 	if r != nil {
@@ -243,7 +243,7 @@ func (r *room) encode(answer any) ([]byte, error) {
 	return text, err
 }
 
-// made counts the answer alone, once it is made.
+// made reduces the reservation to the finished response.
 func (r *room) made(bytes int) {
 	if r == nil {
 		return
@@ -253,7 +253,7 @@ func (r *room) made(bytes int) {
 	r.budget.count(r, int64(bytes)-r.held)
 }
 
-// read reports that the answer is being read; cut ends that.
+// read reports that the response is being read; cut ends reading.
 func (r *room) read(cut func()) {
 	if r == nil {
 		return
@@ -285,7 +285,7 @@ func (b *budget) bytes() int64 {
 	return b.used
 }
 
-// reader is who has the memory of an answer. A view is its caller's.
+// reader is the party that holds a response's memory. A view belongs to its caller.
 func (c *call) reader() fairshare.Party {
 	if c.r == nil {
 		return fairshare.Party{Token: c.caller.name}
@@ -293,8 +293,8 @@ func (c *call) reader() fairshare.Party {
 	return c.party()
 }
 
-// reserved carries a request out that reads, in memory for its answer. If the memory is too short for what comes, the
-// request waits for all that it needs, and is carried out again. The caller calls leave.
+// reserved runs a read request in memory reserved for its response. If the memory is insufficient, the request waits
+// for all the memory it needs and runs again. The caller must call leave.
 func (r *route) reserved(ctx context.Context, c *call, request any) (answer any, taken *room, err error) {
 	b, end := c.gateway.answers, time.Now().Add(roomWait)
 	for bytes := int64(firstBytes); ; bytes = taken.short {
@@ -314,7 +314,7 @@ func (r *route) reserved(ctx context.Context, c *call, request any) (answer any,
 	}
 }
 
-// askWithin carries a request out in the memory of a room, and fails with operation.ErrNoRoom if that cannot grow.
+// askWithin runs a request in a room's memory, and fails with operation.ErrNoRoom if the room cannot grow.
 func (r *route) askWithin(ctx context.Context, c *call, request any, taken *room) (answer any, err error) {
 	ctx, cancel := context.WithCancelCause(operation.WithRoom(ctx, taken))
 	defer cancel(nil)
@@ -324,7 +324,7 @@ func (r *route) askWithin(ctx context.Context, c *call, request any, taken *room
 		}
 	}), c, request)
 	if cause := context.Cause(ctx); errors.Is(cause, operation.ErrNoRoom) {
-		return nil, cause // also if the answer would say that hosts are silent
+		return nil, cause // even if the response would report that hosts are silent
 	}
 	if err == nil {
 		err = taken.measure(answer)
@@ -332,7 +332,7 @@ func (r *route) askWithin(ctx context.Context, c *call, request any, taken *room
 	return answer, err
 }
 
-// deliver writes the answer of a request, in JSON.
+// deliver writes a request's response as JSON.
 func (c *call) deliver() {
 	if c.text == nil {
 		return

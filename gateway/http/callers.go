@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// maxCallers is how many tokens are in use at once. Every token has its own client, and the client's requests
-	// have the rights of the token.
+	// maxCallers is the maximum number of tokens in use at a time. Every token has its own client, whose requests have
+	// the token's rights.
 	maxCallers = 256
 	// callerIdle is how long an unused client stays.
 	callerIdle = 5 * time.Minute
 	// maxOpening is how many clients are being made at once.
 	maxOpening = 16
-	// maxRefused is for how many tokens the last refusal is kept, for requests that arrived before the refusal.
+	// maxRefused is the number of tokens whose last rejection is kept, for requests that arrived before the rejection.
 	maxRefused = 256
 )
 
-// caller is a token with the client that shows the token to hosts.
+// caller is a token and the client that presents the token to hosts.
 type caller struct {
 	*client.Client
 	key   [sha256.Size]byte
@@ -43,16 +43,16 @@ type caller struct {
 	revoked bool
 }
 
-// callers are the callers of recently used tokens.
+// callers has the callers for recently used tokens.
 type callers struct {
 	open func(ctx context.Context, token string) (*client.Client, error)
 
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]*caller
-	opening map[[sha256.Size]byte]*opening // tokens whose clients are being made
-	refused map[[sha256.Size]byte]*opening // the last refusals, of some tokens
+	opening map[[sha256.Size]byte]*opening // tokens whose clients are being created
+	refused map[[sha256.Size]byte]*opening // last rejections for some tokens
 	closed  bool
-	turns   *fairshare.Turns // of the clients that are being made
+	turns   *fairshare.Turns // for clients being created
 }
 
 func newCallers(open func(ctx context.Context, token string) (*client.Client, error)) callers {
@@ -61,16 +61,16 @@ func newCallers(open func(ctx context.Context, token string) (*client.Client, er
 	}
 }
 
-// opening is a token whose client is being made.
+// opening is a token whose client is being created.
 type opening struct {
 	done chan struct{} // closed at the end
-	// began and err, the reason for the lack of a client, are set before done is closed.
+	// began and err, the reason for not having a client, are set before done is closed.
 	began time.Time
 	err   error
 }
 
-// acquire returns the caller of a token, for use until release. Hosts are asked whether they accept a token that was
-// not used lately, once for all requests that show the token at the time. Addresses take turns at that.
+// acquire returns a token's caller, for use until release. For a token not recently used, hosts are asked once for all
+// concurrent requests whether they accept the token. Addresses take turns.
 func (c *callers) acquire(ctx context.Context, token string, from netip.Addr) (*caller, error) {
 	key, arrived := sha256.Sum256([]byte(token)), time.Now()
 	for {
@@ -80,7 +80,7 @@ func (c *callers) acquire(ctx context.Context, token string, from netip.Addr) (*
 			c.mu.Unlock()
 			return found, nil
 		}
-		// A refusal from before this request may have been too early for a token made just now.
+		// A rejection from before this request may have been too early for a token created just now.
 		if last := c.refused[key]; last != nil && last.began.After(arrived) {
 			c.mu.Unlock()
 			return nil, last.err
@@ -116,7 +116,7 @@ func (c *callers) acquire(ctx context.Context, token string, from netip.Addr) (*
 	return nil, own.err
 }
 
-// openInTurn makes a client once fewer than maxOpening are being made, and it is the turn of the address.
+// openInTurn creates a client once fewer than maxOpening are being created and it is the address's turn.
 func (c *callers) openInTurn(
 	ctx context.Context, token string, from netip.Addr, o *opening,
 ) (*client.Client, error) {
@@ -129,7 +129,7 @@ func (c *callers) openInTurn(
 	return c.open(ctx, token)
 }
 
-// unknownToken turns the refusal of a token into a problem that asks for a different token.
+// unknownToken turns a token's rejection into a problem that asks for a different token.
 func unknownToken(err error, token string) error {
 	if !errors.Is(err, client.ErrUnauthorized) {
 		return err
@@ -140,13 +140,13 @@ func unknownToken(err error, token string) error {
 	}
 	detail := operation.Plain(err)
 	if answer, ok := errors.AsType[*protocol.Error](err); ok && answer.Message != "" {
-		detail = answer.Message // without the host that said so
+		detail = answer.Message // without the reporting host
 	}
 	return refuseCode(http.StatusUnauthorized, protocol.StatusUnauthorized, detail, do)
 }
 
-// refusedNow forgets a caller whose token hosts accepted before and refuse now, and returns the answer: the request
-// needs a different token. Other errors stay unchanged.
+// refusedNow removes a caller whose token was accepted earlier but is rejected now, and returns a response that asks
+// for a different token. Other errors stay unchanged.
 func (c *callers) refusedNow(of *caller, token string, err error) error {
 	if of == nil || !errors.Is(err, client.ErrUnauthenticated) {
 		return err

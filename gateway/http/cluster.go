@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// HostStatus is the state of a host. Its load has the common form of loads.
+// HostStatus is a host's status, with its load in the common form.
 type HostStatus struct {
 	client.HostStatus
 	Load *Load `about:"Recent load. Absent if the host does not report it"`
@@ -46,7 +46,7 @@ func clusterRoutes() []route {
 }
 
 const (
-	// backupTimeout is how long a backup may take, and backupWrite how long a part of the backup may take.
+	// backupTimeout is the maximum duration for a backup, and backupWrite for writing one chunk.
 	backupTimeout = time.Hour
 	backupWrite   = time.Minute
 )

@@ -15,12 +15,11 @@ import (
 const (
 	// cookieAge is how long a sign-in lasts.
 	cookieAge = 8 * time.Hour
-	// maxCookies is the largest number of sign-ins: a further sign-in ends the oldest.
+	// maxCookies is the maximum number of sign-ins: another sign-in ends the oldest.
 	maxCookies = 1024
 )
 
-// cookies are the sign-ins of the console at this host. The sign-ins are in the host's memory only, and end with the
-// host.
+// cookies holds the console sign-ins at this host, only in memory, so they end with the host.
 type cookies struct {
 	mu    sync.Mutex
 	known map[string]shownToken
@@ -32,7 +31,7 @@ type shownToken struct {
 	ends time.Time
 }
 
-// add keeps a token, and returns the value of the cookie for the token.
+// add stores a token and returns its cookie value.
 func (c *cookies) add(token string, now time.Time) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +54,7 @@ func (c *cookies) add(token string, now time.Time) string {
 	return value
 }
 
-// token returns the token of a cookie.
+// token returns a cookie's token.
 func (c *cookies) token(value string, now time.Time) (token string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +72,8 @@ func (c *cookies) remove(value string) {
 	delete(c.known, value)
 }
 
-// cookieName is the name of the cookie. With TLS a browser accepts the cookie over TLS only, and from no other host
-// of the domain.
+// cookieName returns the cookie name. With TLS a browser accepts the cookie only over TLS, and from no other host in
+// the domain.
 func (g *Gateway) cookieName() string {
 	if g.config.Secure {
 		return "__Host-signalbox"
@@ -82,7 +81,7 @@ func (g *Gateway) cookieName() string {
 	return "signalbox"
 }
 
-// token returns the token shown by a request: in its header, or by a cookie.
+// token returns a request's token, from its header or by a cookie.
 func (g *Gateway) token(r *http.Request) (token string, byCookie bool, err error) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(header, " ")
@@ -117,7 +116,7 @@ type signInRequest struct {
 	Token string `need:"true" about:"Access token"`
 }
 
-// signedIn has the facts that a page cannot find out by itself.
+// signedIn has facts that a page cannot determine itself.
 type signedIn struct {
 	SignedIn bool
 	ReadOnly bool `about:"Browsers without a token may not make changes"`
@@ -144,7 +143,7 @@ func signOut(_ context.Context, c *call, _ *operation.None) (operation.Done, err
 	return operation.Done{Changed: c.gateway.forget(c.w, c.r)}, nil
 }
 
-// forget ends the sign-in of a request's cookie, if the request has a cookie.
+// forget ends the sign-in for a request's cookie, if present.
 func (g *Gateway) forget(w http.ResponseWriter, r *http.Request) bool {
 	cookie, err := r.Cookie(g.cookieName())
 	if err == nil {

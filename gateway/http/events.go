@@ -15,10 +15,9 @@ import (
 const (
 	// maxViews is how many views a single stream shows.
 	maxViews = 16
-	// heartbeat is how often a stream without changes sends a sign of life.
+	// heartbeat is how often a stream without changes sends a heartbeat.
 	heartbeat = 15 * time.Second
-	// streamAge is how long a stream lasts. A browser begins a new stream by itself, with the marks of the old
-	// stream.
+	// streamAge is a stream's maximum duration. A browser starts a new stream by itself, with the old stream's marks.
 	streamAge = 10 * time.Minute
 	// writeTimeout is how long a reader may take to read written events, before the stream ends.
 	writeTimeout = 20 * time.Second
@@ -36,7 +35,7 @@ type eventStream struct {
 	sent    []mark // by view
 }
 
-// wake has the stream look at its views.
+// wake makes the stream check its views.
 func (s *eventStream) wake() {
 	select {
 	case s.changed <- struct{}{}:
@@ -44,7 +43,7 @@ func (s *eventStream) wake() {
 	}
 }
 
-// events serves a stream of the answers of other routes: now, and after every change.
+// events serves a stream with other routes' responses: now, and after every change.
 func events(c *call, q *eventsRequest) error {
 	if len(q.Watch) == 0 || len(q.Watch) > maxViews {
 		return refuse(protocol.StatusBadRequest, fmt.Sprintf("an event stream needs 1 to %d watch "+
@@ -67,7 +66,7 @@ func events(c *call, q *eventsRequest) error {
 		defer c.caller.views.hide(v, s)
 		s.views = append(s.views, v)
 	}
-	s.wake() // for answers read before for other streams
+	s.wake() // for responses read earlier for other streams
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	c.w.Header().Set("Cache-Control", "no-store")
 	c.w.Header().Set("X-Accel-Buffering", "no")
@@ -75,7 +74,7 @@ func events(c *call, q *eventsRequest) error {
 	return s.write(c, open)
 }
 
-// followable finds the route of an address for a stream.
+// followable finds the route for a stream's address.
 func (g *Gateway) followable(watched string) (*route, *url.URL, error) {
 	address, err := url.Parse(watched)
 	if err == nil {
@@ -89,7 +88,7 @@ func (g *Gateway) followable(watched string) (*route, *url.URL, error) {
 	return nil, nil, refuse(protocol.StatusBadRequest, "no GET route has the address "+watched)
 }
 
-// resumed reads which answers the reader of an earlier stream had, from the id of the last event read.
+// resumed determines which responses the reader of an earlier stream had, from the last event id read.
 func resumed(r *http.Request, views int) []mark {
 	sent := make([]mark, views)
 	for i, text := range strings.Split(r.Header.Get("Last-Event-ID"), ",") {
@@ -100,10 +99,10 @@ func resumed(r *http.Request, views int) []mark {
 	return sent
 }
 
-// write writes events until the reader, or the gateway, has had enough, or another party needs the place.
+// write writes events until the reader or the gateway ends the stream, or another party needs the slot.
 func (s *eventStream) write(c *call, open context.Context) error {
 	control := http.NewResponseController(c.w)
-	_ = control.SetReadDeadline(time.Time{}) // the end of the time for reading would count as the end of the reader
+	_ = control.SetReadDeadline(time.Time{}) // the read deadline would count as the reader leaving
 	end, beat := time.NewTimer(streamAge), time.NewTicker(heartbeat)
 	defer end.Stop()
 	defer beat.Stop()
@@ -126,7 +125,7 @@ func (s *eventStream) write(c *call, open context.Context) error {
 	}
 }
 
-// writePending writes the events of the views that have changed since their last event.
+// writePending writes events for views that have changed since their last event.
 func (s *eventStream) writePending(w io.Writer) error {
 	for i, v := range s.views {
 		m, text, ok := v.newest(s.sent[i])
@@ -136,7 +135,7 @@ func (s *eventStream) writePending(w io.Writer) error {
 		s.sent[i] = m
 		_, err := fmt.Fprintf(w, "id: %s\nevent: answer\ndata: {\"watch\":%d,\"answer\":", s.id(), i)
 		if err == nil {
-			_, err = w.Write(text.json) // all streams share it
+			_, err = w.Write(text.json) // shared by all streams
 		}
 		v.drop(text)
 		if err == nil {
@@ -151,7 +150,7 @@ func (s *eventStream) writePending(w io.Writer) error {
 
 func written(_ int, err error) error { return err }
 
-// id is the state from which a later stream goes on.
+// id returns the state from which a later stream continues.
 func (s *eventStream) id() string {
 	marks := make([]string, len(s.sent))
 	for i, m := range s.sent {

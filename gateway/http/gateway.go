@@ -21,45 +21,45 @@ import (
 	"github.com/signalbox/signalbox/internal/httplimit"
 )
 
-// Config is the configuration of a Gateway.
+// Config configures a Gateway.
 type Config struct {
-	// Open makes a client of the cluster for a token, which is empty for requests without a token. The client's first
-	// round trip shows whether hosts accept the token.
+	// Open creates a cluster client for a token, which is empty for requests without a token. The client's first round
+	// trip shows whether hosts accept the token.
 	Open func(ctx context.Context, token string) (*client.Client, error)
-	// Names are the names by which requests may address the gateway, besides addresses and localhost.
+	// Names are the host names that requests may use, besides addresses and localhost.
 	Names allowedhosts.Names
 	// Secure: the gateway is reached by TLS.
 	Secure bool
 	// Actions lets browsers change something without a token.
 	Actions bool
-	// Note writes an act with its reason into the history of the cluster; nil without a history to write to.
+	// Note writes an act with its reason to the cluster's audit log; nil if there is no audit log.
 	Note func(ctx context.Context, act Act) error
-	// Files are the pages of the console; nil for no console.
+	// Files are the console pages; nil disables the console.
 	Files fs.FS
-	// Proxies are trusted to name the addresses of their clients.
+	// Proxies are trusted to report their clients' addresses.
 	Proxies httplimit.Proxies
-	// Connections is the largest number of connections; 2,048 if not given.
+	// Connections is the maximum number of connections. Default: 2,048.
 	Connections int
 	// Log receives faults. Nil means no log.
 	Log *slog.Logger
 }
 
-// Gateway serves the HTTP API. It is an http.Handler, and safe for use by many goroutines.
+// Gateway serves the HTTP API. It is an http.Handler, and safe for concurrent use.
 type Gateway struct {
 	config  Config
 	log     *slog.Logger
 	routes  []route
 	mux     *http.ServeMux
 	turns   *fairshare.Turns // of requests
-	waits   *fairshare.Pool  // requests that wait for others, and event streams
+	waits   *fairshare.Pool  // waiting requests and event streams
 	callers callers
 	stays   *stays
 	cookies cookies
-	// answers is the memory of answers to requests, shown that of the newest answers of views.
+	// answers is the memory for responses, shown the memory for views' newest responses.
 	answers, shown *budget
 	// calls and streams count the requests and the event streams under way.
 	calls, streams atomic.Int64
-	// unfinished counts requests whose bodies did not arrive, turnedAway the requests that had no turn in time.
+	// unfinished counts requests whose bodies did not arrive, turnedAway requests that got no turn in time.
 	unfinished, turnedAway atomic.Uint64
 	loads                  loads
 	whole                  wholeLoads
@@ -100,7 +100,7 @@ func New(config Config) *Gateway {
 	return g
 }
 
-// writeMetrics writes the metrics of the gateway.
+// writeMetrics writes the gateway's metrics.
 func (g *Gateway) writeMetrics(w io.Writer) {
 	waits := g.waits.Counts()
 	fmt.Fprintf(w, "signalbox_http_requests_in_flight %d\nsignalbox_http_event_streams %d\nsignalbox_http_waits %d\n",
@@ -117,7 +117,7 @@ func (g *Gateway) writeMetrics(w io.Writer) {
 	}
 }
 
-// Close ends the requests under way, lets sessions go with the rest of their timeouts, and closes the clients.
+// Close ends all requests in progress, detaches sessions with the rest of their timeouts, and closes the clients.
 func (g *Gateway) Close() {
 	g.cancel()
 	g.working.Wait()
@@ -140,7 +140,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mux.ServeHTTP(w, r)
 }
 
-// serveRoute serves a request by the rights of its token.
+// serveRoute serves a request with its token's rights.
 func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -180,8 +180,7 @@ func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) 
 	c.deliver()
 }
 
-// refuse answers a refused request. A token that hosts have ceased to accept is forgotten, and a sign-in goes with
-// its token.
+// refuse responds to a rejected request. A token that hosts no longer accept is removed, together with its sign-in.
 func (g *Gateway) refuse(c *call, err error) {
 	err = g.callers.refusedNow(c.caller, c.token, err)
 	p := problemOf(err)
@@ -197,7 +196,7 @@ func (g *Gateway) refuse(c *call, err error) {
 	p.write(c.w)
 }
 
-// identify finds the caller of a request.
+// identify finds a request's caller.
 func (g *Gateway) identify(c *call, of *route) error {
 	token, byCookie, err := g.token(c.r)
 	c.token, c.byCookie = token, byCookie

@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// actionHeader is in every change requested by the console: a form of another site cannot send the header.
+// actionHeader is in every change requested by the console: a form on another site cannot send the header.
 const actionHeader = "Signalbox-Console"
 
 // policy keeps the pages from running or loading foreign content.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// protect sets the headers of all answers.
+// protect sets the headers for all responses.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -26,8 +26,8 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// admit refuses requests that a page of another site makes a browser send, whatever their purpose. Such requests come
-// under a foreign name, from another site, or as a form.
+// admit rejects requests that another site's page makes a browser send, whatever their purpose. Such requests use a
+// foreign name, come from another site, or are sent as a form.
 func (g *Gateway) admit(r *http.Request) *problem {
 	if !g.config.Names.Allow(r.Host) {
 		return refuseCode(http.StatusMisdirectedRequest, protocol.StatusBadRequest,
@@ -52,7 +52,7 @@ func (g *Gateway) admit(r *http.Request) *problem {
 	return nil
 }
 
-// ownOrigin reports whether the request comes from a page of this host, or from no page.
+// ownOrigin reports whether the request comes from this host's page, or from no page.
 func (g *Gateway) ownOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -66,12 +66,12 @@ func (g *Gateway) ownOrigin(r *http.Request) bool {
 	return err == nil && at.Scheme == scheme && strings.EqualFold(at.Host, r.Host)
 }
 
-// byBrowser reports whether a browser has sent a request: browsers say so in headers that pages cannot set.
+// byBrowser reports whether a browser has sent a request: browsers set headers that pages cannot set.
 func byBrowser(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != ""
 }
 
-// admitChange refuses changes that the console, or a page in its disguise, may not request.
+// admitChange rejects changes that the console, or a page imitating it, may not request.
 func (g *Gateway) admitChange(r *http.Request, token string, byCookie bool) error {
 	if byCookie && (r.Header.Get(actionHeader) == "" || r.Header.Get("Origin") == "") {
 		return refuseCode(http.StatusForbidden, protocol.StatusUnauthorized,

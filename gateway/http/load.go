@@ -16,24 +16,24 @@ const (
 	// loadEvery is how often a host is measured, and loadKept how many measurements are kept: half an hour.
 	loadEvery = 5 * time.Second
 	loadKept  = 360
-	// wholeEvery is the age of the newest load of all hosts at which the gateway asks for another load by itself, and
-	// loadGap how far apart two loads may be: after a longer gap the list begins anew.
+	// wholeEvery is the age at which the gateway itself refreshes the load of all hosts. loadGap is the maximum gap
+	// between two loads; after a longer gap the list restarts.
 	wholeEvery = 3 * loadEvery
 	loadGap    = time.Minute
 )
 
-// Load is the work of a host between two measurements.
+// Load is a host's load between two measurements.
 type Load struct {
 	At time.Time `name:"time"`
-	// PerSecond is how many requests the host answered, Failed how many of the answers had a status besides SUCCESS.
+	// PerSecond is the host's response rate, and Failed the rate of responses with a status other than SUCCESS.
 	PerSecond float64 `name:"requests_per_second"`
 	Failed    float64 `name:"failed_per_second"`
-	// P50 and P99 are durations of answers: the median, and the duration of all answers but one in a hundred.
+	// P50 and P99 are response time percentiles.
 	P50 float64 `name:"p50_ms"`
 	P99 float64 `name:"p99_ms"`
-	// CommitP99 is the time until a batch took effect, for all batches but one in a hundred.
+	// CommitP99 is the 99th percentile of the time until a batch took effect.
 	CommitP99 float64 `name:"commit_p99_ms"`
-	// DiskFree and DiskTotal are bytes of the file system of the host's data.
+	// DiskFree and DiskTotal are bytes in the data directory's file system.
 	DiskFree  uint64 `name:"disk_free_bytes"`
 	DiskTotal uint64 `name:"disk_total_bytes"`
 }
@@ -47,8 +47,8 @@ func newLoad(l *client.HostLoad) Load {
 	return load
 }
 
-// AddLoad adds the load of the host beside the gateway. The program calls AddLoad every five seconds, and never for a
-// gateway without a host beside.
+// AddLoad adds the load of the host that runs with the gateway. The program calls AddLoad every five seconds, and never
+// for a standalone gateway.
 func (g *Gateway) AddLoad(l client.HostLoad) {
 	load := newLoad(&l)
 	load.At = time.Now()
@@ -59,8 +59,8 @@ func (g *Gateway) AddLoad(l client.HostLoad) {
 	}
 }
 
-// keepWhole keeps the loads of all hosts without a viewer, so that plots begin in the past. Where hosts let in only
-// callers with tokens the loop ends at the first refusal: a gateway has no token, and viewers add what hosts answer.
+// keepWhole keeps all hosts' loads even without a viewer, so that plots show the past. If hosts only admit callers with
+// tokens, the loop ends at the first rejection: a gateway has no token, and viewers add the hosts' responses.
 func (g *Gateway) keepWhole() {
 	for {
 		select {
@@ -89,7 +89,7 @@ func (g *Gateway) askWhole() error {
 	return err
 }
 
-// loads are the latest measurements of a host.
+// loads has a host's latest measurements.
 type loads struct {
 	mu   sync.Mutex
 	kept []Load
@@ -107,7 +107,7 @@ func (l *loads) all() []Load {
 	return append([]Load{}, l.kept...)
 }
 
-// addLoad appends a load, and forgets the oldest load of a full list.
+// addLoad appends a load, and drops the oldest load from a full list.
 func addLoad[L any](kept []L, one L) []L {
 	if len(kept) >= loadKept {
 		kept = append(kept[:0], kept[1:]...)
@@ -115,8 +115,8 @@ func addLoad[L any](kept []L, one L) []L {
 	return append(kept, one)
 }
 
-// ClusterLoad is the load of all hosts: requests are the sum of all hosts, times are of the slowest host, and the disk
-// is of the host with the least room for its size.
+// ClusterLoad is the load of all hosts: requests are summed, times are from the slowest host, and the disk is from the
+// host with the least relative free space.
 type ClusterLoad struct {
 	Load
 	Hosts int `about:"Number of hosts that reported their load"`
@@ -142,7 +142,7 @@ func newClusterLoad(hosts []client.HostStatus) (w ClusterLoad) {
 
 func (l *Load) freeShare() float64 { return float64(l.DiskFree) / float64(l.DiskTotal) }
 
-// wholeLoads are the latest loads of all hosts.
+// wholeLoads has all hosts' latest loads.
 type wholeLoads struct {
 	mu   sync.Mutex
 	kept []ClusterLoad
@@ -165,14 +165,14 @@ func (l *wholeLoads) add(one ClusterLoad) []ClusterLoad {
 	return slices.Clone(l.kept)
 }
 
-// due reports whether the newest load is so old that the gateway asks for the next.
+// due reports whether the newest load is old enough for the gateway to ask again.
 func (l *wholeLoads) due(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.kept) == 0 || now.Sub(l.kept[len(l.kept)-1].At) >= wholeEvery
 }
 
-// loadRoutes are about the work of hosts.
+// loadRoutes are the routes for host load.
 func loadRoutes() []route {
 	return []route{
 		answering(get, "/host/load", "Hosts", "read",
@@ -193,7 +193,7 @@ func loadRoutes() []route {
 	}
 }
 
-// addWhole asks all hosts for their loads, by the rights of a caller, and returns the kept loads.
+// addWhole asks all hosts for their loads, with a caller's rights, and returns the stored loads.
 func (g *Gateway) addWhole(ctx context.Context, by *caller) ([]ClusterLoad, error) {
 	hosts, err := by.Status(ctx)
 	if err != nil {

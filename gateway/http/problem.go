@@ -30,10 +30,10 @@ type problem struct {
 // Error implements error.
 func (p *problem) Error() string { return p.Detail }
 
-// retryAfter is the wait of a problem that passes by itself, if hosts name no wait.
+// retryAfter is the default retry delay for a temporary problem.
 const retryAfter = time.Second
 
-// problemType is the media type of a problem.
+// problemType is the media type for problems.
 const problemType = "application/problem+json"
 
 // outcome is the HTTP code for a status, and the advice.
@@ -74,7 +74,7 @@ var outcomes = map[protocol.Status]outcome{
 		"nothing happened; send the request with the next sequence number, above all numbers used by the session"},
 }
 
-// refuse makes a problem found by this gateway.
+// refuse creates a problem detected by this gateway.
 func refuse(status protocol.Status, detail string) *problem {
 	o := outcomes[status]
 	return &problem{
@@ -83,20 +83,20 @@ func refuse(status protocol.Status, detail string) *problem {
 	}
 }
 
-// refuseCode makes a problem of this gateway with a different code than the status has.
+// refuseCode creates a gateway problem whose code differs from the status's code.
 func refuseCode(code int, status protocol.Status, detail, do string) *problem {
 	p := refuse(status, detail)
 	p.Code, p.Hint = code, do
 	return p
 }
 
-// titleOf writes the name of a status for people: NOT_FOUND becomes Not found.
+// titleOf returns a status's display name: NOT_FOUND becomes Not found.
 func titleOf(status protocol.Status) string {
 	words := strings.ToLower(strings.ReplaceAll(status.String(), "_", " "))
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// problemOf makes a problem of an error of the SDK.
+// problemOf converts an SDK error into a problem.
 func problemOf(err error) *problem {
 	var own *problem
 	answer := &protocol.Error{Status: protocol.StatusInternal}
@@ -128,7 +128,7 @@ func readProblem(err error) *problem {
 	return &p
 }
 
-// problemCode is the HTTP code of an error, 0 for nil.
+// problemCode returns an error's HTTP code, or 0 for nil.
 func problemCode(err error) int {
 	if err == nil {
 		return 0

@@ -15,7 +15,7 @@ import (
 // groupConsole has the routes without a caller: routes for the sign-in.
 const groupConsole = "Sign-in"
 
-// groups are the headings of the docs, in their order.
+// groups are the docs headings, in order.
 var groups = []string{
 	"Nodes", "Semaphores", "Own sessions", "Sessions", "Discovery, config, elections", "Rollouts", "Processes", "Hosts",
 	"Access", "History and backups", "Names", "Events", groupConsole,
@@ -38,18 +38,18 @@ func table() []route {
 	return all
 }
 
-// signInRoutes are for browsers, which show a cookie in place of the token.
+// signInRoutes are for browsers, which send a cookie in place of the token.
 func signInRoutes() []route {
 	in := answering(post, "/login", groupConsole, "none", "Exchanges a token for a login cookie", signIn)
 	out := answering(post, "/logout", groupConsole, "none", "Deletes the login cookie", signOut)
 	is := answering(get, "/login", groupConsole, "none",
 		"Returns whether a login cookie is present, and whether browsers may make changes", isSignedIn)
-	is.follow = nil // a stream of the caller has no cookie
+	is.follow = nil // a caller's stream has no cookie
 	return []route{in, out, is}
 }
 
-// pages serves the files of the console. Every path without an extension is a page of the console, and the browser
-// finds all pages in a single document.
+// pages serves the console files. Every path without an extension is a console page, and the browser finds all pages in
+// a single document.
 func pages(files fs.FS) http.Handler {
 	served := http.FileServerFS(files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -81,7 +81,7 @@ func (g *Gateway) serveOther(w http.ResponseWriter, r *http.Request) {
 		"use "+list).write(w)
 }
 
-// methods are the methods that a path allows, an empty list for an unknown path.
+// methods returns the methods allowed for a path; empty for an unknown path.
 func (g *Gateway) methods(path string) (list []string) {
 	for i := range g.routes {
 		r := &g.routes[i]

@@ -10,14 +10,13 @@ import (
 	"github.com/signalbox/signalbox/internal/apijson"
 )
 
-// sequencedRoutes are the changes made by sessions under sequence numbers, and unsequencedRoutes the other routes with
-// a session.
+// sequencedRoutes are session changes with sequence numbers, and unsequencedRoutes the other session routes.
 var (
 	sequencedRoutes   = []string{version + "/semaphore/acquire", version + "/semaphore/release", version + updateRoute}
 	unsequencedRoutes = []string{version + "/session/keep-alive", version + "/session/close"}
 )
 
-// headers are the parameters of a route in headers.
+// headers returns a route's header parameters.
 func (r *route) headers() []apijson.Schema {
 	session := inHeader(sessionHeader, "Session id returned by /v1/session/create", true)
 	reason := inHeader(reasonHeader, "Reason recorded in the audit log, URL-encoded", false)
@@ -52,7 +51,7 @@ func inHeader(name, about string, required bool) apijson.Schema {
 	}
 }
 
-// document is the OpenAPI document of the table, as JSON with indents.
+// document is the OpenAPI document for the table, as indented JSON.
 var document = sync.OnceValue(func() []byte {
 	schemas, paths := apijson.Schemas{}, apijson.Schema{}
 	all := table()
@@ -120,7 +119,7 @@ func (r *route) operation(schemas apijson.Schemas, failed apijson.Schema) apijso
 	return operation
 }
 
-// success describes the answer of a route.
+// success describes a route's response.
 func (r *route) success(schemas apijson.Schemas) apijson.Schema {
 	if r.answer == nil {
 		of := apijson.Schema{"type": "string"}
@@ -133,7 +132,7 @@ func (r *route) success(schemas apijson.Schemas) apijson.Schema {
 		"application/json": apijson.Schema{"schema": schemas.Answer(r.answer)}}}
 }
 
-// parameters are the fields of a request in a query.
+// parameters returns a request's query fields.
 func (r *route) parameters(schemas apijson.Schemas) (all []apijson.Schema) {
 	for _, f := range apijson.Fields(r.request) {
 		p := apijson.Schema{"name": f.Name, "in": "query", "schema": schemas.OfField(&f, false)}

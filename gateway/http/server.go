@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// defaultConnections is the largest number of connections of a server, unless the configuration says otherwise.
+	// defaultConnections is the default maximum number of connections.
 	defaultConnections = 2048
 	maxHeaderBytes     = 16 << 10
 	headerTimeout      = 5 * time.Second
 	// bodyTimeout is how long a request may take to arrive completely.
 	bodyTimeout = 10 * time.Second
 	idleTimeout = 2 * time.Minute
-	// answerTimeout is how long an answer may take to be made and read. Routes that take longer say so.
+	// answerTimeout is the time limit for making and reading a response. Longer routes set their own limit.
 	answerTimeout = 60 * time.Second
 	closeTimeout  = time.Second
 )
@@ -67,10 +67,10 @@ func Listen(address string, g *Gateway, config *tls.Config, log *slog.Logger) (*
 	return s, nil
 }
 
-// Addr is the address of the listener.
+// Addr returns the listener's address.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close stops listening, ends streams, gives other requests under way a moment to end, and closes the gateway.
+// Close stops listening, ends streams, gives requests in progress a moment to end, and closes the gateway.
 func (s *Server) Close() {
 	s.gateway.cancel()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
@@ -82,7 +82,7 @@ func (s *Server) Close() {
 	s.gateway.Close()
 }
 
-// WriteMetrics writes the metrics of the server, in the text form of Prometheus.
+// WriteMetrics writes the server's metrics in Prometheus text format.
 func (s *Server) WriteMetrics(w io.Writer) {
 	s.limiter.WriteMetrics(w)
 	s.gateway.writeMetrics(w)

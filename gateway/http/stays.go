@@ -21,18 +21,18 @@ const (
 	stayParts   = 3
 )
 
-// stays are the sessions attached by the requests of callers. A session stays attached for a moment after a request,
-// to spare the next request an attach. Only the caller that attached a session uses the stay.
+// stays has the sessions attached by callers' requests. A session stays attached briefly after a request, to spare the
+// next request an attach. Only the caller that attached a session uses the stay.
 type stays struct {
-	most int // limit of the idle stays
+	most int // limit on idle stays
 
-	mu     sync.Mutex // guards the next fields, and parts of every stay
+	mu     sync.Mutex // guards the next fields, and some fields in every stay
 	known  map[stayKey]*stay
 	idle   queue.List // the stays without a request, the longest idle first
 	closed bool       // no session stays without a request
 }
 
-// stayKey is the key of a stay: sessions are attached by the rights of one caller.
+// stayKey identifies a stay: sessions are attached with one caller's rights.
 type stayKey struct {
 	caller  *caller
 	session uint64
@@ -45,28 +45,28 @@ type stay struct {
 	key   stayKey
 	taken chan struct{} // holds a token while a request has its turn
 
-	// For the request that has the turn; without a request, for the holder of the lock of the stays.
+	// For the request that has the turn; without a request, for the holder of the stays' lock.
 	session *raw.Session // nil before an attach
 	secret  []byte       // of the attach
-	began   time.Time    // the start of the latest request that renewed the session
-	path    string       // of the session's node; empty while unknown
+	began   time.Time    // start of the latest request that renewed the session
+	path    string       // session's node path; empty while unknown
 	number  uint64       // the highest number invented for a mutation
 
-	// Guarded by the lock of the stays.
-	users int            // requests that have the turn, or wait for the turn
+	// Guarded by the stays' lock.
+	users int            // requests that have or wait for the turn
 	place *queue.Element // in stays.idle; nil if not idle
-	timer *time.Timer    // looks whether the stay is over; nil for none
+	timer *time.Timer    // checks whether the stay is over; nil if unset
 	armed bool           // the timer is to fire
 }
 
 func newStays(most int) *stays { return &stays{most: most, known: make(map[stayKey]*stay)} }
 
-// prepare makes a stay outside of known.
+// prepare creates a stay that is not in known.
 func (s *stays) prepare(by *caller) *stay {
 	return &stay{of: s, key: stayKey{caller: by}, taken: make(chan struct{}, 1)}
 }
 
-// take waits for the turn of a session. The stay is the caller's until leave.
+// take waits for a session's turn. The stay belongs to the caller until leave.
 func (s *stays) take(ctx context.Context, by *caller, session uint64) (*stay, error) {
 	s.mu.Lock()
 	st := s.known[stayKey{by, session}]
@@ -132,7 +132,7 @@ func (st *stay) begin(s *raw.Session, secret []byte, began time.Time) {
 	st.sit(s, secret, began)
 }
 
-// sit records that a request has attached the session: the attachment of an earlier request is over.
+// sit records that a request has attached the session, which ends an earlier request's attachment.
 func (st *stay) sit(s *raw.Session, secret []byte, began time.Time) {
 	st.of.mu.Lock()
 	defer st.of.mu.Unlock()
@@ -156,7 +156,7 @@ func (st *stay) over(error) {
 	}
 }
 
-// used takes a stay out of the idle stays. The lock is held, here and below.
+// used removes a stay from the idle stays. The lock is held, here and below.
 func (s *stays) used(st *stay) {
 	if st.place != nil {
 		s.idle.Remove(st.place)
@@ -164,7 +164,7 @@ func (s *stays) used(st *stay) {
 	}
 }
 
-// forget takes a stay out of all lists.
+// forget removes a stay from all lists.
 func (s *stays) forget(st *stay) {
 	s.used(st)
 	if st.timer != nil {
@@ -180,7 +180,7 @@ func (st *stay) until() time.Time {
 	return st.began.Add(min(longestStay, st.session.Timeout()/stayParts))
 }
 
-// arm sets the timer, unless it is set.
+// arm sets the timer unless already set.
 func (st *stay) arm(now time.Time) {
 	switch left := st.until().Sub(now); {
 	case st.armed:
@@ -193,7 +193,7 @@ func (st *stay) arm(now time.Time) {
 	st.armed = true
 }
 
-// look detaches the session at the end of the stay.
+// look detaches the session when the stay is over.
 func (st *stay) look() {
 	t := st.of
 	t.mu.Lock()
@@ -225,7 +225,7 @@ func (st *stay) detach(ctx context.Context) {
 	_ = st.session.Detach(ctx, max(st.session.Timeout()-time.Since(st.began), time.Millisecond))
 }
 
-// drop detaches the session of the request that has the turn: the session does not stay.
+// drop detaches the current request's session: the session does not stay.
 func (st *stay) drop() {
 	st.detach(background)
 	st.sit(nil, nil, time.Time{})

@@ -20,7 +20,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// route is a row of the table of routes. Handlers, the OpenAPI document and the page of the docs are made of the table.
+// route is a row in the route table, from which handlers, the OpenAPI document and the docs page are generated.
 type route struct {
 	method, path string
 	group        string // the heading in the docs
@@ -28,15 +28,15 @@ type route struct {
 	right        string // of the token
 	request      reflect.Type
 	answer       reflect.Type // nil for a stream
-	streams      string       // the media type of a stream, empty for answers in JSON
-	// ask carries a request out, for a route that answers at once.
+	streams      string       // a stream's media type, empty for JSON responses
+	// ask runs a request, for a route that responds at once.
 	ask   func(ctx context.Context, c *call, request any) (any, error)
 	serve func(c *call) error
-	// follow publishes the answers of a route that reads, now and after every change, until the context ends.
+	// follow publishes a read route's responses, now and after every change, until the context ends.
 	follow follower
 }
 
-// name is the operation's name in the OpenAPI document: the words of the path.
+// name returns the operation's name in the OpenAPI document: the words in the path.
 func (r *route) name() string {
 	words := strings.FieldsFunc(strings.TrimPrefix(r.path, version), func(c rune) bool { return !isLetter(c) })
 	return strings.ToLower(r.method) + "_" + strings.Join(words, "_")
@@ -47,7 +47,7 @@ func isLetter(c rune) bool { return c >= 'a' && c <= 'z' }
 // changes reports whether the route changes something.
 func (r *route) changes() bool { return r.method == http.MethodPost }
 
-// audited reports whether hosts note the caller of the route, after success and after refusal.
+// audited reports whether hosts record the route's caller, after success and after rejection.
 func (r *route) audited() bool { return r.right != "read" && r.right != "acquire" && r.right != "none" }
 
 // call is a request under way.
@@ -56,7 +56,7 @@ type call struct {
 	caller   *caller
 	token    string // empty for none
 	byCookie bool
-	body     []byte // of the whole request
+	body     []byte // whole request body
 	asked    any    // the decoded request
 	text     []byte // of the answer
 	room     *room  // for the answer; nil for a change
@@ -65,26 +65,26 @@ type call struct {
 	conn     *httplimit.Conn
 	turn     *fairshare.Turn
 	from     netip.Addr    // of the caller
-	address  string        // of the caller for people, with the proxy
-	spent    time.Duration // of callTimeout, on finding the caller
+	address  string        // caller's address for display, including the proxy
+	spent    time.Duration // share of callTimeout spent on finding the caller
 }
 
 const (
 	// version begins all paths.
 	version = "/v1"
-	// maxBody bounds the body of a request: data of 1 MiB in base 64, and the members around the data.
+	// maxBody is the maximum request body size: 1 MiB data in base64, plus the other members.
 	maxBody = 2 << 20
-	// callTimeout is how long a request tries in all, except waits for other sessions. With detachTimeout after
-	// callTimeout, a caller has its answer within three seconds, whatever hosts do.
+	// callTimeout is the total time limit for a request, except waits for other sessions. Including detachTimeout, a
+	// caller has its response within three seconds, whatever hosts do.
 	callTimeout = 2500 * time.Millisecond
-	// maxWait is a third of the longest timeout of a session.
+	// maxWait is a third of the longest session timeout.
 	maxWait = 10 * time.Minute
 )
 
 // A route with the method get reads, and a route with the method post changes something.
 const get, post = http.MethodGet, http.MethodPost
 
-// answering makes a row for a route with a function that returns the answer.
+// answering creates a row for a route with a function that returns the response.
 func answering[Q, A any](
 	method, path, group, right, does string, f func(context.Context, *call, *Q) (A, error),
 ) route {
@@ -95,7 +95,7 @@ func answering[Q, A any](
 	}.answered()
 }
 
-// routesOf makes the routes of the table of plain operations.
+// routesOf creates routes from the plain operation table.
 func routesOf(all []operation.Operation) (list []route) {
 	for _, o := range all {
 		method := get
@@ -117,14 +117,14 @@ func routesOf(all []operation.Operation) (list []route) {
 	return list
 }
 
-// answered completes a route that answers at once.
+// answered completes a route that responds at once.
 func (r route) answered() route {
 	r.follow = r.polling
 	r.serve = r.serving(func(c *call) (context.Context, context.CancelFunc) { return c.within(c.r.Context()) })
 	return r
 }
 
-// serving serves a route that answers at once, with the context that bounds its work.
+// serving serves a route that responds at once, with the context that bounds its work.
 func (r *route) serving(bound func(*call) (context.Context, context.CancelFunc)) func(*call) error {
 	of := *r
 	return func(c *call) error {
@@ -148,7 +148,7 @@ func (r *route) serving(bound func(*call) (context.Context, context.CancelFunc))
 	}
 }
 
-// within returns the context for the work of a request, which ends when the request has tried for long enough.
+// within returns the context for a request's work, which ends after the request's time limit.
 func (c *call) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, callTimeout-c.spent, errTooLong)
 }
@@ -156,7 +156,7 @@ func (c *call) within(ctx context.Context) (context.Context, context.CancelFunc)
 // errTooLong is why a request is given up.
 var errTooLong error = tooLong{}
 
-// tooLong is the end of the time of a request.
+// tooLong means that a request's time is over.
 type tooLong struct{}
 
 func (tooLong) Error() string {
@@ -165,8 +165,8 @@ func (tooLong) Error() string {
 
 func (tooLong) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// waiting makes a row for a route that may wait for other sessions: up to maxWait, and the route's own time before and
-// after. The function bounds both.
+// waiting creates a row for a route that may wait for other sessions: up to maxWait, plus the route's own time before
+// and after. The function bounds both.
 func waiting[Q, A any](path, group, does string, f func(context.Context, *call, *Q) (A, error)) route {
 	r := answering(post, path, group, "acquire", does, f)
 	r.serve = r.serving(func(c *call) (context.Context, context.CancelFunc) {
@@ -176,7 +176,7 @@ func waiting[Q, A any](path, group, does string, f func(context.Context, *call, 
 	return r
 }
 
-// stream makes a row for a route with a function that writes the answer itself.
+// stream creates a row for a route with a function that writes the response itself.
 func stream[Q any](method, path, group, right, does, contentType string, f func(*call, *Q) error) route {
 	return route{
 		method: method, path: version + path, group: group, right: right, does: does,
@@ -194,7 +194,7 @@ func stream[Q any](method, path, group, right, does, contentType string, f func(
 // smallBody is the room given to a body at first.
 const smallBody = 512
 
-// receive reads the body of a request whole.
+// receive reads a request's whole body.
 func (c *call) receive() error {
 	body, text := http.MaxBytesReader(c.w, c.r.Body, maxBody), []byte(nil)
 	for {
@@ -210,7 +210,7 @@ func (c *call) receive() error {
 		case errors.Is(err, io.EOF):
 			c.body = text
 			c.w.Header().Del("Connection")
-			// The end of the time for the body would be taken for the end of the caller.
+			// The read deadline would be mistaken for the caller leaving.
 			_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
 			return nil
 		case err != nil:
@@ -235,7 +235,7 @@ func unreadable(err error) *problem {
 	return refuse(protocol.StatusBadRequest, "cannot read the request body: "+err.Error())
 }
 
-// read decodes the request into a new value of a type: the request of a change from the body, else from the query.
+// read decodes the request into a new value with the given type: a change from the body, a read from the query.
 func (c *call) read(of reflect.Type) (request any, err error) {
 	request = reflect.New(of).Interface()
 	c.asked = request

@@ -11,17 +11,17 @@ import (
 
 // How much a request may hold, and from when on, is in DESIGN.md.
 const (
-	// callsPerProcessor is how many requests are carried out at once for each processor; the others wait for their
-	// turn. A request that takes longer than longCall waits for hosts, so the next one begins beside it.
+	// callsPerProcessor is the number of concurrent requests per processor; others wait for their turn. A request that
+	// takes longer than longCall waits for hosts, so the next request starts alongside.
 	callsPerProcessor = 64
 	longCall          = 100 * time.Millisecond
-	// maxWaits is how many requests wait for other sessions, and how many event streams are open, together.
+	// maxWaits is the maximum number of requests that wait for other sessions, plus open event streams.
 	maxWaits = 1024
 	// heldBytes is how much memory bodies under way take together.
 	heldBytes = 64 << 20
 )
 
-// errTurnedAway is the answer to a request that had no turn in time.
+// errTurnedAway is the response to a request that got no turn in time.
 var errTurnedAway = refuse(protocol.StatusOverloaded, "too many requests in progress")
 
 // serveInTurn carries out a complete request. The turn is over before the answer is written, however slowly the caller
@@ -47,8 +47,8 @@ func (c *call) serveInTurn(of *route) (err error) {
 	return err
 }
 
-// wait takes a place for a request that waits for others. The returned context ends when the place is needed for
-// another party. The caller calls leave.
+// wait takes a slot for a request that waits for others. The returned context ends if another party needs the slot. The
+// caller must call leave.
 func (c *call) wait(ctx context.Context) (waiting context.Context, leave func(), err error) {
 	waiting, cancel := context.WithCancel(ctx)
 	place := c.gateway.waits.Unit(1, cancel)
@@ -59,12 +59,12 @@ func (c *call) wait(ctx context.Context) (waiting context.Context, leave func(),
 	return waiting, func() { place.Leave(); cancel() }, nil
 }
 
-// party is who has sent the request.
+// party is the request's sender.
 func (c *call) party() fairshare.Party {
 	return fairshare.Party{Token: c.identity(), Address: fairshare.Network(c.from)}
 }
 
-// identity identifies the accepted token of a request; empty for none.
+// identity identifies a request's accepted token; empty if none.
 func (c *call) identity() string {
 	if c.token == "" || c.caller == nil {
 		return ""

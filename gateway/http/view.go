@@ -16,15 +16,15 @@ import (
 	"github.com/signalbox/signalbox/internal/fairshare"
 )
 
-// follower publishes the answers of a route until the context ends, and returns why the route cannot be followed.
+// follower publishes a route's responses until the context ends, and returns why the route cannot be followed.
 type follower func(ctx context.Context, c *call, request any, publish publisher) error
 
-// publisher is called with an answer and its revision; the revision is 0 for an answer without revisions.
+// publisher is called with a response and its revision, or 0 if the response has no revision.
 type publisher = operation.Publisher
 
 const (
-	// pollPause is the least rest of a polled view between two readings, and pollShare the least rest as a multiple
-	// of the duration of a reading: a view takes no more than one part in pollShare of a processor.
+	// pollPause is the minimum pause between two reads of a polled view, and pollShare the minimum pause as a multiple
+	// of a read's duration: a view uses at most 1/pollShare of a processor.
 	pollPause = 2 * time.Second
 	pollShare = 20
 	// retryPause is how long a view rests after a failed reading.
@@ -44,7 +44,7 @@ func (r *route) polling(ctx context.Context, c *call, request any, publish publi
 	}
 }
 
-// poll publishes what the route answers now.
+// poll publishes the route's current response.
 func (r *route) poll(ctx context.Context, c *call, request any, publish publisher) (answer any, err error) {
 	reading, cancel := c.within(ctx)
 	defer cancel()
@@ -56,8 +56,8 @@ func (r *route) poll(ctx context.Context, c *call, request any, publish publishe
 	return answer, err
 }
 
-// following follows an operation. A list that is longer than a page is not followed: a watch would have all of it in
-// memory. So the operation is read first. The memory of that answer is the view's until the watch has shown the same.
+// following follows an operation. A list longer than a page is not followed, because a watch would hold the whole list
+// in memory. So the operation is read first. The view keeps that response's memory until the watch has shown the same.
 func (r route) following(o operation.Operation) follower {
 	return func(ctx context.Context, c *call, request any, publish publisher) error {
 		reading, cancel := c.within(ctx)
@@ -69,7 +69,7 @@ func (r route) following(o operation.Operation) follower {
 		case err != nil && (o.FollowsPage || problemCode(err) == http.StatusTooManyRequests):
 			return err
 		case err != nil:
-			read() // the watch shows what does not exist
+			read() // the watch shows a missing object
 		case o.FollowsPage && answer.(interface{ Continues() bool }).Continues():
 			read()
 			return r.polling(ctx, c, request, publish)
@@ -97,13 +97,13 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// mark identifies an answer of a view sent to a stream: by the answer's revision, or by a sum of its text.
+// mark identifies a view's response sent to a stream: by the response's revision, or by a checksum over its text.
 type mark struct {
 	revision uint64
 	sum      uint64
 }
 
-// String writes the mark into the id of an event.
+// String encodes the mark for an event id.
 func (m mark) String() string {
 	if m.revision > 0 {
 		return "r" + strconv.FormatUint(m.revision, 10)
@@ -111,7 +111,7 @@ func (m mark) String() string {
 	return "s" + strconv.FormatUint(m.sum, 36)
 }
 
-// parseMark reads the text of String; other texts are no mark.
+// parseMark parses the output from String; other text yields no mark.
 func parseMark(text string) (m mark) {
 	if text == "" {
 		return m
@@ -125,8 +125,8 @@ func parseMark(text string) (m mark) {
 	return m
 }
 
-// after reports whether a stream that has sent the answer with mark sent is to send the answer with m. A host that
-// lags shows revisions of the past, which are left out.
+// after reports whether a stream that has sent the response marked sent should send the response marked m. A lagging
+// host shows past revisions, which are skipped.
 func (m mark) after(sent mark) bool {
 	if m.revision > 0 && sent.revision > 0 {
 		return m.revision > sent.revision
@@ -134,30 +134,30 @@ func (m mark) after(sent mark) bool {
 	return m != sent
 }
 
-// view is a route with its parameters, for one caller. A view is read once for all its streams, and keeps the newest
-// answer only: a slow stream skips the answers between.
+// view is a route with its parameters, for one caller. A view is read once for all its streams, and keeps only the
+// newest response: a slow stream skips the responses in between.
 type view struct {
-	address string // the route's, with its query
+	address string // route path with query
 	cancel  context.CancelFunc
 	budget  *budget // of the texts
 	party   fairshare.Party
 
 	mu      sync.Mutex
 	mark    mark
-	text    *viewText // of the newest answer, or of the problem; nil before the first
+	text    *viewText // newest response or problem; nil before the first
 	streams map[*eventStream]bool
 	ended   bool
 	again   context.CancelFunc // has the view read anew after a pause
 }
 
-// viewText is an answer of a view, in memory that is free when neither the view nor a stream has the answer.
+// viewText is a view's response, in memory that is freed when neither the view nor a stream uses the response.
 type viewText struct {
 	json []byte
 	room *room
 	uses int // guarded by the view's mu
 }
 
-// drop ends a use of a text. mu is held.
+// drop ends one use of a text. mu is held.
 func (vt *viewText) drop() {
 	if vt == nil {
 		return
@@ -167,7 +167,7 @@ func (vt *viewText) drop() {
 	}
 }
 
-// publish makes an answer the newest. If there is no memory for the answer, the view shows that, and is read again
+// publish makes a response the newest. If there is no memory for the response, the view reports that, and is read again
 // later.
 func (v *view) publish(revision uint64, answer any) {
 	length, err := apijson.Length(answer)
@@ -208,10 +208,10 @@ func (v *view) publish(revision uint64, answer any) {
 	}
 }
 
-// freeText is how long an answer may be that counts for nothing, such as a problem.
+// freeText is the maximum length of an uncounted response, such as a problem.
 const freeText = 4 << 10
 
-// newest returns the newest answer if it comes after the answer with the mark. The caller calls drop.
+// newest returns the newest response if it follows the marked response. The caller must call drop.
 func (v *view) newest(sent mark) (m mark, text *viewText, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -222,7 +222,7 @@ func (v *view) newest(sent mark) (m mark, text *viewText, ok bool) {
 	return v.mark, v.text, true
 }
 
-// drop ends the use of an answer.
+// drop ends the use of a response.
 func (v *view) drop(text *viewText) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -238,7 +238,7 @@ func (v *view) end() {
 	v.text, v.ended = nil, true
 }
 
-// views are the views of one caller's streams.
+// views has the views for one caller's streams.
 type views struct {
 	caller *caller
 
@@ -268,7 +268,7 @@ func (vi *views) show(g *Gateway, of *route, address *url.URL, s *eventStream) *
 	return v
 }
 
-// hide takes a stream from a view, and ends the view with its last stream.
+// hide removes a stream from a view, and ends the view with its last stream.
 func (vi *views) hide(v *view, s *eventStream) {
 	vi.mu.Lock()
 	defer vi.mu.Unlock()
@@ -282,7 +282,7 @@ func (vi *views) hide(v *view, s *eventStream) {
 	}
 }
 
-// follow reads the view until the context ends. A problem with reading is shown in place of the answer.
+// follow reads the view until the context ends. A read failure is shown in place of the response.
 func (v *view) follow(ctx context.Context, c *call, of *route, query url.Values) {
 	late := time.AfterFunc(callTimeout, v.publishLate)
 	defer late.Stop()

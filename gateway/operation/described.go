@@ -7,13 +7,13 @@ import (
 	"github.com/signalbox/signalbox/protocol/session"
 )
 
-// DescribedOwner is an owner with what its client reports about the session.
+// DescribedOwner is an owner with its client's session details.
 type DescribedOwner struct {
 	client.Owner
 	session.Details
 }
 
-// DescribedWaiter is a waiter with the same.
+// DescribedWaiter is a waiter with its client's session details.
 type DescribedWaiter struct {
 	client.Waiter
 	session.Details
@@ -27,17 +27,17 @@ type DescribedSemaphore struct {
 	Paging
 }
 
-// maxDescribed is how many sessions, and how many semaphores, one answer describes. Further ones are listed by numbers
-// only.
+// maxDescribed is the maximum number of sessions and semaphores described per response. Further entries only have
+// numbers.
 const maxDescribed = 200
 
-// Descriptions reads the details of sessions for one answer, each session once.
+// Descriptions reads session details for a response, without duplicate reads.
 type Descriptions struct {
 	By    *client.Client
 	known map[uint64]session.Details
 }
 
-// of returns the details of a session: nothing for a session that has ended, or is beyond the limit.
+// of returns session details: nothing if the session has ended or is beyond the limit.
 func (d *Descriptions) of(ctx context.Context, id uint64) session.Details {
 	details, ok := d.known[id]
 	if ok || len(d.known) >= maxDescribed {
@@ -61,7 +61,7 @@ func (d *Descriptions) waiter(ctx context.Context, w *client.Waiter) DescribedWa
 	return DescribedWaiter{*w, d.of(ctx, w.SessionID)}
 }
 
-// Semaphore adds details of sessions to a whole semaphore.
+// Semaphore adds session details to a whole semaphore.
 func (d *Descriptions) Semaphore(ctx context.Context, of *client.SemaphoreDetails) *DescribedSemaphore {
 	found := &DescribedSemaphore{SemaphoreInfo: of.SemaphoreInfo}
 	for i := range of.Owners {

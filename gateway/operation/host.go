@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// act says who does something, and why. The history of the cluster keeps the two with the name of the token.
+// act records the author and the reason. The cluster's audit log stores both with the token name.
 type act struct {
 	Author string
 	Reason string `need:"true" about:"Reason recorded in the audit log"`
@@ -22,13 +22,13 @@ type act struct {
 
 func (a act) by() admin.ChangeInfo { return admin.ChangeInfo{Author: a.Author, Reason: a.Reason} }
 
-// clusterRequest asks for a description of the cluster. A relaxed answer can be old, and is the only answer where no
-// majority is left.
+// clusterRequest asks for a cluster description. A relaxed response can be old, and is the only one available without a
+// quorum.
 type clusterRequest struct {
 	Relaxed bool `about:"Let any host answer from its local replica, even without a quorum"`
 }
 
-// auditRequest asks for a part of the history: the newest entries, or the entries from a number on.
+// auditRequest asks for audit log entries: the newest, or those from a number on.
 type auditRequest struct {
 	From  uint64 `about:"Id of the first entry. Default: return the newest entries" help:"All changes from this 'NUMBER' on"`
 	Limit int    `about:"Maximum entries, up to 1000" help:"Maximum 'NUMBER' of changes. Default without --from: the newest 100"`
@@ -39,7 +39,7 @@ type denialsRequest struct {
 	Limit int `default:"100" about:"Maximum entries per host, up to 1000" help:"Maximum 'NUMBER' of entries"`
 }
 
-// denials are the refusals that hosts keep in memory. A silent host makes the list incomplete, and is named.
+// denials are the rejections that hosts keep in memory. Silent hosts, which make the list incomplete, are named.
 type denials struct {
 	Items            []admin.Denial
 	More             bool     `about:"The list has more items"`
@@ -52,21 +52,22 @@ type hostRequest struct {
 	act
 }
 
-// expelRequest makes a host leave for ever. Only Force expels a host that is online, because a drain comes first.
+// expelRequest permanently removes a host. A host that is online should be drained first, so it is only expelled with
+// Force.
 type expelRequest struct {
 	hostRequest
 	Force bool `about:"Expel the host even if it is online"`
 }
 
-// replaceRequest has a successor take the place of a host that is gone.
+// replaceRequest replaces a lost host by a successor.
 type replaceRequest struct {
 	Host string `need:"true" arg:"OLD" about:"Host name"`
 	act
 	Successor string `need:"true" arg:"NEW" about:"Replacement host's name"`
 }
 
-// hostAlterRequest gives a host another failure domain or weight. The governor then spreads voters by the new labels,
-// and replicas of data shards by the new weight.
+// hostAlterRequest changes a host's failure domain or weight. The governor then spreads voters by the new labels, and
+// data shard replicas by the new weight.
 type hostAlterRequest struct {
 	hostRequest
 	Domain *string `about:"Failure domain, such as dc=a,rack=1" flag:"failure-domain" help:"Failure 'DOMAIN': KEY=VALUE, separated by commas. Empty: none"`
@@ -89,17 +90,17 @@ func (har *hostAlterRequest) alter(ctx context.Context, a *admin.Admin) (changed
 	return changed, err
 }
 
-// transferRequest asks for another leader of a shard: the host has to be online and to vote in the shard.
+// transferRequest asks for another shard leader: the host must be online and a voter in the shard.
 type transferRequest struct {
 	Shard uint64 `need:"true" about:"Shard id. 0 is the meta shard"`
 	hostRequest
 }
 
-// recoverRequest makes a shard anew whose majority is lost for good.
+// recoverRequest rebuilds a shard that permanently lost its quorum.
 type recoverRequest struct {
 	Shard          uint64 `need:"true" about:"Data shard id" arg:"SHARD" form:"the number of a data shard; the meta shard is recovered with the whole cluster, by signalbox cluster recover"`
 	AcceptDataLoss bool   `about:"Rebuild the shard empty if no host has a replica"`
-	// AcceptOverlap ends the wait of a shard that was made anew.
+	// AcceptOverlap ends a rebuilt shard's waiting period.
 	AcceptOverlap bool `name:"accept_overlap" flag:"accept-overlap" about:"End the wait of a rebuilt shard. Two clients may then own the same semaphore"`
 	act
 }
@@ -113,7 +114,7 @@ type recovered struct {
 	Session        string `json:"session,omitempty" about:"Session with the longest timeout, if known"`
 }
 
-// run makes the shard anew, or ends its wait.
+// run rebuilds the shard, or ends its waiting period.
 func (r *recoverRequest) run(ctx context.Context, a *admin.Admin) (*recovered, error) {
 	if r.AcceptOverlap {
 		return &recovered{Shard: r.Shard}, a.AcceptOverlap(ctx, r.Shard, r.by())
@@ -129,7 +130,7 @@ func (r *recoverRequest) run(ctx context.Context, a *admin.Admin) (*recovered, e
 	return how, nil
 }
 
-// showRecovered says until when the shard grants nothing, and because of which session.
+// showRecovered shows until when the shard grants nothing, and because of which session.
 func showRecovered(q *recoverRequest, r *recovered) Shown {
 	if q.AcceptOverlap {
 		return Shown{Fields: []Field{{"SHARD", r.Shard}, {"GRANTS", "at once; two clients may own the same semaphore"}}}
@@ -146,7 +147,7 @@ func showRecovered(q *recoverRequest, r *recovered) Shown {
 	}}
 }
 
-// recoverQuestion says what the recovery of a shard expels and gives up.
+// recoverQuestion describes what a shard's recovery expels and gives up.
 func recoverQuestion(c *admin.Cluster, id uint64) (string, error) {
 	at := slices.IndexFunc(c.Shards, func(s admin.Shard) bool { return s.ID == id })
 	if at < 0 {
@@ -167,14 +168,14 @@ func recoverQuestion(c *admin.Cluster, id uint64) (string, error) {
 		strings.Join(lost, " and host "), id), nil
 }
 
-// stepRequest ends a step of the governor, and holds other steps about the subject back for a while.
+// stepRequest cancels a governor step, and delays other steps for the subject for a while.
 type stepRequest struct {
 	ID   uint64        `need:"true" about:"Step id"`
 	Hold time.Duration `about:"Time before the governor may open a step with the same subject"`
 	act
 }
 
-// policyRequest has what is to be changed. Members are pointers, since 0 says something of its own.
+// policyRequest lists the settings to change. Members are pointers, since 0 is a valid value.
 type policyRequest struct {
 	Voters       *int           `about:"Voters per shard: 1, 3 or 5. 0 derives the number from the hosts"`
 	OfflineAfter *time.Duration `name:"offline_after" about:"Time without contact after which a host is considered failed"`
@@ -206,19 +207,19 @@ func set[T any](field, given *T) {
 	}
 }
 
-// subjectRequest ends the delay after failures of steps about a subject.
+// subjectRequest ends the delay after failed steps for a subject.
 type subjectRequest struct {
 	Subject string `need:"true" about:"Step subject, such as shard/3"`
 	act
 }
 
-// healthIssues is what is not well, as far as a page has room for it.
+// healthIssues lists health issues, as many as fit in a page.
 type healthIssues struct {
 	*admin.HealthIssues
 	More bool `about:"The list has more items"`
 }
 
-// worstHealthIssues returns the worst worstHealthIssues that fit in a page.
+// worstHealthIssues returns the worst health issues that fit in a page.
 func worstHealthIssues(ctx context.Context, c *client.Client, _ *None) (l healthIssues, err error) {
 	if l.HealthIssues, err = admin.New(c).HealthIssues(ctx); err != nil {
 		return l, err
@@ -228,7 +229,7 @@ func worstHealthIssues(ctx context.Context, c *client.Client, _ *None) (l health
 	return l, err
 }
 
-// WhyReport is what the governor does and waits for, with what is not well.
+// WhyReport lists the governor's work and obstacles, and the health issues.
 type WhyReport struct {
 	*admin.Why
 	*admin.HealthIssues
@@ -244,7 +245,7 @@ func why(ctx context.Context, c *client.Client, _ *None) (r WhyReport, err error
 	return r, err
 }
 
-// cluster are the operations on hosts, and on the governor of the cluster.
+// cluster are the operations on hosts and on the cluster's governor.
 func cluster() []Operation {
 	return group("Hosts",
 		read("/cluster", protocol.KindClusterDescribe,
@@ -376,7 +377,7 @@ recover the meta shard, recover the whole cluster: signalbox cluster recover.`,
 	)
 }
 
-// onHost makes the row of what is done with one host.
+// onHost creates the row for an operation on one host.
 func onHost(
 	path, does string, run func(*admin.Admin, context.Context, string, admin.ChangeInfo) (bool, error), faces ...Face,
 ) Operation {
@@ -386,7 +387,7 @@ func onHost(
 		}, faces...)
 }
 
-// history are the operations that say what was done, and what was refused.
+// history are the operations that list changes and rejections.
 func history() []Operation {
 	return group("History and backups",
 		audit(),
@@ -403,8 +404,8 @@ func history() []Operation {
 	)
 }
 
-// audit is the operation that lists changes. A command without a limit lists all entries from a number on, over HTTP a
-// request gets as many as one answer may have.
+// audit is the operation that lists changes. A command without a limit lists all entries from a number on; over HTTP
+// the response size is limited.
 func audit() Operation {
 	o := read("/cluster/audit", protocol.KindAuditRead, "Lists the cluster's audit log, oldest entry first",
 		func(ctx context.Context, c *client.Client, q *auditRequest) (List[admin.Entry], error) {
@@ -443,8 +444,7 @@ clients: time, action, author and reason. The cluster keeps the last 10,000 entr
 	return o
 }
 
-// usualHistory is how many entries of a history are returned without a limit in the request, and maxHistory is the
-// highest limit.
+// usualHistory is the default number of returned audit entries, and maxHistory the maximum limit.
 const (
 	usualHistory = 100
 	maxHistory   = 1000

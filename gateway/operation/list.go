@@ -20,14 +20,14 @@ const (
 	maxPage     = 10_000
 )
 
-// List is the answer of an operation that lists something.
+// List is a list operation's response.
 type List[T any] struct {
 	Items  []T
 	More   bool   `about:"The list has more items"`
 	Cursor string `about:"Cursor for the next page, if the list has more items and the route has pages"`
 }
 
-// Page says which part of a list is wanted.
+// Page selects a section of a list.
 type Page struct {
 	Limit  int    `about:"Maximum items, up to 10000. Default: 1000. A page ends at 4 MiB"`
 	Cursor string `about:"Cursor from the page before"`
@@ -42,10 +42,10 @@ type Paged struct {
 // Size is how many items the page has at the most.
 func (p *Page) Size() int { return bounded(p.Limit, defaultPage, maxPage) }
 
-// whole reports whether all items are wanted: a command without a limit prints them all.
+// whole reports whether all items are wanted: a command without a limit prints all items.
 func (p *Page) whole(ctx context.Context) bool { return *p == Page{} && roomOf(ctx) == nil }
 
-// bounded is the limit of a list: the usual limit unless the request says a limit, and never more than most.
+// bounded returns a list's limit: the usual limit unless the request sets a limit, and at most most.
 func bounded(limit, usual, most int) int {
 	if limit <= 0 {
 		return usual
@@ -58,15 +58,15 @@ func (p *Page) page() *Page { return p }
 // place is where an item stands in a list over nodes: lists go by node, and in a node by the client's order.
 type place struct{ node, name string }
 
-// cursor writes the place for the caller, who reads nothing from the text.
+// cursor encodes the position as an opaque text for the caller.
 func (p place) cursor() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(p.node + "\x00" + p.name))
 }
 
-// ofOrder is the place of an owner or a waiter of a semaphore.
+// ofOrder returns a semaphore owner's or waiter's position.
 func ofOrder(id uint64) place { return place{name: strconv.FormatUint(id, 10)} }
 
-// behindOrder returns the order id behind which the page begins, 0 for the begin of the list.
+// behindOrder returns the order id after which the page starts, or 0 for the start.
 func (p *Page) behindOrder() (uint64, error) {
 	at, err := p.behind()
 	if err != nil || at.name == "" {
@@ -79,10 +79,10 @@ func (p *Page) behindOrder() (uint64, error) {
 	return id, nil
 }
 
-// errCursor refuses a cursor that no answer had.
+// errCursor rejects a cursor that no response contained.
 const errCursor = BadRequest("the cursor was not returned by the API")
 
-// behind returns the place behind which the page begins; the zero place is the begin of the list.
+// behind returns the position after which the page starts; zero is the start.
 func (p *Page) behind() (place, error) {
 	text, err := base64.RawURLEncoding.DecodeString(p.Cursor)
 	node, name, ok := strings.Cut(string(text), "\x00")
@@ -92,7 +92,7 @@ func (p *Page) behind() (place, error) {
 	return place{node, name}, nil
 }
 
-// collect makes a page of the first items of a loop. at says where an item stands; nil for a list without a cursor.
+// collect creates a page from a loop's first items. at returns an item's position; nil for a list without a cursor.
 func collect[T any](
 	ctx context.Context, loop iter.Seq2[T, error], limit int, at func(T) place,
 ) (l List[T], err error) {
@@ -118,8 +118,8 @@ func collect[T any](
 	return l, nil
 }
 
-// pages makes the row of an operation that lists items of type T. Over HTTP a request gets a page, a command all pages.
-// each lists the items behind a place, and at is the place of an item.
+// pages creates the row for an operation that lists items with type T. An HTTP request gets a page, a command all
+// pages. each lists the items after a position, and at returns an item's position.
 func pages[Q, T any](
 	path string, kind protocol.Kind, does string,
 	each func(ctx context.Context, c *client.Client, q *Q, behind place) iter.Seq2[T, error], at func(item T) place,
@@ -139,8 +139,8 @@ func pages[Q, T any](
 	return o
 }
 
-// overNodes makes the row of an operation that lists what a node has, or, without a node in the request, what all nodes
-// have. each lists the items of a node behind a name, and name is the name of an item.
+// overNodes creates the row for an operation that lists one node's items or, without a node in the request, all nodes'
+// items. each lists a node's items after a name, and name returns an item's name.
 func overNodes[Q, T any](
 	path string, kind protocol.Kind, does string,
 	each func(ctx context.Context, c *client.Client, q *Q, node, after string) iter.Seq2[T, error],
@@ -157,9 +157,8 @@ func overNodes[Q, T any](
 		func(item apijson.InNode[T]) place { return place{item.Node, name(item.Item)} }, faces...)
 }
 
-// EachNode lists the items of all nodes, in the order of the paths. The list begins behind the item of a name in the
-// node of a path; empty texts begin at the first item. A node that is dropped meanwhile has no items, and neither has a
-// node that the caller may not read.
+// EachNode lists the items in all nodes, sorted by path. The list starts after the named item in the node at path;
+// empty texts start at the first item. Nodes that are dropped meanwhile or that the caller may not read are skipped.
 func EachNode[T any](
 	ctx context.Context, c *client.Client, from, after string, of func(node, after string) iter.Seq2[T, error],
 ) iter.Seq2[apijson.InNode[T], error] {
@@ -188,12 +187,12 @@ func EachNode[T any](
 	}
 }
 
-// inNode adds the path of a node to the items of a loop.
+// inNode adds a node path to a loop's items.
 func inNode[T any](node string, loop iter.Seq2[T, error]) iter.Seq2[apijson.InNode[T], error] {
 	return Changed(loop, func(item T) apijson.InNode[T] { return apijson.InNode[T]{Node: node, Item: item} })
 }
 
-// Changed changes the items of a loop.
+// Changed maps a loop's items.
 func Changed[S, T any](loop iter.Seq2[S, error], change func(S) T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for item, err := range loop {
@@ -211,7 +210,7 @@ func Changed[S, T any](loop iter.Seq2[S, error], change func(S) T) iter.Seq2[T, 
 
 func anyOf[T any](item T) any { return item }
 
-// flat makes a loop of the items of parts.
+// flat loops over the items in parts.
 func flat[P, T any](parts iter.Seq2[P, error], items func(P) []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for part, err := range parts {
@@ -229,7 +228,7 @@ func flat[P, T any](parts iter.Seq2[P, error], items func(P) []T) iter.Seq2[T, e
 	}
 }
 
-// kept leaves items out of a loop.
+// kept filters a loop's items.
 func kept[T any](loop iter.Seq2[T, error], keep func(T) bool) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for item, err := range loop {
@@ -240,7 +239,7 @@ func kept[T any](loop iter.Seq2[T, error], keep func(T) bool) iter.Seq2[T, error
 	}
 }
 
-// ready makes a loop of items that are there.
+// ready loops over existing items.
 func ready[T any](items []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, item := range items {
@@ -251,7 +250,7 @@ func ready[T any](items []T) iter.Seq2[T, error] {
 	}
 }
 
-// listed makes a list of what a function of the client returns, as far as a page has room for it.
+// listed creates a list from a client function's result, as many items as fit in a page.
 func listed[T any](ctx context.Context, items []T, err error) (List[T], error) {
 	if err != nil {
 		return List[T]{}, err

@@ -33,7 +33,7 @@ type endpointsRequest struct {
 	Page
 }
 
-// listEndpoints returns a page of the endpoints under a name, and for a command all of them.
+// listEndpoints returns a page with the endpoints under a name, or for a command all endpoints.
 func listEndpoints(ctx context.Context, c *client.Client, q *endpointsRequest) (e endpoints, err error) {
 	if q.whole(ctx) {
 		e.Endpoints, err = discovery.List(ctx, c, q.Node, q.Name)
@@ -65,7 +65,7 @@ func (e *endpoints) add(p *page, one discovery.Endpoint) (fits bool, err error) 
 	return fits, err
 }
 
-// endpointsOf shows a set of a watch, and ErrLong for a set that is longer than a page.
+// endpointsOf shows a watched set, or ErrLong if the set is longer than a page.
 func endpointsOf(q *endpointsRequest, set *discovery.Set) (revision uint64, answer any, err error) {
 	e := endpoints{Revision: set.Revision, Unreadable: set.Unreadable}
 	p := &page{room: endless{}, most: q.Size()}
@@ -84,15 +84,15 @@ type ConfigValue struct {
 	Value    []byte
 }
 
-// putRequest replaces a piece of config, or makes a new piece.
+// putRequest replaces or creates a config entry.
 type putRequest struct {
 	Named
 	Value []byte
-	// IfRevision is a pointer, since 0 stands for none at all.
+	// IfRevision is a pointer, since 0 means that the entry must not exist.
 	IfRevision *uint64 `about:"Write only if the entry has this revision. 0: only if it does not exist"`
 }
 
-// Leadership says whether there is a leader, and which. A leader has a fencing token above that of every leader before.
+// Leadership tells whether there is a leader, and which. A leader's fencing token is above every earlier leader's.
 type Leadership struct {
 	Leads bool
 	election.Leader
@@ -180,8 +180,8 @@ list shows it.`,
 	)
 }
 
-// endingLong ends a loop over an election with ErrLong if several sessions own the semaphore: then it is none, and a
-// watch would have all owners in memory.
+// endingLong ends a loop over an election with ErrLong if several sessions own the semaphore: it is then not an
+// election, and a watch would hold all owners in memory.
 func endingLong(loop iter.Seq2[election.Leader, error]) iter.Seq2[election.Leader, error] {
 	return func(yield func(election.Leader, error) bool) {
 		for l, err := range loop {
@@ -224,7 +224,7 @@ type searchRequest struct {
 	Limit int    `about:"Maximum matches, up to 1000. Default: 100"`
 }
 
-// match is a name that a search has found.
+// match is a name found by a search.
 type match struct {
 	Kind string `about:"Kind: node, semaphore, endpoints, config, rollout, process, session or host"`
 	Node string
@@ -237,7 +237,7 @@ const (
 	maxMatches     = 1000
 )
 
-// names are the operations that find things by name.
+// names are the operations that find objects by name.
 func names() []Operation {
 	return group("Names",
 		read("/search", protocol.KindNodeList,
@@ -245,7 +245,7 @@ func names() []Operation {
 	)
 }
 
-// What programs look up under a name.
+// Kinds of objects that programs look up by name.
 const (
 	lookupEndpoints = "endpoints"
 	lookupConfig    = "config"
@@ -263,7 +263,7 @@ func lookupKind(s *client.SemaphoreInfo) string {
 	return ""
 }
 
-// lookedUp lists the semaphores of a node that have endpoints, or config, behind a name.
+// lookedUp lists a node's semaphores with endpoints or config, after a name.
 func lookedUp(
 	ctx context.Context, c *client.Client, kind string, q *objectsRequest, node, after string,
 ) iter.Seq2[*client.SemaphoreInfo, error] {
@@ -272,7 +272,7 @@ func lookedUp(
 		func(s *client.SemaphoreInfo) bool { return lookupKind(s) == kind })
 }
 
-// search looks through all names that the caller may see.
+// search searches all names that the caller may see.
 func search(ctx context.Context, c *client.Client, q *searchRequest) (List[match], error) {
 	wanted := strings.ToLower(q.Query)
 	return collect(ctx, kept(allNames(ctx, c), func(m match) bool {
@@ -280,7 +280,7 @@ func search(ctx context.Context, c *client.Client, q *searchRequest) (List[match
 	}), bounded(q.Limit, defaultMatches, maxMatches), nil)
 }
 
-// allNames are all that a search goes through. What a node has that is dropped meanwhile is left out.
+// allNames returns all names to search. Objects in a node that is dropped meanwhile are skipped.
 func allNames(ctx context.Context, c *client.Client) iter.Seq2[match, error] {
 	return func(yield func(match, error) bool) {
 		hosts, err := c.Status(ctx)

@@ -17,7 +17,7 @@ type nodeRequest struct {
 	Config client.NodeConfig `about:"Omitted fields are unchanged, or have their defaults in a new node"`
 }
 
-// alterRequest changes a config. With IfRevision a change by another caller in between makes the request fail.
+// alterRequest changes a config. With IfRevision the request fails after a concurrent change by another caller.
 type alterRequest struct {
 	nodeRequest
 	IfRevision uint64 `about:"Change only if the config has this revision"`
@@ -72,10 +72,10 @@ the node's content and asks for confirmation unless --yes is given.`,
 	)
 }
 
-// countMost is where counting for a question ends.
+// countMost is the maximum count for a confirmation prompt.
 const countMost = 10_000
 
-// counted counts the things of a list, and says the number in words.
+// counted counts a list's items, and returns the number in words.
 func counted[T any](list iter.Seq2[T, error], noun string) (string, error) {
 	n := 0
 	for _, err := range list {
@@ -89,19 +89,19 @@ func counted[T any](list iter.Seq2[T, error], noun string) (string, error) {
 	return Plural(n, noun), nil
 }
 
-// sessionRequest names a session. Ids of sessions are unique in the cluster, so a request needs no node.
+// sessionRequest names a session. Session ids are unique in the cluster, so no node is needed.
 type sessionRequest struct {
 	ID uint64 `need:"true" about:"Session id"`
 }
 
-// HeldSession is a session with what it owns and waits for.
+// HeldSession is a session with everything that it owns and waits for.
 type HeldSession struct {
 	client.SessionInfo
 	Holdings     []*client.Holding
 	MoreHoldings bool `about:"The session has more holdings than are listed"`
 }
 
-// sessionsRequest asks for the sessions of a node, or of all nodes.
+// sessionsRequest asks for one node's or all nodes' sessions.
 type sessionsRequest struct {
 	Node string `arg:"PATH" about:"Only objects in this node"`
 	Page
@@ -109,7 +109,7 @@ type sessionsRequest struct {
 
 func (s *sessionsRequest) node() string { return s.Node }
 
-// sessions are the operations on the sessions of all clients.
+// sessions are the operations on all clients' sessions.
 func sessions() []Operation {
 	return group("Sessions",
 		overNodes("/sessions", protocol.KindSessionList, "Lists sessions in one node, or in all nodes",

@@ -20,7 +20,7 @@ type Named struct {
 	Name string `need:"true" about:"Name in the node"`
 }
 
-// objectsRequest asks for the objects of a kind.
+// objectsRequest asks for all objects with one kind.
 type objectsRequest struct {
 	Node string `arg:"PATH" about:"Only objects in this node"`
 	Paged
@@ -34,7 +34,7 @@ type objectRequest struct {
 	Strict bool `about:"Linearizable read: see every change acknowledged before" help:"Linearizable read: see every change acknowledged before, at the cost of a round between the hosts"`
 }
 
-// consistency is the option of a read.
+// consistency returns the read's consistency option.
 func (o *objectRequest) consistency() client.Consistency {
 	if o.Strict {
 		return client.Strict
@@ -62,10 +62,10 @@ func (n OrNothing) String() string {
 	return fmt.Sprint(uint64(n))
 }
 
-// OutOf is a part of a number as tables show the two.
+// OutOf formats a fraction for tables.
 func OutOf(n, all int) string { return fmt.Sprintf("%d of %d", n, all) }
 
-// Plural is a number of things, in words.
+// Plural formats a number with a noun.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -86,7 +86,7 @@ func ShortTime(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// Amount is a count or a limit of a semaphore as people write the number: client.All is the word all.
+// Amount is a semaphore count or limit in human-readable form: client.All is the word all.
 type Amount uint64
 
 // everything is the word for client.All.

@@ -11,20 +11,19 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// tried is an error of the SDK that says what was tried: the text is "OPERATION SUBJECT: CAUSE".
+// tried is an SDK error that names the attempted operation: the text is "OPERATION SUBJECT: CAUSE".
 type tried interface {
 	error
 	Fields() (operation, subject string, cause error)
 }
 
-// missing is an error of the SDK that says what a host did not find.
+// missing is an SDK error that names what a host did not find.
 type missing interface {
 	Missing() (what, answer error)
 }
 
-// Plain returns the text of an error for people, composed from the fields of the errors in it, without what only
-// programmers need: names of packages, and names of statuses if the host or the client says in words what a status
-// means.
+// Plain returns an error's text for people, composed from the contained errors' fields, without details for
+// programmers: package names, and status names if the host or the client explains the status.
 func Plain(err error) string {
 	switch e := err.(type) {
 	case tried:
@@ -37,7 +36,7 @@ func Plain(err error) string {
 		return plainEnd(e)
 	case *net.OpError:
 		if e.Op == "dial" || e.Op == "listen" || e.Op == "read" || e.Op == "write" {
-			return plainCall(e.Err) // the address, or its name, stands before
+			return plainCall(e.Err) // the address or its name is already printed
 		}
 	case interface{ Unwrap() error }:
 		if cause := e.Unwrap(); cause != nil {
@@ -67,7 +66,7 @@ func plainTried(e tried) string {
 	return head + ": " + text
 }
 
-// saysOf reports whether a text names a subject of several words before its advice, if it has advice.
+// saysOf reports whether a text before its advice, if any, names a subject that has several words.
 func saysOf(text, subject string) bool {
 	if strings.HasPrefix(subject, `"`) || !strings.Contains(subject, " ") {
 		return false
@@ -77,8 +76,8 @@ func saysOf(text, subject string) bool {
 	return strings.Contains(said, " "+subject+" ")
 }
 
-// plainMissing is the host's message if it has one. A host says nothing of a node or a semaphore that the SDK does not
-// know.
+// plainMissing returns the host's message, if any. A host has no message for a node or a semaphore that the SDK does
+// not know.
 func plainMissing(what, answer error) string {
 	known := errors.Is(what, client.ErrNodeNotFound) || errors.Is(what, client.ErrSemaphoreNotFound)
 	if a, ok := errors.AsType[*protocol.Error](answer); ok && a.Message != "" && !known {
@@ -87,7 +86,7 @@ func plainMissing(what, answer error) string {
 	return what.Error()
 }
 
-// plainAnswer is one line: a host does not write the lines of this program.
+// plainAnswer returns one line: a host does not control this program's line breaks.
 func plainAnswer(e *protocol.Error) string {
 	if e.Message == "" {
 		if e.Status == protocol.StatusSessionExpired {
@@ -108,7 +107,7 @@ func plainEnd(e *client.SessionEnd) string {
 	return text
 }
 
-// plainCall leaves out which system call failed.
+// plainCall omits the failed system call.
 func plainCall(err error) string {
 	if call, ok := err.(*os.SyscallError); ok {
 		err = call.Err
@@ -116,7 +115,7 @@ func plainCall(err error) string {
 	return Plain(err)
 }
 
-// plainAround replaces the text of each cause by its plain text in the text around them.
+// plainAround replaces each cause's text by its plain text within the surrounding text.
 func plainAround(text string, causes ...error) string {
 	var plain strings.Builder
 	for _, cause := range causes {
@@ -132,7 +131,7 @@ func plainAround(text string, causes ...error) string {
 	return ownText(plain.String())
 }
 
-// ownText leaves out the package that an error of the log or of the server begins with.
+// ownText removes the package prefix in an error from the log or the server.
 func ownText(text string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(text, "raftlog: "), "server: ")
 }

@@ -11,27 +11,27 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// processPutRequest makes a process, or replaces the spec of a process.
+// processPutRequest creates a process, or replaces a process's spec.
 type processPutRequest struct {
 	Named
 	Spec process.Spec
 	process.ChangeInfo
 }
 
-// evictRequest removes a member by id. The command finds the id of a name first, so the command has code of its own.
+// evictRequest removes a member by id. The command has its own code, because it first finds the id for a name.
 type evictRequest struct {
 	Named
 	Member uint64 `need:"true" about:"Member id"`
 	process.ChangeInfo
 }
 
-// restartRequest ends the round of a process. Members stay, and the next epoch has the same members.
+// restartRequest ends a process's round. Members stay, and the next epoch has the same members.
 type restartRequest struct {
 	Named
 	process.ChangeInfo
 }
 
-// process is the handle of the process that a request names.
+// process returns a handle for the process named in a request.
 func (n *Named) process(c *client.Client) *process.Process { return process.New(c, n.Node, n.Name) }
 
 // processes are the operations on coordination processes.

@@ -14,36 +14,35 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// rolloutPutRequest makes a rollout, or replaces the spec of a rollout. Commands read the spec from flags and files,
-// so there is no face.
+// rolloutPutRequest creates a rollout, or replaces a rollout's spec. Commands read the spec from flags and files, so
+// there is no face.
 type rolloutPutRequest struct {
 	Named
 	Spec rollout.Spec
 	rollout.ChangeInfo
 }
 
-// locationRequest asks for the instances of a location.
+// locationRequest asks for a location's instances.
 type locationRequest struct {
 	Named
 	Location string `need:"true"`
 	Paged
 }
 
-// historyRequest asks for the targets that locations had.
+// historyRequest asks for locations' past targets.
 type historyRequest struct {
 	Named
 	Location string `about:"Locations. Default: all"`
 	Page
 }
 
-// pastTarget is a target that a location had.
+// pastTarget is a location's past target.
 type pastTarget struct {
 	Location string
 	rollout.Row
 }
 
-// actionRequest is an action of an operator. Each action has a command, which takes the fields that mean something for
-// the action.
+// actionRequest is an operator's action. Each action has a command, which takes the fields relevant for the action.
 type actionRequest struct {
 	Named
 	Action    rollout.ActionKind `need:"true"`
@@ -53,7 +52,7 @@ type actionRequest struct {
 	rollout.ChangeInfo
 }
 
-// gateReportRequest is the verdict of a check at a gate.
+// gateReportRequest is a gate check's verdict.
 type gateReportRequest struct {
 	Named
 	Location string         `need:"true"`
@@ -64,8 +63,8 @@ type gateReportRequest struct {
 	Author   string         `about:"Verdict author"`
 }
 
-// publishRequest publishes a version. Expect guards against another publisher who was faster, Fence against an older
-// publisher who does not know yet that a newer publisher took over.
+// publishRequest publishes a version. Expect guards against a faster publisher, Fence against an older publisher that
+// does not know about its successor yet.
 type publishRequest struct {
 	Named
 	Payload []byte
@@ -75,10 +74,10 @@ type publishRequest struct {
 	Fence  uint64  `about:"Fencing token. Publish only if no version has a higher one"`
 }
 
-// Published is the number of a version that was published.
+// Published is the number of a published version.
 type Published struct{ Version uint64 }
 
-// rollout is the handle of the rollout that a request names.
+// rollout returns a handle for the rollout named in a request.
 func (n *Named) rollout(c *client.Client) *rollout.Rollout { return rollout.New(c, n.Node, n.Name) }
 
 // rollouts are the operations on rollouts.
@@ -211,7 +210,7 @@ func versionState(v *rollout.Version) string {
 	return "published"
 }
 
-// ActWords says in words what an operator did.
+// ActWords describes an operator's action in words.
 func ActWords(a *rollout.ActionRecord) string {
 	if a.Fast {
 		return a.Kind.String() + " --all-at-once"
@@ -219,8 +218,8 @@ func ActWords(a *rollout.ActionRecord) string {
 	return a.Kind.String()
 }
 
-// instances makes a page of the instances of a location, by name: the order in which instances joined has no place that
-// outlives an instance.
+// instances creates a page with a location's instances sorted by name, because a position in joining order does not
+// outlive an instance.
 func instances(
 	ctx context.Context, c *client.Client, q *locationRequest,
 ) (l List[*rollout.InstanceState], err error) {
@@ -254,13 +253,13 @@ func instances(
 }
 
 const (
-	// unsortedInstances is how many instances more than a page are kept while all of a location are read.
+	// unsortedInstances is how many instances beyond a page are kept while a whole location is read.
 	unsortedInstances = 1000
-	// instanceRoom is the memory of an instance.
+	// instanceRoom is an instance's memory.
 	instanceRoom = 2 << 10
 )
 
-// pastTargets lists the targets of locations behind a place, by location, the oldest that is kept of each first.
+// pastTargets lists past targets after a position, by location, oldest first.
 func pastTargets(
 	ctx context.Context, c *client.Client, q *historyRequest, behind place,
 ) iter.Seq2[pastTarget, error] {
@@ -296,7 +295,7 @@ func pastTargets(
 	}
 }
 
-// locationsOf returns the names of the locations of a rollout, in the order of the names.
+// locationsOf returns a rollout's location names, sorted.
 func locationsOf(ctx context.Context, of *rollout.Rollout) (names []string, err error) {
 	state, err := of.Describe(ctx)
 	if err != nil {

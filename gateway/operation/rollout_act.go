@@ -2,7 +2,7 @@ package operation
 
 import "github.com/signalbox/signalbox/client/rollout"
 
-// rolloutActs are the commands for acts, in the order in which an operator may need them. A command sets the verb.
+// rolloutActs are the commands for actions, in the order in which an operator may need them. A command sets the verb.
 var rolloutActs = []Face{
 	{
 		Use: "rollout pause PATH NAME", Sets: rollout.Pause,

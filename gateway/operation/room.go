@@ -7,28 +7,28 @@ import (
 	"github.com/signalbox/signalbox/internal/apijson"
 )
 
-// pageBytes is the size in JSON at which a page of a list ends.
+// pageBytes is the JSON size at which a list's page ends.
 const pageBytes = 4 << 20
 
-// Room is the memory for an answer that is being made. Any goroutine may use it.
+// Room is the memory for a response under construction. Safe for concurrent use.
 type Room interface {
-	// Grow reserves so many more bytes, and returns false if there are none.
+	// Grow reserves more bytes, and returns false if there are none.
 	Grow(bytes int) bool
-	// CountItems says that the answer reserves memory for its items by itself. Before that, whatever hosts send counts,
-	// because an answer that is no list keeps all of it.
+	// CountItems declares that the response reserves memory for its own items. Before, all received data counts,
+	// because a response that is not a list keeps everything.
 	CountItems()
 }
 
-// ErrNoRoom says that the answer has no memory. The same request may succeed a moment later.
+// ErrNoRoom means that there is no memory for the response. The same request may succeed a moment later.
 var ErrNoRoom = errors.New("no memory is left for answers")
 
-// ErrLong ends the Follow of an operation whose answer is longer than a page: its pages can be read, and not followed.
+// ErrLong ends the Follow of an operation whose response is longer than a page: its pages can be read but not followed.
 var ErrLong = errors.New("the answer does not fit into one page")
 
 type roomKey struct{}
 
-// WithRoom returns a context for Operation.Run: lists are answered in pages of at most 4 MiB, in the memory of the
-// room. A command has no room, and prints whole lists.
+// WithRoom returns a context for Operation.Run: lists are returned in pages with at most 4 MiB, in the room's memory. A
+// command has no room, and prints whole lists.
 func WithRoom(ctx context.Context, r Room) context.Context {
 	return context.WithValue(ctx, roomKey{}, r)
 }
@@ -38,7 +38,7 @@ func roomOf(ctx context.Context) Room {
 	return r
 }
 
-// itemsRoom is roomOf for an answer that reserves memory for its items.
+// itemsRoom is roomOf for a response that reserves memory for its items.
 func itemsRoom(ctx context.Context) Room {
 	r := roomOf(ctx)
 	if r != nil {
@@ -47,21 +47,21 @@ func itemsRoom(ctx context.Context) Room {
 	return r
 }
 
-// endless is a room for an answer that is bounded otherwise.
+// endless is a room for a response that is bounded otherwise.
 type endless struct{}
 
 func (endless) Grow(int) bool { return true }
 func (endless) CountItems()   {}
 
 const (
-	// itemRoom is the memory of an item for each byte of its JSON: the item, its JSON in the answer, and the shorter
-	// memory that the answer has grown out of.
+	// itemRoom is an item's memory per JSON byte: the item, its JSON in the response, and the smaller buffer that the
+	// response has outgrown.
 	itemRoom = 3
-	// itemBase is the memory of an item whatever its length.
+	// itemBase is an item's fixed memory.
 	itemBase = 256
 )
 
-// page is a page of a list that is being filled.
+// page is a list page being filled.
 type page struct {
 	room   Room // nil for a command
 	most   int  // items
@@ -70,10 +70,10 @@ type page struct {
 	latest []byte // the latest item in JSON
 }
 
-// fill begins a page with a number of items at most.
+// fill starts a page with a maximum number of items.
 func fill(ctx context.Context, most int) *page { return &page{room: itemsRoom(ctx), most: most} }
 
-// head reserves memory for data that the page has beside its items.
+// head reserves memory for a page's data besides its items.
 func (p *page) head(data []byte) error {
 	if p.room == nil {
 		return nil
@@ -89,7 +89,7 @@ func (p *page) head(data []byte) error {
 	return nil
 }
 
-// add reports whether the page has one more item. A page has at least one, however large.
+// add reports whether one more item fits. A page has at least one item, however large.
 func (p *page) add(item any) (fits bool, err error) {
 	if p.items == p.most {
 		return false, nil
@@ -114,7 +114,7 @@ func (p *page) add(item any) (fits bool, err error) {
 	return false, ErrNoRoom
 }
 
-// Paging is the end of a page, in an answer that is no List.
+// Paging is a page's end in a response that is not a List.
 type Paging struct {
 	More   bool   `about:"The list has more items"`
 	Cursor string `about:"Cursor for the next page, if the list has more items"`

@@ -12,36 +12,36 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Operation is a row of the table. Requests are pointers to values of the type Request.
+// Operation is a row in the table. Requests are pointers to values with type Request.
 type Operation struct {
-	// Path is the path of the route, below the version of the HTTP API.
+	// Path is the route path, below the HTTP API version.
 	Path string
-	// Kind is the kind of request that hosts get. A caller needs the right of the kind.
+	// Kind is the kind of request sent to hosts. A caller needs the kind's right.
 	Kind protocol.Kind
-	// Does says in a sentence, without a point, what the operation does. Group is the heading above it in the docs.
+	// Does describes the operation in one sentence without a full stop. Group is its heading in the docs.
 	Does, Group     string
 	Changes         bool
 	Request, Answer reflect.Type
 	// Run carries the operation out. The context bounds the call.
 	Run func(ctx context.Context, c *client.Client, request any) (answer any, err error)
-	// Follow publishes the answers that Run would give, now and after every change, until the context ends. Without
-	// Follow an operation that reads is asked again and again.
+	// Follow publishes the responses that Run would give, now and after every change, until the context ends. A read
+	// operation without Follow is polled.
 	Follow func(ctx context.Context, c *client.Client, request any, publish Publisher) error
-	// FollowsPage: Follow reads the whole list to answer with a page, and returns ErrLong if there is more than that.
+	// FollowsPage means that Follow reads the whole list to return a page, and returns ErrLong if the list is longer.
 	FollowsPage bool
-	// All lists the items of an operation with pages, from the first page to the last; nil for other operations.
+	// All lists all items in a paged operation, from the first page to the last; nil for other operations.
 	All func(ctx context.Context, c *client.Client, request any) iter.Seq2[any, error]
 	// Faces are the commands for the operation.
 	Faces []Face
 }
 
-// Publisher is called with an answer and the revision of the answer, 0 where an answer has no revision.
+// Publisher is called with a response and its revision, or 0 if the response has no revision.
 type Publisher = func(revision uint64, answer any)
 
-// call carries out an operation: a call of the client with what the request says.
+// call runs an operation: a client call with the request's parameters.
 type call[Q, A any] = func(ctx context.Context, c *client.Client, q *Q) (A, error)
 
-// read makes the row of an operation that changes nothing. The types of the request and the answer are those of run.
+// read creates the row for a read-only operation. The request and response types are those in run.
 func read[Q, A any](
 	path string, kind protocol.Kind, does string, run call[Q, A], faces ...Face,
 ) Operation {
@@ -53,7 +53,7 @@ func read[Q, A any](
 	}
 }
 
-// change makes the row of an operation that changes something and answers with a result.
+// change creates the row for an operation that changes something and returns a result.
 func change[Q, A any](
 	path string, kind protocol.Kind, does string, run call[Q, A], faces ...Face,
 ) Operation {
@@ -71,7 +71,7 @@ func apply[Q any](
 	}, faces...)
 }
 
-// govern is change for a change of the cluster, which may have been made before.
+// govern is change for a cluster change, which may have been made before.
 func govern[Q any](
 	path string, kind protocol.Kind, does string, run func(context.Context, *admin.Admin, *Q) (bool, error),
 	faces ...Face,
@@ -82,7 +82,7 @@ func govern[Q any](
 	}, faces...)
 }
 
-// given is a list of one option, or of one note, if there is a reason for it, and otherwise an empty list.
+// given returns a list with one option or note if reason is set, and otherwise an empty list.
 func given[T any](reason bool, item T) []T {
 	if reason {
 		return []T{item}
@@ -90,7 +90,7 @@ func given[T any](reason bool, item T) []T {
 	return nil
 }
 
-// follow has an operation publish the states of a watch of the client: shown makes an answer of a state, with the
+// follow makes an operation publish the states from a client watch: shown converts a state into a response and its
 // revision.
 func follow[Q, T any](
 	o Operation, watch func(context.Context, *client.Client, *Q) iter.Seq2[T, error], shown func(T) (uint64, any),
@@ -107,8 +107,8 @@ func follow[Q, T any](
 	return o
 }
 
-// followPage is follow for an operation that answers with a page. A list that is longer than a page cannot be followed:
-// shown and Follow return ErrLong then.
+// followPage is follow for an operation that returns a page. A list longer than a page cannot be followed: shown and
+// Follow then return ErrLong.
 func followPage[Q, T any](
 	o Operation, watch func(context.Context, *client.Client, *Q) iter.Seq2[T, error],
 	shown func(*Q, T) (revision uint64, answer any, err error),
@@ -131,7 +131,7 @@ func followPage[Q, T any](
 	return o
 }
 
-// group says which heading operations stand under in the docs.
+// group sets the operations' docs heading.
 func group(name string, rows ...Operation) []Operation {
 	for i := range rows {
 		rows[i].Group = name
@@ -139,16 +139,16 @@ func group(name string, rows ...Operation) []Operation {
 	return rows
 }
 
-// All returns all rows, in the order of the docs.
+// All returns all rows, in docs order.
 func All() []Operation {
 	return slices.Concat(nodes(), semaphores(), sessions(), lookups(), rollouts(), processes(), cluster(), joinTokens(),
 		access(), history(), names())
 }
 
-// None is the request of an operation without parameters.
+// None is the request for an operation without parameters.
 type None struct{}
 
-// Done is the answer of a change without a result.
+// Done is the response to a change without a result.
 type Done = apijson.Done
 
 // BadRequest says why a request cannot be carried out as written.
@@ -157,5 +157,5 @@ type BadRequest string
 // Error implements error.
 func (b BadRequest) Error() string { return string(b) }
 
-// Is makes the error equal to the client's error for such requests.
+// Is makes the error match the client's error for such requests.
 func (b BadRequest) Is(target error) bool { return target == client.ErrBadRequest }

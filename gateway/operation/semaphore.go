@@ -14,49 +14,48 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// semaphoresRequest asks for the semaphores of a node, or of all nodes. Data can be large, so a list has the data of
-// semaphores only on demand.
+// semaphoresRequest asks for one node's or all nodes' semaphores. Data can be large, so lists include semaphore data
+// only on demand.
 type semaphoresRequest struct {
 	objectsRequest
 	Data bool `about:"Include data" flag:"with-data" help:"Include the data" wide:"true"`
 }
 
-// createRequest creates a persistent semaphore. The command takes a limit of 1 as the default, because most
-// semaphores are locks.
+// createRequest creates a persistent semaphore. The command's default limit is 1, because most semaphores are locks.
 type createRequest struct {
 	Named
 	Limit uint64 `need:"true" default:"1" about:"Limit: maximum owned units. 1 for a lock" help:"Limit of the semaphore, from 1, or all"`
 	Data  []byte `help:"Semaphore data: 'TEXT', @FILE, or - for standard input"`
 }
 
-// updateRequest replaces the data of a semaphore, with or without owners. With IfRevision a change by another caller in
-// between makes the request fail.
+// updateRequest replaces a semaphore's data, with or without owners. With IfRevision the request fails after a
+// concurrent change by another caller.
 type updateRequest struct {
 	Named
 	Data       []byte
 	IfRevision uint64 `about:"Update only if the semaphore has this revision" help:"Update only if the semaphore has this revision, 'NUMBER'"`
 }
 
-// resizeRequest gives a semaphore another limit. Owners keep their parts; a lower limit only delays new owners.
+// resizeRequest changes a semaphore's limit. Owners keep their units; a lower limit only delays new owners.
 type resizeRequest struct {
 	Named
 	Limit      uint64 `need:"true" about:"Limit: maximum owned units"`
 	IfRevision uint64 `about:"Resize only if the semaphore has this revision" help:"Resize only if the semaphore has this revision, 'NUMBER'"`
 }
 
-// semaphoreRequest asks for a semaphore with a page of its owners and waiters.
+// semaphoreRequest asks for a semaphore with a page of owners and waiters.
 type semaphoreRequest struct {
 	objectRequest
 	Page
 }
 
-// ownersRequest asks for a semaphore with a page of its owners.
+// ownersRequest asks for a semaphore with a page of owners.
 type ownersRequest struct {
 	Named
 	Page
 }
 
-// OwnersView is a semaphore as watches show it.
+// OwnersView is a semaphore as shown by watches.
 type OwnersView struct {
 	Exists    bool
 	Revision  uint64
@@ -78,7 +77,7 @@ func (ov *OwnersView) addOwner(p *page, o client.Owner) (fits bool, err error) {
 	return fits, err
 }
 
-// owners returns a page of the owners of a semaphore. A semaphore that does not exist has none.
+// owners returns a page of a semaphore's owners. A missing semaphore has none.
 func owners(ctx context.Context, c *client.Client, q *ownersRequest) (shown OwnersView, err error) {
 	after, err := q.behindOrder()
 	if err != nil {
@@ -109,7 +108,7 @@ func owners(ctx context.Context, c *client.Client, q *ownersRequest) (shown Owne
 	return shown, nil
 }
 
-// ownersOf shows a view of a watch, and ErrLong for a view that is longer than a page.
+// ownersOf shows a watched view, or ErrLong if the view is longer than a page.
 func ownersOf(q *ownersRequest, v *client.View) (revision uint64, answer any, err error) {
 	shown := OwnersView{
 		Exists: v.Exists, Revision: v.Revision, Ephemeral: v.Ephemeral, Limit: v.Limit, Count: v.Count(), Data: v.Data,
@@ -123,7 +122,8 @@ func ownersOf(q *ownersRequest, v *client.View) (revision uint64, answer any, er
 	return v.Revision, shown, nil
 }
 
-// describe returns a semaphore with a page of its owners and waiters; for a command with all of them, at one moment.
+// describe returns a semaphore with a page of owners and waiters; for a command with all owners and waiters, at one
+// moment.
 func describe(ctx context.Context, c *client.Client, q *semaphoreRequest) (*DescribedSemaphore, error) {
 	node, words := c.Node(q.Node), &Descriptions{By: c}
 	options := []client.DescribeOption{client.WithOwners(), client.WithWaiters(),
@@ -144,7 +144,7 @@ func describe(ctx context.Context, c *client.Client, q *semaphoreRequest) (*Desc
 		if err != nil {
 			return nil, err
 		}
-		data := d.Data // only the first part has it
+		data := d.Data // only the first section has data
 		if d.SemaphoreInfo = part.SemaphoreInfo; data != nil {
 			d.Data = data
 		} else if err := p.head(d.Data); err != nil {
@@ -170,7 +170,7 @@ func describe(ctx context.Context, c *client.Client, q *semaphoreRequest) (*Desc
 	return d, nil
 }
 
-// Guarded are the options of a change that is for one revision only, none for revision 0.
+// Guarded returns the options for a change to a specific revision, or none for revision 0.
 func Guarded(revision uint64) []client.UpdateOption {
 	return given(revision != 0, client.IfRevision(revision))
 }
@@ -343,7 +343,7 @@ func showSemaphore(q *semaphoreRequest, d *DescribedSemaphore) Shown {
 	}
 }
 
-// contention is a semaphore that sessions wait for, without its data.
+// contention is a semaphore with waiting sessions, without its data.
 type contention struct {
 	Node string
 	client.SemaphoreInfo
@@ -358,22 +358,23 @@ type locksRequest struct {
 	IncludeUncontended bool   `about:"Include semaphores without waiters"`
 }
 
-// lists reports whether a semaphore is in the list. Config and endpoints are locks only if sessions use them as locks.
+// lists reports whether a semaphore is in the list. Config and endpoints count as locks only if sessions use them as
+// locks.
 func (lr *locksRequest) lists(s *client.SemaphoreInfo) bool {
 	kind := lookupKind(s)
 	return s.WaiterCount > 0 || lr.IncludeUncontended && (kind == "" || kind == lookupConfig && s.OwnerCount > 0)
 }
 
-// lockRoom is the memory of a semaphore while the locks of all nodes are compared, and unsortedLocks is how many more
-// than the answer has are kept meanwhile.
+// lockRoom is a semaphore's memory while all nodes' locks are compared, and unsortedLocks is how many beyond the
+// response are kept meanwhile.
 const (
 	lockRoom      = 2 << 10
 	unsortedLocks = 1000
 )
 
-// locks lists semaphores that sessions wait for.
+// locks lists semaphores with waiting sessions.
 func locks(ctx context.Context, c *client.Client, q *locksRequest) (l List[*contention], err error) {
-	var found []*contention // those that most sessions wait for
+	var found []*contention // those with the most waiting sessions
 	room, limit, reserved := itemsRoom(ctx), (&Page{Limit: q.Limit}).Size(), 0
 	sorted := func() []*contention {
 		slices.SortStableFunc(found, func(a, b *contention) int { return cmp.Compare(b.WaiterCount, a.WaiterCount) })
@@ -433,7 +434,7 @@ func (co *contention) describe(ctx context.Context, words *Descriptions) {
 	}
 }
 
-// begin is since when the longest wait has been; in the far future where there is none.
+// begin returns the start of the longest wait; in the far future if there is none.
 func (co *contention) begin() time.Time {
 	if co.Waiter == nil || co.Waiter.Since.IsZero() {
 		return time.Unix(1<<40, 0)

@@ -17,21 +17,20 @@ import (
 )
 
 const (
-	// firstMessageTimeout is how long the first message of a call may take.
+	// firstMessageTimeout is the time limit for a call's first message.
 	firstMessageTimeout = 5 * time.Second
-	// maxArriving is the maximum number of calls that are being admitted: until their first message has come, and hosts
-	// have accepted their ticket.
+	// maxArriving is the maximum number of calls being admitted: until their first message has arrived and hosts have
+	// accepted their ticket.
 	maxArriving = 10_000
 )
 
-// The causes of a call's end before the call is admitted.
+// Reasons for ending a call before admission.
 var (
 	errLate    = errors.New("the first message did not come within " + firstMessageTimeout.String())
 	errCrowded = &failed{Ydb.StatusIds_OVERLOADED, "too many calls wait to be admitted"}
 )
 
-// arrival is a call that is not admitted yet. It ends if its first message is late, or if another party needs its
-// place.
+// arrival is a call that is not admitted yet. It ends if its first message is late, or if another party needs its slot.
 type arrival struct {
 	gateway *Gateway
 	place   *fairshare.Unit
@@ -40,7 +39,7 @@ type arrival struct {
 
 type arrivalKey struct{}
 
-// arrive admits a call to the gateway, before the server makes a stream of it. The context ends the call.
+// arrive admits a call to the gateway, before the server creates a stream. The context ends the call.
 func (g *Gateway) arrive(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	a := &arrival{gateway: g, place: g.arrivals.Unit(1, func() { end(errCrowded) })}
@@ -56,8 +55,8 @@ func (g *Gateway) arrive(ctx context.Context, _ *tap.Info) (context.Context, err
 	return context.WithValue(arrivalContext{ctx}, arrivalKey{}, a), nil
 }
 
-// arrivalContext is the context of a call. The server derives the status of a call that ends without a message from
-// Err: CANCELLED would say that the client has ended the call.
+// arrivalContext is a call's context. For a call that ends without a message, the server derives the status from Err:
+// CANCELLED would mean that the client has ended the call.
 type arrivalContext struct{ context.Context }
 
 // Err implements context.Context.
@@ -69,7 +68,7 @@ func (c arrivalContext) Err() error {
 	return err
 }
 
-// caller is who calls, as far as it is known before the first message.
+// caller returns the calling party, as far as known before the first message.
 func (g *Gateway) caller(ctx context.Context) fairshare.Party {
 	var c call
 	if p, ok := peer.FromContext(ctx); ok {
@@ -88,31 +87,31 @@ func (a *arrival) over() {
 	a.place.Leave()
 }
 
-// arrivalOf is the arrival of a call; nil for a call to a server without the gateway's options.
+// arrivalOf returns a call's arrival; nil if the server lacks the gateway's options.
 func arrivalOf(ctx context.Context) *arrival {
 	a, _ := ctx.Value(arrivalKey{}).(*arrival)
 	return a
 }
 
-// received records that the first message of a call has come.
+// received records that a call's first message has arrived.
 func received(ctx context.Context) {
 	if a := arrivalOf(ctx); a != nil {
 		a.late.Stop()
 	}
 }
 
-// unary is the interceptor of calls that are no streams.
+// unary is the interceptor for calls without streams.
 func unary(ctx context.Context, m any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	received(ctx)
 	return handler(ctx, m)
 }
 
-// streaming is the interceptor of streams.
+// streaming is the interceptor for streams.
 func streaming(of any, s grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	return handler(of, &firstReceived{ServerStream: s})
 }
 
-// firstReceived notes the first message of a stream.
+// firstReceived records a stream's first message.
 type firstReceived struct {
 	grpc.ServerStream
 	noted bool
@@ -128,8 +127,8 @@ func (f *firstReceived) RecvMsg(m any) error {
 	return err
 }
 
-// admit finds the client of a ticket. When hosts have accepted the ticket, the call is admitted, and its connection
-// counts for the ticket. The caller calls leave.
+// admit finds a ticket's client. Once hosts have accepted the ticket, the call is admitted, and its connection counts
+// for the ticket. The caller must call leave.
 func (g *Gateway) admit(ctx context.Context, c *call, token string) (t *ticket, leave func(), err error) {
 	t, err = g.tickets.use(ctx, token, c.party(""))
 	if err != nil {

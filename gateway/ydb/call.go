@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/session"
 )
 
-// call is the caller of a request, with its origin.
+// call identifies a request's caller and origin.
 type call struct {
 	ticket   string
 	database string
@@ -26,10 +26,10 @@ type call struct {
 	from     *connection
 }
 
-// ticketHeader has the ticket of a call.
+// ticketHeader contains a call's ticket.
 const ticketHeader = "x-ydb-auth-ticket"
 
-// callOf reads the caller from a call's metadata, and refuses a ticket that others could read on its way.
+// callOf reads the caller from a call's metadata, and rejects a ticket that others could read in transit.
 func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	first := func(name string) string {
@@ -52,13 +52,13 @@ func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 	return c, g.maySend(&c, c.ticket)
 }
 
-// party is who calls, by a ticket that hosts have accepted, or by none.
+// party returns the calling party, by an accepted ticket or without a ticket.
 func (c *call) party(ticket string) fairshare.Party {
 	address, _ := netip.ParseAddr(c.address)
 	return fairshare.Party{Token: ticket, Address: fairshare.Network(address.Unmap())}
 }
 
-// maxClaimBytes is how much of a header with a program's own words is shown.
+// maxClaimBytes is the maximum length shown from a program-supplied header.
 const maxClaimBytes = 64
 
 // programOf returns a program's own words about itself, for people.
@@ -79,9 +79,9 @@ func programOf(sdk, process string) string {
 	return program
 }
 
-// describe adds the program and its address to the description of a session. Hosts see the address of the gateway,
-// and show it as the address of the session's client. The words of a gateway or a program belong into the
-// description, the field that every client fills as it likes.
+// describe adds the program and its address to a session description. Hosts see the gateway's address and show it as
+// the session's client address. Text from a gateway or a program belongs in the description, which every client may
+// fill freely.
 func (c *call) describe(description string) string {
 	whose := c.program + ", at " + c.address
 	if description != "" {
@@ -93,7 +93,7 @@ func (c *call) describe(description string) string {
 	return whose
 }
 
-// maySend refuses a ticket that strangers could read on its way.
+// maySend rejects a ticket that others could read in transit.
 func (g *Gateway) maySend(c *call, ticket string) error {
 	if ticket == "" || g.config.Secure || g.config.PlainTickets || c.local {
 		return nil
@@ -101,17 +101,17 @@ func (g *Gateway) maySend(c *call, ticket string) error {
 	return &failed{Ydb.StatusIds_UNAUTHORIZED, "a ticket came over a connection without TLS"}
 }
 
-// pathOf returns a path in the form of the cluster: YDB accepts additional slashes, and a missing first slash.
+// pathOf converts a path to the cluster's form: YDB accepts additional slashes and a missing first slash.
 func pathOf(p string) string {
 	return "/" + strings.Join(strings.FieldsFunc(p, func(r rune) bool { return r == '/' }), "/")
 }
 
-// below returns whether a path lies below the database of the call. A call without a database reaches all paths.
+// below returns whether a path is inside the call's database. A call without a database reaches all paths.
 func (c *call) below(path string) bool {
 	return c.database == "" || strings.HasPrefix(path, c.database+"/") && len(path) > len(c.database)+1
 }
 
-// withTimeout bounds a call by the params of its operation.
+// withTimeout limits a call by its operation params.
 func withTimeout(
 	ctx context.Context, p *Ydb_Operations.OperationParams,
 ) (context.Context, context.CancelFunc) {

@@ -11,21 +11,21 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Config is the configuration of a Gateway.
+// Config configures a Gateway.
 type Config struct {
-	// Open opens a client of the cluster for a token; "" for no token. Open is required.
+	// Open opens a cluster client for a token; "" means no token. Required.
 	Open func(ctx context.Context, token string) (*client.Client, error)
-	// Endpoints are the gateways named by discovery. If the list is empty, SDKs get the address they have called.
+	// Endpoints lists the gateways for discovery. If empty, SDKs get the address that they called.
 	Endpoints []Endpoint
-	// Secure says that SDKs call over TLS.
+	// Secure means that SDKs call over TLS.
 	Secure bool
-	// PlainTickets lets tickets come over a connection without TLS from other machines too.
+	// PlainTickets also accepts tickets from other machines over connections without TLS.
 	PlainTickets bool
-	// MaxStreams is the maximum number of open sessions; 0 stands for DefaultMaxStreams. Beyond it sessions are refused
-	// to tickets and addresses that have their share.
+	// MaxStreams is the maximum number of open sessions. 0 means DefaultMaxStreams. Beyond it, tickets and addresses
+	// that have their share cannot open sessions.
 	MaxStreams int
-	// MaxConnections is the maximum number of connections; 0 stands for DefaultMaxConnections. Connections whose ticket
-	// is not accepted yet may exceed it by half.
+	// MaxConnections is the maximum number of connections. 0 means DefaultMaxConnections. Connections whose ticket is
+	// not accepted yet may exceed it by half.
 	MaxConnections int
 	// MaxQueuedBytes is how much may wait to be sent to all SDKs together; 0 stands for DefaultMaxQueuedBytes. Beyond
 	// the limit, streams with many waiting bytes are not read further, and descriptions are refused.
@@ -37,7 +37,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// The defaults of a Config.
+// Config defaults.
 const (
 	DefaultMaxStreams     = 100_000
 	DefaultMaxConnections = 10_000

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/internal/fairshare"
 )
 
-// maxUnknownBytes is how much of a connection is read within firstMessageTimeout, until hosts have accepted a ticket of
-// the connection's calls: calls may hold what was read for that time.
+// maxUnknownBytes is the maximum read from a connection per firstMessageTimeout, until hosts have accepted a ticket
+// from the connection: calls may hold the data for that time.
 const maxUnknownBytes = 64 << 10
 
 // Listener makes connections known to the gateway. So the gateway bounds their number, and sees whether a stream ended
@@ -24,7 +24,8 @@ type listener struct {
 	gateway *Gateway
 }
 
-// Accept implements net.Listener. If there are too many connections, one of a client above its share is closed.
+// Accept implements net.Listener. If there are too many connections, it closes a connection whose client is above its
+// share.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
@@ -44,7 +45,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// hostOf is an address without its port.
+// hostOf returns an address without its port.
 func hostOf(a net.Addr) string {
 	host, _, err := net.SplitHostPort(a.String())
 	if err != nil {
@@ -53,22 +54,22 @@ func hostOf(a net.Addr) string {
 	return host
 }
 
-// connection is a connection of a client. It notes its loss before the server learns of the loss.
+// connection is a client connection. It records its loss before the server notices the loss.
 type connection struct {
 	net.Conn
 	place *fairshare.Unit
 	lost  atomic.Bool
 	known chan struct{} // closed when hosts have accepted a ticket
 
-	// For the goroutine that reads, while the connection is unknown.
-	began time.Time // of the current period of firstMessageTimeout
+	// For the reading goroutine, while the connection is unknown.
+	began time.Time // start of the current firstMessageTimeout period
 	bytes int       // read within the period
 
 	mu    sync.Mutex
 	calls int // under way with an accepted ticket; guarded by mu
 }
 
-// clientAddr is the address of a client, with its connection.
+// clientAddr is a client address with its connection.
 type clientAddr struct {
 	net.Addr
 	conn *connection
@@ -92,8 +93,8 @@ func (c *connection) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// sparing bounds what is read of an unknown connection: it waits for the next period if there is nothing left, and
-// returns the part of b that may be filled.
+// sparing limits reading from an unknown connection: if nothing is left, it waits for the next period. It returns the
+// section of b that may be filled.
 func (c *connection) sparing(b []byte) []byte {
 	left := time.Until(c.began.Add(firstMessageTimeout))
 	if c.bytes >= maxUnknownBytes && left > 0 {
@@ -118,7 +119,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// close closes the connection, with all its streams and with what the client has not read.
+// close closes the connection with all streams, and drops data not read by the client.
 func (c *connection) close() {
 	if socket, is := c.Conn.(*net.TCPConn); is {
 		_ = socket.SetLinger(0)
@@ -126,8 +127,8 @@ func (c *connection) close() {
 	_ = c.Close()
 }
 
-// begin counts a call with an accepted ticket in. begin returns false for a connection that is closed, or is closed now
-// because its client has more than its share.
+// begin counts a call with an accepted ticket. It returns false if the connection is closed, or is closed now because
+// its client exceeds its share.
 func (c *connection) begin(by fairshare.Party) bool {
 	if c == nil {
 		return true
@@ -148,7 +149,7 @@ func (c *connection) begin(by fairshare.Party) bool {
 	return true
 }
 
-// end ends what begin began.
+// end undoes begin.
 func (c *connection) end() {
 	if c == nil {
 		return

@@ -12,12 +12,11 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// describeBytes is the assumed size of a description before the answer arrives: the data of a semaphore has 1 MiB at
-// the most.
+// describeBytes is a description's assumed size before the response arrives: a semaphore's data has at most 1 MiB.
 const describeBytes = 1 << 20
 
-// descriptions are the description requests of a stream. The number under way is bounded by the room for the answers,
-// so a client that does not read answers cannot make the gateway ask for more.
+// descriptions are a stream's description requests. The number in flight is limited by the space for responses, so a
+// client that does not read responses cannot make the gateway request more.
 type descriptions struct {
 	bytes atomic.Int64 // of waiting requests
 
@@ -59,7 +58,7 @@ type description struct {
 
 	mu      sync.Mutex // guards the next fields
 	sent    bool       // the result
-	changed *response  // a change that came before the result was sent
+	changed *response  // a change that arrived before the result was sent
 }
 
 func (s *stream) describe(m *Ydb_Coordination.SessionRequest_DescribeSemaphore) {
@@ -79,10 +78,10 @@ func (d *descriptions) add(last *description) {
 	d.bytes.Add(last.requestBytes())
 }
 
-// requestBytes is the size of a waiting description.
+// requestBytes is a waiting description's size.
 func (d *description) requestBytes() int64 { return int64(messageBytes + len(d.request.Name)) }
 
-// describeNext begins with descriptions as long as there is room.
+// describeNext starts descriptions while there is space.
 func (s *stream) describeNext() {
 	for {
 		d := s.descriptions.next(s.outbox.bytes.Load())
@@ -124,7 +123,7 @@ func (d *description) ask() {
 // errNoRoom refuses a description because too many bytes wait to be sent to all clients.
 var errNoRoom = &failed{Ydb.StatusIds_OVERLOADED, "too much waits to be read by clients of this gateway"}
 
-// add takes a page in, and returns the beginning of the next page.
+// add processes a page, and returns the start of the next page.
 func (d *description) add(a *protocol.SemaphoreDescribeAnswer) (next uint64, err error) {
 	of := &a.Semaphore
 	bytes := int64(len(of.Data) + a.Owners.Size() + a.Waiters.Size())
@@ -173,7 +172,7 @@ func (d *description) rest(first *protocol.SemaphoreDescribe, next uint64) {
 	d.finish(nil)
 }
 
-// finish sends the result, and begins with the description that waits for the free place.
+// finish sends the result, and starts the description that waits for the free slot.
 func (d *description) finish(err error) {
 	s := d.stream
 	d.send(err)

@@ -25,7 +25,7 @@ type place struct {
 	children []*Ydb_Scheme.Entry
 }
 
-// at calls f with the place at a path of the caller's database.
+// at calls f with the place at a path in the caller's database.
 func (g *Gateway) at(ctx context.Context, r pathRequest, f func(p *place) error) error {
 	return g.withCluster(ctx, r.GetOperationParams(), func(ctx context.Context, c call, t *ticket) error {
 		p := &place{path: pathOf(r.GetPath())}
@@ -75,7 +75,7 @@ func (p *place) read(ctx context.Context, t *ticket) error {
 			return nil
 		}
 		if n := len(p.children); n > 0 {
-			// Further nodes below a child do not change the entry of the child.
+			// Further nodes below a child do not change the child's entry.
 			if child := below + p.children[n-1].Name + "/"; strings.HasPrefix(next, child) {
 				next = child + behindAll
 			}
@@ -87,7 +87,7 @@ func (p *place) read(ctx context.Context, t *ticket) error {
 // behindAll is behind every name.
 const behindAll = "\U0010FFFF"
 
-// add takes a node in by its path below the place. Nodes come in the order of their paths.
+// add adds a node by its path below the place. Nodes must be sorted by path.
 func (p *place) add(path string) {
 	name, _, deeper := strings.Cut(path, "/")
 	known := func(e *Ydb_Scheme.Entry) bool { return e.Name == name }
@@ -99,7 +99,7 @@ func (p *place) add(path string) {
 	}
 }
 
-// entry is the entry of the place itself; entry fails if nothing exists at the path.
+// entry returns the place's own entry; it fails if nothing exists at the path.
 func (p *place) entry() (*Ydb_Scheme.Entry, error) {
 	switch {
 	case p.node:
@@ -163,7 +163,7 @@ func (g *Gateway) RemoveDirectory(
 	return &Ydb_Scheme.RemoveDirectoryResponse{Operation: operation(nil, err)}, nil
 }
 
-// notANode refuses the path of a node.
+// notANode rejects a node's path.
 func (p *place) notANode() error {
 	if p.node {
 		return &failed{Ydb.StatusIds_SCHEME_ERROR, "the path is a coordination node and no directory: " + p.path}

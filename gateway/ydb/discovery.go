@@ -12,11 +12,11 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// services are the services of an endpoint, in the terms of SDKs.
+// services are an endpoint's services, as named by SDKs.
 var services = []string{"discovery", "coordination", "scheme", "auth"}
 
-// ListEndpoints names the gateways of the config, or else of the cluster's list, or else this gateway. The number of
-// a gateway does not depend on the rest of the list, because SDKs keep their connections by number.
+// ListEndpoints returns the gateways from the config, or else from the cluster's list, or else this gateway. A
+// gateway's number does not depend on the rest of the list, because SDKs keep their connections by number.
 func (g *Gateway) ListEndpoints(
 	ctx context.Context, _ *Ydb_Discovery.ListEndpointsRequest,
 ) (*Ydb_Discovery.ListEndpointsResponse, error) {
@@ -41,7 +41,7 @@ func (g *Gateway) ListEndpoints(
 	return &Ydb_Discovery.ListEndpointsResponse{Operation: operation(result, nil)}, nil
 }
 
-// numberOf is the number of a gateway, made of its address; never 0.
+// numberOf returns a gateway's number, computed from its address; never 0.
 func numberOf(e Endpoint) uint32 {
 	h := fnv.New32a()
 	_, _ = fmt.Fprintf(h, "%s %d", e.Address, e.Port) // never fails

@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/internal/fairshare"
 )
 
-// Gateway answers the calls of YDB's SDKs. It is safe for use by many goroutines.
+// Gateway serves YDB's SDKs. A Gateway is safe for concurrent use.
 type Gateway struct {
 	Ydb_Coordination_V1.UnimplementedCoordinationServiceServer
 	Ydb_Discovery_V1.UnimplementedDiscoveryServiceServer
@@ -35,8 +35,8 @@ type Gateway struct {
 	publication *publication // nil for none
 	backlog     backlog
 
-	// connections, arrivals and sessions divide what is scarce: connections, calls that are not admitted yet, and
-	// streams with a session.
+	// connections, arrivals and sessions divide scarce resources: connections, calls being admitted, and streams with a
+	// session.
 	connections, arrivals, sessions *fairshare.Pool
 
 	counts counts
@@ -54,25 +54,25 @@ func New(c Config) (*Gateway, error) {
 	}, nil
 }
 
-// maxMessageBytes is the largest message of SDKs: data up to the largest limit of hosts, and the rest of a message.
+// maxMessageBytes is the largest SDK message: data up to the hosts' maximum limit, plus the other fields.
 const maxMessageBytes = 1<<20 + 64<<10
 
-// How much a client may send ahead of the gateway's reading, over a single stream and over a single connection.
+// Amounts that a client may send ahead of the gateway's reading, per stream and per connection.
 const (
 	streamWindowBytes = 64 << 10
 	connWindowBytes   = 1 << 20
 )
 
 const (
-	// maxConnStreams is how many calls may be under way over one connection.
+	// maxConnStreams is the maximum number of concurrent calls per connection.
 	maxConnStreams = 1000
-	// maxHeaderBytes bounds the headers of a call.
+	// maxHeaderBytes is the maximum size of a call's headers.
 	maxHeaderBytes = 32 << 10
-	// handshakeTimeout is how long a connection may take to begin HTTP/2, after TLS if there is TLS.
+	// handshakeTimeout is the time limit for starting HTTP/2 on a connection, after any TLS handshake.
 	handshakeTimeout = 5 * time.Second
 )
 
-// ServerOptions are the options needed by the gRPC server of a Gateway, which serves a Listener of the Gateway.
+// ServerOptions returns the required options for a Gateway's gRPC server, which serves a Gateway's Listener.
 func (g *Gateway) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.InTapHandle(g.arrive), grpc.ChainUnaryInterceptor(unary), grpc.ChainStreamInterceptor(streaming),
@@ -80,7 +80,7 @@ func (g *Gateway) ServerOptions() []grpc.ServerOption {
 		grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.SharedWriteBuffer(true),
 		grpc.MaxRecvMsgSize(maxMessageBytes),
-		// Messages are small: measuring the capacity of a connection would cost a ping for every batch of messages.
+		// Messages are small: measuring a connection's capacity would cost a ping per message batch.
 		grpc.StaticStreamWindowSize(streamWindowBytes), grpc.StaticConnWindowSize(connWindowBytes),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: 5 * time.Second, PermitWithoutStream: true,
@@ -97,8 +97,8 @@ func (g *Gateway) Register(s grpc.ServiceRegistrar) {
 	Ydb_Auth_V1.RegisterAuthServiceServer(s, g)
 }
 
-// Drain takes the gateway from its cluster's list, and then ends the open sessions: their SDKs come back to another
-// gateway. Drain returns when the sessions have left, or with the context.
+// Drain removes the gateway from its cluster's list, and then ends the open sessions: their SDKs reconnect to another
+// gateway. Drain returns when the sessions have left or the context ends.
 func (g *Gateway) Drain(ctx context.Context) error {
 	g.draining.Store(true)
 	g.publication.end(ctx)
@@ -115,13 +115,13 @@ func (g *Gateway) Drain(ctx context.Context) error {
 	}
 }
 
-// Close closes the clients of the cluster. The server must have been stopped.
+// Close closes the cluster clients. The server must have been stopped.
 func (g *Gateway) Close() {
 	g.publication.end(context.Background())
 	g.tickets.close()
 }
 
-// counts are the counters of a gateway.
+// counts has a gateway's counters.
 type counts struct {
 	streams    atomic.Int64 // with a session
 	refused    atomic.Int64 // refused a session
@@ -130,7 +130,7 @@ type counts struct {
 	overloaded atomic.Int64 // closed because their clients did not read
 }
 
-// WriteMetrics writes the metrics of the gateway, in the text form of Prometheus.
+// WriteMetrics writes the gateway's metrics in Prometheus text format.
 func (g *Gateway) WriteMetrics(w io.Writer) error {
 	connections, arrivals, sessions := g.connections.Counts(), g.arrivals.Counts(), g.sessions.Counts()
 	_, err := fmt.Fprintf(w, `# TYPE signalbox_ydb_connections gauge

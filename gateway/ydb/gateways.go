@@ -12,32 +12,31 @@ import (
 	"github.com/signalbox/signalbox/client/discovery"
 )
 
-// A cluster has a list of its gateways: entries of package client/discovery, every entry for as long as its gateway
-// runs. Gateways with TLS have a separate list, because SDKs that use TLS cannot use gateways without TLS.
+// A cluster has a gateway list: one client/discovery entry per running gateway. Gateways with TLS have a separate list,
+// because SDKs that use TLS cannot use gateways without TLS.
 const (
 	gatewaysNode  = "/signalbox/ydb"
 	plainGateways = "gateways"
 	tlsGateways   = "gateways-tls"
 
-	locationKey = "location" // of the metadata of an entry
+	locationKey = "location" // in an entry's metadata
 
-	// publishPause is how long a gateway outside of the list waits before the next attempt.
+	// publishPause is the retry delay for a gateway that is not in the list.
 	publishPause = time.Second
 )
 
-// publication is the part of a gateway in the list of its cluster.
+// publication is a gateway's entry in its cluster's list.
 type publication struct {
 	own   Endpoint
 	token string
-	list  atomic.Pointer[[]Endpoint] // the latest list; nil for none
+	list  atomic.Pointer[[]Endpoint] // latest list; nil if none
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the gateway has left the list
 }
 
-// Publish puts the gateway into its cluster's list of gateways, until Drain or Close. Discovery answers with the list
-// from then on. Publish goes on in the background, through failures of the cluster. own is the address of this
-// gateway for SDKs; token is the gateway's own token for the cluster. Publish is called at most once, before the
-// gateway is registered.
+// Publish adds the gateway to its cluster's gateway list, until Drain or Close. From then on, discovery returns the
+// list. Publish continues in the background through cluster failures. own is this gateway's address for SDKs; token is
+// the gateway's own cluster token. Publish may be called at most once, before the gateway is registered.
 func (g *Gateway) Publish(own Endpoint, token string) {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &publication{own: own, token: token, stop: stop, done: make(chan struct{})}
@@ -89,7 +88,7 @@ func (g *Gateway) publish(ctx context.Context, p *publication) (err error) {
 	return errors.Join(err, r.Close(leaving), s.Close(leaving))
 }
 
-// gatewaysSession starts a session in the node of the list, and creates a missing node.
+// gatewaysSession starts a session in the list's node, and creates the node if necessary.
 func gatewaysSession(ctx context.Context, c *client.Client) (*client.Session, error) {
 	s, err := c.Session(ctx, gatewaysNode, client.Description("signalbox-ydb"), client.Recreate())
 	if !errors.Is(err, client.ErrNotFound) {
@@ -113,7 +112,7 @@ func endpointsOf(entries []discovery.Endpoint) (list []Endpoint) {
 	return list
 }
 
-// known are the gateways of the list; leaves takes the own gateway out.
+// known returns the listed gateways; leaves excludes the gateway itself.
 func (p *publication) known(leaves bool) (list []Endpoint) {
 	if p == nil || p.list.Load() == nil {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Discovery"
 )
 
-// WhoAmI answers the name of the caller's token, or of the certificate that the gateway shows, empty of anonymous ones.
+// WhoAmI returns the name of the caller's token, or of the certificate presented by the gateway; empty for anonymous
+// callers.
 func (g *Gateway) WhoAmI(
 	ctx context.Context, _ *Ydb_Discovery.WhoAmIRequest,
 ) (*Ydb_Discovery.WhoAmIResponse, error) {
@@ -20,7 +21,7 @@ func (g *Gateway) WhoAmI(
 	return &Ydb_Discovery.WhoAmIResponse{Operation: operation(result, err)}, nil
 }
 
-// Login takes the name of a token for a user and the token for the password, and answers with the token.
+// Login treats the user as a token name and the password as the token, and returns the token.
 func (g *Gateway) Login(ctx context.Context, r *Ydb_Auth.LoginRequest) (*Ydb_Auth.LoginResponse, error) {
 	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// alterTries is how often a change of a config is begun anew because of a concurrent change.
+// alterTries is how often a config change is retried after a concurrent change.
 const alterTries = 10
 
 // pathRequest is a request about a path.
@@ -22,7 +22,7 @@ type pathRequest interface {
 	GetPath() string
 }
 
-// withCluster calls f with the client of the caller's ticket, and bounds the call by the params of its operation.
+// withCluster calls f with the client for the caller's ticket, and limits the call by its operation params.
 func (g *Gateway) withCluster(
 	ctx context.Context, p *Ydb_Operations.OperationParams, f func(ctx context.Context, c call, t *ticket) error,
 ) error {
@@ -40,8 +40,8 @@ func (g *Gateway) withCluster(
 	return f(ctx, c, t)
 }
 
-// onNode is withCluster for a call about a node; f gets the path of the node in the cluster's form. A missing node,
-// or a node outside of the database, is an error of the scheme.
+// onNode is withCluster for a call about a node; f gets the node path in the cluster's form. A missing node, or a node
+// outside the database, is a scheme error.
 func (g *Gateway) onNode(
 	ctx context.Context, r pathRequest, f func(ctx context.Context, t *ticket, path string) error,
 ) error {
@@ -77,10 +77,10 @@ func (g *Gateway) CreateNode(
 	return &Ydb_Coordination.CreateNodeResponse{Operation: operation(nil, err)}, nil
 }
 
-// maxPartBytes is how long a part of a path may be.
+// maxPartBytes is the maximum length of a path component.
 const maxPartBytes = 255
 
-// isName returns whether all parts of a path are names for YDB.
+// isName returns whether all path components are valid YDB names.
 func isName(path string) bool {
 	for part := range strings.SplitSeq(path[1:], "/") {
 		strange := func(r rune) bool { return r <= ' ' || r > '~' }
@@ -91,7 +91,7 @@ func isName(path string) bool {
 	return true
 }
 
-// AlterNode changes the set fields of the config.
+// AlterNode changes the config fields that are set.
 func (g *Gateway) AlterNode(
 	ctx context.Context, r *Ydb_Coordination.AlterNodeRequest,
 ) (*Ydb_Coordination.AlterNodeResponse, error) {
@@ -149,7 +149,7 @@ func (g *Gateway) DescribeNode(
 func describe(ctx context.Context, t *ticket, path string) (n protocol.Node, err error) {
 	err = t.raw.Do(ctx, &protocol.NodeDescribe{Path: []byte(path)}, func(a *protocol.Answer) {
 		n = a.NodeDescribe.Node
-		n.Path = nil // a view that ends here
+		n.Path = nil // a view that is only valid here
 	})
 	return n, err
 }

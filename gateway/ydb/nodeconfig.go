@@ -8,10 +8,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// YDB stores a config as requested, and derives the valid values from the request. Hosts of Signalbox refuse values
-// without effect. So the gateway stores the valid values, and beside them the requested values if they differ.
+// YDB stores a config as requested, and derives the valid values from the request. Signalbox hosts reject values
+// without effect. So the gateway stores the valid values, and the requested values if they differ.
 
-// The valid bounds; the defaults are the defaults of hosts.
+// Valid bounds; the defaults are the hosts' defaults.
 const (
 	minSelfCheckMillis, maxSelfCheckMillis, defaultSelfCheckMillis = 500, 10_000, 1000
 	maxGraceMillis, defaultGraceMillis                             = 30_000, 10_000
@@ -32,7 +32,7 @@ func askedOf(c *Ydb_Coordination.Config) asked {
 	}
 }
 
-// merge returns a config, overridden by the set fields of a change.
+// merge returns a config overridden by a change's set fields.
 func merge(a, change asked) asked {
 	return asked{
 		SelfCheckPeriodMillis:    cmp.Or(change.SelfCheckPeriodMillis, a.SelfCheckPeriodMillis),
@@ -43,7 +43,7 @@ func merge(a, change asked) asked {
 	}
 }
 
-// configOf returns the config for a node: the valid values, and beside them the requested values if they differ.
+// configOf returns a node's config: the valid values, and the requested values if they differ.
 func configOf(a asked) protocol.NodeConfig {
 	check := cmp.Or(a.SelfCheckPeriodMillis, defaultSelfCheckMillis)
 	check = min(max(check, minSelfCheckMillis), maxSelfCheckMillis)
@@ -82,7 +82,7 @@ func configOf(a asked) protocol.NodeConfig {
 	return c
 }
 
-// shownOf returns the config of a node as requested.
+// shownOf returns a node's config as requested.
 func shownOf(c *protocol.NodeConfig) asked {
 	return merge(asked{
 		SelfCheckPeriodMillis: c.SelfCheckPeriodMillis, SessionGracePeriodMillis: c.SessionGracePeriodMillis,

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// maxStreamBytes bounds the bytes waiting for the client of one stream, before the stream is read no further. The
-	// descriptions requested at a time may come to maxStreamBytes too.
+	// maxStreamBytes limits the bytes waiting for one stream's client; beyond it the stream is not read. Concurrent
+	// description requests have an additional limit of maxStreamBytes.
 	maxStreamBytes = 4 << 20
 	// fairStreamBytes is how much a stream may have waiting, however much waits in the whole gateway.
 	fairStreamBytes = 64 << 10
-	// messageBytes is the size of a message in memory beside its fields.
+	// messageBytes is a message's memory in addition to its fields.
 	messageBytes = 256
 	// maxSpare is for how many messages an outbox keeps room.
 	maxSpare = 64
 )
 
-// backlog counts the bytes waiting to be sent over all streams of a gateway.
+// backlog counts the bytes waiting to be sent on all streams in a gateway.
 type backlog struct {
 	limit int64
 	bytes atomic.Int64
@@ -35,13 +35,13 @@ func (b *backlog) takes(bytes int64) bool {
 	return true
 }
 
-// outbox holds the messages waiting to be sent over one stream. A single goroutine sends; all goroutines may add.
+// outbox holds messages waiting to be sent on one stream. A single goroutine sends; all goroutines may add.
 type outbox struct {
 	all  *backlog
 	wake chan struct{} // a message waits; holds a token
-	room chan struct{} // there may be room again; holds a token
+	room chan struct{} // there may be space again; holds a token
 	sent atomic.Uint64 // messages
-	// bytes counts the bytes of added messages, until all messages taken together are sent.
+	// bytes counts the bytes in added messages, until all messages taken together are sent.
 	bytes atomic.Int64
 
 	mu    sync.Mutex // guards the next fields
@@ -133,7 +133,7 @@ func (o *outbox) count(bytes int64) {
 	o.all.bytes.Add(bytes)
 }
 
-// full returns whether so many bytes wait that the client has to read before the client is read.
+// full returns whether so many bytes wait that the client must read before the gateway reads from the client.
 func (o *outbox) full() bool {
 	bytes := o.bytes.Load()
 	return bytes > maxStreamBytes || bytes > fairStreamBytes && o.all.bytes.Load() > o.all.limit

@@ -18,7 +18,7 @@ import (
 // eraseRole is a role with the right to delete semaphores, and no more rights: no built-in role is so narrow.
 const eraseRole = "ydb-erase"
 
-// roles are the roles for permissions of YDB, by the names of the permissions without "ydb." before.
+// roles maps YDB permission names, without the prefix "ydb.", to roles.
 var roles = map[string][]string{
 	"granular.select_row": {"read"},
 	"granular.update_row": {"write"},
@@ -60,7 +60,7 @@ type permissions struct {
 	admin *admin.Admin
 }
 
-// by stands in the history of the cluster, beside the name of the token.
+// by appears in the cluster's audit log with the token name.
 var by = admin.ChangeInfo{Reason: "ModifyPermissions of a program on YDB's SDK"}
 
 // act carries a single action out.
@@ -107,7 +107,7 @@ func (p *permissions) grant(ctx context.Context, subject, role string) error {
 	return err
 }
 
-// clear revokes the roles granted at the path, except some: of one principal, or of all principals if subject is "".
+// clear revokes the roles granted at the path, with exceptions: one principal's, or all principals' if subject is "".
 func (p *permissions) clear(ctx context.Context, subject string, but []string) error {
 	all, _, err := p.admin.Principals(ctx)
 	if err != nil {
@@ -126,8 +126,8 @@ func (p *permissions) clear(ctx context.Context, subject string, but []string) e
 	return nil
 }
 
-// principalOf returns the principal for a subject of YDB: a token with the subject's name, unless the subject names a
-// principal of a different kind.
+// principalOf returns the principal for a YDB subject: a token with the subject's name, unless the subject names
+// another principal kind.
 func principalOf(subject string) string {
 	if subject == "anonymous" || strings.Contains(subject, ":") {
 		return subject
@@ -135,7 +135,7 @@ func principalOf(subject string) string {
 	return "token:" + subject
 }
 
-// rolesOf returns the roles for names of permissions, without repetitions.
+// rolesOf returns the roles for permission names, without duplicates.
 func rolesOf(names []string) (list []string, err error) {
 	for _, name := range names {
 		short := strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(name), "ydb."), "-", "_")

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// receive handles the client's messages, until the stream is over. The messages of a client that does not read wait.
+// receive handles the client's messages until the stream is over. If a client does not read, its messages wait.
 func (s *stream) receive() {
 	for {
 		s.awaitRoom()
@@ -31,10 +31,10 @@ func (s *stream) receive() {
 	}
 }
 
-// paused returns whether so much waits for the client that the client is not read.
+// paused returns whether so much waits for the client that the gateway stops reading from the client.
 func (s *stream) paused() bool { return s.outbox.full() || s.descriptions.full() }
 
-// awaitRoom waits until the client has read enough of the waiting messages, or the stream is over.
+// awaitRoom waits until the client has read enough waiting messages, or the stream is over.
 func (s *stream) awaitRoom() {
 	for s.paused() {
 		select {

@@ -8,9 +8,9 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
 )
 
-// How long an SDK may rely on its session, and how long the session lasts therefore: see DESIGN.md.
+// How long an SDK may rely on its session, and how long the session must therefore last: see DESIGN.md.
 const (
-	// keepAlive is how long ydb-go-sdk waits for a message of a server before the SDK calls the stream dead.
+	// keepAlive is how long ydb-go-sdk waits for a server message before the SDK considers the stream dead.
 	keepAlive = 10 * time.Second
 	// slack is by how much, at the least, a session lasts longer than an SDK may rely on the session; for long
 	// sessions the slack is a fifth.
@@ -26,7 +26,7 @@ const (
 	maxPongTime = 5 * time.Second
 	// maxStall is for how long a client may read nothing though messages wait for the client.
 	maxStall = 10 * time.Second
-	// maxHeld is how long the connection of a stalled client is left open after maxStall.
+	// maxHeld is how long a stalled client's connection is left open after maxStall.
 	maxHeld = time.Minute
 )
 
@@ -40,10 +40,10 @@ type timing struct {
 
 var asYDB = timing{slack: slack, leastPing: minPingPeriod, stall: maxStall}
 
-// relianceOf returns for how long an SDK with a requested timeout may rely on its session after a message.
+// relianceOf returns how long an SDK with a requested timeout may rely on its session after a message.
 func relianceOf(asked time.Duration) time.Duration { return max(asked, keepAlive) }
 
-// timeoutOf returns the timeout of a session at its host.
+// timeoutOf returns a session's timeout at its host.
 func (t *timing) timeoutOf(reliance time.Duration) time.Duration {
 	return reliance + max(t.slack, reliance/5)
 }
@@ -55,7 +55,7 @@ type pingTiming struct {
 	stalls   int           // how many periods in a row may pass without sending a waiting message
 }
 
-// pingsOf returns the ping timing of a stream with a requested timeout.
+// pingsOf returns a stream's ping timing for a requested timeout.
 func (t *timing) pingsOf(asked time.Duration) pingTiming {
 	answer := min(max(asked/3, t.leastPing), maxPongTime)
 	period := min(answer, maxPingPeriod)
@@ -64,7 +64,7 @@ func (t *timing) pingsOf(asked time.Duration) pingTiming {
 	}
 }
 
-// pings are the pings of a stream to its client, as YDB sends them.
+// pings are a stream's pings to its client, as YDB sends them.
 type pings struct {
 	timing pingTiming
 
@@ -73,7 +73,7 @@ type pings struct {
 	opaque  uint64 // of the latest
 	queued  bool   // the latest was not sent yet
 	waiting int    // how many pings in a row have no answer
-	sent    uint64 // messages of the stream when the latest was due
+	sent    uint64 // stream's messages when the latest ping was due
 	stalls  int    // how many periods in a row have passed without a sent message
 	stopped bool
 }
@@ -87,7 +87,7 @@ func (p *pings) stop() {
 	}
 }
 
-// wasSent notes that the client may have the latest ping.
+// wasSent records that the client may have the latest ping.
 func (p *pings) wasSent() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,8 +162,8 @@ func (p *pings) answered(opaque uint64) bool {
 	return true
 }
 
-// pinged answers a ping of the client. The Python SDK answers a ping with a ping of the number received, and other
-// clients number their pings by themselves. So every ping gets a pong, and counts as an answer.
+// pinged answers a client's ping. The Python SDK answers a ping with a ping that has the same number, and other clients
+// number their own pings. So every ping gets a pong, and counts as an answer.
 func (s *stream) pinged(opaque uint64) {
 	s.pings.answered(opaque)
 	s.send(&response{Response: &Ydb_Coordination.SessionResponse_Pong{

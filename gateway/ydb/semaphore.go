@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// handle carries a message of the client out. An error ends the stream.
+// handle carries out a client's message. An error ends the stream.
 func (s *stream) handle(m *request) error {
 	switch {
 	case m.GetPong() != nil:
@@ -38,7 +38,7 @@ func (s *stream) handle(m *request) error {
 	return nil
 }
 
-// numbers are the numbers of the mutations of one stream; no other stream of the session uses them: see DESIGN.md.
+// numbers are one stream's mutation numbers, which no other stream in the session uses: see DESIGN.md.
 type numbers struct {
 	mu   sync.Mutex // guards the next fields
 	last uint64
@@ -79,9 +79,9 @@ func (n *numbers) answered(number uint64, stale bool) {
 	}
 }
 
-// mutate sends a mutation. If the host has not carried the mutation out because of its number, mutate sends it again
-// under a higher number: an equal or higher number was there before, or the number was used for a different request.
-// done gets the answer, and later answers to the request. After the end of the stream, done gets nothing.
+// mutate sends a mutation. If the host has not applied the mutation because of its number, mutate sends it again with a
+// higher number: an equal or higher number was used before, or the number belongs to a different request. done gets the
+// response and later messages for the request. After the stream has ended, done gets nothing.
 func (s *stream) mutate(m protocol.RequestMessage, number *protocol.Mutation, done func(a *protocol.Answer)) {
 	*number = s.numbers.next()
 	this := number.Sequence
@@ -104,7 +104,7 @@ func (s *stream) mutate(m protocol.RequestMessage, number *protocol.Mutation, do
 	})
 }
 
-// change sends a mutation of a semaphore, and answers with the result of the answer or of a mistake.
+// change sends a semaphore mutation, and responds with its result or with a validation error.
 func (s *stream) change(
 	name string, m protocol.RequestMessage, number *protocol.Mutation,
 	result func(a *protocol.Answer, err error) *response,
@@ -116,7 +116,7 @@ func (s *stream) change(
 	s.mutate(m, number, func(a *protocol.Answer) { s.send(result(a, a.Result.Err())) })
 }
 
-// nameless returns the mistake in the name of a semaphore.
+// nameless returns the error in a semaphore name.
 func nameless(name string) error {
 	if name == "" || len(name) > protocol.MaxNameBytes {
 		return &failed{Ydb.StatusIds_BAD_REQUEST, "the name of a semaphore has 1 to 1024 bytes"}

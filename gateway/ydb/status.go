@@ -14,10 +14,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// accessDenied is the code of the issue beside UNAUTHORIZED.
+// accessDenied is the issue code for UNAUTHORIZED.
 const accessDenied = 200_000 + 4
 
-// statuses are the cluster's statuses in the terms of YDB. A status missing here is INTERNAL_ERROR.
+// statuses maps cluster statuses to YDB statuses. A missing status is INTERNAL_ERROR.
 var statuses = map[protocol.Status]Ydb.StatusIds_StatusCode{
 	protocol.StatusSuccess:            Ydb.StatusIds_SUCCESS,
 	protocol.StatusBadRequest:         Ydb.StatusIds_BAD_REQUEST,
@@ -40,7 +40,7 @@ var statuses = map[protocol.Status]Ydb.StatusIds_StatusCode{
 	protocol.StatusHeartbeatTimeout:   Ydb.StatusIds_TIMEOUT,
 }
 
-// failed is an error of the gateway itself, with the status for the SDK.
+// failed is an error from the gateway itself, with the status for the SDK.
 type failed struct {
 	status  Ydb.StatusIds_StatusCode
 	message string
@@ -48,7 +48,7 @@ type failed struct {
 
 func (f *failed) Error() string { return f.message }
 
-// statusOf returns the status of an error, with its issues.
+// statusOf returns an error's status and issues.
 func statusOf(err error) (Ydb.StatusIds_StatusCode, []*Ydb_Issue.IssueMessage) {
 	if err == nil {
 		return Ydb.StatusIds_SUCCESS, nil
@@ -74,7 +74,7 @@ func statusOf(err error) (Ydb.StatusIds_StatusCode, []*Ydb_Issue.IssueMessage) {
 	return code, []*Ydb_Issue.IssueMessage{issue}
 }
 
-// operation is the outcome of a call that is not a stream: the status is within, and the call itself has succeeded.
+// operation is a unary call's outcome: it contains the status, and the call itself has succeeded.
 func operation(result proto.Message, err error) *Ydb_Operations.Operation {
 	o := &Ydb_Operations.Operation{Ready: true}
 	if err == nil && result != nil {

@@ -24,8 +24,8 @@ type (
 	response = Ydb_Coordination.SessionResponse
 )
 
-// stream is a single attach of a session of an SDK. The goroutine of the call sends, and decides when the stream is
-// over; a second goroutine receives.
+// stream is a single attach for an SDK session. The call's goroutine sends, and decides when the stream is over; a
+// second goroutine receives.
 type stream struct {
 	gateway      *Gateway
 	rpc          Ydb_Coordination_V1.CoordinationService_SessionServer
@@ -34,7 +34,7 @@ type stream struct {
 	leaveTicket  func()
 	place        *fairshare.Unit // among the sessions
 	session      *raw.Session
-	reliance     time.Duration // for how long an SDK may rely on the session after it has got a message
+	reliance     time.Duration // how long an SDK may rely on the session after receiving a message
 	asked        time.Duration // the timeout requested by the SDK
 	pings        pings
 	outbox       outbox
@@ -49,14 +49,14 @@ type stream struct {
 
 // ending is why a stream is over.
 type ending struct {
-	failure *Ydb_Coordination.SessionResponse_Failure // the last message; nil for none
-	stop    bool                                      // the client has asked for the end of its session
+	failure *Ydb_Coordination.SessionResponse_Failure // last message; nil if none
+	stop    bool                                      // the client has asked to end its session
 	forfeit bool                                      // the session is ended though the client has not asked
 	broken  error                                     // sending is forbidden or impossible; or nil
 	left    time.Duration                             // for the session; 0 for its whole timeout
 }
 
-// Session is the stream of a session.
+// Session serves a session stream.
 func (g *Gateway) Session(rpc Ydb_Coordination_V1.CoordinationService_SessionServer) error {
 	c, err := g.callOf(rpc.Context())
 	if g.draining.Load() {
@@ -84,7 +84,7 @@ func (g *Gateway) Session(rpc Ydb_Coordination_V1.CoordinationService_SessionSer
 	return s.run()
 }
 
-// open starts or attaches the session of the first message.
+// open starts or attaches the session in the first message.
 func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err error) {
 	if err := checkStart(m); err != nil {
 		return err
@@ -146,26 +146,26 @@ func (s *stream) close() {
 	s.leaveTicket()
 }
 
-// owns records that the session may own semaphores from now on. The streams of such sessions are displaced last.
+// owns records that the session may own semaphores from now on. Streams with such sessions are displaced last.
 func (s *stream) owns() {
 	if !s.mayOwn.Swap(true) {
 		s.place.Set(fairshare.Busy)
 	}
 }
 
-// displaced ends a stream whose place another party needs. The session is detached with its whole timeout.
+// displaced ends a stream whose slot another party needs. The session is detached with its whole timeout.
 func (s *stream) displaced() {
 	s.end(ending{failure: failureOf(&failed{Ydb.StatusIds_UNAVAILABLE,
 		"this gateway needs the place of the session for another client"}).GetFailure()})
 }
 
-// The refusals of a gateway that has no place for a session: SDKs go to another gateway.
+// Rejections by a gateway without capacity for a session: SDKs use another gateway.
 var (
 	errFull    = status.Error(codes.Unavailable, "this gateway has as many sessions as it may have")
 	errLeaving = status.Error(codes.Unavailable, "this gateway goes away")
 )
 
-// checkStart refuses requests that YDB refuses, and requests above the limits of the gateway.
+// checkStart rejects requests that YDB rejects, and requests above the gateway's limits.
 func checkStart(m *Ydb_Coordination.SessionRequest_SessionStart) error {
 	bad := func(message string) error { return &failed{Ydb.StatusIds_BAD_REQUEST, message} }
 	switch {
@@ -199,8 +199,8 @@ func (s *stream) refuse(err error) error {
 	return s.rpc.Send(failureOf(err))
 }
 
-// look ends a session that may own semaphores. Some may be lost, as in a shard that was made anew, and in the protocol
-// of YDB a lock is lost with its session only.
+// look ends a session that may own semaphores. Some may be lost, for example in a rebuilt shard, and in YDB's protocol
+// a lock is only lost with its session.
 func (s *stream) look() {
 	if s.mayOwn.Load() {
 		err := &failed{Ydb.StatusIds_SESSION_EXPIRED, "the session may have lost semaphores"}
@@ -208,7 +208,7 @@ func (s *stream) look() {
 	}
 }
 
-// sessionOver gets the last event of the session.
+// sessionOver gets the session's last event.
 func (s *stream) sessionOver(err error) {
 	if over, ok := errors.AsType[*raw.Ended](err); ok && over.Reason == protocol.EndNodeDropped {
 		err = &failed{Ydb.StatusIds_UNAVAILABLE, "the node was dropped"}
@@ -231,7 +231,7 @@ func failureOf(err error) *response {
 	}}
 }
 
-// run sends the messages of the outbox until the stream is over, and lets go of the session.
+// run sends the outbox's messages until the stream is over, and releases the session.
 func (s *stream) run() error {
 	s.gateway.counts.streams.Add(1)
 	defer s.gateway.counts.streams.Add(-1)
@@ -255,7 +255,7 @@ func (s *stream) run() error {
 	}
 }
 
-// errWithheld ends a stream on which sending is forbidden.
+// errWithheld ends a stream that must not send.
 var errWithheld = status.Error(codes.Unavailable, "the session cannot be relied on at the moment")
 
 // flush sends the waiting messages. flush fails when sending is forbidden: from the arrival of a message on, the SDK
@@ -279,7 +279,7 @@ func (s *stream) flush() error {
 	return nil
 }
 
-// leave lets go of the session, and sends the last message.
+// leave releases the session and sends the last message.
 func (s *stream) leave(why ending) error {
 	switch err := s.letGoOf(why); {
 	case why.broken != nil:
@@ -302,7 +302,7 @@ func (s *stream) letGoOf(why ending) (err error) {
 		ctx := context.WithoutCancel(s.rpc.Context())
 		ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
 		defer cancel()
-		// A client that has gone without a second message may not know its new session, and will ask for a new
+		// A client that has gone without a second message may not know its new session, and will ask for another
 		// session.
 		switch {
 		case why.stop, why.forfeit:
@@ -316,7 +316,7 @@ func (s *stream) letGoOf(why ending) (err error) {
 	return err
 }
 
-// leaveTimeout is how long an ended stream waits for its host; the rest of the work goes on without the stream.
+// leaveTimeout is how long an ended stream waits for its host; the remaining work continues without the stream.
 const leaveTimeout = 5 * time.Second
 
 // send queues a message.

@@ -15,17 +15,16 @@ const (
 	maxTickets = 1000
 	// maxOpening is how many tickets hosts are asked about at once.
 	maxOpening = 16
-	// ticketIdle is how long the connections of an unused ticket are kept.
+	// ticketIdle is how long an unused ticket's connections are kept.
 	ticketIdle = time.Minute
 	// pingEvery is how often hosts are asked to vouch for sessions.
 	pingEvery = time.Second
 )
 
-// tickets are the clients of the cluster, a client for every ticket shown by SDKs: a ticket is a token of the
-// cluster.
+// tickets has one cluster client per ticket presented by SDKs: a ticket is a cluster token.
 type tickets struct {
 	open  func(ctx context.Context, token string) (*client.Client, error)
-	turns *fairshare.Turns // of asking hosts about tickets
+	turns *fairshare.Turns // for asking hosts about tickets
 
 	mu       sync.Mutex // guards the next fields
 	byTicket map[string]*ticket
@@ -37,22 +36,22 @@ func newTickets(open func(ctx context.Context, token string) (*client.Client, er
 	return tickets{open: open, turns: fairshare.NewTurns(maxOpening, 0), byTicket: make(map[string]*ticket)}
 }
 
-// ticket is the client of a ticket.
+// ticket is a ticket's client.
 type ticket struct {
 	opened chan struct{} // closed when the client is open, or could not be opened
 	client *client.Client
 	raw    *raw.Client
 	err    error
 
-	// Guarded by the lock of the tickets.
+	// Guarded by the lock in tickets.
 	users    int
 	accepted bool // by hosts
 	since    time.Time
 	idle     *time.Timer // runs while there are no users; nil before
 }
 
-// use returns the client of a ticket; the caller calls leave. Hosts are asked about a new ticket, and addresses take
-// turns at that.
+// use returns a ticket's client; the caller must call leave. Hosts are asked about a new ticket, and addresses take
+// turns.
 func (t *tickets) use(ctx context.Context, token string, by fairshare.Party) (*ticket, error) {
 	t.mu.Lock()
 	of := t.byTicket[token]
@@ -88,7 +87,7 @@ func (t *tickets) use(ctx context.Context, token string, by fairshare.Party) (*t
 	return of, nil
 }
 
-// ask opens the client of a ticket, when it is the turn of the address.
+// ask opens a ticket's client when it is the address's turn.
 func (t *tickets) ask(ctx context.Context, token string, of *ticket, by fairshare.Party) error {
 	turn, err := t.turns.Take(ctx, by)
 	if err != nil {
@@ -139,7 +138,7 @@ func (t *tickets) leave(token string, of *ticket) {
 	})
 }
 
-// dropIdle drops the ticket that has been without users for longest, and returns false for none. The lock is held.
+// dropIdle drops the ticket that has been unused for longest, and returns false if there is none. The lock is held.
 func (t *tickets) dropIdle() bool {
 	var oldest *ticket
 	var token string
@@ -156,7 +155,7 @@ func (t *tickets) dropIdle() bool {
 	return true
 }
 
-// drop forgets a ticket without users, and closes its client. The lock is held.
+// drop removes a ticket without users and closes its client. The lock is held.
 func (t *tickets) drop(token string, of *ticket) {
 	if t.byTicket[token] != of {
 		return

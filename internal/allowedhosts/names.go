@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Names are the names that a host is asked for by. A browser that a hostile page has led here, by a name of its own
-// that resolves to this address, says that name in its request and is refused: DNS rebinding.
+// Names are the host names that requests may use. In a DNS rebinding attack, a hostile page's own name resolves to this
+// address; the browser sends that name in its request, which is then rejected.
 type Names []string
 
-// Allow reports whether a request may say that it is for this host: by a number, as localhost, or by one of the names.
-// No name at all comes from no browser.
+// Allow reports whether a request may address this host as host: by IP address, as localhost, or by a listed name. An
+// empty host is allowed because browsers always send a host.
 func (n Names) Allow(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

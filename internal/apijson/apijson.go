@@ -1,12 +1,11 @@
 // Package apijson encodes Go values as JSON, decodes them, and describes them as JSON schemas. The HTTP API and the
 // command line use it, so a field has the same name in both.
 //
-// Names are those of the fields in small letters with underscores. Whole numbers of 64 bits are text, because many
-// readers of JSON keep only 53 bits of a number. A duration is a number of milliseconds under a name that ends with
-// _ms, a time is text by RFC 3339. Bytes are text under their name, or base64 under a name that ends with _base64 where
-// they are not UTF-8. A number with words is its word, a sum of bits with names is the list of these names, and a type
-// with MarshalText its text. Zero is left out, except booleans, lists, words with a meaning (such as idle), and values
-// that stand alone.
+// JSON names are field names in lower case with underscores. 64-bit integers are text, because many JSON readers keep
+// only 53 bits. A duration is in milliseconds with the name suffix _ms; a time is RFC 3339 text. Bytes are text if they
+// are UTF-8, and otherwise base64 with the name suffix _base64. An enum is its word, a bit set is a list of bit names,
+// and a type with MarshalText is its text. Zero is omitted, except for booleans, lists, meaningful words (such as
+// idle), and standalone values.
 package apijson
 
 import (
@@ -25,7 +24,7 @@ import (
 	"unicode/utf8"
 )
 
-// Field is a field of a structure in JSON.
+// Field is a structure field in JSON.
 type Field struct {
 	Name     string
 	Index    []int
@@ -45,10 +44,10 @@ var (
 	namedType    = reflect.TypeFor[interface{ Names() []string }]()
 )
 
-// knownFields has the fields of each structure that was asked for: structures of the program only.
+// knownFields caches the fields of requested structures, which are all defined in the program.
 var knownFields sync.Map
 
-// Fields returns the fields of a structure, with the fields of embedded structures. The list must not be changed.
+// Fields returns a structure's fields, including embedded structures. The list must not be changed.
 func Fields(t reflect.Type) []Field {
 	if known, ok := knownFields.Load(t); ok {
 		return known.([]Field)
@@ -58,8 +57,8 @@ func Fields(t reflect.Type) []Field {
 	return all
 }
 
-// fieldsIn lists the fields of a structure that stands at an index of the structure asked for. A field with the tag
-// inline counts as embedded, because Go cannot embed a type parameter.
+// fieldsIn lists the fields in a structure at an index within the requested structure. A field with the tag inline
+// counts as embedded, because Go cannot embed a type parameter.
 func fieldsIn(t reflect.Type, at []int) (all []Field) {
 	for _, f := range reflect.VisibleFields(t) {
 		index := append(at[:len(at):len(at)], f.Index...)
@@ -80,12 +79,12 @@ const everything = "all"
 // unbounded is the count, and the limit, without a bound: client.All.
 const unbounded = math.MaxUint64
 
-// counts reports whether a field says how much of a semaphore there is, or is owned.
+// counts reports whether a field is a semaphore limit or count.
 func (f *Field) counts() bool {
 	return f.Of.Kind() == reflect.Uint64 && (f.Name == "limit" || f.Name == "count")
 }
 
-// pointed is the type that a pointer type points to, or the type itself.
+// pointed returns a pointer type's element type, or the type itself.
 func pointed(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
@@ -99,13 +98,13 @@ func structure(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !isText(t)
 }
 
-// isText reports whether values of a type are text in JSON though their kind is another: times, bytes, words, and types
-// with MarshalText.
+// isText reports whether values are text in JSON although their Go kind differs: times, bytes, words, and types with
+// MarshalText.
 func isText(t reflect.Type) bool {
 	return t == timeType || t == bytesType || worded(t) || t.Implements(textType)
 }
 
-// nameOf is the name of a field in JSON.
+// nameOf returns a field's JSON name.
 func nameOf(f reflect.StructField) string {
 	name := f.Tag.Get("name")
 	if name == "" {
@@ -132,20 +131,20 @@ func underscored(name string) string {
 	return b.String()
 }
 
-// worded reports whether the values of a type are numbers with words.
+// worded reports whether values are numbers with words.
 func worded(t reflect.Type) bool {
 	return t.Implements(stringerType) && (t.Kind() == reflect.Uint8 || t.Kind() == reflect.Int)
 }
 
-// wordOf is the word of a number.
+// wordOf returns a number's word.
 func wordOf(v reflect.Value) string {
 	return strings.ToLower(strings.ReplaceAll(v.Interface().(fmt.Stringer).String(), " ", "_"))
 }
 
-// Encode writes a value as JSON on one line.
+// Encode encodes a value as JSON on one line.
 func Encode(v any) ([]byte, error) { return Append(nil, v) }
 
-// Append appends what Encode writes.
+// Append appends a value's encoding.
 func Append(to []byte, v any) ([]byte, error) {
 	w := writer{text: to}
 	if err := w.value(reflect.ValueOf(v)); err != nil {
@@ -154,7 +153,7 @@ func Append(to []byte, v any) ([]byte, error) {
 	return w.text, nil
 }
 
-// Length returns the length of what Encode writes. It needs memory only for the longest item of a list.
+// Length returns the encoding's length. It only needs memory for a list's longest item.
 func Length(v any) (int, error) {
 	w := writer{measures: true}
 	err := w.value(reflect.ValueOf(v))
@@ -164,7 +163,8 @@ func Length(v any) (int, error) {
 // writer writes values in JSON.
 type writer struct {
 	text []byte
-	// measures: only the length is wanted, so the text is dropped after each item of a list. dropped is its length.
+	// measures means that only the length is wanted, so the text is dropped after each list item. dropped is its
+	// length.
 	measures bool
 	dropped  int
 }
@@ -209,7 +209,7 @@ func (w *writer) value(v reflect.Value) error {
 	return fmt.Errorf("cannot encode a %s as JSON", v.Type())
 }
 
-// millis is a duration in whole milliseconds. What is below zero stays below zero: a wait without an end is.
+// millis converts a duration to whole milliseconds. Negative values stay negative, because they mean an endless wait.
 func millis(d time.Duration) int64 {
 	if d < 0 {
 		return min(-1, d.Milliseconds())
@@ -217,7 +217,7 @@ func millis(d time.Duration) int64 {
 	return d.Milliseconds()
 }
 
-// encoded appends a value as the standard library writes it, without escapes for HTML.
+// encoded appends a value as encoded by the standard library, without HTML escapes.
 func (w *writer) encoded(v any) error {
 	b := bytes.NewBuffer(w.text)
 	e := json.NewEncoder(b)
@@ -244,8 +244,8 @@ func (w *writer) list(v reflect.Value) error {
 	return nil
 }
 
-// object appends the fields of a structure in their order. Fields of an embedded structure that is nil are left out,
-// even booleans and lists.
+// object appends a structure's fields in order. Fields from a nil embedded structure are omitted, even booleans and
+// lists.
 func (w *writer) object(v reflect.Value) error {
 	between := "{"
 	for _, f := range Fields(v.Type()) {
@@ -266,10 +266,10 @@ func (w *writer) object(v reflect.Value) error {
 	return nil
 }
 
-// unsaid are the words for a number that says nothing.
+// unsaid lists the words for an empty number.
 var unsaid = []string{"unset", "none", "unknown"}
 
-// absent reports whether a field with that value is left out: zero, except booleans, lists, and words with a meaning.
+// absent reports whether a field with the given value is omitted: zero, except booleans, lists, and meaningful words.
 func (f *Field) absent(value reflect.Value) bool {
 	switch {
 	case !value.IsZero() || value.Kind() == reflect.Bool || f.Of.Implements(namedType):
@@ -281,7 +281,7 @@ func (f *Field) absent(value reflect.Value) bool {
 	return value.Kind() != reflect.Slice || f.Of == rawType || isText(f.Of)
 }
 
-// base64Suffix ends the name of bytes that are not UTF-8.
+// base64Suffix is the name suffix for bytes that are not UTF-8.
 const base64Suffix = "_base64"
 
 func (w *writer) member(f *Field, value reflect.Value) error {
@@ -300,12 +300,12 @@ func (w *writer) member(f *Field, value reflect.Value) error {
 	return w.value(value)
 }
 
-// Done is the answer of a change without a result.
+// Done is the response to a change without a result.
 type Done struct {
 	Changed bool `about:"false if nothing had to change"`
 }
 
-// InNode is an item of a list over several nodes, with the path of its node.
+// InNode is a list item with its node path, for lists over several nodes.
 type InNode[T any] struct {
 	Node string
 	Item T `inline:"true"`

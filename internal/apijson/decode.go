@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// errShape is a value of another form than the wanted one.
+// errShape means that a value has the wrong form.
 var errShape = errors.New("wrong type")
 
-// Decode reads a JSON object into a structure. A member that is not known is an error that names the member, and so is
-// a required member that is missing.
+// Decode decodes a JSON object into a structure. An unknown member and a missing required member are errors with the
+// member's name.
 func Decode(text []byte, into any) error {
 	return decodeObject(text, reflect.ValueOf(into).Elem(), "")
 }
@@ -55,8 +55,8 @@ func decodeObject(text []byte, into reflect.Value, path string) error {
 	return nil
 }
 
-// onlyKnown refuses members that a structure does not have. It comes before what is missing: who mistypes a name hears
-// of that name.
+// onlyKnown rejects unknown members. It runs before the check for missing members, so an error about a mistyped name
+// shows that name.
 func onlyKnown[V any](members map[string]V, of reflect.Type, path string) error {
 	var known, list []string
 	for _, f := range Fields(of) {
@@ -94,7 +94,7 @@ func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
 		}
 		into.SetInt(millis * int64(time.Millisecond))
 		return nil
-	case t == timeType: // as the standard library reads it
+	case t == timeType: // decoded by the standard library
 	case t == bytesType, t == errorType:
 		var said string
 		if json.Unmarshal(text, &said) != nil {
@@ -148,7 +148,7 @@ func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
 // maxDuration bounds durations in requests: a year.
 const maxDuration = 366 * 24 * time.Hour
 
-// formOf is the form of a type in JSON, for people.
+// formOf describes a type's JSON form for people.
 func formOf(t reflect.Type) string {
 	switch {
 	case t == timeType:
@@ -176,10 +176,10 @@ func decodeList(text json.RawMessage, into reflect.Value, path string) error {
 	return nil
 }
 
-// mostWords bounds the numbers with words of a type.
+// mostWords is the maximum number of words per enum type.
 const mostWords = 64
 
-// wordsOf lists the words of a type of numbers, in their order.
+// wordsOf lists an enum type's words in order.
 func wordsOf(t reflect.Type) (words []string, values []int) {
 	v := reflect.New(t).Elem()
 	for n := range mostWords {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// DecodeQuery reads the parameters of a query into a structure. Values are written as in JSON, without the quotes.
+// DecodeQuery decodes query parameters into a structure. Values are written as in JSON, without quotes.
 func DecodeQuery(query map[string][]string, into any) error {
 	of := reflect.TypeOf(into).Elem()
 	if err := onlyKnown(query, of, "the parameter "); err != nil {
@@ -33,7 +33,7 @@ func DecodeQuery(query map[string][]string, into any) error {
 	return Decode(text, into)
 }
 
-// inJSON is the value of a parameter as a request in JSON would have it.
+// inJSON converts a parameter into the form of a JSON request.
 func inJSON(t reflect.Type, texts []string, list bool) any {
 	plain := t == durationType || !isText(t) && (t.Kind() == reflect.Bool || t.Kind() == reflect.Int)
 	switch {

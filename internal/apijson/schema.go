@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Schema is a JSON schema, or another part of an OpenAPI document.
+// Schema is a JSON schema or another section in an OpenAPI document.
 type Schema map[string]any
 
-// Schemas makes the schemas of types. A structure with a name is defined once, and referred to.
+// Schemas creates schemas for types. A named structure is defined once and then referenced.
 type Schemas map[string]Schema
 
-// Request returns the schema of a type that is read: required are the fields with the tag need. Requests come before
-// answers, because the definition of a structure in both is that of a request.
+// Request returns the schema for a decoded type: fields with the tag need are required. Requests must come before
+// answers, because a structure used in both is defined as a request.
 func (s Schemas) Request(t reflect.Type) Schema { return s.of(t, false) }
 
-// Answer returns the schema of a type that is written: required are booleans and lists, which are never left out.
+// Answer returns the schema for an encoded type: booleans and lists are required because they are never omitted.
 func (s Schemas) Answer(t reflect.Type) Schema { return s.of(t, true) }
 
 func (s Schemas) of(t reflect.Type, answer bool) Schema {
@@ -55,11 +55,11 @@ func (s Schemas) of(t reflect.Type, answer bool) Schema {
 	return Schema{"type": "integer"}
 }
 
-// refer defines a structure without a definition, and refers to it.
+// refer defines a structure if necessary and returns a reference.
 func (s Schemas) refer(t reflect.Type, answer bool) Schema {
 	name := typeName(t.PkgPath() + "." + t.Name())
 	if s[name] == nil {
-		s[name] = Schema{"type": "object"} // structures may have fields of their own type
+		s[name] = Schema{"type": "object"} // structures may be recursive
 		s[name] = s.define(t, answer)
 	}
 	return Schema{"$ref": "#/components/schemas/" + name}
@@ -88,7 +88,7 @@ func (s Schemas) define(t reflect.Type, answer bool) Schema {
 	return defined
 }
 
-// OfField returns the schema of a field by itself.
+// OfField returns a single field's schema.
 func (s Schemas) OfField(f *Field, answer bool) Schema {
 	if f.counts() {
 		return Schema{"type": "string", "pattern": "^([0-9]+|" + everything + ")$"}
@@ -96,7 +96,7 @@ func (s Schemas) OfField(f *Field, answer bool) Schema {
 	return s.of(f.Of, answer)
 }
 
-// described adds a description to a schema, also to a schema that refers to another.
+// described adds a description to a schema, even if the schema is a reference.
 func described(s Schema, about string) Schema {
 	if s["$ref"] != nil {
 		return Schema{"allOf": []Schema{s}, "description": about}
@@ -105,21 +105,21 @@ func described(s Schema, about string) Schema {
 	return s
 }
 
-// plainPackages are the packages without a prefix in the names of schemas.
+// plainPackages lists packages without a prefix in schema names.
 var plainPackages = []string{"field", "http", "client", "apijson", "operation"}
 
-// prefixes are the prefixes of packages whose name is not the prefix: views of operators have one. A role has a longer
-// prefix, because shards have roles too.
+// prefixes lists schema name prefixes that differ from the package name, such as for operator views. A role has a
+// longer prefix, because shards have roles too.
 var prefixes = map[string]string{"host": "admin", "access": "admin", "access.Role": "admin_access"}
 
-// schemaNames are the names of structures whose name in Go is not the word that the API has for them.
+// schemaNames lists structures whose API name differs from the Go name.
 var schemaNames = map[string]string{
 	"admin.JoinInfo": "join_info", "admin.UnreachableHost": "unreachable_host", "host.Standing": "host_state",
 	"rollout.Row": "rollout_target", "rollout.Verdict": "rollout_gate_report", "apijson.Done": "changed",
 }
 
-// typeName is the name of a structure in the document, of its path and name in Go. The package of a kind of object
-// stands before the name; a type with an argument has the argument's name behind its own.
+// typeName returns a structure's name in the document, from its Go path and name. An object kind's package precedes the
+// name, and a type argument follows it.
 func typeName(name string) string {
 	name, argument, generic := strings.Cut(strings.TrimPrefix(name, "*"), "[")
 	dot := strings.LastIndexByte(name, '.')

@@ -1,5 +1,5 @@
-// Package auditlimit bounds how many entries the clients of one host add to the audit log of the cluster, so that a
-// client that changes things all the time does not push out the entries of other clients.
+// Package auditlimit limits how many audit log entries the clients of one host can add, so a client with many changes
+// does not push out other clients' entries.
 package auditlimit
 
 import (
@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// AtOnce is how many entries may be added one directly after the other.
+	// AtOnce is the maximum burst size.
 	AtOnce = 64
 	// Every is the time until a further entry may be added.
 	Every = 30 * time.Second
 )
 
-// Limit counts the entries of one source. The zero Limit has admitted no entry. Many goroutines at once may use it.
+// Limit counts one source's entries. The zero Limit has admitted no entry. Safe for concurrent use.
 type Limit struct {
 	mu   sync.Mutex
 	next time.Time // when a further entry is admitted, less the time for AtOnce; guarded by mu

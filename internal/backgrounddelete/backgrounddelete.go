@@ -1,7 +1,6 @@
-// Package backgrounddelete removes large files without making other users of the disk wait. Many file systems are
-// mounted so that a disk learns at once which blocks are free again. While a disk takes note of the blocks of a large
-// file, the disk does nothing else: a sync of another file waits for 10 ms and more. With this package a file loses its
-// name first, and then its blocks, piece by piece.
+// Package backgrounddelete removes large files without blocking other disk users. Many file systems are mounted with
+// immediate discard: while a disk processes a large file's freed blocks, it does nothing else, so syncing another file
+// takes 10 ms or more. This package first removes a file's name, and then frees its blocks in small steps.
 package backgrounddelete
 
 import (
@@ -18,7 +17,7 @@ import (
 const (
 	// pieceBytes is how much is freed at a time.
 	pieceBytes = 4 << 20
-	// pause is how long other users have the disk between two pieces.
+	// pause is the time for other disk users between two steps.
 	pause = 10 * time.Millisecond
 )
 
@@ -29,14 +28,14 @@ func Remove(name string) error {
 	return os.Remove(name)
 }
 
-// Rename renames a file. A file that has the new name before is removed as by Remove.
+// Rename renames a file. An existing file with the new name is removed as in Remove.
 func Rename(from, to string) error {
 	file := open(to)
 	defer file.free()
 	return os.Rename(from, to)
 }
 
-// FS is a file system of the operating system whose files lose their blocks in the background.
+// FS is an operating system file system that frees removed files' blocks in the background.
 type FS struct{ vfs.FS }
 
 // Remove implements vfs.FS.
@@ -55,7 +54,7 @@ func (FS) RemoveAll(name string) error {
 			files = append(files, file)
 		}
 		return err
-	}) // files not reached are removed in any case
+	}) // remaining files are removed anyway
 	err := os.RemoveAll(name)
 	go func() {
 		for _, file := range files {
@@ -81,11 +80,11 @@ func open(name string) *doomed {
 	return &doomed{file}
 }
 
-// turn is the turn to free a file: one at a time.
+// turn serializes freeing: one file at a time.
 var turn sync.Mutex
 
-// free frees the blocks of a file without a name, unless a process still has the file open. The loss of the name is
-// made durable before: a power failure must not leave the name with a part of the file.
+// free frees an unnamed file's blocks, unless a process still has the file open. The name's removal is made durable
+// first, so a power failure cannot leave the name with a truncated file.
 func (d *doomed) free() {
 	if d == nil {
 		return
@@ -98,7 +97,7 @@ func (d *doomed) free() {
 	}
 }
 
-// syncDirectory makes the names in a directory durable, or the removal of the directory itself.
+// syncDirectory makes a directory's names, or the directory's own removal, durable.
 func syncDirectory(dir string) error {
 	file, err := os.Open(dir)
 	if parent := filepath.Dir(dir); errors.Is(err, fs.ErrNotExist) && parent != dir {

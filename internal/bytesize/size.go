@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Size is a number of bytes. As text it is a number with or without a unit: 65536, 64KiB, 2GiB.
+// Size is a number of bytes. Its text form is a number with or without a unit: 65536, 64KiB, 2GiB.
 type Size uint64
 
 var sizeUnits = []struct {
 	name  string
 	bytes Size
 }{
-	// The longest names come first, because every name ends with the last name of the list.
+	// Longest unit first, because every unit ends with the last unit in the list.
 	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
 	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3},
 	{"B", 1},

@@ -1,4 +1,4 @@
-// Package certfile reloads the files of a TLS certificate when they change.
+// Package certfile reloads TLS certificate files when they change.
 package certfile
 
 import (
@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// CheckInterval is how often the files of a Source are looked at, at most.
+// CheckInterval is the minimum interval between checks for changed files.
 const CheckInterval = time.Second
 
-// ErrNoCertificate: a file that should have certificates of authorities has none.
+// ErrNoCertificate means that a CA file contains no certificate.
 var ErrNoCertificate = errors.New("no certificate in the file")
 
-// Files are a certificate with its key, and the authorities that sign those of others; all PEM. Authorities may be
-// empty, and so may the other two for one who has no certificate to show.
+// Files are a certificate, its key, and the CAs that sign peers' certificates, all in PEM. Authorities may be empty;
+// Certificate and Key may be empty if no certificate is presented.
 type Files struct{ Certificate, Key, Authorities string }
 
-// Source gives TLS its configuration from files, and takes new ones when the files change, without a restart:
-// connections that exist go on, new ones see the new certificate. While the files are not there or do not fit together,
-// the last good ones stay in use. Any goroutine may use it.
+// Source provides a TLS configuration from files and reloads changed files without a restart: existing connections
+// continue, and new connections use the new certificate. While the files are missing or inconsistent, the last good
+// configuration stays in use. Safe for concurrent use.
 type Source struct {
 	files  Files
 	derive func(tls.Certificate, *x509.CertPool) *tls.Config
@@ -33,13 +33,13 @@ type Source struct {
 
 	mu      sync.Mutex
 	config  *tls.Config
-	seen    []os.FileInfo // of the files when they were looked at last; nil for one that was not there
+	seen    []os.FileInfo // for each file at the last check; nil if the file was missing
 	checked time.Time
 }
 
-// Load reads the files. The configuration is derived from what is in them, each time that they have changed; the pool
-// is nil where no authorities are named, and the certificate is empty where none is. That the files are broken now is
-// an error; that they break later is only logged, with the default logger.
+// Load reads the files. The configuration is derived from the file contents after each change. The pool is nil without
+// CAs, and the certificate is empty if none is configured. Load fails if the files are invalid now; later failures are
+// only logged, with the default logger.
 func Load(files Files, derive func(tls.Certificate, *x509.CertPool) *tls.Config) (*Source, error) {
 	s := &Source{files: files, derive: derive, logger: slog.Default()}
 	s.seen, s.checked = s.look(), time.Now()
@@ -51,7 +51,7 @@ func Load(files Files, derive func(tls.Certificate, *x509.CertPool) *tls.Config)
 	return s, nil
 }
 
-// ServerConfig returns a configuration for a listener that follows the files.
+// ServerConfig returns a listener configuration that follows the files.
 func (s *Source) ServerConfig() *tls.Config {
 	config := s.Config().Clone()
 	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -60,12 +60,12 @@ func (s *Source) ServerConfig() *tls.Config {
 	return config
 }
 
-// Expires returns when the certificate ends that others are shown now; one must be named.
+// Expires returns when the current certificate expires. A certificate must be configured.
 func (s *Source) Expires() time.Time {
 	return s.Config().Certificates[0].Leaf.NotAfter
 }
 
-// Config returns the configuration of the newest files that are good.
+// Config returns the configuration from the newest valid files.
 func (s *Source) Config() *tls.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *Source) reload() {
 	if slices.EqualFunc(found, s.seen, sameFile) {
 		return
 	}
-	// Also where it is broken: it is read again, and reported again, when it has changed again.
+	// Even if invalid: the files are read and reported again once they change.
 	s.seen = found
 	config, err := s.load()
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Source) load() (*tls.Config, error) {
 	return s.derive(certificate, authorities), nil
 }
 
-// look returns what the files are like, without reading them.
+// look returns the files' metadata without reading their content.
 func (s *Source) look() []os.FileInfo {
 	var found []os.FileInfo
 	for _, name := range []string{s.files.Certificate, s.files.Key, s.files.Authorities} {
@@ -132,7 +132,7 @@ func sameFile(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// Names reports whether a certificate has a name, as an alternative name or as the common one; none has the empty one.
+// Names reports whether a certificate has a name, as alternative name or common name. The empty name never matches.
 func Names(c *x509.Certificate, name string) bool {
 	return c != nil && name != "" && (c.VerifyHostname(name) == nil || c.Subject.CommonName == name)
 }

@@ -1,11 +1,10 @@
-// Package fairshare divides scarce resources of a gateway equally among parties: connections, event streams, sessions,
+// Package fairshare divides a gateway's scarce resources equally among parties: connections, event streams, sessions,
 // bytes, and turns to run.
 //
-// A [Party] is an address together with an accepted token. If a resource runs short, half of the resource belongs to
-// parties with a token and half to parties without a token. The half with tokens is divided equally among tokens, and
-// a token's share equally among the token's addresses. Unused shares go to the remaining parties. So programs at many
-// addresses with one token keep the shares of their addresses, and programs with many tokens behind one address keep
-// the shares of their tokens.
+// A [Party] is an address together with an accepted token. If a resource runs short, half belongs to parties with a
+// token and half to parties without a token. The half with tokens is divided equally among tokens, and a token's share
+// equally among the token's addresses. Unused shares go to the remaining parties. So programs at many addresses with
+// one token keep their addresses' shares, and programs with many tokens behind one address keep their tokens' shares.
 //
 // A [Pool] bounds what parties hold. The pool takes units back from parties above their share, idle units first.
 // [Turns] bound how many calls run. Parties take turns, in a [Queue]. Neither refuses a party below its share.
@@ -13,7 +12,7 @@ package fairshare
 
 import "net/netip"
 
-// Party is a user of a resource.
+// Party is a resource user.
 type Party struct {
 	// Token identifies an accepted token. Token is empty for a caller without a token, and until hosts have accepted
 	// the caller's token.
@@ -22,8 +21,8 @@ type Party struct {
 	Address netip.Prefix
 }
 
-// Network returns the prefix by which an address counts: an IPv4 address itself, or the /64 of an IPv6 address, because
-// a client usually has a whole /64.
+// Network returns an address's prefix for counting: an IPv4 address itself, or an IPv6 address's /64, because a client
+// usually has a whole /64.
 func Network(address netip.Addr) netip.Prefix {
 	bits := address.BitLen()
 	if address.Is6() {

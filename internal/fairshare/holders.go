@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/internal/heap"
 )
 
-// holders are the parties that hold something of a pool, by token and address.
+// holders are the parties that hold units in a pool, by token and address.
 type holders struct {
 	tokens map[string]*tokenHolder
 	// withTokens is how much parties with a token hold, withoutToken how much parties without a token hold.
@@ -19,7 +19,7 @@ type tokenHolder struct {
 	name      string
 	held      int64
 	addresses map[netip.Prefix]*holder
-	// spare has the addresses with units in a state, the address that holds most first.
+	// spare has the addresses with units in a state, largest holder first.
 	spare [Pinned]heap.Heap[*holder, byHeld]
 }
 
@@ -29,14 +29,14 @@ type holder struct {
 	address netip.Prefix
 	held    int64
 	units   int
-	// arriving is what the party's arriving units hold.
+	// arriving is the size of the party's arriving units.
 	arriving int64
-	// queues have the units by state, in the order of the units' last changes. at are the places in tokenHolder.spare.
+	// queues have the units by state, ordered by last change. at are the indexes in tokenHolder.spare.
 	queues [Pinned]list.List
 	at     [Pinned]int
 }
 
-// of returns the holder of a party.
+// of returns a party's holder.
 func (h *holders) of(p Party) *holder {
 	t := h.tokens[p.Token]
 	if t == nil {
@@ -57,7 +57,7 @@ func (h *holders) of(p Party) *holder {
 	return found
 }
 
-// add counts what a party takes or gives back.
+// add counts units that a party takes or gives back.
 func (h *holders) add(to *holder, size int64) {
 	to.held += size
 	to.token.held += size
@@ -84,8 +84,7 @@ func (h *holders) prune(of *holder) {
 	}
 }
 
-// shares returns into how many equal shares the limit is divided for tokens of t's half, and whether the half holds
-// more than its share.
+// shares returns the number of equal shares for tokens in t's half, and whether the half exceeds its share.
 func (h *holders) shares(t *tokenHolder, limit int64) (shares int64, above bool) {
 	halves, half := int64(1), h.withTokens+h.withoutToken
 	if h.tokens[""] != nil && len(h.tokens) > 1 {
@@ -101,13 +100,13 @@ func (h *holders) shares(t *tokenHolder, limit int64) (shares int64, above bool)
 	return shares, half*halves > limit
 }
 
-// tokenAbove returns the number of equal shares, and whether a token and its half hold more than their share.
+// tokenAbove returns the number of equal shares, and whether a token and its half exceed their share.
 func (h *holders) tokenAbove(t *tokenHolder, limit int64) (shares int64, above bool) {
 	shares, above = h.shares(t, limit)
 	return shares, above && t.held*shares > limit
 }
 
-// above reports whether a party, its token and its half hold more than their share.
+// above reports whether a party, its token and its half exceed their share.
 func (h *holders) above(of *holder, limit int64) bool {
 	shares, above := h.tokenAbove(of.token, limit)
 	return above && of.held*shares*int64(len(of.token.addresses)) > limit
@@ -125,7 +124,7 @@ func (h *holders) spare(s State, limit int64) *Unit {
 		addresses := shares * int64(len(t.addresses))
 		most := t.spare[s].First()
 		if s == Arriving && most.held*addresses <= limit {
-			// The address with most arriving units is not above its share; another one may be.
+			// The address with most arriving units is not above its share; another address may be.
 			for _, other := range t.spare[s].Items {
 				if other.held*addresses > limit && (most.held*addresses <= limit || t.spare[s].By.Before(other, most)) {
 					most = other
@@ -142,7 +141,7 @@ func (h *holders) spare(s State, limit int64) *Unit {
 	return best
 }
 
-// takenBefore reports whether a unit is taken before the unit of another token.
+// takenBefore reports whether a unit is taken before another token's unit.
 func (u *Unit) takenBefore(other *Unit) bool {
 	if held, most := u.holder.token.held, other.holder.token.held; held != most {
 		return held > most
@@ -153,7 +152,7 @@ func (u *Unit) takenBefore(other *Unit) bool {
 // first returns the unit in a state with the oldest last change.
 func (h *holder) first(s State) *Unit { return h.queues[s].Front().Value.(*Unit) }
 
-// enqueue puts a unit at the end of the queue of its state.
+// enqueue appends a unit to its state's queue.
 func (h *holder) enqueue(u *Unit) {
 	if u.state == Pinned {
 		return
@@ -169,7 +168,7 @@ func (h *holder) enqueue(u *Unit) {
 	}
 }
 
-// dequeue takes a unit out of its queue.
+// dequeue removes a unit from its queue.
 func (h *holder) dequeue(u *Unit) {
 	if u.queued == nil {
 		return
@@ -187,8 +186,8 @@ func (h *holder) dequeue(u *Unit) {
 	}
 }
 
-// byHeld orders addresses with units in a state: the address that holds most first, then by the age of the oldest unit.
-// For arriving units only what arrives counts, so that a newcomer of an address with many units in use stays.
+// byHeld orders addresses with units in a state: largest holder first, then by the oldest unit's age. For arriving
+// units only arriving size counts, so a newcomer stays even if its address has many units in use.
 type byHeld struct{ state State }
 
 // Before implements heap.Order.

@@ -11,8 +11,8 @@ type State int
 const (
 	// Idle is a unit without use at the moment. The pool takes idle units first.
 	Idle State = iota
-	// Arriving is a unit of a caller that is being admitted. The pool takes an arriving unit, the oldest first, only if
-	// no party above its share has an idle unit. A new unit is never taken for itself.
+	// Arriving is a unit whose caller is being admitted. The pool takes the oldest arriving unit, but only if no party
+	// above its share has an idle unit. A new unit is never taken for itself.
 	Arriving
 	// Busy is a unit in use. The pool takes a busy unit only for a party below its share, after idle and arriving
 	// units.
@@ -24,13 +24,13 @@ const (
 // Pool divides a resource among parties. All goroutines may use a Pool.
 type Pool struct {
 	limit int64
-	// replace lets a party above its share replace idle and arriving units, also its own. Without replace the party is
-	// refused if the pool is full.
+	// replace lets a party above its share replace idle and arriving units, including its own. Otherwise a full pool
+	// rejects the party.
 	replace bool
 
-	mu      sync.Mutex // guards the next fields, and those of units
+	mu      sync.Mutex // guards the next fields, and the units' fields
 	total   int64
-	moves   uint64 // counts changes of units, to order units by age
+	moves   uint64 // counts unit changes, to order units by age
 	taken   uint64
 	refused uint64
 	holders holders
@@ -40,11 +40,11 @@ type Pool struct {
 // replaces an idle unit.
 func NewPool(limit int64) *Pool { return &Pool{limit: limit, replace: true} }
 
-// NewFixedPool returns a pool for units whose holders come back at once, such as sessions. A full pool refuses parties
-// above their share, so that holders do not replace each other in turn.
+// NewFixedPool returns a pool for units whose holders come back at once, such as sessions. A full pool rejects parties
+// above their share, so holders do not replace each other in turn.
 func NewFixedPool(limit int64) *Pool { return &Pool{limit: limit} }
 
-// Unit is a part of a pool that a party holds.
+// Unit is a party's holding in a pool.
 type Unit struct {
 	pool *Pool
 	end  func()
@@ -59,8 +59,8 @@ type Unit struct {
 	gone   bool
 }
 
-// Unit makes a unit of a size, for Assign. When the pool takes the unit back for another party, the pool calls end
-// without a lock.
+// Unit creates a unit with the given size, for Assign. If the pool takes the unit back for another party, the pool
+// calls end without a lock.
 func (p *Pool) Unit(size int64, end func()) *Unit { return &Unit{pool: p, size: size, end: end} }
 
 // Assign gives a unit to a party. Assign, Set and Resize return false if the unit is gone: the pool has taken the unit
@@ -70,19 +70,19 @@ func (u *Unit) Assign(to Party, s State) bool {
 	return u.pool.update(u, to, s, u.size)
 }
 
-// Set changes the state of a unit. See Assign.
+// Set changes a unit's state. See Assign.
 func (u *Unit) Set(s State) bool {
 	u.pool.mu.Lock()
 	return u.pool.update(u, u.party, s, u.size)
 }
 
-// Resize changes the size of a unit. See Assign.
+// Resize changes a unit's size. See Assign.
 func (u *Unit) Resize(size int64) bool {
 	u.pool.mu.Lock()
 	return u.pool.update(u, u.party, u.state, size)
 }
 
-// Leave gives a unit back. Leave may be called again, and on a unit that has been taken back.
+// Leave gives a unit back. Leave may be called repeatedly, even on a unit that has been taken back.
 func (u *Unit) Leave() {
 	u.pool.mu.Lock()
 	defer u.pool.mu.Unlock()
@@ -136,7 +136,7 @@ func (p *Pool) reclaim(u *Unit) (victims []*Unit, stays bool) {
 	return victims, true
 }
 
-// recount takes a unit out of its queue, and counts it for a party. mu is held.
+// recount removes a unit from its queue and counts it for a party. mu is held.
 func (p *Pool) recount(u *Unit, by Party, size int64) {
 	to := p.holders.of(by)
 	to.units++
@@ -146,7 +146,7 @@ func (p *Pool) recount(u *Unit, by Party, size int64) {
 	p.holders.add(to, size)
 }
 
-// uncount takes a unit out of the queue and the counts of its party. mu is held.
+// uncount removes a unit from its party's queue and counts. mu is held.
 func (p *Pool) uncount(u *Unit) {
 	if u.holder == nil {
 		return
@@ -159,7 +159,7 @@ func (p *Pool) uncount(u *Unit) {
 	u.holder = nil
 }
 
-// remove takes a unit out of the pool for good. mu is held.
+// remove permanently removes a unit from the pool. mu is held.
 func (p *Pool) remove(u *Unit) {
 	p.uncount(u)
 	u.gone = true
@@ -182,8 +182,8 @@ func (p *Pool) Spare() {
 	}
 }
 
-// Counts are the counts of a pool: the held size, the units taken back, and the units refused to parties above their
-// share.
+// Counts are a pool's counts: the held size, the units taken back, and the units rejected because the party was above
+// its share.
 type Counts struct {
 	Held           int64
 	Taken, Refused uint64

@@ -3,9 +3,9 @@ package fairshare
 import "container/list"
 
 // Queue is a queue in which parties take turns: parties with and without a token alternate, then tokens, then
-// addresses. The items of one party keep their order. The zero Queue is empty. A Queue needs a lock of its user.
+// addresses. A party's items keep their order. The zero Queue is empty. A Queue must be guarded by its user's lock.
 type Queue[T any] struct {
-	order list.List // of *Place[T], or of *Queue[T]
+	order list.List // elements are *Place[T] or *Queue[T]
 
 	// For a queue within a parent.
 	parent *Queue[T]
@@ -14,7 +14,7 @@ type Queue[T any] struct {
 	known  map[any]*Queue[T] // the queues within
 }
 
-// Place is the place of an item in a queue.
+// Place is an item's position in a queue.
 type Place[T any] struct {
 	item  T
 	queue *Queue[T] // nil after the item has left
@@ -24,7 +24,7 @@ type Place[T any] struct {
 // Empty reports whether nothing is in the queue.
 func (q *Queue[T]) Empty() bool { return q.order.Len() == 0 }
 
-// Add puts an item at the end of its party's items.
+// Add appends an item to its party's items.
 func (q *Queue[T]) Add(item T, by Party) *Place[T] {
 	for _, key := range []any{by.Token == "", by.Token, by.Address} {
 		within := q.known[key]
@@ -43,8 +43,8 @@ func (q *Queue[T]) Add(item T, by Party) *Place[T] {
 	return p
 }
 
-// Next takes out the first item that fits, by turns, and moves its party to the end. Of each party only the first item
-// is looked at. Next returns false if none fits.
+// Next removes the first item that fits, by turns, and moves its party to the end. Only each party's first item is
+// considered. Next returns false if no item fits.
 func (q *Queue[T]) Next(fits func(T) bool) (item T, ok bool) {
 	for e := q.order.Front(); e != nil; e = e.Next() {
 		switch of := e.Value.(type) {
@@ -66,7 +66,7 @@ func (q *Queue[T]) Next(fits func(T) bool) (item T, ok bool) {
 	return item, false
 }
 
-// Leave takes the item out of the queue. Further calls do nothing.
+// Leave removes the item from the queue. Further calls do nothing.
 func (p *Place[T]) Leave() {
 	q := p.queue
 	if q == nil {

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Turns bounds the number of running calls. Further calls wait, and parties take turns: parties with and without a
-// token alternate, then tokens, then addresses. So a party with few calls waits for at most one call of every other
-// party, however many calls wait. All goroutines may use Turns.
+// Turns limits the number of running calls. Further calls wait, and parties take turns: parties with and without a
+// token alternate, then tokens, then addresses. So a party with few calls waits for at most one call from every other
+// party, however many calls wait. Safe for concurrent use.
 type Turns struct {
 	limit    int
 	patience time.Duration
 
-	mu      sync.Mutex // guards the next fields, and those of turns
-	running list.List  // of *Turn, in the order of their begin
+	mu      sync.Mutex // guards the next fields, and the turns' fields
+	running list.List  // elements are *Turn, ordered by start
 	waiting Queue[*Turn]
 	timer   *time.Timer
 	armed   bool // the timer is to fire
 }
 
-// Turn is the turn of a call.
+// Turn is a call's turn.
 type Turn struct {
 	of    *Turns
 	ready chan struct{} // closed when the turn comes; nil for a turn without a wait
@@ -32,8 +32,8 @@ type Turn struct {
 	place *Place[*Turn] // in Turns.waiting; nil for a turn without a wait
 }
 
-// NewTurns returns the turns of at most limit running calls. A call that has run for longer than patience probably
-// waits for a host, so the next call begins beside it. Patience 0 counts calls to their end.
+// NewTurns returns turns for at most limit running calls. A call that has run longer than patience probably waits for a
+// host, so the next call starts alongside. With patience 0, calls count until they end.
 func NewTurns(limit int, patience time.Duration) *Turns {
 	return &Turns{limit: limit, patience: patience}
 }
@@ -60,7 +60,7 @@ func (t *Turns) Take(ctx context.Context, by Party) (*Turn, error) {
 	}
 }
 
-// End ends a turn. Further calls of End do nothing.
+// End ends a turn. Further calls do nothing.
 func (turn *Turn) End() {
 	t := turn.of
 	t.mu.Lock()
@@ -93,7 +93,7 @@ func (t *Turns) next() {
 	}
 }
 
-// arm has the timer look at running calls while others wait. mu is held.
+// arm schedules a check on running calls while others wait. mu is held.
 func (t *Turns) arm() {
 	if t.armed || t.patience == 0 {
 		return
@@ -107,7 +107,7 @@ func (t *Turns) arm() {
 	}
 }
 
-// pass begins waiting calls beside calls that have run for longer than patience.
+// pass starts waiting calls alongside calls that have run longer than patience.
 func (t *Turns) pass() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,13 +1,13 @@
-// Package heap is a binary heap whose items know their places, so that each item can be removed or moved.
+// Package heap is a binary heap whose items know their index, so each item can be removed or moved.
 package heap
 
-// Order says how the items of a heap are ordered, and keeps the place of each item.
+// Order defines the order in a heap and stores each item's index.
 type Order[T any] interface {
 	Before(a, b T) bool
 	Placed(x T, at int)
 }
 
-// Heap is a heap of items in an order. Other packages only read Items.
+// Heap is a heap with an order. Other packages only read Items.
 type Heap[T any, O Order[T]] struct {
 	Items []T
 	By    O // set before the first Push, unless the zero value is an order
@@ -34,10 +34,10 @@ func (h *Heap[T, O]) Remove(at int) {
 	}
 }
 
-// Fix moves an item whose order has changed to its new place.
+// Fix moves an item whose order has changed.
 func (h *Heap[T, O]) Fix(at int) { h.place(at, h.Items[at]) }
 
-// place finds the place of x, starting at a gap.
+// place finds the index for x, starting at a gap.
 func (h *Heap[T, O]) place(gap int, x T) {
 	if gap > 0 && h.By.Before(x, h.Items[(gap-1)/2]) {
 		h.up(gap, x)

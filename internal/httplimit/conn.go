@@ -15,8 +15,8 @@ import (
 // freeBytes is how much a connection may hold without being counted.
 const freeBytes = 4 << 10
 
-// Conn is a connection of a Limiter. Its methods report the progress of the connection's request; the goroutine that
-// handles the request calls them. A nil Conn belongs to a server without a limiter.
+// Conn is a Limiter's connection. Its methods report the progress of the connection's request and are called by the
+// goroutine that handles the request. A nil Conn belongs to a server without a limiter.
 type Conn struct {
 	net.Conn
 	limiter *Limiter
@@ -25,15 +25,15 @@ type Conn struct {
 	closed  atomic.Bool
 
 	// For the goroutine that handles requests.
-	party    fairshare.Party // who has sent the latest request
+	party    fairshare.Party // sender of the latest request
 	admitted bool            // the first request was answered
 	working  bool
 
 	mu     sync.Mutex
-	cancel context.CancelFunc // ends the contexts of the connection's requests; guarded by mu
+	cancel context.CancelFunc // ends the connection's request contexts; guarded by mu
 }
 
-// endsWith has the end of the connection call a function.
+// endsWith calls a function when the connection ends.
 func (c *Conn) endsWith(cancel context.CancelFunc) {
 	c.mu.Lock()
 	c.cancel = cancel
@@ -57,7 +57,7 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// reset closes a connection that is taken back, so that the system keeps no bytes which the client does not read.
+// reset closes a connection that is taken back, and makes the system drop all bytes not read by the client.
 func (c *Conn) reset() {
 	if socket, is := c.Conn.(*net.TCPConn); is {
 		_ = socket.SetLinger(0)
@@ -73,15 +73,15 @@ func (c *Conn) keep(fits bool) bool {
 	return fits
 }
 
-// From reports the client's address before its token is known. A connection counts for the party of its latest
-// request until then, as a proxy's connections are used for one client after another.
+// From reports the client's address before its token is known. Until then a connection counts for its latest request's
+// party, because a proxy's connections serve one client after another.
 func (c *Conn) From(address netip.Addr) {
 	if c != nil && c.party.Address != fairshare.Network(address) {
 		c.Identify(address, "")
 	}
 }
 
-// Identify reports who has sent the request; token identifies an accepted token, and is empty for none.
+// Identify reports the request's sender; token identifies an accepted token, and is empty if none.
 func (c *Conn) Identify(address netip.Addr, token string) {
 	if c == nil {
 		return
@@ -93,8 +93,8 @@ func (c *Conn) Identify(address netip.Addr, token string) {
 	}
 }
 
-// state is the state of a connection that is not working. A connection is being admitted until its first request is
-// answered: further requests do not make it younger than a connection whose first request waits.
+// state is a connection's state while it is not working. A connection counts as being admitted until its first request
+// is answered: further requests do not make it younger than a connection whose first request waits.
 func (c *Conn) state() fairshare.State {
 	if c.admitted {
 		return fairshare.Idle
@@ -102,8 +102,8 @@ func (c *Conn) state() fairshare.State {
 	return fairshare.Arriving
 }
 
-// Begin reports that the request is being carried out: until End the connection is not closed for others. Begin
-// returns false if the connection was closed before.
+// Begin reports that the request is being handled: until End the connection is not closed in favour of other clients.
+// Begin returns false if the connection was already closed.
 func (c *Conn) Begin() bool {
 	if c == nil {
 		return true
@@ -127,15 +127,15 @@ func (c *Conn) End() {
 	c.keep(c.place.Set(c.state()))
 }
 
-// answered reports the end of a request.
+// answered reports a request's end.
 func (c *Conn) answered() {
 	c.admitted = true
 	c.Hold(0)
 	c.keep(c.place.Set(fairshare.Idle))
 }
 
-// Hold reports how much memory the body under way takes, 0 for its end. Hold returns false if the
-// connection was closed, by this call or before.
+// Hold reports the memory used by the current body, 0 at its end. Hold returns false if the connection was closed, by
+// this call or before.
 func (c *Conn) Hold(bytes int) bool {
 	if c == nil {
 		return true

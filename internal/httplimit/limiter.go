@@ -1,6 +1,6 @@
-// Package httplimit bounds what clients hold of an HTTP server, by the rule of package fairshare. A Limiter accepts
-// every connection. If there are too many, it closes an idle connection of a client that has more than its share.
-// The handlers report who has sent a request, and how far the request is, by the methods of Conn.
+// Package httplimit limits what clients hold in an HTTP server, with the rules in package fairshare. A Limiter accepts
+// every connection. If there are too many, it closes an idle connection whose client has more than its share. Handlers
+// report a request's sender and progress with Conn's methods.
 package httplimit
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/signalbox/signalbox/internal/fairshare"
 )
 
-// Limits are the limits of a Limiter.
+// Limits configures a Limiter.
 type Limits struct {
-	// Connections is the largest number of connections. Connections whose first request is under way may exceed it by
+	// Connections is the maximum number of connections. Connections with a first request in progress may exceed it by
 	// half.
 	Connections int
 	// Bytes is how much memory all bodies under way may take together. 0 is for a server that does not report the
@@ -25,7 +25,7 @@ type Limits struct {
 	Bytes int64
 }
 
-// Limiter keeps the connections of one server. All goroutines may use a Limiter.
+// Limiter manages one server's connections. Safe for concurrent use.
 type Limiter struct {
 	accepted           atomic.Uint64
 	connections, bytes *fairshare.Pool
@@ -36,7 +36,7 @@ func New(l Limits) *Limiter {
 	return &Limiter{connections: fairshare.NewPool(int64(l.Connections)), bytes: fairshare.NewPool(l.Bytes)}
 }
 
-// Attach has the limiter follow the states of a server's connections.
+// Attach makes the limiter follow a server's connection states.
 func (l *Limiter) Attach(s *http.Server) {
 	s.ConnState = func(c net.Conn, state http.ConnState) {
 		if conn := known(c); conn != nil {
@@ -70,13 +70,13 @@ func known(c net.Conn) *Conn {
 
 type key struct{}
 
-// Of returns the connection of a request; nil for a request to a server without a limiter. A nil Conn bounds nothing.
+// Of returns a request's connection; nil if the server has no limiter. A nil Conn limits nothing.
 func Of(r *http.Request) *Conn {
 	c, _ := r.Context().Value(key{}).(*Conn)
 	return c
 }
 
-// Listen has the limiter keep the connections of a listener.
+// Listen makes the limiter manage a listener's connections.
 func (l *Limiter) Listen(of net.Listener) net.Listener { return &listener{of, l} }
 
 type listener struct {
@@ -84,7 +84,8 @@ type listener struct {
 	limiter *Limiter
 }
 
-// Accept implements net.Listener. If the system has no file for a further connection, an idle one is closed.
+// Accept implements net.Listener. If the system has no file descriptor for another connection, an idle connection is
+// closed.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -100,7 +101,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit admits a connection, and returns nil for one that was closed.
+// admit admits a connection, or returns nil if it was closed.
 func (l *Limiter) admit(raw net.Conn) *Conn {
 	l.accepted.Add(1)
 	from := Address(raw.RemoteAddr().String())
@@ -112,7 +113,7 @@ func (l *Limiter) admit(raw net.Conn) *Conn {
 	return c
 }
 
-// WriteMetrics writes the metrics of the limiter.
+// WriteMetrics writes the limiter's metrics.
 func (l *Limiter) WriteMetrics(w io.Writer) {
 	connections, bytes := l.connections.Counts(), l.bytes.Counts()
 	fmt.Fprintf(w, "signalbox_http_connections %d\n", connections.Held)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Proxies are the proxies trusted to name the addresses of their clients.
+// Proxies are trusted to report their clients' addresses.
 type Proxies []netip.Prefix
 
 // Trusts reports whether an address belongs to a trusted proxy.
@@ -15,11 +15,10 @@ func (p Proxies) Trusts(address netip.Addr) bool {
 	return slices.ContainsFunc(p, func(proxy netip.Prefix) bool { return proxy.Contains(address.Unmap()) })
 }
 
-// Client returns the address of the sender of a request: the address of the connection's remote end, or the address
-// named by a trusted proxy at the remote end. Every proxy appends the address of its own caller, so names are read
-// from the right up to the first address outside of the trusted proxies: names further left may be invented. A proxy
-// appends to only one of two headers, and passes the second header on unchanged, so a request with both headers has
-// neither believed.
+// Client returns a request sender's address: the connection's remote address, or the address reported by a trusted
+// proxy there. Every proxy appends its caller's address, so addresses are read from the right up to the first untrusted
+// address; addresses further left may be forged. A proxy appends to only one header and passes the other on unchanged,
+// so if a request has both headers, both are ignored.
 func (p Proxies) Client(r *http.Request) netip.Addr {
 	client := Address(r.RemoteAddr)
 	plain, structured := r.Header.Values("X-Forwarded-For"), r.Header.Values("Forwarded")
@@ -42,7 +41,7 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 	return client
 }
 
-// forwardedFor returns the parameter for of an element of the header Forwarded, without its quotes.
+// forwardedFor returns the parameter for in a Forwarded header element, without quotes.
 func forwardedFor(element string) string {
 	for pair := range strings.SplitSeq(element, ";") {
 		if name, value, _ := strings.Cut(strings.TrimSpace(pair), "="); strings.EqualFold(name, "for") {

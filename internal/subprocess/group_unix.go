@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// OwnGroup gives a program its own process group, before launch. An interrupt at the terminal then reaches this
-// process alone, which stops its programs in order. Kill and End also reach the processes started by the program.
+// OwnGroup gives a program its own process group, before launch. A terminal interrupt then only reaches the parent
+// process, which stops its programs in order. Kill and End also reach processes started by the program.
 func OwnGroup(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -16,8 +16,7 @@ func OwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Setpgid = true
 }
 
-// signalGroup signals the group of a program, if the program has its own group. A group exists as long as a process
-// of the group exists.
+// signalGroup signals a program's separate process group, if present. A group exists until its last process has ended.
 func signalGroup(cmd *exec.Cmd, s syscall.Signal) {
 	if cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid {
 		_ = syscall.Kill(-cmd.Process.Pid, s)

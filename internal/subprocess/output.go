@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// keptOutput is the largest size of a process's kept output.
+// keptOutput is the maximum size of stored process output.
 const keptOutput = 1 << 20
 
-// output gathers the end of a process's output.
+// output stores the end of a process's output.
 type output struct {
 	mu      sync.Mutex
 	text    bytes.Buffer

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pause stops the process with SIGSTOP, and returns when no thread of the process runs any more. SIGCONT resumes the
-// process.
+// Pause stops the process with SIGSTOP, and returns once all its threads have stopped. SIGCONT resumes the process.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err

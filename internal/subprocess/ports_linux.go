@@ -11,9 +11,9 @@ import (
 // portsAreKept says whether a process can listen on a reserved port.
 const portsAreKept = true
 
-// reserve finds a free port of this machine and reserves the port until held is closed, or collected as garbage. The
-// socket of held is bound and does not listen. So the system gives the port neither to processes that ask for an
-// arbitrary port nor to connecting processes, and processes that name the port can listen there, one after the other.
+// reserve finds a free local port and reserves it until held is closed or garbage collected. The held socket is bound
+// but does not listen. So the system gives the port neither to processes that ask for an arbitrary port nor to
+// connecting processes, but processes that name the port can listen there, one after another.
 func reserve() (address string, held io.Closer, err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // portsAreKept says whether a process can listen on a reserved port: here a port must be released first.
 const portsAreKept = false
 
-// reserve finds a free port of this machine and reserves the port until held is closed.
+// reserve finds a free local port and reserves it until held is closed.
 func reserve() (address string, held io.Closer, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

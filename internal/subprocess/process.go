@@ -1,7 +1,7 @@
-// Package subprocess runs programs as processes: the package starts, watches, stops and reaps them. On Linux the
-// processes are killed when the process that started them ends, however it ends.
+// Package subprocess starts, watches, stops and reaps processes. On Linux the processes are killed when their parent
+// process ends for any reason.
 //
-// Launch is for a program to be stopped by Stop or Kill, Output for a program that ends by itself.
+// Launch is for a program that Stop or Kill will stop, Output for a program that ends by itself.
 package subprocess
 
 import (
@@ -18,21 +18,21 @@ import (
 	"time"
 )
 
-// pollPause is the pause between two checks of a condition without an event.
+// pollPause is the pause between two checks for a condition without an event.
 const pollPause = 5 * time.Millisecond
 
-// Process is a running program, with its output. A Process is safe for use by many goroutines.
+// Process is a running program and its output. A Process is safe for concurrent use.
 type Process struct {
 	Name  string // in errors
 	Began time.Time
 
 	cmd            *exec.Cmd
 	stdout, stderr output
-	gone           chan struct{} // closed at the end of the process
+	gone           chan struct{} // closed when the process ends
 }
 
-// Launch starts a program. The standard output and the standard error of the program are kept, unless cmd redirects
-// them. Bytes read from shown count as output too: a terminal used by the program is read at its far side.
+// Launch starts a program. The program's standard output and standard error are stored, unless cmd redirects them.
+// Bytes read from shown also count as output: for a program's terminal, pass the terminal's other side.
 func Launch(name string, cmd *exec.Cmd, shown ...io.Reader) (*Process, error) {
 	p := &Process{Name: name, Began: time.Now(), cmd: cmd, gone: make(chan struct{})}
 	if cmd.Stdout == nil {
@@ -46,7 +46,7 @@ func Launch(name string, cmd *exec.Cmd, shown ...io.Reader) (*Process, error) {
 	}
 	var readers sync.WaitGroup
 	for _, r := range shown {
-		// The reading side of a terminal ends with an error when the other side is closed.
+		// Reading from a terminal ends with an error when the other side is closed.
 		readers.Go(func() { _, _ = io.Copy(&p.stdout, r) })
 	}
 	go func() {
@@ -57,7 +57,7 @@ func Launch(name string, cmd *exec.Cmd, shown ...io.Reader) (*Process, error) {
 	return p, nil
 }
 
-// Output runs a program to its end and returns its standard output. The end of the context stops the program.
+// Output runs a program until it ends and returns its standard output. The context's end stops the program.
 func Output(ctx context.Context, name string, cmd *exec.Cmd) ([]byte, error) {
 	var out bytes.Buffer
 	cmd.Stdout = &out
@@ -77,10 +77,10 @@ func Output(ctx context.Context, name string, cmd *exec.Cmd) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// stopTimeout is how long a program of Output has to end when the context has ended, before it is killed.
+// stopTimeout is how long a program run by Output may take to end after the context has ended, before it is killed.
 const stopTimeout = 10 * time.Second
 
-// Again restarts the program of an ended process, with equal arguments, environment and directory.
+// Again restarts an ended process's program, with the same arguments, environment and directory.
 func (p *Process) Again() (*Process, error) {
 	<-p.gone
 	cmd := exec.Command(p.cmd.Path, p.cmd.Args[1:]...)
@@ -88,14 +88,14 @@ func (p *Process) Again() (*Process, error) {
 	return Launch(p.Name, cmd)
 }
 
-// PID is the number of the process.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Args are the program and its arguments.
+// Args returns the program and its arguments.
 func (p *Process) Args() []string { return p.cmd.Args }
 
-// Gone is closed when the process has ended, and Output and Errors have all of its output. Processes left behind by
-// the program can write as well, and delay Gone.
+// Gone is closed when the process has ended and all its output is stored. Processes left behind by the program can also
+// write, and delay Gone.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
 func (p *Process) isGone() bool {
@@ -107,20 +107,20 @@ func (p *Process) isGone() bool {
 	}
 }
 
-// ExitCode is the exit code of an ended process: -1 after a signal.
+// ExitCode returns an ended process's exit code: -1 after a signal.
 func (p *Process) ExitCode() int {
 	<-p.gone
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Err says how a process ended, with the last lines of its standard error. Err wraps an *exec.ExitError.
+// Err returns how a process ended, with the last lines from its standard error. Err wraps an *exec.ExitError.
 func (p *Process) Err() error {
 	<-p.gone
 	return fmt.Errorf("process: %s ended: %w: %s",
 		p.Name, &exec.ExitError{ProcessState: p.cmd.ProcessState}, p.lastErrors())
 }
 
-// lastErrors are the last lines of the standard error.
+// lastErrors returns the last lines from standard error.
 func (p *Process) lastErrors() string {
 	lines := strings.Split(strings.TrimSpace(p.Errors()), "\n")
 	return strings.Join(lines[max(0, len(lines)-10):], "\n")
@@ -138,10 +138,10 @@ func (p *Process) Wait(within time.Duration) (code int, err error) {
 	}
 }
 
-// Output is the end of the process's standard output.
+// Output returns the end of the process's standard output.
 func (p *Process) Output() string { return p.stdout.String() }
 
-// Errors is the end of the process's standard error: for a host, its log.
+// Errors returns the end of the process's standard error, which is a host's log.
 func (p *Process) Errors() string { return p.stderr.String() }
 
 // Signal sends a signal.
@@ -172,7 +172,7 @@ func (p *Process) Stop(within time.Duration) error {
 	return err
 }
 
-// End asks the process to end, and its group if it has one, and kills the rest after a time.
+// End asks the process, and its group if any, to end, and kills the rest after a timeout.
 func (p *Process) End(within time.Duration) {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // possibly gone already
 	p.signalGroup(syscall.SIGTERM)
@@ -180,16 +180,16 @@ func (p *Process) End(within time.Duration) {
 	p.Kill()
 }
 
-// signalGroup signals the group of the process, if the process has its own group. Processes of the group that are
-// left after the end of the process have closed the outputs, and are not signalled.
+// signalGroup signals the process's group, if it has its own group. Group members that remain after the process has
+// ended have closed the outputs, and are not signalled.
 func (p *Process) signalGroup(s syscall.Signal) {
 	if !p.isGone() {
 		signalGroup(p.cmd, s)
 	}
 }
 
-// AwaitOutput waits for a condition on Output and Errors, and checks the condition whenever they have grown. The
-// error names the condition, as in "it waits in the queue".
+// AwaitOutput waits for a condition on Output and Errors, and checks the condition whenever they have grown. The error
+// includes the condition, such as "it waits in the queue".
 func (p *Process) AwaitOutput(condition string, within time.Duration, is func() bool) error {
 	return p.await(condition, within, is, nil)
 }
@@ -225,11 +225,11 @@ func (p *Process) await(condition string, within time.Duration, is func() bool, 
 	}
 }
 
-// ErrEnded says that an awaited process ended.
+// ErrEnded means that an awaited process ended.
 var ErrEnded = errors.New("a process has ended")
 
-// AwaitAll waits until a check of several processes succeeds. AwaitAll returns early, with ErrEnded, when one of the
-// processes has ended.
+// AwaitAll waits until a check over several processes succeeds. AwaitAll returns early, with ErrEnded, if a process has
+// ended.
 func AwaitAll(ctx context.Context, what string, all []*Process, check func(context.Context) error) error {
 	again := time.NewTicker(4 * pollPause)
 	defer again.Stop()
@@ -251,14 +251,14 @@ func AwaitAll(ctx context.Context, what string, all []*Process, check func(conte
 	}
 }
 
-// Ports are free ports of this machine, all different.
+// Ports are distinct free local ports.
 type Ports struct {
 	Addresses []string
 	reserved  []io.Closer
 }
 
 // ReservePorts finds free ports. On Linux the ports are reserved until Close for processes that listen on them, one
-// after the other; on other systems a foreign process may take a port first.
+// after another; on other systems a foreign process may take a port first.
 func ReservePorts(n int) (*Ports, error) {
 	p := &Ports{}
 	for range n {

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// starter calls functions on the parent thread of all processes: the processes are killed when the thread ends.
+// starter calls functions on the parent thread for all processes, because the processes are killed when that thread
+// ends.
 var starter = sync.OnceValue(func() chan<- func() {
 	calls := make(chan func())
 	go func() {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Files are a certificate with its key, and that of the authority that signed it.
+// Files are a certificate, its key, and the CA certificate.
 type Files struct {
 	CAFile   string
 	CertFile string
@@ -44,7 +44,7 @@ func New(t *testing.T) *Authority {
 	return a
 }
 
-// Sign makes the certificate of a host, in files of its own.
+// Sign creates a host certificate in separate files.
 func (a *Authority) Sign(t *testing.T, name string) Files {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func (a *Authority) Sign(t *testing.T, name string) Files {
 	return f
 }
 
-// SignAnew replaces what is in the files of a certificate by one with the names of a template.
+// SignAnew replaces a certificate's files with a new certificate for the template's names.
 func (a *Authority) SignAnew(t *testing.T, f Files, template *x509.Certificate) {
 	t.Helper()
 	der, key := a.sign(t, template)
@@ -65,7 +65,7 @@ func (a *Authority) SignAnew(t *testing.T, f Files, template *x509.Certificate) 
 	write(t, f.KeyFile, "EC PRIVATE KEY", text)
 }
 
-// sign completes a template and signs it, with its own key where there is no authority yet.
+// sign completes a template and signs it; without a CA, the certificate is self-signed.
 func (a *Authority) sign(t *testing.T, template *x509.Certificate) ([]byte, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

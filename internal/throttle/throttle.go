@@ -1,15 +1,15 @@
-// Package throttle lets work in the background take a small part of a processor, such as saving a state while a host
-// serves its clients.
+// Package throttle limits background work to a small share of a processor, for example saving state while a host serves
+// clients.
 package throttle
 
 import "time"
 
-// The share of a processor that work takes: for each part of the time in which it works it pauses for so many others.
-// Work that waits for a processor counts too, so a host that has none to spare works more slowly.
+// Processor share for work: for each unit of working time, the work pauses for several units. Waiting for a processor
+// counts as working, so the work slows down on a busy host.
 const (
 	busyShare = 39
 	idleShare = 3
-	// leastWork is after how much work it pauses: to wake costs a processor more than a few records.
+	// leastWork is the minimum working time before a pause, because waking up costs more than processing a few records.
 	leastWork = 500 * time.Microsecond
 	// maxPause is the longest pause.
 	maxPause = 100 * time.Millisecond
@@ -17,31 +17,31 @@ const (
 	busyFor = time.Second
 )
 
-// Pace says how long work in the background pauses, by how long it has worked and by whether the host has commands to
-// apply. One goroutine uses it.
+// Pace computes pauses for background work, from the working time and whether the host has commands to apply. It must
+// be used by a single goroutine.
 type Pace struct {
-	commands func() uint64 // that the host has applied
-	hurry    func() bool   // reports whether it does not pause now
+	commands func() uint64 // number of commands applied by the host
+	hurry    func() bool   // reports whether to skip pauses
 
-	began  time.Time     // when the part of the work began that is being done
+	began  time.Time     // when the current section started
 	worked time.Duration // since the last pause
 	seen   uint64
 	busy   time.Time // until then
 }
 
-// New returns the pace of work on a host that has applied so many commands. Where hurry is given and true, the work
-// does not pause.
+// New returns a pace for work on a host that reports its applied commands. If hurry is not nil and returns true, the
+// work does not pause.
 func New(commands func() uint64, hurry func() bool) *Pace {
 	return &Pace{commands: commands, hurry: hurry, seen: commands()}
 }
 
-// Quarter returns the pace of work that takes a quarter of a processor, also on a host with commands to apply.
+// Quarter returns a pace for work that uses a quarter of a processor, even on a host with commands to apply.
 func Quarter() *Pace { return New(func() uint64 { return 0 }, nil) }
 
-// Work says that a part of the work begins.
+// Work starts a section.
 func (p *Pace) Work() { p.began = time.Now() }
 
-// Pause pauses after a part of the work. It returns false where the work is to stop.
+// Pause pauses after a section. It returns false if the work must stop.
 func (p *Pace) Pause(stop <-chan struct{}) bool {
 	d := time.Duration(0)
 	if p.hurry == nil || !p.hurry() {
@@ -66,7 +66,7 @@ func (p *Pace) Pause(stop <-chan struct{}) bool {
 	}
 }
 
-// after is how long to pause after a part of the work.
+// after returns the pause length after a section.
 func (p *Pace) after(worked time.Duration, now time.Time) time.Duration {
 	if n := p.commands(); n != p.seen {
 		p.seen, p.busy = n, now.Add(busyFor)

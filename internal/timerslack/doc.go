@@ -1,5 +1,5 @@
-// Package timerslack lets the timers of a process come a little late. The runtime of Go has a thread that looks after
-// the others and sleeps for 20 us in between, again and again, whenever a process that had nothing to do for a moment
-// goes on; the kernel wakes it after 70 us. A process that goes on thousands of times a second spends a sixth of its
-// processor time on that. With a slack of a millisecond that thread sleeps for as long.
+// Package timerslack lets a process's timers fire slightly late. The Go runtime has a monitor thread that repeatedly
+// sleeps for 20 us whenever a briefly idle process continues; the kernel wakes the thread after 70 us. In a process
+// that continues thousands of times per second, a sixth of the processor time goes into this thread. With a slack of 1
+// ms the thread sleeps for 1 ms.
 package timerslack

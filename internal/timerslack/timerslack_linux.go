@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// begunAgain is the variable by which a process knows that it has begun again already.
+// begunAgain is the environment variable that marks an already restarted process.
 const begunAgain = "SIGNALBOX_TIMER_SLACK_BEGUN_AGAIN"
 
-// Ensure lets the timers of all threads of this process come late by so much. The threads that the runtime of Go has
-// made before main cannot be changed, so the process begins again, with the same number, arguments and open files: call
-// it first of all in main. Where the kernel does not let it, nothing changes.
+// Ensure lets the timers of all threads in this process fire late by up to slack. Threads created by the Go runtime
+// before main cannot be changed, so the process re-executes itself, with the same process id, arguments and open files:
+// call Ensure first in main. If the kernel does not permit this, nothing changes.
 func Ensure(slack time.Duration) {
 	if os.Getenv(begunAgain) != "" {
-		_ = os.Unsetenv(begunAgain) // not for processes that this one starts
+		_ = os.Unsetenv(begunAgain) // not for child processes
 		return
 	}
-	runtime.LockOSThread() // the slack that counts is that of the thread that begins again
+	runtime.LockOSThread() // the re-executing thread's slack counts
 	defer runtime.UnlockOSThread()
 	before := of(syscall.PR_GET_TIMERSLACK, 0)
 	if before < 0 || before >= slack {
@@ -30,12 +30,12 @@ func Ensure(slack time.Duration) {
 	}
 	of(syscall.PR_SET_TIMERSLACK, slack)
 	if of(syscall.PR_GET_TIMERSLACK, 0) == slack {
-		_ = syscall.Exec(program, os.Args, append(os.Environ(), begunAgain+"=1")) // it returns only where it has failed
+		_ = syscall.Exec(program, os.Args, append(os.Environ(), begunAgain+"=1")) // returns only on failure
 	}
 	of(syscall.PR_SET_TIMERSLACK, before)
 }
 
-// of asks the kernel about the slack of this thread. It returns less than nothing where the kernel refuses to answer.
+// of calls the kernel about this thread's slack. It returns a negative value if the kernel rejects the call.
 func of(operation uintptr, slack time.Duration) time.Duration {
 	n, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, operation, uintptr(slack.Nanoseconds()), 0)
 	if errno != 0 {

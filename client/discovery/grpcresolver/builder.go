@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Scheme is the scheme of the targets.
+// Scheme is the target scheme.
 const Scheme = "signalbox"
 
 // Option adjusts a resolver.
@@ -26,7 +26,7 @@ func ServiceConfig(json string) Option {
 // RoundRobin spreads the calls over all endpoints.
 func RoundRobin() Option { return ServiceConfig(`{"loadBalancingConfig": [{"round_robin": {}}]}`) }
 
-// New returns a resolver, for grpc.WithResolvers. The client stays the caller's: the caller closes it after the
+// New returns a resolver for grpc.WithResolvers. The caller still owns the client and must close the client after the
 // connections.
 func New(c *client.Client, options ...Option) resolver.Builder {
 	b := &builder{client: c}
@@ -44,7 +44,7 @@ type builder struct {
 // Scheme implements resolver.Builder.
 func (b *builder) Scheme() string { return Scheme }
 
-// Build implements resolver.Builder: Build begins to follow the endpoints of a target.
+// Build implements resolver.Builder: it starts to follow a target's endpoints.
 func (b *builder) Build(
 	target resolver.Target, to resolver.ClientConn, _ resolver.BuildOptions,
 ) (resolver.Resolver, error) {

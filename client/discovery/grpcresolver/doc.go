@@ -1,5 +1,5 @@
-// Package grpcresolver lets gRPC clients call services that are registered with package discovery: a target names a
-// node and a list of endpoints in the node, and the connections follow the endpoints as they come and go.
+// Package grpcresolver lets gRPC clients call services registered with package discovery. A target names a node and an
+// endpoint list in the node, and connections follow the endpoints as the list changes.
 //
 //	c, err := client.Open(ctx, "10.0.0.1:7420,10.0.0.2:7420,10.0.0.3:7420")
 //	...
@@ -7,7 +7,7 @@
 //		grpc.WithResolvers(grpcresolver.New(c, grpcresolver.RoundRobin())),
 //		grpc.WithTransportCredentials(credentials))
 //
-// The service registers itself, in a session that is renewed after an expiry:
+// The service registers itself in a session that is recreated after an expiry:
 //
 //	s, err := c.Session(ctx, "/prod/jobs", client.Recreate())
 //	...
@@ -15,25 +15,24 @@
 //	...
 //	defer r.Close(ctx) // before grpc.Server.GracefulStop, so that callers go elsewhere first
 //
-// The package is a module of its own, so that programs without gRPC do not depend on gRPC:
+// The package is a separate module, so programs without gRPC do not depend on gRPC:
 //
 //	go get github.com/signalbox/signalbox/client/discovery/grpcresolver
 //
 // # Targets
 //
-// signalbox:///prod/jobs/endpoints is the list "endpoints" in the node /prod/jobs: the last part is the name,
-// everything before the name is the path. A slash in the name is written as %2F. The authority, between the second and
-// the third slash, is empty, because the client of the resolver knows the cluster.
+// signalbox:///prod/jobs/endpoints is the list "endpoints" in the node /prod/jobs: the last segment is the name, and
+// everything before is the path. Write a slash in the name as %2F. The authority, between the second and the third
+// slash, is empty, because the resolver's client knows the cluster.
 //
-// # Which endpoint is called
+// # Load balancing
 //
-// The balancer of gRPC decides: its default, pick_first, keeps to one address as long as the address can be reached;
-// RoundRobin spreads the calls. A balancer that looks at metadata gets the metadata by EndpointOf.
+// The gRPC balancer chooses the endpoint. The default, pick_first, uses a single address while the address is
+// reachable; RoundRobin spreads the calls. A custom balancer can read metadata with EndpointOf.
 //
 // # Caveats
 //
-// While no endpoint is registered calls fail at once with UNAVAILABLE, unless they are made with grpc.WaitForReady.
-// Calls fail in the same way while the node does not exist; the resolver asks for the node again every second. A
-// process that dies is listed until its session's timeout has passed: gRPC notices the lost connection sooner, and
-// goes elsewhere.
+// While no endpoint is registered or the node does not exist, calls fail immediately with UNAVAILABLE unless
+// grpc.WaitForReady is set. The resolver looks for a missing node every second. A failed process stays listed until its
+// session times out, but gRPC notices the lost connection sooner and uses another endpoint.
 package grpcresolver

@@ -17,7 +17,7 @@ import (
 // askAgain is the pause before a list that could not be followed, because the node does not exist, is asked for again.
 const askAgain = time.Second
 
-// follower gives one connection the registered endpoints.
+// follower supplies one connection with the registered endpoints.
 type follower struct {
 	client     *client.Client
 	path, name string
@@ -57,7 +57,7 @@ func (f *follower) show(list []discovery.Endpoint) {
 	_ = f.to.UpdateState(state(list, f.config))
 }
 
-// state is a list in the form of gRPC. An address that was registered twice counts once.
+// state converts a list to gRPC's form. Duplicate addresses count once.
 func state(list []discovery.Endpoint, config *serviceconfig.ParseResult) resolver.State {
 	s := resolver.State{ServiceConfig: config, Addresses: []resolver.Address{}, Endpoints: []resolver.Endpoint{}}
 	known := make(map[string]bool, len(list))
@@ -83,13 +83,13 @@ func (f *follower) Close() {
 	<-f.done
 }
 
-// endpointKey is the key of the attribute.
+// endpointKey is the attribute key.
 type endpointKey struct{}
 
 // published is a registered endpoint, as an attribute: gRPC compares attributes.
 type published struct{ discovery.Endpoint }
 
-// Equal reports whether two registrations have equal endpoints. The identity of the registration makes no difference.
+// Equal reports whether two registrations have equal endpoints. The registration's identity is ignored.
 func (p published) Equal(other any) bool {
 	o, ok := other.(published)
 	return ok && p.Address == o.Address && maps.Equal(p.Metadata, o.Metadata)
@@ -99,8 +99,8 @@ func attributesOf(e discovery.Endpoint) *attributes.Attributes {
 	return attributes.New(endpointKey{}, published{e})
 }
 
-// EndpointOf returns the registered endpoint, with its metadata, for balancers. ok is false if this resolver has not
-// made the endpoint.
+// EndpointOf returns the registered endpoint and its metadata, for balancers. ok is false if the endpoint comes from
+// another resolver.
 func EndpointOf(e resolver.Endpoint) (endpoint discovery.Endpoint, ok bool) {
 	p, ok := e.Attributes.Value(endpointKey{}).(published)
 	return p.Endpoint, ok

@@ -17,44 +17,44 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// openStagger is how long Open waits for one host before Open tries the next host too.
+// openStagger is the delay before Open also tries the next host.
 const openStagger = 200 * time.Millisecond
 
 var errOtherCluster = errors.New("the host belongs to another cluster")
 
-// State is the new state of a connection.
+// State is a connection's new state.
 type State string
 
-// The states of a connection.
+// Connection states.
 const (
 	Up     State = "up"
 	Down   State = "down"
-	Failed State = "failed" // it was not made
+	Failed State = "failed" // could not be established
 )
 
-// Config is the config of a Cluster.
+// Config configures a Cluster.
 type Config struct {
 	conn.Config
-	// Connections is the largest number of connections to each host.
+	// Connections is the maximum number of connections per host.
 	Connections int
 	// ConnectionChanged is called with no lock held.
 	ConnectionChanged func(state State, hostID uint64, address string, why error)
-	// TokenExpiring is called with no lock held, for each connection.
+	// TokenExpiring is called with no lock held, once per connection.
 	TokenExpiring func(hostID uint64, address, token string, left time.Duration)
 }
 
-// Cluster is the client's knowledge of the hosts and of the routing.
+// Cluster stores the client's knowledge about hosts and routing.
 type Cluster struct {
 	config               Config
 	given                []string // the addresses given to New
 	scope                *lifecycle.Scope
 	dialer               *conn.Dialer
 	routes               atomic.Pointer[routes]
-	sessions, requests   atomic.Uint32 // numbers of connections drawn so far
-	home                 uint32        // chooses the host to read from, and the first host of sessions
+	sessions, requests   atomic.Uint32 // connection numbers assigned so far
+	home                 uint32        // selects the host for reads and the first host for sessions
 	starts               atomic.Uint32 // of sessions
 	leaders, connections news
-	// numbers are the numbers of changes of nodes.
+	// numbers assigns numbers to node changes.
 	numbers numbers
 
 	mu         sync.Mutex      // guards the fields below; a host's lock is taken under mu
@@ -63,13 +63,13 @@ type Cluster struct {
 	expelled   map[uint64]bool // ids, by the routing
 	refreshing chan struct{}
 	refreshed  lifecycle.Instant
-	failure    error // of the latest refresh
+	failure    error // from the latest refresh
 	reconnects bool  // a goroutine makes a connection, as the last connection was lost
-	// terms are the latest terms of shards in which the client knows the leader.
+	// terms has the latest known term for each shard with a known leader.
 	terms map[uint64]uint64
 }
 
-// New returns a cluster of which some addresses are known.
+// New returns a cluster with some known addresses.
 func New(config Config, addresses []string) *Cluster {
 	c := &Cluster{
 		config: config, given: addresses, scope: config.Scope, dialer: conn.NewDialer(config.Config),
@@ -117,7 +117,7 @@ func (c *Cluster) Open(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// askFirst asks one host for the routing. It ends with the context at the latest.
+// askFirst asks one host for the routing, until ctx ends.
 func (c *Cluster) askFirst(ctx context.Context, h *Host) error {
 	for {
 		to, err := h.Conn(ctx, 0)
@@ -135,23 +135,22 @@ func (c *Cluster) askFirst(ctx context.Context, h *Host) error {
 	}
 }
 
-// Scope returns the scope of the cluster's client.
+// Scope returns the client's scope.
 func (c *Cluster) Scope() *lifecycle.Scope { return c.scope }
 
-// NextStripe returns the number of a new session's connection to a host. Sessions and requests have separate counts:
-// with a common count, a program that sends one request per new session would have all sessions on every second
-// connection.
+// NextStripe returns the connection number for a new session. Sessions and requests have separate counters: with a
+// common counter, a program that sends one request per new session would put all sessions on every second connection.
 func (c *Cluster) NextStripe() int { return int(c.sessions.Add(1)) }
 
-// Hosts returns the hosts that are known.
+// Hosts returns all known hosts.
 func (c *Cluster) Hosts() []*Host {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.hosts)
 }
 
-// AskEach asks all known hosts at the same time, each once. A host that was given by another name than its own turns
-// out meanwhile to be in the list already: the answer of its first place counts.
+// AskEach asks all known hosts concurrently, once per host. If two entries turn out to be the same host, the first
+// entry's answer counts.
 func AskEach[T any](c *Cluster, ask func(*Host) T) (answers []T) {
 	hosts := c.Hosts()
 	of := make([]T, len(hosts))
@@ -170,8 +169,8 @@ func AskEach[T any](c *Cluster, ask func(*Host) T) (answers []T) {
 	return answers
 }
 
-// host returns the host of an id, and notes an address of the host. A new address is tried first, unless the host is
-// connected over another address now. The lock is held.
+// host returns the host with the given id and records a host address. A new address is tried first, unless the host is
+// currently connected over another address. The lock is held.
 func (c *Cluster) host(id uint64, address string) *Host {
 	for _, h := range c.hosts {
 		if h.id != id {
@@ -202,7 +201,7 @@ func (c *Cluster) host(id uint64, address string) *Host {
 	return h
 }
 
-// meet notes which host answered at an address of h, and returns the host.
+// meet records which host answered at an address of h, and returns the host.
 func (c *Cluster) meet(h *Host, address string, w *conn.Welcome) (*Host, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,7 +217,7 @@ func (c *Cluster) meet(h *Host, address string, w *conn.Welcome) (*Host, error) 
 		return h, nil
 	}
 	if h.id != 0 {
-		h.removeAddress(address) // another host has taken the address over
+		h.removeAddress(address) // another host now uses the address
 	}
 	for _, other := range c.hosts {
 		if other.id == w.HostID {
@@ -236,7 +235,7 @@ func (c *Cluster) meet(h *Host, address string, w *conn.Welcome) (*Host, error) 
 	return h, nil
 }
 
-// merge makes a host without a known id another name of the host that answered.
+// merge turns a host without a known id into an alias for the host that answered.
 func (c *Cluster) merge(h, into *Host) {
 	if h.id != 0 {
 		return
@@ -247,8 +246,8 @@ func (c *Cluster) merge(h, into *Host) {
 	c.hosts = slices.DeleteFunc(c.hosts, func(other *Host) bool { return other == h })
 }
 
-// Moved notes the leader of a shard and the new place of a slot, as a host reports them. A host lags if the client
-// knows a higher generation of the slot, and the report is dropped.
+// Moved records a shard's leader and a slot's new location, as reported by a host. If the client knows a higher slot
+// generation, the host lags and the report is dropped.
 func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
 	lags := m.Generation != 0 && !c.place(m)
 	r := c.routes.Load()
@@ -282,14 +281,14 @@ func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
 	}
 }
 
-// belongs reports whether a leader can be a host of the cluster. A host without a replica of a shard may name a leader
+// belongs reports whether a leader can be a host in the cluster. A host without a replica of a shard may name a leader
 // that was expelled long ago. The lock is held.
 func (c *Cluster) belongs(m *protocol.Moved) bool {
 	known := slices.ContainsFunc(c.hosts, func(h *Host) bool { return h.id == m.LeaderHostID })
 	return !c.expelled[m.LeaderHostID] && (known || m.LeaderAddress != "")
 }
 
-// place notes the new place of a slot, and returns false if the client knows a higher generation.
+// place records a slot's new location. It returns false if the client knows a higher generation.
 func (c *Cluster) place(m *protocol.Moved) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

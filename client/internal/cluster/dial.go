@@ -19,19 +19,19 @@ import (
 // making goes on.
 const dialWait = time.Second
 
-// errDialWait: there is no connection yet, and a connection is still being made.
+// errDialWait means that a connection is still being established.
 var errDialWait = errors.New("not connected yet")
 
-// stripe is a numbered connection to a host. All callers that need the connection wait for the goroutine that makes
-// it. If the host does not take the connection, a second try begins beside the first: after lost packets the system
-// asks the host again only after pauses that double.
+// stripe is a numbered connection to a host. All callers that need the connection wait for the dialing goroutine. If
+// the host does not accept, a second attempt starts in parallel, because after lost packets the system retries only
+// after pauses that double.
 type stripe struct {
 	conn     *conn.Conn
 	dialing  *dialing
 	failures int
-	failedAt lifecycle.Instant // of the latest failure
+	failedAt lifecycle.Instant // from the latest failure
 	retryAt  lifecycle.Instant // no dial before
-	err      error             // of the latest failure
+	err      error             // from the latest failure
 }
 
 // dialing is a connection in the making.
@@ -48,14 +48,14 @@ type Haste struct {
 	// Patience is how long to wait at the most: for a connection in the making, and for a host that could not be
 	// reached before the host is dialled again.
 	Patience time.Duration
-	// Connected, if set, is closed when there is a connection to any host: then the wait ends.
+	// Connected, if set, is closed once there is a connection to any host, which ends the wait.
 	Connected <-chan struct{}
 }
 
-// Leisure is the haste of all requests but those that are lost without a connection.
+// Leisure is the haste for normal requests. Only requests that are lost without a connection use more haste.
 var Leisure = Haste{Patience: dialWait}
 
-// Connect returns a connection to the target's host, or to some host if the target has none.
+// Connect returns a connection to the target's host, or to any host if the target has none.
 func (c *Cluster) Connect(
 	ctx context.Context, haste Haste, t Target, stripe int, tried Tried,
 ) (*conn.Conn, *Host, error) {
@@ -67,7 +67,7 @@ func (c *Cluster) Connect(
 	return to, h, err
 }
 
-// some is the next of all hosts in random order: preferably one with a connection.
+// some returns the next host in random order, preferably a connected host.
 func (c *Cluster) some(tried Tried) *Host {
 	hosts := c.Hosts()
 	rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
@@ -113,7 +113,7 @@ func (h *Host) connIn(ctx context.Context, number int, haste Haste) (*conn.Conn,
 		return nil, context.Cause(ctx)
 	}
 	if to := h.Up(); to != nil {
-		return to, nil // another connection has come meanwhile
+		return to, nil // another connection was established meanwhile
 	}
 	return nil, &failure.Transport{Address: h.Address(), Err: errDialWait}
 }
@@ -124,7 +124,7 @@ func (s *stripe) mayDial(now lifecycle.Instant, patience time.Duration) bool {
 	return now >= s.retryAt || s.failures > 0 && now >= s.failedAt.Add(patience)
 }
 
-// dial makes a connection, by one address after the other.
+// dial establishes a connection, trying one address after another.
 func (h *Host) dial(d *dialing, number int, addresses []string) {
 	c := h.cluster
 	d.err = &failure.Transport{Address: h.Address(), Err: errors.New("unreachable")}
@@ -159,8 +159,8 @@ func (h *Host) dial(d *dialing, number int, addresses []string) {
 	}
 }
 
-// dialled records the outcome of a dial. failed says that the stripe is left without a connection, and without another
-// dial.
+// dialled records the outcome of a dial. failed means that the stripe has neither a connection nor another dial in
+// progress.
 func (h *Host) dialled(d *dialing, number int) (id uint64, failed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Host is a server process as the client knows it, and the connections to it.
+// Host is a server process and the client's connections to it.
 type Host struct {
 	cluster *Cluster
 
@@ -26,36 +26,36 @@ type Host struct {
 	unreachable atomic.Bool
 
 	mu        sync.Mutex // guards the fields below
-	addresses []string   // the address that worked last is first
+	addresses []string   // the last working address comes first
 	stripes   []stripe
-	mergedTo  *Host // the host that this host turned out to be
+	mergedTo  *Host // the known host behind this entry
 }
 
 func newHost(c *Cluster, id uint64, addresses ...string) *Host {
 	return &Host{cluster: c, id: id, addresses: addresses, stripes: make([]stripe, c.config.Connections)}
 }
 
-// HostOf returns the host at the other end of a connection of a cluster.
+// HostOf returns the host at the other end of a cluster connection.
 func HostOf(c *conn.Conn) *Host { return c.Owner().(*Host) }
 
-// ID returns the id of the host, 0 before the host was met.
+// ID returns the host id, or 0 if the host has not been reached yet.
 func (h *Host) ID() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.id
 }
 
-// self returns the host that the host turned out to be, or the host.
+// self returns the known host behind this entry, or h.
 func (h *Host) self() *Host {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return cmp.Or(h.mergedTo, h)
 }
 
-// reachable reports whether the latest try to reach the host, if any, has succeeded.
+// reachable reports whether the latest attempt to reach the host succeeded, or no attempt was made.
 func (h *Host) reachable() bool { return !h.unreachable.Load() }
 
-// Address returns the address that worked last.
+// Address returns the last working address.
 func (h *Host) Address() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -65,13 +65,13 @@ func (h *Host) Address() string {
 	return h.addresses[0]
 }
 
-// Conn returns a connection to the host, and makes the connection if the host has none. The error is a
-// *failure.Transport, or the host's refusal of the connection, or the context's cause.
+// Conn returns a connection to the host and establishes one if necessary. The error is a *failure.Transport, the host's
+// refusal, or the context's cause.
 func (h *Host) Conn(ctx context.Context, number int) (*conn.Conn, error) {
 	return h.connIn(ctx, number, Leisure)
 }
 
-// Up returns a connection that is up, nil for none.
+// Up returns an established connection, or nil.
 func (h *Host) Up() *conn.Conn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -88,7 +88,7 @@ func (h *Host) up() *conn.Conn {
 	return nil
 }
 
-// ConnectionLost implements conn.Owner: the connection is out of use.
+// ConnectionLost implements conn.Owner.
 func (h *Host) ConnectionLost(lost *conn.Conn, why error) {
 	h.mu.Lock()
 	known := false
@@ -105,7 +105,7 @@ func (h *Host) ConnectionLost(lost *conn.Conn, why error) {
 	}
 }
 
-// GoingAway implements conn.Owner: the client does not come back to the host before the pause that the host asks for.
+// GoingAway implements conn.Owner: the client reconnects only after the pause that the host requested.
 func (h *Host) GoingAway(from *conn.Conn, why error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,8 +117,8 @@ func (h *Host) GoingAway(from *conn.Conn, why error) {
 	}
 }
 
-// Silent implements conn.Owner. If the host hangs, another host will lead: a client that is connected to no other host
-// asks one, and hears of the leader over the connection made for that.
+// Silent implements conn.Owner. If the host hangs, another host will become leader. A client with no other connection
+// asks another host, and learns about the new leader over the new connection.
 func (h *Host) Silent(*conn.Conn) {
 	c := h.cluster
 	for _, other := range c.Hosts() {
@@ -126,10 +126,10 @@ func (h *Host) Silent(*conn.Conn) {
 			return
 		}
 	}
-	c.scope.Go(func() { _ = c.refresh(c.scope.Context(), nil, h) }) // if it fails, the host is reported silent again
+	c.scope.Go(func() { _ = c.refresh(c.scope.Context(), nil, h) }) // on failure, the host is reported silent again
 }
 
-// doubt is for a host that led a shard which another host leads now. The host may hang, and is asked.
+// doubt checks a host that has lost a shard's leadership to another host, because the host may hang.
 func (h *Host) doubt() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,7 +155,7 @@ func (h *Host) RoutingChanged(from *conn.Conn, m *protocol.RoutingChanged) {
 	}
 }
 
-// addAddress puts an address in front of the others, because the host answered there.
+// addAddress puts an address first because the host answered there.
 func (h *Host) addAddress(address string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -166,14 +166,14 @@ func (h *Host) addAddress(address string) {
 	h.addresses = slices.Insert(h.addresses, 0, address)
 }
 
-// removeAddress forgets an address at which another host answered.
+// removeAddress removes an address that now belongs to another host.
 func (h *Host) removeAddress(address string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.addresses = slices.DeleteFunc(h.addresses, func(a string) bool { return a == address })
 }
 
-// identify sets the id of the host. The cluster's lock is held.
+// identify sets the host id. The cluster's lock is held.
 func (h *Host) identify(id uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

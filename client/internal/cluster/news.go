@@ -26,13 +26,13 @@ func (n *news) report() {
 	close(*n.next.Swap(&next))
 }
 
-// Leaders returns a channel that is closed once the leader of a shard in a new term becomes known.
+// Leaders returns a channel that is closed once a shard's leader in a new term becomes known.
 func (c *Cluster) Leaders() <-chan struct{} { return c.leaders.wait() }
 
-// Connected returns a channel that is closed once a new connection is made, to any host.
+// Connected returns a channel that is closed once a new connection to any host is established.
 func (c *Cluster) Connected() <-chan struct{} { return c.connections.wait() }
 
-// led learns which host leads a shard, unless the report is about an earlier term.
+// led records a shard's leader, unless the report is about an earlier term.
 func (c *Cluster) led(m *protocol.RoutingChanged, from *conn.Conn) {
 	c.mu.Lock()
 	if m.Term <= c.terms[m.ShardID] {

@@ -11,18 +11,18 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// numbers number the client's changes of nodes, so that each change is carried out once.
+// numbers assigns sequence numbers to the client's node changes, so each change is applied exactly once.
 type numbers struct {
 	client [protocol.MaxClientIDBytes]byte
 	last   atomic.Uint64
-	since  atomic.Uint64 // the largest that a host has reported
+	since  atomic.Uint64 // the largest reported by a host
 }
 
 func (n *numbers) init() {
 	_, _ = rand.Read(n.client[:]) // it never fails
 }
 
-// learn notes the number that a host said.
+// learn records a number reported by a host.
 func (n *numbers) learn(since uint64) {
 	for {
 		known := n.since.Load()
@@ -32,13 +32,13 @@ func (n *numbers) learn(since uint64) {
 	}
 }
 
-// next numbers a request that no host can have carried out yet.
+// next numbers a request that no host can have applied yet.
 func (n *numbers) next() protocol.Idempotency {
 	return protocol.Idempotency{Client: n.client[:], Sequence: n.last.Add(1), Since: n.since.Load()}
 }
 
-// DoNumbered carries out a request that changes nodes once, however often the request is sent. It sets numbered, which
-// is a field of the request. read returns the number in the answer that later requests go by.
+// DoNumbered applies a node change exactly once, however often the request is sent. It sets numbered, a field in the
+// request. read returns the number from the response that later requests continue from.
 func (c *Cluster) DoNumbered(
 	ctx context.Context, t Target, m protocol.RequestMessage, numbered *protocol.Idempotency,
 	read func(a *protocol.Answer) (since uint64),

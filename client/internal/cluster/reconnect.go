@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/retry"
 )
 
-// reconnecting is how long a client that has no connection left, and is asked for nothing, waits before making one.
+// reconnecting is the delay before an idle client without connections establishes a new one.
 var reconnecting = retry.Backoff{First: time.Second, Most: 10 * time.Second}
 
 // reconnect makes a connection in the background after the last connection was lost. Over a connection the client
@@ -19,7 +19,7 @@ func (c *Cluster) reconnect() {
 	}
 }
 
-// connected reports whether there is a connection to any host. The lock is held.
+// connected reports whether any host is connected. The lock is held.
 func (c *Cluster) connected() bool {
 	for _, h := range c.hosts {
 		if h.Up() != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// askTimeout bounds one question for the routing.
+	// askTimeout is the timeout for one routing request.
 	askTimeout = time.Second
-	// refreshGap is how long an answer about the routing is believed by callers that ask again.
+	// refreshGap is the time during which callers reuse the latest routing response.
 	refreshGap = 10 * time.Millisecond
 	// longAgo is before every refreshGap.
 	longAgo = lifecycle.Instant(-1 << 62)
@@ -26,15 +26,15 @@ func (c *Cluster) refreshSoon(from *conn.Conn) {
 		c.mu.Lock()
 		c.refreshed = longAgo
 		c.mu.Unlock()
-		_ = c.refresh(c.scope.Context(), from, nil) // a request that needs the routing asks again, and gets the error
+		_ = c.refresh(c.scope.Context(), from, nil) // a request that needs the routing asks again and gets the error
 	})
 }
 
 // Refresh asks any host for the routing.
 func (c *Cluster) Refresh(ctx context.Context) error { return c.refresh(ctx, nil, nil) }
 
-// refresh asks for the routing: the host of a connection, or else some host other than avoid. Callers that ask
-// together share one question.
+// refresh asks for the routing: from the host of a connection, or else from some host other than avoid. Concurrent
+// callers share one request.
 func (c *Cluster) refresh(ctx context.Context, from *conn.Conn, avoid *Host) error {
 	c.mu.Lock()
 	if c.scope.Now() < c.refreshed.Add(refreshGap) {
@@ -68,7 +68,7 @@ func (c *Cluster) refresh(ctx context.Context, from *conn.Conn, avoid *Host) err
 	return c.failure
 }
 
-// ask asks one host after the other, until a host answers.
+// ask asks one host after another until a host answers.
 func (c *Cluster) ask(ctx context.Context, from *conn.Conn, avoid *Host) error {
 	var errs []error
 	if from != nil && !from.IsDown() {

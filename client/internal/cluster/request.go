@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Do carries out a request that may be sent again at will: until a host answers for good, or the context ends. read
-// copies the wanted parts out of the answer, on the goroutine that reads the connection.
+// Do sends an idempotent request until a host gives a final answer or the context ends. read copies data out of the
+// response, in the goroutine that reads the connection.
 func (c *Cluster) Do(ctx context.Context, t Target, m protocol.RequestMessage, read func(a *protocol.Answer)) error {
 	if err := c.scope.Usable(); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (c *Cluster) Do(ctx context.Context, t Target, m protocol.RequestMessage, r
 	})
 }
 
-// DoOnce is Do for a request that must not be carried out twice. It fails if a try may have been carried out.
+// DoOnce is Do for a request that must not be applied twice. It fails if an attempt may have been applied.
 func (c *Cluster) DoOnce(
 	ctx context.Context, t Target, m protocol.RequestMessage, read func(a *protocol.Answer),
 ) error {
@@ -42,26 +42,26 @@ func (c *Cluster) DoOnce(
 	return cmp.Or(doubt, err)
 }
 
-// isDoubtful reports whether a request may have been carried out though it failed. A host that asks to wait has done
+// isDoubtful reports whether a failed request may have been applied. A host that asks the client to wait has done
 // nothing.
 func isDoubtful(err error) bool {
 	return failure.IsTransport(err) ||
 		failure.Status(err) == protocol.StatusUnavailable && failure.Wait(err) == 0
 }
 
-// Repeat calls try with a connection to the target's host, and again after a pause, until it succeeds or fails with
-// an error that is final, or the context ends.
+// Repeat calls try with a connection to the target's host, and retries after a pause, until try succeeds, the error is
+// final, or the context ends.
 func (c *Cluster) Repeat(ctx context.Context, t Target, try func(to *conn.Conn) error) error {
 	var r retry.Retries
 	return c.RepeatBy(ctx, &r, t, try)
 }
 
-// RepeatBy is Repeat with retries that try may reset.
+// RepeatBy is Repeat with a retry state that try may reset.
 func (c *Cluster) RepeatBy(ctx context.Context, r *retry.Retries, t Target, try func(to *conn.Conn) error) error {
 	return c.repeat(ctx, r, t, func() int { return int(c.requests.Add(1)) }, try)
 }
 
-// RepeatOver is Repeat over the connections with the number of a session.
+// RepeatOver is Repeat over a session's connection number.
 func (c *Cluster) RepeatOver(ctx context.Context, stripe int, t Target, try func(to *conn.Conn) error) error {
 	var r retry.Retries
 	return c.repeat(ctx, &r, t, func() int { return stripe }, try)
@@ -90,7 +90,7 @@ func (c *Cluster) repeat(
 	}
 }
 
-// Redirect learns from a failure where to go instead. An error of Redirect ends every request.
+// Redirect updates the routing after a failure. An error from Redirect ends every request.
 func (c *Cluster) Redirect(ctx context.Context, err error, from *conn.Conn, h *Host) error {
 	if cause := context.Cause(c.scope.Context()); cause != nil {
 		return cause
@@ -99,7 +99,7 @@ func (c *Cluster) Redirect(ctx context.Context, err error, from *conn.Conn, h *H
 	case protocol.StatusMoved:
 		c.Moved(failure.MovedTo(err), from)
 	case protocol.StatusUnavailable:
-		// Another host is asked: a leader that is cut off from the other hosts does not know of the new leader.
+		// Ask another host: a leader that is partitioned from the other hosts does not know the new leader.
 		_ = c.refresh(ctx, nil, h) // the next try shows whether the answer has helped
 	default:
 		if failure.IsTransport(err) {
@@ -109,8 +109,8 @@ func (c *Cluster) Redirect(ctx context.Context, err error, from *conn.Conn, h *H
 	return nil
 }
 
-// Pages is a list that comes in pages. An error is the last item of the loop. read returns the page in an answer, and
-// makes m ask for the next page.
+// Pages iterates over a paged list. An error is the last item. read returns the page in a response and makes m request
+// the next page.
 func Pages[T any](
 	ctx context.Context, c *Cluster, where Target, m protocol.RequestMessage,
 	read func(a *protocol.Answer) (page []T, more bool),

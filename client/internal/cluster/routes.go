@@ -8,21 +8,21 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// routes is the routing: the place of every shard. The routing is immutable, and replaced by a newer routing.
+// routes is the routing table with the location of every shard. It is immutable and replaced by newer tables.
 type routes struct {
 	version uint64
-	meta    uint64 // id of the meta shard
+	meta    uint64 // meta shard id
 	shards  []shardRoute
-	slots   *[protocol.Slots]uint16 // the place in shards of each slot's shard
+	slots   *[protocol.Slots]uint16 // index into shards for each slot
 	// moved has the slots of a generation above 0, by MOVED or by the table: the higher generation wins. A slot in
 	// moved is not looked up in slots, because the table may be old.
 	moved map[uint16]place
 }
 
-// place is the shard of a moved slot, and the slot's generation in that shard. Each move raises the generation.
+// place is a moved slot's shard and the slot's generation there. Each move increments the generation.
 type place struct{ shard, generation uint64 }
 
-// shardRoute is the hosts of one shard.
+// shardRoute lists one shard's hosts.
 type shardRoute struct {
 	id       uint64
 	leader   *Host // nil if unknown
@@ -40,7 +40,7 @@ var noRoutes = func() *routes {
 	return r
 }()
 
-// of returns the shard of a slot, nil if unknown.
+// of returns a slot's shard, or nil if unknown.
 func (r *routes) of(slot uint16) *shardRoute {
 	if p := r.moved[slot]; p.generation != 0 {
 		return r.shard(p.shard)
@@ -52,7 +52,7 @@ func (r *routes) of(slot uint16) *shardRoute {
 	return &r.shards[i]
 }
 
-// shard returns the shard of an id, nil if unknown.
+// shard returns the shard with the given id, or nil if unknown.
 func (r *routes) shard(id uint64) *shardRoute {
 	for i := range r.shards {
 		if r.shards[i].id == id {
@@ -62,7 +62,7 @@ func (r *routes) shard(id uint64) *shardRoute {
 	return nil
 }
 
-// withLeader returns routes in which a shard has another leader.
+// withLeader returns routes with a new leader for a shard.
 func (r *routes) withLeader(shard uint64, leader *Host) *routes {
 	next := *r
 	next.shards = slices.Clone(r.shards)
@@ -72,8 +72,8 @@ func (r *routes) withLeader(shard uint64, leader *Host) *routes {
 	return &next
 }
 
-// place notes the place of a slot in routes that are not shared yet. The result is false, and the place is dropped, if
-// a higher generation is known.
+// place records a slot's location in routes that are not shared yet. It returns false and drops the location if a
+// higher generation is known.
 func (r *routes) place(slot uint16, p place) bool {
 	known := r.moved[slot].generation
 	if p.generation > known {
@@ -85,8 +85,8 @@ func (r *routes) place(slot uint16, p place) bool {
 	return p.generation >= known
 }
 
-// Name puts the known generation of the slot into a read. A host with a lower generation then refuses the read, instead
-// of answering with the state before the move. Changes name no generation, because the log decides about changes.
+// Name adds the slot's known generation to a read. A host with a lower generation then rejects the read instead of
+// returning the state before the move. Changes do not carry a generation, because the log decides about changes.
 func (c *Cluster) Name(m protocol.RequestMessage) {
 	moved := c.routes.Load().moved
 	if len(moved) == 0 {
@@ -104,7 +104,7 @@ func (c *Cluster) Name(m protocol.RequestMessage) {
 	}
 }
 
-// leaderOf returns the leader of a shard, nil if unknown.
+// leaderOf returns a shard's leader, or nil if unknown.
 func (s *shardRoute) leaderOf() *Host {
 	if s == nil {
 		return nil
@@ -112,7 +112,7 @@ func (s *shardRoute) leaderOf() *Host {
 	return s.leader
 }
 
-// DataShards returns the ids of all shards but the meta shard.
+// DataShards returns all shard ids except the meta shard's.
 func (c *Cluster) DataShards() []uint64 {
 	r := c.routes.Load()
 	var ids []uint64
@@ -124,7 +124,7 @@ func (c *Cluster) DataShards() []uint64 {
 	return ids
 }
 
-// ShardAt returns the id of a slot's shard; ok is false if the shard is not known.
+// ShardAt returns the shard id for a slot; ok is false if unknown.
 func (c *Cluster) ShardAt(slot uint16) (id uint64, ok bool) {
 	if s := c.routes.Load().of(slot); s != nil {
 		return s.id, true
@@ -132,8 +132,7 @@ func (c *Cluster) ShardAt(slot uint16) (id uint64, ok bool) {
 	return 0, false
 }
 
-// learn makes an answer about the routing the present routing. An answer of an older version comes from a host that
-// lags.
+// learn installs a routing response as the current routing. A response with an older version comes from a lagging host.
 func (c *Cluster) learn(a *protocol.RoutingAnswer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,22 +199,22 @@ func (c *Cluster) forgetExpelled() {
 	c.hosts = append(c.hosts, given...)
 }
 
-// Target chooses the host for the next try of an operation. A target returns nil if any host will do, or no host is
+// Target chooses the host for an operation's next attempt. A target returns nil if any host will do or no host is
 // known.
 type Target func(r *routes, tried Tried) *Host
 
 // AnyHost lets every host answer.
 func AnyHost(*routes, Tried) *Host { return nil }
 
-// MetaLeader is for changes of nodes.
+// MetaLeader is the target for node changes.
 func MetaLeader(r *routes, _ Tried) *Host { return r.shard(r.meta).leaderOf() }
 
-// sessionsAtHome is how many sessions a client starts at one host before the client goes on to another.
+// sessionsAtHome is the number of sessions that a client starts at one host before moving to the next host.
 const sessionsAtHome = 1000
 
-// SessionHome is for new sessions: a host that leads a data shard, the same host for sessionsAtHome sessions, so that
-// one ping keeps many alive. Each client begins at a host of its own. After a failure any other leader is chosen,
-// because the routing may be old.
+// SessionHome is the target for new sessions: a host that leads a data shard. The client uses the same host for
+// sessionsAtHome sessions, so one ping keeps many sessions alive. Clients start at different hosts. After a failure
+// SessionHome chooses another leader, because the routing may be stale.
 func (c *Cluster) SessionHome(r *routes, tried Tried) *Host {
 	var leaders []*Host
 	for i := range r.shards {
@@ -234,30 +233,30 @@ func (c *Cluster) SessionHome(r *routes, tried Tried) *Host {
 	return tried.next(nil, leaders[first:], leaders[:first])
 }
 
-// LeaderAt is the leader of a slot's shard.
+// LeaderAt targets the leader of a slot's shard.
 func LeaderAt(slot uint16) Target {
 	return func(r *routes, _ Tried) *Host { return r.of(slot).leaderOf() }
 }
 
-// ShardLeader is the leader of a shard.
+// ShardLeader targets a shard's leader.
 func ShardLeader(id uint64) Target {
 	return func(r *routes, _ Tried) *Host { return r.shard(id).leaderOf() }
 }
 
-// ReplicaAt is some host that holds a slot's shard, another host from try to try.
+// ReplicaAt targets some host with a replica of a slot's shard, and a different host on each attempt.
 func ReplicaAt(slot uint16) Target {
 	return func(r *routes, tried Tried) *Host { return r.of(slot).replicaFrom(rand.Uint32(), tried) }
 }
 
-// HomeOf is the host of a slot's shard that the client reads from, as long as the host is reachable: the next read
-// does not miss what the read before has seen, and requests to one host share system calls. Each client has a home of
-// its own, so that the clients spread over all hosts.
+// HomeOf targets the client's home replica for a slot's shard, while the host is reachable. Reads from one host never
+// go back in time, and requests to one host share system calls. Each client chooses its own home, which spreads clients
+// over all hosts.
 func (c *Cluster) HomeOf(slot uint16) Target {
 	return func(r *routes, tried Tried) *Host { return r.of(slot).replicaFrom(c.home, tried) }
 }
 
-// NearLeader is the leader of a slot's shard, because the leader has the latest changes of the client, or another host
-// that holds the shard if the leader did not answer.
+// NearLeader targets the leader of a slot's shard, because the leader has the client's latest changes. If the leader
+// did not answer, NearLeader targets another replica.
 func NearLeader(slot uint16) Target {
 	return func(r *routes, tried Tried) *Host { return r.of(slot).near(tried) }
 }
@@ -272,14 +271,14 @@ func (s *shardRoute) near(tried Tried) *Host {
 	switch {
 	case leader == nil || leader == tried.Latest():
 		return replica
-	case !tried.has(leader) || tried.has(replica): // another leader may have been elected since the tries
+	case !tried.has(leader) || tried.has(replica): // another leader may have been elected meanwhile
 		return leader
 	}
 	return replica
 }
 
-// replicaFrom is the next host in a ring that holds the shard: preferably one that was reachable when the client last
-// connected to it.
+// replicaFrom returns the next host in a ring that holds the shard, preferably a host that was reachable at the
+// client's last connection attempt.
 func (s *shardRoute) replicaFrom(from uint32, tried Tried) *Host {
 	if s == nil || len(s.replicas) == 0 {
 		return nil

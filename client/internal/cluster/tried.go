@@ -2,9 +2,8 @@ package cluster
 
 import "slices"
 
-// Tried is the hosts that an operation has tried, the latest last. It is empty when the operation begins. All hosts
-// are kept: an operation that avoided only the latest would go back and forth between two hosts that fail, and never
-// ask a third.
+// Tried lists the hosts that an operation has tried, latest last. It starts empty. All hosts are kept: avoiding only
+// the latest host could alternate between two failing hosts and never ask a third.
 type Tried []*Host
 
 // Add notes a try.
@@ -19,7 +18,7 @@ func (t *Tried) Add(h *Host) {
 // has reports whether a host was tried.
 func (t Tried) has(h *Host) bool { return slices.Contains(t, h) }
 
-// Latest returns the host that was tried last, nil for none.
+// Latest returns the last host tried, or nil.
 func (t Tried) Latest() *Host {
 	if len(t) == 0 {
 		return nil
@@ -27,9 +26,8 @@ func (t Tried) Latest() *Host {
 	return t[len(t)-1]
 }
 
-// next returns the first of the hosts that was not tried and is preferred, or else the first that was not tried, or
-// else the one whose try is the longest ago. A nil preferred stands for all hosts. The result is nil if there is no
-// host.
+// next returns the first preferred host not yet tried, or else the first host not yet tried, or else the host tried
+// longest ago. A nil preferred accepts all hosts. The result is nil if there is no host.
 func (t Tried) next(preferred func(*Host) bool, hosts ...[]*Host) *Host {
 	var found *Host
 	var foundAt int

@@ -7,19 +7,19 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// call is a request that has one answer.
+// call is a request with a single response.
 type call struct {
 	ctx context.Context
-	// read copies the wanted parts out of an answer that is a success.
+	// read copies data out of a success response.
 	read func(a *protocol.Answer)
-	// received is called with the length of the answer before read.
+	// received is called with the response length before read.
 	received func(bytes int)
 	done     chan struct{} // holds one
 	result   protocol.Result
 	err      error
 
 	mu        sync.Mutex // held while read runs
-	abandoned bool       // guarded by mu: the caller does not wait any more
+	abandoned bool       // guarded by mu: the caller has stopped waiting
 }
 
 // Answered implements Handler.
@@ -35,7 +35,7 @@ func (c *call) Answered(from *Conn, a *protocol.Answer) {
 	c.done <- struct{}{}
 }
 
-// take reads an answer of a length, unless the caller has no use for it any more.
+// take reads a response of the given length, unless the caller has abandoned the call.
 func (c *call) take(bytes int, a *protocol.Answer) {
 	if c.received != nil {
 		c.received(bytes)
@@ -76,7 +76,7 @@ func (c *Conn) RoundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 	c.Do(work, r.done)
 	select {
 	case <-r.done:
-		// The goroutine that reads has finished with the call, so the call may be used again.
+		// The reading goroutine is done with the call, so the call may be reused.
 		err, result := r.err, r.result
 		r.forget()
 		pool.Put(r)
@@ -93,36 +93,36 @@ func (c *Conn) RoundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 	}
 }
 
-// forget makes a call ready for another request.
+// forget prepares a call for reuse.
 func (c *call) forget() { c.ctx, c.read, c.received, c.err = nil, nil, nil, nil }
 
-// receiving is the key of a function in a context.
+// receiving is the context key for a receive function.
 type receiving struct{}
 
-// OnReceive calls a function with the length of each answer to a request of the context, before the answer is copied.
-// If the function ends the context, the answer is not copied. The function is called on the goroutine that reads a
-// connection, so it must not wait.
+// OnReceive registers f to be called with each response's length before the response is copied. If f ends the context,
+// the response is not copied. f runs in the goroutine that reads a connection, so it must not block.
 func OnReceive(ctx context.Context, f func(bytes int)) context.Context {
 	return context.WithValue(ctx, receiving{}, f)
 }
 
-// onBehalf is the key of an address in a context.
+// onBehalf is the context key for a client address.
 type onBehalf struct{}
 
-// ForwardedFor has hosts note, if they can, that a gateway sends the requests of a context for a client at an address.
+// ForwardedFor marks a context's requests as sent by a gateway for the client at an address. Hosts record the address
+// if they support it.
 func ForwardedFor(ctx context.Context, address string) context.Context {
 	return context.WithValue(ctx, onBehalf{}, address[:min(len(address), protocol.MaxForwardedBytes)])
 }
 
-// introduce puts an FORWARDED_FOR before the next request, with the address of the client that asks, if the host can
-// note the address. The lock is held.
+// introduce sends FORWARDED_FOR with the requesting client's address before the next request, if the host supports it.
+// The lock is held.
 func (c *Conn) introduce(address string) {
 	if c.welcome.requests.Allows(protocol.KindForwardedFor) {
 		_, _ = c.post(Unheard{}, &protocol.ForwardedFor{RequestID: c.lastID + 2, Address: protocol.View(address)})
 	}
 }
 
-// Unheard is the handler of a request whose answer makes no difference.
+// Unheard is the handler for requests whose response is ignored.
 type Unheard struct{}
 
 // Answered implements Handler.

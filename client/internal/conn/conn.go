@@ -15,50 +15,49 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Handler gets the messages that belong to one request. The goroutine that reads the connection calls the handler,
-// with no lock of the connection held: the handler must not block.
+// Handler gets the messages for one request. It is called by the goroutine that reads the connection, with no
+// connection lock held, and must not block.
 type Handler interface {
-	// Answered gets the answer to the request and every push with the id of the request. It must copy everything it
-	// keeps.
+	// Answered gets the response and every push with the request id. It must copy everything it keeps.
 	Answered(from *Conn, a *protocol.Answer)
-	// Lost says that the connection is down, with a *failure.Transport. No message follows.
+	// Lost reports that the connection is down, with a *failure.Transport. No message follows.
 	Lost(from *Conn, err error)
 }
 
-// Session gets the pushes of a host about a session, from the goroutine that reads the connection.
+// Session gets a host's pushes about a session, from the goroutine that reads the connection.
 type Session interface {
 	// Detached: the session is no longer attached or bound over the connection, and the connection is up.
 	Detached(from *Conn, result *protocol.Result)
 	Ended(reason protocol.EndReason)
 	HoldingLost(push *protocol.HoldingLost)
-	// Inbox gets a push that is good for the call only.
+	// Inbox gets a push, which is only valid during the call.
 	Inbox(from *Conn, push *protocol.Inbox)
-	// Resumed says that the machine was suspended: timers of deadlines stood still meanwhile.
+	// Resumed reports that the machine was suspended, so deadline timers were stopped meanwhile.
 	Resumed()
-	// ConnectionLost says that the connection is down, with a *failure.Transport.
+	// ConnectionLost reports that the connection is down, with a *failure.Transport.
 	ConnectionLost(from *Conn, err error)
 }
 
-// Owner made the connection, and gets the pushes about the host, which belong to no request and no session.
+// Owner created the connection and gets pushes about the host, which belong to no request or session.
 type Owner interface {
-	// RoutingChanged gets a push that is good for the call only.
+	// RoutingChanged gets a push, which is only valid during the call.
 	RoutingChanged(from *Conn, push *protocol.RoutingChanged)
 	GoingAway(from *Conn, why error)
-	// Silent says that the host answers neither requests nor a ping. The connection may come back to life.
+	// Silent reports that the host answers neither requests nor a ping. The connection may recover.
 	Silent(from *Conn)
-	// TokenExpiring says after which time the host closes the connection, because the named token expires.
+	// TokenExpiring reports the time left until the host closes the connection because the named token expires.
 	TokenExpiring(from *Conn, token string, left time.Duration)
-	// ConnectionLost says that the connection is down, before requests and sessions hear of the loss.
+	// ConnectionLost reports that the connection is down, before requests and sessions are notified.
 	ConnectionLost(from *Conn, why error)
 }
 
-// Conn is one connection to a host, from its welcome to its end. A connection is never repaired; the owner makes
-// another.
+// Conn is one connection to a host, from the welcome to the end. A connection is never repaired; the owner creates a
+// new one.
 //
-// One goroutine reads and one goroutine writes. Senders encode their requests themselves, into one buffer that is
-// written in one go, so that many requests share a system call. The sender of a request that is alone writes the
-// request, which saves the way over another goroutine, and reads the answer too (see readToken). If the latest answers
-// came together, the request is left to the writer, because the callers with these answers are about to send too.
+// One goroutine reads and one goroutine writes. Senders encode their requests into a shared buffer that is written at
+// once, so many requests share a system call. If a request is alone, its sender writes the request, which avoids a
+// switch to another goroutine, and also reads the response (see readToken). If the latest responses came together, the
+// writer sends the request, because the callers with these responses are about to send too.
 type Conn struct {
 	dialer  *Dialer
 	owner   Owner
@@ -66,17 +65,16 @@ type Conn struct {
 	address string
 	conn    net.Conn
 	pinger  pinger
-	wake    chan struct{} // gets a token when there is something to write; holds one
+	wake    chan struct{} // gets a token when there is something to write; capacity 1
 	down    chan struct{} // closed when the connection is down
 	// buffers: a small write does not wait for the host, if the host has read all earlier writes.
 	buffers bool
 
-	// For the holder of the read token. The token changes holders under the lock, so the fields need no lock of their
-	// own.
+	// Only for the read token's holder. The token changes holders under the lock, so the fields need no lock.
 	from    *frames
 	decoder *protocol.AnswerDecoder
 	brought int // how many messages the latest read has brought so far
-	payload int // the length of the latest message
+	payload int // length of the latest message
 
 	mu       sync.Mutex // guards the fields below
 	encoder  *protocol.Encoder
@@ -86,27 +84,27 @@ type Conn struct {
 	handlers map[uint64]Handler
 	open     int           // requests without an answer
 	answers  uint64        // so far
-	together bool          // the latest answer did not come by itself: other callers are about to send too
-	held     []heldRequest // the host would refuse them, because too many are open
+	together bool          // the latest responses came together: other callers are about to send too
+	held     []heldRequest // too many requests are open, so the host would reject these
 	sessions map[uint64]Session
-	unhook   func() bool // from the end of the client
+	unhook   func() bool // from the client's end
 	err      error       // why the connection is down
 	token    readToken
 }
 
-// heldRequest is a request that is encoded and not sent yet.
+// heldRequest is an encoded request that is not sent yet.
 type heldRequest struct {
 	id    uint64
 	frame []byte
 }
 
-// Address returns the address that was dialled.
+// Address returns the dialed address.
 func (c *Conn) Address() string { return c.address }
 
-// Owner returns the owner that Run was called with.
+// Owner returns the owner passed to Run.
 func (c *Conn) Owner() Owner { return c.owner }
 
-// LastVouched is the moment at which the latest answered ping was sent.
+// LastVouched returns the time at which the latest answered ping was sent.
 func (c *Conn) LastVouched() lifecycle.Instant { return lifecycle.Instant(c.pinger.vouched.Load()) }
 
 // Send sends a request. The handler gets the answer and the pushes, unless Send fails: with a *failure.Transport if
@@ -121,11 +119,11 @@ func (c *Conn) Send(h Handler, m protocol.RequestMessage) (id uint64, err error)
 	return id, err
 }
 
-// Work is the work that SendAwaited leaves to the caller that waits for the answer.
+// Work is what SendAwaited leaves to the caller that waits for the response.
 type Work struct{ write, read bool }
 
-// SendAwaited is Send for a caller that waits for the answer, and calls Do before the wait. The address is that of the
-// client that asks, where a gateway sends for others, and empty otherwise.
+// SendAwaited is Send for a caller that waits for the response and calls Do before waiting. address is the client
+// address if a gateway sends for a client, and empty otherwise.
 func (c *Conn) SendAwaited(address string, h Handler, m protocol.RequestMessage) (id uint64, w Work, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,8 +179,8 @@ func (c *Conn) post(h Handler, m protocol.RequestMessage) (id uint64, err error)
 	return id, nil
 }
 
-// room is how many requests may be open before a request of a kind is held back. Requests that keep sessions alive go
-// ahead of the rest.
+// room returns how many requests may be open before a request with kind k is held back. Requests that keep sessions
+// alive have priority.
 func (c *Conn) room(k protocol.Kind) int {
 	limit := int(min(c.welcome.limits.RequestsInFlight, math.MaxInt32))
 	switch k {
@@ -213,7 +211,7 @@ func (c *Conn) Forget(id uint64) {
 	c.mu.Unlock()
 }
 
-// StopWatch ends a watch that has no reader any more. A WATCH that is still held back is never sent: a WATCH_STOP is
+// StopWatch ends a watch that has no reader left. If the WATCH is still held back, it is never sent: a WATCH_STOP is
 // not held back, so it would arrive before the WATCH and stop nothing.
 func (c *Conn) StopWatch(id uint64) {
 	c.mu.Lock()
@@ -235,7 +233,7 @@ func (c *Conn) awaits(id uint64) bool {
 	return c.handlers[id] != nil
 }
 
-// AddSession lets pushes about a session reach the session. It returns false if the connection is down.
+// AddSession routes pushes about a session to s. It returns false if the connection is down.
 func (c *Conn) AddSession(id uint64, s Session) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,7 +253,7 @@ func (c *Conn) RemoveSession(id uint64, s Session) {
 	c.mu.Unlock()
 }
 
-// session returns the session of an id, nil if the connection does not have the session.
+// session returns the session with the given id, or nil.
 func (c *Conn) session(id uint64) Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -272,7 +270,7 @@ func (c *Conn) IsDown() bool {
 	}
 }
 
-// Fail brings the connection down and reports the loss to everything that relies on the connection.
+// Fail closes the connection and reports the loss to everything that relies on the connection.
 func (c *Conn) Fail(why error) {
 	c.mu.Lock()
 	if c.err != nil {
@@ -299,5 +297,5 @@ func (c *Conn) Fail(why error) {
 	}
 }
 
-// Discard closes a connection that does not run. An error of the closing does not matter.
+// Discard closes a connection that does not run. Errors are ignored.
 func (c *Conn) Discard() { _ = c.conn.Close() }

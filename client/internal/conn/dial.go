@@ -19,35 +19,34 @@ import (
 
 const (
 	helloID = 1
-	// openMax is how many requests of a connection may be unanswered if the host does not say.
+	// openMax is the default limit on unanswered requests per connection, if the host does not report a limit.
 	openMax = 1024
-	// smallWrite is the size of a write for which every connection's empty buffer has room.
+	// smallWrite is a write size that fits every connection's empty buffer.
 	smallWrite = 2 << 10
-	// keptBuffer is the largest buffer that a connection keeps while it has no use for it.
+	// keptBuffer is the maximum size of an idle connection's buffer.
 	keptBuffer = 64 << 10
 )
 
-// Config is how connections of a client are made. All fields but TLS are needed.
+// Config configures a client's connections. All fields except TLS are required.
 type Config struct {
 	Scope *lifecycle.Scope
-	// Name and Version are what the client calls itself.
+	// Name and Version identify the client.
 	Name, Version string
 	Dial          func(ctx context.Context, address string) (net.Conn, error)
 	Token         func(ctx context.Context) (string, error)
-	// TLS returns the config of the next connection; nil for connections without TLS.
+	// TLS returns the config for the next connection; nil disables TLS.
 	TLS func() *tls.Config
-	// Timeout bounds the making of a connection, up to the host's welcome.
+	// Timeout bounds establishing a connection, up to the host's welcome.
 	Timeout time.Duration
-	// KeepToken keeps the readers of connections from lending their tokens: for a benchmark that shows what lending
-	// brings.
+	// KeepToken prevents readers from lending their read tokens, for a benchmark that measures the effect.
 	KeepToken bool
 }
 
-// Dialer makes the connections of one client.
+// Dialer establishes one client's connections.
 type Dialer struct {
 	config Config
-	// calls belong to one client, because the channels in them may be channels of a synctest bubble, and nothing
-	// outside may touch the channels of a bubble.
+	// calls belong to one client, because their channels may belong to a synctest bubble and must not be used outside
+	// it.
 	calls sync.Pool
 }
 
@@ -70,7 +69,7 @@ func (d *Dialer) Dial(ctx context.Context, address string, taken func()) (*Conn,
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	taken()
-	// Every step of the handshake ends with the context.
+	// The context's end aborts every handshake step.
 	release := context.AfterFunc(ctx, func() { _ = bare.SetDeadline(time.Unix(1, 0)) })
 	c, err := d.greet(ctx, bare, address)
 	if !release() && err == nil {
@@ -85,7 +84,7 @@ func (d *Dialer) Dial(ctx context.Context, address string, taken func()) (*Conn,
 
 // greet sends HELLO over a connection and reads the WELCOME.
 func (d *Dialer) greet(ctx context.Context, conn net.Conn, address string) (*Conn, error) {
-	_, buffers := conn.(syscall.Conn) // a socket of the system, wrapped or not
+	_, buffers := conn.(syscall.Conn) // a system socket, wrapped or not
 	if d.config.TLS != nil {
 		secured := tls.Client(conn, tlsFor(d.config.TLS(), address))
 		if err := secured.HandshakeContext(ctx); err != nil {
@@ -124,7 +123,7 @@ func (d *Dialer) greet(ctx context.Context, conn net.Conn, address string) (*Con
 	}, nil
 }
 
-// Welcome is what a host said of itself.
+// Welcome is what a host reports about itself.
 type Welcome struct {
 	HostID  uint64
 	Cluster string
@@ -132,19 +131,19 @@ type Welcome struct {
 	Generation uint64
 	// Since is for numbered requests.
 	Since uint64
-	// Principal is the name of the token or certificate that let the client in; empty for an anonymous client.
+	// Principal is the token or certificate name that authenticated the client; empty for an anonymous client.
 	Principal string
 
 	limits       protocol.Limits
-	requests     protocol.KindSet // of the second block of kinds; the host may close the connection over others
+	requests     protocol.KindSet // kinds in the second block; the host may close the connection over others
 	pingInterval time.Duration
 	helloSent    lifecycle.Instant
 }
 
-// Knows reports whether the host knows requests of the kind.
+// Knows reports whether the host supports requests with kind k.
 func (c *Conn) Knows(k protocol.Kind) bool { return c.welcome.requests.Allows(k) }
 
-// Welcome returns what the host said of itself.
+// Welcome returns what the host reported about itself.
 func (c *Conn) Welcome() *Welcome { return &c.welcome }
 
 func readWelcome(from *frames) (w Welcome, err error) {
@@ -176,7 +175,7 @@ func readWelcome(from *frames) (w Welcome, err error) {
 	return w, nil
 }
 
-// Run starts the goroutines of the connection. It returns false if the client has ended: then the caller calls Fail.
+// Run starts the connection's goroutines. If the client has ended, Run returns false, and the caller must call Fail.
 func (c *Conn) Run(owner Owner) bool {
 	s := c.dialer.config.Scope
 	c.owner = owner
@@ -188,7 +187,7 @@ func (c *Conn) Run(owner Owner) bool {
 	return s.Go(c.write) && s.Go(c.read)
 }
 
-// tlsFor names the host that the certificate must be for, if the config does not.
+// tlsFor sets the server name that the certificate must match, if the config has none.
 func tlsFor(config *tls.Config, address string) *tls.Config {
 	if config.ServerName != "" {
 		return config
@@ -201,7 +200,7 @@ func tlsFor(config *tls.Config, address string) *tls.Config {
 	return config
 }
 
-// Millis converts the milliseconds of a host. A number that does not fit is for ever, or nearly.
+// Millis converts a host's milliseconds. An overflowing number becomes the maximum duration.
 func Millis(n uint64) time.Duration {
 	const most = uint64(1<<63-1) / uint64(time.Millisecond)
 	return time.Duration(min(n, most)) * time.Millisecond

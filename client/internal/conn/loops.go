@@ -10,13 +10,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// write sends the content of the buffer after every wake-up, until the connection is down.
+// write sends the buffer after every wake-up, until the connection is down.
 func (c *Conn) write() {
 	for {
 		select {
 		case <-c.wake:
-			// Callers whose answers came together send their next requests together: let them, before one of the
-			// requests is written alone. If no other goroutine is ready this costs next to nothing.
+			// Callers whose responses came together send their next requests together. Yield to such callers before one
+			// request is written alone. If no other goroutine is ready, yielding costs almost nothing.
 			runtime.Gosched()
 			c.flush()
 		case <-c.down:
@@ -25,7 +25,7 @@ func (c *Conn) write() {
 	}
 }
 
-// flush writes the whole buffer, at once. If another goroutine is writing, flush leaves the buffer to the writer.
+// flush writes the whole buffer at once. If another goroutine is writing, flush leaves the buffer to it.
 func (c *Conn) flush() {
 	c.mu.Lock()
 	full, next := c.out, c.spare
@@ -51,7 +51,7 @@ func (c *Conn) flush() {
 	}
 }
 
-// read hands on the messages of the host, until the connection is down.
+// read dispatches the host's messages until the connection is down.
 func (c *Conn) read() {
 	for {
 		if err := c.readNext(); err != nil {
@@ -73,9 +73,8 @@ func (c *Conn) read() {
 	}
 }
 
-// Do does the work that SendAwaited left to the caller, with no lock held. The channel has a token when the caller
-// need not wait any more. A caller that holds the read token reads until then, or until the reader wants the token
-// back.
+// Do performs the work that SendAwaited left to the caller, with no lock held. answered has a token when the caller can
+// stop waiting. A caller that holds the read token reads until then, or until the reader wants the token back.
 func (c *Conn) Do(w Work, answered <-chan struct{}) {
 	if w.write {
 		c.flush()
@@ -103,13 +102,13 @@ func (c *Conn) Do(w Work, answered <-chan struct{}) {
 	c.recall()
 }
 
-// idle reports whether nothing is awaited, and nothing lies unread. The lock is held, by the holder of the token.
+// idle reports whether no response is pending and no data is unread. The token's holder calls idle with the lock held.
 func (c *Conn) idle() bool {
 	return len(c.handlers) == 0 && len(c.from.unread) == 0 && c.err == nil
 }
 
-// readNext hands on one message: to the handler of its request, or a push that belongs to no request. It is for the
-// holder of the read token.
+// readNext dispatches one message: to its request's handler, or as a push without a request. Only the read token's
+// holder may call readNext.
 func (c *Conn) readNext() error {
 	if len(c.from.unread) == 0 {
 		c.brought = 0
@@ -124,7 +123,7 @@ func (c *Conn) readNext() error {
 	if err != nil {
 		bad, ok := errors.AsType[*protocol.DecodeError](err)
 		if ok && bad.UnknownKind && !(bad.Kind.IsAnswer() && c.awaits(bad.ID)) {
-			return nil // a push of a later version of the protocol
+			return nil // a push from a later protocol version
 		}
 		return err
 	}
@@ -142,7 +141,7 @@ func (c *Conn) readNext() error {
 		c.open--
 		c.answers++
 		c.token.answeredAlone = a.ID == c.token.alone
-		for len(c.held) > 0 && c.open < c.room(0) { // requests that were held back fit now
+		for len(c.held) > 0 && c.open < c.room(0) { // send held requests that now fit
 			c.out.B = append(c.out.B, c.held[0].frame...)
 			c.held[0] = heldRequest{}
 			c.held = c.held[1:]
@@ -157,7 +156,7 @@ func (c *Conn) readNext() error {
 	return nil
 }
 
-// moreFollows reports whether the request id of a message stays in use after the message.
+// moreFollows reports whether a message's request id stays in use.
 func moreFollows(a *protocol.Answer) bool {
 	switch a.Kind {
 	case protocol.KindAcquire.Answer():
@@ -172,7 +171,7 @@ func moreFollows(a *protocol.Answer) bool {
 	return false
 }
 
-// pushed handles a push that belongs to no request.
+// pushed handles a push without a request.
 func (c *Conn) pushed(a *protocol.Answer) {
 	switch a.Kind {
 	case protocol.KindSessionDetached:
@@ -205,12 +204,12 @@ func (c *Conn) pushed(a *protocol.Answer) {
 	}
 }
 
-// frames cuts the bytes of a connection into frames.
+// frames splits a connection's bytes into frames.
 type frames struct {
 	from   io.Reader
 	limit  int // the longest payload
 	buf    []byte
-	unread []byte // the bytes in buf that were read from the connection, and were not returned yet
+	unread []byte // bytes in buf that were read from the connection but not returned yet
 }
 
 const readBuffer = 16 << 10
@@ -223,7 +222,7 @@ func newFrames(from io.Reader) *frames {
 	}
 }
 
-// next returns the payload of the next frame, which is good until the next call.
+// next returns the next frame's payload, valid until the next call.
 func (f *frames) next() ([]byte, error) {
 	for {
 		payload, size, err := protocol.ScanFrame(f.unread, f.limit)
@@ -235,7 +234,7 @@ func (f *frames) next() ([]byte, error) {
 			return payload, nil
 		}
 		if len(f.unread) == 0 || size > cap(f.unread) {
-			// Unread bytes move to the front of the buffer, which makes room for the whole frame.
+			// Move unread bytes to the front of the buffer to make space for the whole frame.
 			buf := f.buf
 			if size > len(buf) {
 				buf = make([]byte, max(size, min(2*len(buf), f.limit)))

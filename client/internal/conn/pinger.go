@@ -15,10 +15,10 @@ import (
 const maxSilence = 5 * time.Second
 
 const (
-	// silence is how long a host may answer nothing while requests are open before it is sent a ping, and how long it
-	// may take to answer that ping before the client makes sure that it hears of leaders from another host.
+	// silence is how long a host with open requests may send nothing before the client pings it. It is also how long
+	// the ping's answer may take before the client asks another host about leaders.
 	silence = 500 * time.Millisecond
-	// doubtPatience is how long a host may take to answer a ping if another host leads a shard that it led.
+	// doubtPatience is the ping timeout for a host that has lost a shard's leadership to another host.
 	doubtPatience = time.Second
 	// resumeGrain is how often a connection with sessions looks whether the machine was suspended.
 	resumeGrain = time.Second
@@ -26,29 +26,28 @@ const (
 
 var errSilent = errors.New("the host did not answer a ping")
 
-// pinger keeps a connection, and all sessions that are attached over it, alive, and brings the connection down when an
-// answer is too long in coming.
+// pinger keeps a connection and its attached sessions alive, and closes the connection if an answer takes too long.
 //
-// A ping serves all sessions, and pings go out every third of the smallest timeout. An answered ping renews the leases
-// from the moment at which the ping was sent. The connection's lock guards the fields, except for vouched.
+// A ping serves all sessions. Pings are sent every third of the smallest session timeout. An answered ping renews the
+// leases, counted from when the ping was sent. The connection's lock guards all fields except vouched.
 type pinger struct {
 	conn    *Conn
-	vouched atomic.Int64 // the lifecycle.Instant at which the latest answered ping was sent
+	vouched atomic.Int64 // lifecycle.Instant at which the latest answered ping was sent
 
-	idle     time.Duration // the interval if no session asks for a shorter one
+	idle     time.Duration // interval if no session needs a shorter one
 	timeouts map[time.Duration]int
-	smallest time.Duration // of the timeouts; 0 for none
-	pace     time.Duration // from ping to ping at the most, if it is asked for; 0 for none
+	smallest time.Duration // smallest session timeout; 0 if none
+	pace     time.Duration // requested maximum ping interval; 0 if none
 	timer    *time.Timer
-	sent     lifecycle.Instant // when the latest ping was sent, or HELLO, which counts as a ping
+	sent     lifecycle.Instant // when the latest ping or HELLO, which counts as a ping, was sent
 	waiting  bool              // for the answer
-	doubted  bool              // since the latest answer another host has become the leader of a shard
+	doubted  bool              // another host took over a shard since the latest answer
 	stopped  bool
 
 	lookAt  lifecycle.Instant // when to look whether the host is silent; 0 while no request is open
-	answers uint64            // of the connection, at the latest look
+	answers uint64            // connection's count at the latest look
 
-	suspended time.Duration // of the scope, at the latest run
+	suspended time.Duration // scope's value at the latest run
 }
 
 func (p *pinger) start(c *Conn) {
@@ -89,8 +88,8 @@ func (c *Conn) AddTimeout(timeout time.Duration) {
 	}
 }
 
-// PingEvery makes pings as frequent as the pace, whatever the timeouts ask for. The time that the host may take to
-// answer a ping stays as it is.
+// PingEvery raises the ping rate to one ping per pace, regardless of session timeouts. The ping timeout does not
+// change.
 func (c *Conn) PingEvery(pace time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,8 +124,8 @@ func (p *pinger) interval() time.Duration {
 	return p.idle
 }
 
-// due is when the next ping is due, or when the answer to the latest ping is overdue. An answer may take three quarters
-// of the interval: a third and a quarter of a timeout leave enough of a lease to attach elsewhere.
+// due returns when the next ping is due, or when the latest ping's answer is overdue. An answer may take three quarters
+// of the interval: a third and a quarter of a timeout leave enough lease time to attach elsewhere.
 func (p *pinger) due() lifecycle.Instant {
 	patience := p.interval()
 	switch {
@@ -156,8 +155,8 @@ func (p *pinger) arm() {
 
 func (p *pinger) now() lifecycle.Instant { return p.conn.dialer.config.Scope.Now() }
 
-// run does what is due: it sends a ping, brings the connection down because the answer to the latest ping is overdue,
-// looks whether the host is silent, or has the sessions look at their deadlines after the machine was suspended.
+// run does what is due: it sends a ping, closes the connection because the latest ping's answer is overdue, checks for
+// a silent host, or makes sessions check their deadlines after the machine was suspended.
 func (p *pinger) run() {
 	c := p.conn
 	c.mu.Lock()
@@ -196,8 +195,7 @@ func (p *pinger) ping(now lifecycle.Instant) {
 	}
 }
 
-// watch makes the pinger look at the host while requests are open. The look costs a request nothing while another one
-// has begun it already.
+// watch schedules a check for silence while requests are open. It costs nothing if a check is already scheduled.
 func (p *pinger) watch() {
 	if p.lookAt == 0 && p.timer != nil {
 		p.lookAt, p.answers = p.now().Add(silence), p.conn.answers
@@ -205,8 +203,8 @@ func (p *pinger) watch() {
 	}
 }
 
-// look sends a ping to a host that has answered nothing since the latest look though requests are open. It reports
-// whether the host has not answered a ping either.
+// look pings a host that has sent nothing since the latest look although requests are open. It reports whether the host
+// has not answered a ping either.
 func (p *pinger) look(now lifecycle.Instant) (silent bool) {
 	c := p.conn
 	if c.open == 0 {
@@ -222,8 +220,8 @@ func (p *pinger) look(now lifecycle.Instant) (silent bool) {
 	return silent
 }
 
-// Doubt says that another host leads a shard that the host of the connection led. A host that does not answer a ping
-// soon after that hangs, so the connection is brought down: requests that wait for it are sent to the new leader.
+// Doubt reports that another host now leads a shard that this connection's host led. If the host does not answer a ping
+// soon, it hangs, so the connection is closed and waiting requests go to the new leader.
 func (c *Conn) Doubt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,7 +236,7 @@ func (c *Conn) Doubt() {
 	p.arm()
 }
 
-// pong waits for the answer to one ping.
+// pong waits for one ping's answer.
 type pong struct {
 	pinger *pinger
 	sent   lifecycle.Instant

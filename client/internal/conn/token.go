@@ -2,37 +2,37 @@ package conn
 
 import "time"
 
-// readToken is the right to read a connection. The lock of the connection guards the token, except for the ticker.
+// readToken is the right to read a connection. The connection's lock guards the token, except for the ticker.
 //
-// The connection's own goroutine, the reader, holds the token as long as anything is awaited. After the answer to the
-// only request the reader lends the token: a caller whose next request is alone again reads the answer by itself, as a
-// program with a bare connection would. Waking one goroutine from another costs about as much as the whole way to a
-// host of the same machine and back.
+// The connection's own goroutine, the reader, holds the token while any response is pending. After answering the only
+// request, the reader lends the token: if a caller's next request is alone again, the caller reads the response itself,
+// like a program with a bare connection. Waking one goroutine from another costs about as much as a round trip to a
+// host on the same machine.
 //
-// A caller that reads does not see the end of its context, and pushes lie unread while no goroutine holds the token.
-// So neither state lasts: the reader checks the token every lendTime, takes the token if no caller has used it since,
-// and recalls the token from a caller that has waited as long.
+// A reading caller does not notice its context's end, and pushes stay unread while no goroutine holds the token. Both
+// states are bounded: the reader checks the token every lendTime, takes it back if no caller has used it since, and
+// recalls it from a caller that has waited as long.
 type readToken struct {
 	holder        tokenHolder
-	alone         uint64        // the latest request that was alone when sent
+	alone         uint64        // latest request that was alone when sent
 	answeredAlone bool          // the latest answer was to alone
 	lent          uint64        // how often a caller has got the token
 	checked       uint64        // lent when the reader checked the token
 	recalled      bool          // a caller is to give the token back
-	returned      chan struct{} // the reader has its token again; holds one
-	ticker        *time.Ticker  // of the reader, while the token is lent
+	returned      chan struct{} // the reader has its token back; capacity 1
+	ticker        *time.Ticker  // reader's ticker while the token is lent
 }
 
 type tokenHolder uint8
 
 const (
 	reader   tokenHolder = iota // the reader reads, or is about to
-	noHolder                    // the next caller whose request is alone will get the token
-	caller                      // a caller reads, until its answer is there
+	noHolder                    // the next caller whose request is alone gets the token
+	caller                      // a caller reads until its response arrives
 )
 
-// lendTime is how often the reader checks a token that is lent. Twice the time is the longest for which the end of a
-// caller's context, or a push that no caller waits for, may go unnoticed.
+// lendTime is how often the reader checks a lent token. A context's end, or a push that no caller waits for, may go
+// unnoticed for up to twice the time.
 const lendTime = 2 * time.Millisecond
 
 func newReadToken() readToken {
@@ -41,7 +41,7 @@ func newReadToken() readToken {
 	return t
 }
 
-// lend gives the reader's token away, if a caller is likely to use it. The reader then waits in awaitToken.
+// lend gives the reader's token away if a caller is likely to use it. The reader then waits in awaitToken.
 func (c *Conn) lend() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *Conn) lend() bool {
 	return true
 }
 
-// recall gives a token that no caller holds to the reader. The lock is held.
+// recall returns an unused token to the reader. The lock is held.
 func (c *Conn) recall() {
 	c.token.holder = reader
 	select {
@@ -63,7 +63,7 @@ func (c *Conn) recall() {
 	}
 }
 
-// awaitToken waits until the reader has its token again. It returns false if the connection is down.
+// awaitToken waits until the reader has its token back. It returns false if the connection is down.
 func (c *Conn) awaitToken() bool {
 	t := &c.token
 	t.ticker.Reset(lendTime)
@@ -90,7 +90,7 @@ func (c *Conn) awaitToken() bool {
 	}
 }
 
-// Lent returns how often callers have read the answers of their requests by themselves.
+// Lent returns how often callers have read their own responses.
 func (c *Conn) Lent() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

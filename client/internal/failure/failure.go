@@ -1,4 +1,4 @@
-// Package failure defines the form of errors in the client and its recipes.
+// Package failure defines the error format for the client and its recipes.
 package failure
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Error names the operation that was tried, and the subject of the operation.
+// Error names the failed operation and its subject.
 type Error struct {
 	pkg, operation, subject string
 	cause                   error
 }
 
-// Of puts a package, an operation and its subject, which may be empty, in front of an error. If the error of a package
-// below names the operation and the subject already, they are not repeated. Nil stays nil.
+// Of adds a package, an operation and its subject, which may be empty, to an error. If a lower package's error already
+// names the operation and the subject, Of does not repeat them. Of returns nil for a nil cause.
 func Of(pkg, operation, subject string, cause error) error {
 	if cause == nil {
 		return nil
@@ -31,13 +31,13 @@ func Of(pkg, operation, subject string, cause error) error {
 	return &Error{pkg: pkg, operation: operation, subject: subject, cause: cause}
 }
 
-// OfName is Of for an operation on an object of a name.
+// OfName is Of for an operation on a named object.
 func OfName(pkg, operation, name string, cause error) error {
 	return Of(pkg, operation, strconv.Quote(name), cause)
 }
 
-// OfObject is OfName for an operation on an object of a kind. The error of a missing object is notFound too, except for
-// the known errors.
+// OfObject is OfName for an operation on an object with the given kind. Unless it is a known error, a missing object's
+// error also matches notFound.
 func OfObject(kind, operation, name string, cause, notFound error, known ...error) error {
 	if cause == nil {
 		return nil
@@ -49,7 +49,7 @@ func OfObject(kind, operation, name string, cause, notFound error, known ...erro
 	return OfName(kind, strings.ReplaceAll(strings.TrimPrefix(operation, kind+"_"), "_", " "), name, cause)
 }
 
-// Error returns the error in one line.
+// Error formats the error as one line.
 func (e *Error) Error() string {
 	text := e.pkg + ": " + e.operation
 	if e.subject != "" {
@@ -66,7 +66,7 @@ func (e *Error) Fields() (operation, subject string, cause error) {
 	return e.operation, e.subject, e.cause
 }
 
-// missing is a host's answer that a node or an object does not exist.
+// missing is a host's response that a node or an object does not exist.
 type missing struct{ what, answer error }
 
 // Missing adds to a host's answer an error for the missing node or object.
@@ -81,7 +81,7 @@ func (m *missing) Unwrap() []error { return []error{m.what, m.answer} }
 // Missing returns both errors.
 func (m *missing) Missing() (what, answer error) { return m.what, m.answer }
 
-// Errors that the client itself reports. Package client exports these errors and says what each means.
+// Errors that the client itself reports. Package client exports and documents them.
 var (
 	ErrNodeNotFound    = errors.New("the node does not exist")
 	ErrNotAcquired     = errors.New("not acquired in time")
@@ -93,8 +93,7 @@ var (
 	ErrUnauthenticated = errors.New("the hosts reject the client")
 )
 
-// Transport is a connection that could not be made, or that was lost. Requests that were under way over the connection
-// have an unknown outcome.
+// Transport is a connection that was lost or could not be established. Requests in flight have an unknown outcome.
 type Transport struct {
 	Address string
 	Err     error
@@ -114,7 +113,7 @@ func (t *Transport) Fields() (operation, subject string, cause error) {
 // Is makes a lost connection an ErrUnavailable: the cluster could not be asked.
 func (t *Transport) Is(target error) bool { return target == protocol.ErrUnavailable }
 
-// Entry is why a host lets no connection of the client in, whatever requests would follow.
+// Entry is a host's reason for rejecting all connections from the client, regardless of the requests.
 type Entry struct {
 	Address string
 	Err     error
@@ -129,18 +128,18 @@ func (e *Entry) Unwrap() error { return e.Err }
 // Fields returns operation, subject and cause.
 func (e *Entry) Fields() (operation, subject string, cause error) { return "host", e.Address, e.Err }
 
-// Is reports whether the host does not know the client. A known client without some right is another case.
+// Is reports whether the host could not authenticate the client. A known client that lacks a right does not match.
 func (e *Entry) Is(target error) bool {
 	return target == ErrUnauthenticated && Status(e.Err) == protocol.StatusUnauthorized
 }
 
-// IsTransport reports whether a request may be sent again over another connection because of the error.
+// IsTransport reports whether the error permits sending a request again over another connection.
 func IsTransport(err error) bool {
 	_, ok := errors.AsType[*Transport](err)
 	return ok
 }
 
-// noAnswer is what an error says that has no host's answer. It is never written.
+// noAnswer stands for an error without a host's response. It is never written.
 var noAnswer protocol.Error
 
 // answer returns the host's answer in an error, noAnswer if the error has no answer.
@@ -151,11 +150,11 @@ func answer(err error) *protocol.Error {
 	return &noAnswer
 }
 
-// Status returns the status in an error: the status of success if the error is no host's answer.
+// Status returns the error's status, or the success status if the error is not a host's response.
 func Status(err error) protocol.Status { return answer(err).Status }
 
-// Refusal returns the status of a host's answer, and the status of success for a lost connection, whatever the cause
-// of the loss.
+// Refusal returns the status in a host's response. For a lost connection it returns the success status, whatever the
+// cause.
 func Refusal(err error) protocol.Status {
 	if IsTransport(err) {
 		return protocol.StatusSuccess
@@ -166,13 +165,13 @@ func Refusal(err error) protocol.Status {
 // Wait returns how long the host asks to wait.
 func Wait(err error) time.Duration { return answer(err).Wait }
 
-// Since returns the number that a host gave for numbered requests, 0 for no number.
+// Since returns a host's number for numbered requests, or 0.
 func Since(err error) uint64 { return answer(err).Since }
 
 // MovedTo returns the host to go to instead, as a host has said.
 func MovedTo(err error) *protocol.Moved { return &answer(err).Moved }
 
-// Message returns the message of a host for people.
+// Message returns the host's human-readable message.
 func Message(err error) string { return answer(err).Message }
 
 // BadRequest is a refusal by the client itself.
@@ -180,7 +179,7 @@ func BadRequest(message string) error {
 	return &protocol.Error{Status: protocol.StatusBadRequest, Message: message}
 }
 
-// overtaking says what an acquire was overtaken by, for the reasons of which there is an error.
+// overtaking maps abort reasons to errors.
 var overtaking = map[protocol.AbortReason]error{
 	protocol.AbortReplaced:    ErrReplaced,
 	protocol.AbortReleased:    ErrReleased,
@@ -189,7 +188,7 @@ var overtaking = map[protocol.AbortReason]error{
 	protocol.AbortNodeDropped: ErrNodeNotFound,
 }
 
-// Aborted is the outcome of an acquire that was overtaken.
+// Aborted returns the error for a superseded acquire.
 func Aborted(reason protocol.AbortReason) error {
 	abort := &protocol.Error{Status: protocol.StatusAborted, Reason: reason}
 	switch by := overtaking[reason]; {
@@ -201,7 +200,7 @@ func Aborted(reason protocol.AbortReason) error {
 	return abort
 }
 
-// Overtaken adds the reason to a host's answer that the acquire was overtaken.
+// Overtaken adds the reason to a host's response that the acquire was superseded.
 func Overtaken(err error) error {
 	if e := answer(err); e.Status == protocol.StatusAborted {
 		return Aborted(e.Reason)
@@ -209,7 +208,7 @@ func Overtaken(err error) error {
 	return err
 }
 
-// Lost is the cause of the end of a lease that was not ended by its own session.
+// Lost returns the cause for a lease that was not ended by its own session.
 func Lost(reason protocol.AbortReason) error {
 	if reason == protocol.AbortDeleted {
 		return fmt.Errorf("%w: %w", ErrLeaseLost, ErrDeleted)
@@ -217,7 +216,7 @@ func Lost(reason protocol.AbortReason) error {
 	return ErrLeaseLost
 }
 
-// InLoop returns a loop whose errors are converted by of.
+// InLoop returns a loop whose errors are converted by the given function.
 func InLoop[T any](all iter.Seq2[T, error], of func(error) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for item, err := range all {

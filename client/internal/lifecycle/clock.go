@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	// lookEvery is how often the clock looks for a suspension at the latest, in the time of CLOCK_MONOTONIC.
+	// lookEvery is the maximum interval between suspension checks, in CLOCK_MONOTONIC time.
 	lookEvery = 100 * time.Millisecond
-	// unlike is the largest move of the wall clock against CLOCK_MONOTONIC that causes no look, and the shortest
-	// suspension that counts. A slow adjustment moves the wall clock by less.
+	// unlike is the largest wall clock shift relative to CLOCK_MONOTONIC that triggers no check, and the shortest
+	// suspension that counts. Slow clock adjustments shift the wall clock by less.
 	unlike = 5 * time.Millisecond
 )
 
-// Instant is a moment of the client's own clock. Leases are computed with nothing else: no wall clock, and none of
-// another machine.
+// Instant is a time on the client's own clock. Leases are computed only with this clock, never with a wall clock or
+// another machine's clock.
 type Instant time.Duration
 
-// Add returns the moment that is d later.
+// Add returns i plus d.
 func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
 
 // Sub returns the time from u to t.
@@ -37,7 +37,7 @@ type clock struct {
 	before    time.Duration // the suspension at the epoch
 	suspended atomic.Int64  // since the epoch; never decreases
 	looked    atomic.Int64  // when the clock looked last, by CLOCK_MONOTONIC since the epoch
-	apart     atomic.Int64  // the wall clock less CLOCK_MONOTONIC since the epoch, at that time
+	apart     atomic.Int64  // wall clock minus CLOCK_MONOTONIC since the epoch, at that time
 }
 
 func (c *clock) init(suspension func() time.Duration) {

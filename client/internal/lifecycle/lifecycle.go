@@ -1,5 +1,5 @@
 // Package lifecycle stops everything that a client starts: goroutines and connections end with their Scope. The package
-// also has the client's clock, which counts leases.
+// also has the client's lease clock.
 package lifecycle
 
 import (
@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// Suspension returns for how long the machine was suspended since it started. Tests replace it.
+// Suspension returns how long the machine has been suspended since boot. Tests replace it.
 var Suspension = suspension
 
 // ErrClosed is the cause with which a Scope ends.
 var ErrClosed = errors.New("the client is closed")
 
-// Scope is what a client's goroutines run in. It is safe for use by many goroutines; its lock is the last in every
-// order of locks.
+// Scope contains a client's goroutines. A Scope is safe for concurrent use; its lock is the last in every lock order.
 type Scope struct {
 	clock   clock
 	ctx     context.Context // ends when the client is closed
@@ -29,7 +28,7 @@ type Scope struct {
 	work   sync.WaitGroup
 }
 
-// New returns a Scope whose clock begins now.
+// New returns a Scope whose clock starts now.
 func New() *Scope {
 	s := &Scope{}
 	s.clock.init(Suspension)
@@ -37,13 +36,13 @@ func New() *Scope {
 	return s
 }
 
-// Context ends with the Scope, with ErrClosed as its cause.
+// Context ends with the Scope, with cause ErrClosed.
 func (s *Scope) Context() context.Context { return s.ctx }
 
-// Refuse makes Usable fail: what runs goes on, and nothing new begins.
+// Refuse makes Usable fail: running work continues, and new work is rejected.
 func (s *Scope) Refuse() { s.closing.Store(true) }
 
-// Usable returns ErrClosed where nothing new may begin.
+// Usable returns ErrClosed if new work is rejected.
 func (s *Scope) Usable() error {
 	if s.closing.Load() {
 		return ErrClosed
@@ -51,8 +50,8 @@ func (s *Scope) Usable() error {
 	return nil
 }
 
-// Go runs a function on a goroutine that End waits for. It returns false, and does not run it, where the Scope has
-// ended.
+// Go runs a function in a goroutine that End waits for. If the Scope has ended, Go returns false without running the
+// function.
 func (s *Scope) Go(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +62,7 @@ func (s *Scope) Go(f func()) bool {
 	return true
 }
 
-// End ends the context and waits until all goroutines of the Scope have ended.
+// End ends the context and waits until all goroutines in the Scope have ended.
 func (s *Scope) End() {
 	s.Refuse()
 	s.stop(ErrClosed)
@@ -73,9 +72,9 @@ func (s *Scope) End() {
 	s.work.Wait()
 }
 
-// Now returns the present moment of the client's clock, counted from the making of the Scope.
+// Now returns the client's clock, counted from the Scope's creation.
 func (s *Scope) Now() Instant { return s.clock.now() }
 
-// Suspended returns for how long the machine was suspended since the making of the Scope, as of the latest Now. Timers
-// stand still meanwhile: what waits for one has to look again when Suspended has grown.
+// Suspended returns how long the machine has been suspended since the Scope's creation, as of the latest Now. Timers
+// stop during suspension, so code that waits for a timer must check again when Suspended has grown.
 func (s *Scope) Suspended() time.Duration { return time.Duration(s.clock.suspended.Load()) }

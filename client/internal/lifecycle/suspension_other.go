@@ -4,5 +4,5 @@ package lifecycle
 
 import "time"
 
-// suspension returns 0: the system has no clock that is known to go on while the machine is suspended.
+// suspension returns 0 because the system has no clock known to advance while the machine is suspended.
 func suspension() time.Duration { return 0 }

@@ -1,3 +1,3 @@
-// Package object has what the packages for kinds of objects share: requests for a named object, pages of answers, lists
-// over all shards, timestamps in shard time, and the newest view of an object.
+// Package object has the shared code for all object kinds: requests for a named object, response pages, lists over all
+// shards, timestamps in shard time, and an object's newest view.
 package object

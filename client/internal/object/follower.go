@@ -12,13 +12,13 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Follower has the newest view of a part of an object, and ends the work on the content of a view once a newer view
-// has other content.
+// Follower tracks the newest view of an object section. It ends work on a view's content once a newer view has
+// different content.
 type Follower struct {
-	superseded error // the cause with which work ends
+	superseded error // cause with which work ends
 	cancel     context.CancelFunc
-	done       chan struct{} // closed when the goroutine that follows has ended
-	wake       chan struct{} // a new view may be there; holds one
+	done       chan struct{} // closed when the following goroutine has ended
+	wake       chan struct{} // a new view may be available; capacity 1
 
 	mu   sync.Mutex // guards the fields below
 	view *view.View
@@ -26,14 +26,13 @@ type Follower struct {
 	work *work
 }
 
-// work is the work on the content of a view.
+// work is ongoing work on a view's content.
 type work struct {
 	same func(v *view.View) bool // the view still has the content
 	end  context.CancelCauseFunc
 }
 
-// Follow follows a part of the object, until Stop. Work on content that a newer view does not have ends with
-// superseded.
+// Follow follows a section of the object until Stop. Work ends with superseded if a newer view lacks the content.
 func (o *Object) Follow(ctx context.Context, kind protocol.ObjectKind, part string, superseded error) *Follower {
 	f := &Follower{superseded: superseded, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	ctx, f.cancel = context.WithCancel(ctx)
@@ -58,7 +57,7 @@ func (f *Follower) show(v *view.View, err error) {
 	f.WakeUp()
 }
 
-// WakeUp makes the loop of Next look again.
+// WakeUp makes a loop over Next check again.
 func (f *Follower) WakeUp() {
 	select {
 	case f.wake <- struct{}{}:
@@ -92,7 +91,7 @@ func (f *Follower) Next(ctx context.Context, atMost time.Duration) (*view.View, 
 	return f.view, f.err
 }
 
-// Begin returns a context for work on the content of a view. The context ends with ctx, by end, and with the first
+// Begin returns a context for work on a view's content. The context ends with ctx, when end is called, and at the first
 // view that is not the same.
 func (f *Follower) Begin(
 	ctx context.Context, same func(v *view.View) bool,
@@ -108,7 +107,7 @@ func (f *Follower) Begin(
 	return worked, end
 }
 
-// Within returns a context that ends with the other context too, with the cause of the other.
+// Within returns a context derived from ctx that also ends with other, with other's cause.
 func Within(ctx, other context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(other, func() { cancel(context.Cause(other)) })
@@ -118,7 +117,7 @@ func Within(ctx, other context.Context) (context.Context, func()) {
 	}
 }
 
-// Head reads the head of a view. If the view has no head, into stays as it is.
+// Head decodes a view's head. If the view has no head, into does not change.
 func Head(v *view.View, into field.Value) error {
 	if !v.Exists || len(v.Data) == 0 {
 		return nil

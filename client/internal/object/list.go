@@ -17,7 +17,7 @@ import (
 // ListOption sets what a list contains.
 type ListOption func(*protocol.ListRequest)
 
-// Prefix asks for objects only whose names begin with the prefix, byte by byte.
+// Prefix limits the list to objects whose names start with prefix, byte by byte.
 func Prefix(prefix string) ListOption {
 	return func(q *protocol.ListRequest) { q.Prefix = protocol.View(prefix) }
 }
@@ -27,21 +27,21 @@ func After(name string) ListOption {
 	return func(q *protocol.ListRequest) { q.After = []byte(name) }
 }
 
-// ListConsistency sets how fresh the list must be, in the place of the mode in the node's config.
+// ListConsistency sets the read consistency and overrides the node's configured mode.
 func ListConsistency(mode client.Consistency) ListOption {
 	return func(q *protocol.ListRequest) { q.Consistency = protocol.Consistency(mode) }
 }
 
-// Pages is the list of one shard: Request asks for the next page, and is a part of Message. Read returns the items of
-// a page, and where the next page begins.
+// Pages is one shard's list. Request asks for the next page and is part of Message. Read returns a page's items and
+// where the next page starts.
 type Pages[T any] struct {
 	Message protocol.RequestMessage
 	Request *protocol.ListRequest
 	Read    func(a *protocol.Answer) (page []T, next []byte)
 }
 
-// List lists the objects of a kind in the node of a path, in the order of their names: shard makes the list of one
-// shard of a request. The pages show different moments.
+// List lists all objects with one kind in the node at path, sorted by name. shard creates the list for one shard. Pages
+// show different moments.
 func List[T any](
 	ctx context.Context, c *client.Client, path string, options []ListOption,
 	shard func(protocol.ListRequest) Pages[T], name func(T) string,
@@ -69,7 +69,7 @@ func List[T any](
 	}
 }
 
-// all is the list of one shard.
+// all is one shard's list.
 func (p Pages[T]) all(ctx context.Context, c *cluster.Cluster) iter.Seq2[T, error] {
 	read := func(a *protocol.Answer) ([]T, bool) {
 		page, next := p.Read(a)
@@ -79,7 +79,7 @@ func (p Pages[T]) all(ctx context.Context, c *cluster.Cluster) iter.Seq2[T, erro
 	return cluster.Pages(ctx, c, cluster.NearShardLeader(p.Request.ShardID), p.Message, read)
 }
 
-// shardList is the list of one shard, with the first item that was not taken.
+// shardList is one shard's list with the first item not taken yet.
 type shardList[T any] struct {
 	first T
 	err   error
@@ -97,8 +97,7 @@ func newShardList[T any](all iter.Seq2[T, error]) *shardList[T] {
 
 func (l *shardList[T]) advance() { l.first, l.err, l.more = l.next() }
 
-// merge merges the lists of shards into one list in the order of names. The lists of the shards are in the order of
-// names.
+// merge merges sorted shard lists into one list sorted by name.
 func merge[T any](lists []*shardList[T], name func(T) string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {

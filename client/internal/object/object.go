@@ -13,19 +13,19 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Object is a name in a node; the object need not exist. It is safe for use by many goroutines.
+// Object is a name in a node; the object need not exist. An Object is safe for concurrent use.
 type Object struct {
 	Name    string
 	Node    core.Node
 	Session core.Session // nil for use without a session
 }
 
-// Of returns the object of a name in the node of a path, for use without a session.
+// Of returns the named object in the node at path, for use without a session.
 func Of(c *client.Client, path, name string) Object {
 	return Object{Name: name, Node: core.Of(c.Node(path))}
 }
 
-// In returns the object of a name in the session's node.
+// In returns the named object in the session's node.
 func In(s *client.Session, name string) Object {
 	session := core.Of(s)
 	return Object{Name: name, Node: session.Node(), Session: session}
@@ -37,18 +37,18 @@ type Key struct {
 	Name []byte
 }
 
-// Slot is the slot of the object.
+// Slot returns the object's slot.
 func (k Key) Slot() uint16 { return protocol.SemaphoreSlot(k.Node, k.Name) }
 
-// KeyOf names an object of a session's node.
+// KeyOf returns the key for an object in a session's node.
 func KeyOf(in *session.Incarnation, name string) Key {
 	return Key{in.NodeID(), protocol.View(name)}
 }
 
-// Mutation makes a request that changes the object.
+// Mutation creates a request that changes the object.
 type Mutation func(Key) protocol.MutationMessage
 
-// Change carries out a change: by the session, if there is one. read copies the wanted parts out of the answer.
+// Change applies a change, by the session if there is one. read copies data out of the response.
 func (o *Object) Change(
 	ctx context.Context, operation client.OperationKind, message Mutation, read func(a *protocol.Answer),
 ) error {
@@ -71,8 +71,8 @@ func Mutate(
 	return in.Mutate(ctx, name, message(KeyOf(in, name)), read)
 }
 
-// Alter changes a spec by the function change, and once more if another operator was faster. read returns the spec in
-// force and its revision, put puts a new spec in force if the spec in force still has the revision.
+// Alter changes a spec with the function change, and retries once if another operator was faster. read returns the
+// current spec and its revision. put replaces the spec if the revision still matches.
 func Alter[S any](
 	read func() (spec S, revision uint64, err error), change func(spec *S) error,
 	put func(spec *S, revision uint64) error,
@@ -94,8 +94,8 @@ func Alter[S any](
 	}
 }
 
-// Read carries out a request that changes nothing, at the leader of the object's shard if the leader can be reached:
-// the leader has the latest changes of all clients.
+// Read sends a read-only request to the leader of the object's shard if the leader is reachable, because the leader has
+// the latest changes from all clients.
 func (o *Object) Read(
 	ctx context.Context, operation client.OperationKind, message func(Key) protocol.RequestMessage,
 	read func(a *protocol.Answer),
@@ -106,7 +106,7 @@ func (o *Object) Read(
 	})
 }
 
-// Views returns the views of a part of the object, the present view first. The loop ends with an error.
+// Views returns the views of an object section, current view first. The loop ends with an error.
 func (o *Object) Views(ctx context.Context, kind protocol.ObjectKind, part string) iter.Seq2[*view.View, error] {
 	return func(yield func(*view.View, error) bool) {
 		id, err := o.Node.ID(ctx)

@@ -9,10 +9,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// ReadOption sets how a part of an object is read.
+// ReadOption configures how an object section is read.
 type ReadOption func(*protocol.SectionRequest)
 
-// Consistency sets how fresh the answer must be, in the place of the mode in the node's config.
+// Consistency sets the read consistency and overrides the node's configured mode.
 func Consistency(mode client.Consistency) ReadOption {
 	return func(q *protocol.SectionRequest) { q.Consistency = protocol.Consistency(mode) }
 }
@@ -20,18 +20,18 @@ func Consistency(mode client.Consistency) ReadOption {
 // WithReasons asks why the object does not move.
 func WithReasons() ReadOption { return func(q *protocol.SectionRequest) { q.Explain = true } }
 
-// Request asks for a part of an object. Part fills in the object.
+// Request returns a request for an object section. Part fills in the object.
 func Request(part string, options []ReadOption) protocol.SectionRequest {
 	return *option.Apply(&protocol.SectionRequest{Section: protocol.View(part)}, options)
 }
 
-// Part reads a part of an object, page by page. Request asks for the next page, and is a part of Message.
+// Part reads an object section page by page. Request asks for the next page and is part of Message.
 type Part struct {
 	Object    *Object
 	Operation client.OperationKind
 	Message   protocol.RequestMessage
 	Request   *protocol.SectionRequest
-	// Add takes in the page of an answer, and returns the revision of the page, and where the next page begins.
+	// Add processes a response page and returns the page's revision and where the next page starts.
 	Add func(a *protocol.Answer, first bool) (revision, next uint64, err error)
 }
 

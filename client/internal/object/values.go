@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Cut makes a text fit for hosts: valid UTF-8, of so many bytes at the most.
+// Cut makes text acceptable to hosts: valid UTF-8 with at most the given number of bytes.
 func Cut(text string, most int) string {
 	text = strings.ToValidUTF8(text, "?")
 	for end := most; len(text) > end; end-- {
@@ -25,7 +25,7 @@ type Record[M any] interface {
 	field.Value
 }
 
-// Read appends the value of a record, as the record looks at a time of the shard in milliseconds.
+// Read appends a record's value at the given shard time in milliseconds.
 func Read[M any, P Record[M]](list []M, record []byte, now uint64) ([]M, error) {
 	var m M
 	if err := protocol.ReadRecord(record, P(&m), now); err != nil {
@@ -34,7 +34,7 @@ func Read[M any, P Record[M]](list []M, record []byte, now uint64) ([]M, error) 
 	return append(list, m), nil
 }
 
-// ReadRows appends the values of rows. Each row is one record.
+// ReadRows appends the values from rows, one record per row.
 func ReadRows[M any, P Record[M]](list []M, rows *protocol.Rows, now uint64) (_ []M, err error) {
 	for row := range rows.All() {
 		if list, err = Read[M, P](list, row.Body, now); err != nil {
@@ -44,7 +44,7 @@ func ReadRows[M any, P Record[M]](list []M, rows *protocol.Rows, now uint64) (_ 
 	return list, nil
 }
 
-// Records reads rows, as their records look at a time of the shard. Each row is one record.
+// Records decodes rows at the given shard time, one record per row.
 func Records[M any, P Record[M]](rows *protocol.Rows, now uint64, add func(id uint64, m *M)) error {
 	for row := range rows.All() {
 		var m M

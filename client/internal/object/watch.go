@@ -11,13 +11,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// watchGap is the least time between two states of a Watch: every state is read, and an object can change often.
+// watchGap is the minimum time between two states in a Watch, because every state costs a read and an object can change
+// often.
 const watchGap = 100 * time.Millisecond
 
-// States reads states of an object. An empty state is the state of an object that does not exist.
+// States reads an object's states. A missing object has an empty state.
 type States[S any] struct {
 	Describe func(ctx context.Context, options ...ReadOption) (*S, error)
-	// Revision is the place of the revision in a state.
+	// Revision points to the revision in a state.
 	Revision func(*S) *uint64
 }
 
@@ -52,7 +53,7 @@ func Watch[S any](
 	}
 }
 
-// of reads the state of a view, or a newer state. A strict read has everything that was shown before.
+// of reads the state for a view, or a newer state. A strict read includes everything that was shown before.
 func (st *States[S]) of(ctx context.Context, v *view.View) (*S, error) {
 	if !v.Exists {
 		return st.none(v), nil
@@ -67,7 +68,7 @@ func (st *States[S]) of(ctx context.Context, v *view.View) (*S, error) {
 	return s, err
 }
 
-// none is the state of an object that a view shows not to exist.
+// none is the state of an object that is missing in a view.
 func (st *States[S]) none(v *view.View) *S {
 	s := new(S)
 	*st.Revision(s) = v.Revision

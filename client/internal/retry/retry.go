@@ -1,4 +1,4 @@
-// Package retry decides when a failed request is sent again. It has the only backoff of the client and its recipes.
+// Package retry decides when to retry a failed request. It has the only backoff in the client and its recipes.
 package retry
 
 import (
@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// movesAtOnce is how often in a row a request moves to the host that another host names, without a pause.
+	// movesAtOnce is how often in a row a request follows a redirect without a pause.
 	movesAtOnce = 4
 	// unknownTries is how often a request is sent again after a host said that the session is unknown over the
 	// connection, though the session goes on.
 	unknownTries = 8
-	// spread is the time over which requests that have waited for a leader are spread.
+	// spread is the time over which requests that waited for a leader are spread.
 	spread = 50 * time.Millisecond
 )
 
 // Backoff is a random fraction of a time that doubles with each failure, from First to Most.
 type Backoff struct{ First, Most time.Duration }
 
-// Requests is the backoff of requests to hosts.
+// Requests is the backoff for host requests.
 var Requests = Backoff{First: 25 * time.Millisecond, Most: time.Second}
 
 // Pause returns how long to wait after so many failures before the latest failure.
@@ -33,7 +33,7 @@ func (b Backoff) Pause(failures int) time.Duration {
 	return rand.N(min(b.First<<min(failures, 10), b.Most)) + 1
 }
 
-// Wait waits for a time. It returns the cause of a context that ends before.
+// Wait waits for d. If the context ends first, Wait returns the context's cause.
 func Wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -45,10 +45,10 @@ func Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Retries decides about a request that was not carried out, from try to try. The zero value is ready.
+// Retries decides whether and when to retry a request. The zero value is ready.
 type Retries struct {
-	// Leaders, if set, is closed when the leader of a shard has become known, since before the try that failed: a
-	// pause then ends soon.
+	// Leaders, if set, is closed when a shard's leader has become known since before the failed attempt; a pause then
+	// ends soon.
 	Leaders <-chan struct{}
 	// Connected, if set, is closed when a new connection was made, since before the try that failed: a pause then ends
 	// at once.
@@ -62,8 +62,8 @@ type Retries struct {
 	last     error
 }
 
-// Again waits until the request may be sent again, after an error. It returns nil then, and otherwise the error with
-// which the request ends: the given error if it is final, or why a context ended.
+// Again waits after an error until the request may be retried, and then returns nil. Otherwise Again returns the
+// request's final error: the given error if it is final, or a context's cause.
 func (r *Retries) Again(ctx, other context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return r.ended(cause, err)
@@ -120,7 +120,7 @@ func (r *Retries) Delay(err error) (wait time.Duration, final bool) {
 			}
 		default:
 			if r.tries == 0 {
-				r.tries = 1 // a host that answered has just been asked
+				r.tries = 1 // a host that answered was just asked
 			}
 			wait = r.next(failure.Wait(err))
 		}
@@ -140,14 +140,14 @@ func (r *Retries) next(atLeast time.Duration) time.Duration {
 	return max(atLeast, Requests.Pause(r.tries-2))
 }
 
-// Unknown counts an answer of a host that does not know the session over the connection. It returns false after too
-// many of these answers.
+// Unknown counts responses from a host that does not know the session over the connection. It returns false after too
+// many such responses.
 func (r *Retries) Unknown() bool {
 	r.unknowns++
 	return r.unknowns <= unknownTries
 }
 
-// ended is the error of a request that was given up.
+// ended returns the error for an abandoned request.
 func (r *Retries) ended(cause, last error) error {
 	if last == nil {
 		last = r.last
@@ -158,10 +158,10 @@ func (r *Retries) ended(cause, last error) error {
 	return fmt.Errorf("%w, after: %w", cause, last)
 }
 
-// counterKey is the key of the counter of an operation's retries in a context.
+// counterKey is the context key for an operation's retry counter.
 type counterKey struct{}
 
-// WithCounter returns a context whose retries are counted in n, by the goroutine that retries.
+// WithCounter returns a context whose retries are counted in n by the retrying goroutine.
 func WithCounter(ctx context.Context, n *int) context.Context {
 	return context.WithValue(ctx, counterKey{}, n)
 }

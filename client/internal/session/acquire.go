@@ -11,27 +11,27 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// queueSlack is how much longer than its timeout an acquire is left to a host that cannot be reached, or that began to
-// count anew.
+// queueSlack is the extra time beyond an acquire's timeout for an unreachable host or a host that restarted the
+// timeout.
 const queueSlack = 500 * time.Millisecond
 
-// Request is what an acquire asks for.
+// Request holds an acquire's parameters.
 type Request struct {
 	Count     uint64
 	Data      []byte
 	Ephemeral bool
-	// Timeout bounds the waiting in the queue unless it is Forever; with 0 the acquire does not wait.
+	// Timeout bounds the wait in the queue, unless it is Forever. With 0 the acquire does not wait.
 	Timeout time.Duration
-	// NamedLimit is the limit that the caller expects; 0 for none.
+	// NamedLimit is the limit that the caller expects; 0 if none.
 	NamedLimit uint64
-	// OnQueued is called with the order id of an acquire that waits; nil for no call.
+	// OnQueued, if set, is called with a waiting acquire's order id.
 	OnQueued func(order uint64)
 }
 
-// Forever is the Timeout of an acquire that waits for as long as its session lasts.
+// Forever is the Timeout for an acquire that waits as long as its session lasts.
 const Forever = time.Duration(math.MinInt64)
 
-// Check refuses a request that every host would refuse.
+// Check rejects a request that every host would reject.
 func (r *Request) Check() error {
 	switch {
 	case r.Count == 0:
@@ -89,7 +89,7 @@ func (in *Incarnation) Acquire(ctx context.Context, name string, r *Request) (*L
 	return lease, err
 }
 
-// newAcquire returns a mutation that is an acquire.
+// newAcquire returns an acquire mutation.
 func (in *Incarnation) newAcquire(q *keyQueue, r *Request) *mutation {
 	m := in.group.mutations.Get().(*mutation)
 	m.in, m.queue = in, q
@@ -98,13 +98,13 @@ func (in *Incarnation) newAcquire(q *keyQueue, r *Request) *mutation {
 	a.NodeID, a.Name = in.nodeID, protocol.View(q.name)
 	a.Count, a.Data, a.Ephemeral, a.WaitMillis = r.Count, r.Data, r.Ephemeral, protocol.Forever
 	if r.Timeout != Forever {
-		// The host counts milliseconds: a fraction of a millisecond counts as a whole millisecond.
+		// The host counts whole milliseconds, so round up.
 		a.WaitMillis = uint64((r.Timeout + time.Millisecond - 1) / time.Millisecond)
 	}
 	return m
 }
 
-// outcome is the result of an acquire, once the result is known. The lock is held.
+// outcome is an acquire's result, once known. The lock is held.
 func (in *Incarnation) outcome(m *mutation) (*Lease, error) {
 	switch {
 	case m.phase == ended && errors.Is(m.err, failure.ErrNotAcquired):
@@ -121,7 +121,7 @@ func (in *Incarnation) outcome(m *mutation) (*Lease, error) {
 	return m.lease, nil
 }
 
-// wait waits for the outcome of a queued acquire, and sends the acquire again if the host will not report the outcome.
+// wait waits for a queued acquire's outcome, and sends the acquire again if the host will not report the outcome.
 func (in *Incarnation) wait(ctx context.Context, m *mutation) error {
 	for {
 		switch m.at() {
@@ -144,7 +144,7 @@ func (in *Incarnation) wait(ctx context.Context, m *mutation) error {
 	}
 }
 
-// sendWaiting sends a waiting acquire again, under its number, so that a host reports the outcome.
+// sendWaiting sends a waiting acquire again with its old number, so a host reports the outcome.
 func (in *Incarnation) sendWaiting(ctx context.Context, m *mutation) error {
 	q, err := in.begin(ctx, m.queue.name)
 	if err != nil {
@@ -166,7 +166,7 @@ func (in *Incarnation) acquireAnswered(m *mutation, a *protocol.AcquireAnswer) {
 	q := m.queue
 	m.limit = a.SemaphoreLimit
 	if old := q.waiting; old != nil && old != m {
-		// Whatever the newer acquire got, the older acquire has no place in the host's queue any more.
+		// Whatever the newer acquire got, the older acquire has lost its queue position.
 		in.endAcquire(old, failure.Aborted(protocol.AbortReplaced))
 	}
 	switch a.Outcome {
@@ -178,8 +178,8 @@ func (in *Incarnation) acquireAnswered(m *mutation, a *protocol.AcquireAnswer) {
 	default:
 		err := failure.ErrNotAcquired
 		if m.waited && m.acquire.WaitMillis == protocol.Forever {
-			// An acquire without a timeout cannot have timed out, so it was overtaken while the client was not
-			// connected.
+			// An acquire without a timeout cannot have timed out, so it was superseded while the client was
+			// disconnected.
 			err = failure.Aborted(protocol.AbortUnknown)
 		}
 		in.endAcquire(m, err)
@@ -194,7 +194,7 @@ func (in *Incarnation) grant(m *mutation, order uint64) {
 	}
 }
 
-// own makes the lease of an acquire that owns, or changes the existing lease.
+// own creates the lease for a granted acquire, or changes the existing lease.
 func (in *Incarnation) own(m *mutation, order uint64) {
 	q := m.queue
 	if q.waiting == m {
@@ -237,7 +237,7 @@ func (in *Incarnation) endAcquire(m *mutation, err error) {
 	m.wakeUp()
 }
 
-// unobserve notes that the outcome of a waiting acquire will not be reported any more.
+// unobserve records that no host will report a waiting acquire's outcome any more.
 func (in *Incarnation) unobserve(m *mutation) {
 	if m.phase == queued {
 		m.conn.Forget(m.id)

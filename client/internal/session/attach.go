@@ -18,12 +18,12 @@ var errSlow = errors.New("the host is slow to answer")
 // ErrGone is why a session is detached if the connection was lost before the session was used.
 var ErrGone = errors.New("the connection was lost")
 
-// tryTimeout bounds one try to attach or to bind, so that a host that does not answer leaves time for other hosts.
+// tryTimeout bounds one attempt to attach or bind, so a host that does not answer leaves time for other hosts.
 func (in *Incarnation) tryTimeout() time.Duration { return max(in.timeout/8, minTryTimeout) }
 
-// haste is how urgently a detached session needs a connection. The rest of the lease holds many tries, so that the
-// session is attached again even if hosts can be reached only shortly before the end of the lease. No pause lasts
-// longer than until there is a connection.
+// haste is how urgently a detached session needs a connection. The remaining lease time allows many attempts, so the
+// session attaches again even if hosts become reachable shortly before the lease ends. A pause ends once there is a
+// connection.
 func (in *Incarnation) haste() cluster.Haste {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -74,8 +74,8 @@ func (in *Incarnation) attachUntilDone() {
 	}
 }
 
-// pauseAfter waits before the next try of an action that the session needs. It returns false if no try may follow,
-// because the session or the client has ended.
+// pauseAfter waits before the next attempt at an action that the session needs. It returns false if the session or the
+// client has ended.
 func (in *Incarnation) pauseAfter(r *retry.Retries, err error, to *conn.Conn, h *cluster.Host) bool {
 	ctx, cancel := in.ctx, context.CancelFunc(func() {})
 	if r.Patience > 0 {
@@ -87,13 +87,13 @@ func (in *Incarnation) pauseAfter(r *retry.Retries, err error, to *conn.Conn, h 
 		return false
 	}
 	if failure.Status(err).Retry() == protocol.RetryNever {
-		// The host may allow later what it refuses now, before the session ends: a token can come back.
+		// The host may accept later what it rejects now, before the session ends: a token can be restored.
 		err = &failure.Transport{Address: addressOf(h), Err: err}
 	}
 	return r.Again(in.ctx, in.group.scope.Context(), err) == nil
 }
 
-// repeat calls try until it succeeds or fails with an error that is final, or the context or the session ends.
+// repeat calls try until it succeeds, the error is final, or the context or the session ends.
 func (in *Incarnation) repeat(
 	ctx context.Context, try func(tried cluster.Tried) (*conn.Conn, *cluster.Host, error),
 ) error {
@@ -124,7 +124,7 @@ func (in *Incarnation) repeat(
 	}
 }
 
-// slowly converts the error of a try that a host did not answer in time.
+// slowly converts the error from an attempt that timed out at a host.
 func slowly(err error, h *cluster.Host) error {
 	if errors.Is(err, errSlow) {
 		return &failure.Transport{Address: addressOf(h), Err: errSlow}
@@ -139,7 +139,7 @@ func addressOf(h *cluster.Host) string {
 	return h.Address()
 }
 
-// attach attaches the session over a connection to the leader of the session's home shard.
+// attach attaches the session over a connection to its home shard's leader.
 func (in *Incarnation) attach(
 	ctx context.Context, haste cluster.Haste, tried cluster.Tried,
 ) (*conn.Conn, *cluster.Host, error) {
@@ -160,7 +160,7 @@ func (in *Incarnation) attach(
 	return to, h, err
 }
 
-// attachFailure reports whether a session that could not be attached is over, and why.
+// attachFailure reports whether a failed attach ends the session, and why.
 func attachFailure(err error) (reason Reason, final bool) {
 	switch failure.Refusal(err) {
 	case protocol.StatusSessionExpired:
@@ -173,14 +173,14 @@ func attachFailure(err error) (reason Reason, final bool) {
 	return Unknown, false
 }
 
-// binding lets a session act over a connection other than its home. Goroutines that need the connection together share
-// one SESSION_BIND.
+// binding lets a session act over a connection away from home. Concurrent callers for the connection share one
+// SESSION_BIND.
 type binding struct {
 	done chan struct{}
 	err  error
 }
 
-// connTo returns a connection to the leader of a semaphore's shard, over which the session may act.
+// connTo returns a connection to the leader of a semaphore's shard over which the session may act.
 func (in *Incarnation) connTo(
 	ctx context.Context, name string, tried cluster.Tried,
 ) (*conn.Conn, *cluster.Host, error) {
@@ -192,8 +192,8 @@ func (in *Incarnation) connTo(
 	return to, h, in.bind(ctx, to)
 }
 
-// bind makes sure that the session may act over a connection. While the session is detached it binds to no new
-// connection: a host that serves the session proves nothing about the lease, and the attach comes first.
+// bind ensures that the session may act over a connection. A detached session binds to no new connection, because a
+// host that serves the session proves nothing about the lease; attaching comes first.
 func (in *Incarnation) bind(ctx context.Context, to *conn.Conn) error {
 	in.mu.Lock()
 	for in.cause == nil && in.home == nil && in.bound[to] == nil {
@@ -251,7 +251,7 @@ func (in *Incarnation) bind(ctx context.Context, to *conn.Conn) error {
 	}
 }
 
-// askToBind asks the host. A failed binding is forgotten, so that the next caller tries again.
+// askToBind asks the host. A failed binding is removed, so the next caller tries again.
 func (in *Incarnation) askToBind(to *conn.Conn, b *binding) {
 	ctx, cancel := context.WithTimeoutCause(in.ctx, in.tryTimeout(), errSlow)
 	defer cancel()

@@ -13,14 +13,14 @@ func (in *Incarnation) Create(ctx context.Context, name string, limit uint64, da
 	}, nil)
 }
 
-// Update replaces the data of a semaphore. An order id or a revision other than 0 guards the update.
+// Update replaces a semaphore's data. A nonzero order id or revision guards the update.
 func (in *Incarnation) Update(ctx context.Context, name string, data []byte, order, revision uint64) error {
 	return in.Mutate(ctx, name, &protocol.SemaphoreUpdate{
 		NodeID: in.nodeID, Name: protocol.View(name), Data: data, OrderID: order, ExpectedRevision: revision,
 	}, nil)
 }
 
-// Resize gives a semaphore a new limit. A revision other than 0 guards the change.
+// Resize changes a semaphore's limit. A nonzero revision guards the change.
 func (in *Incarnation) Resize(ctx context.Context, name string, limit, revision uint64) error {
 	return in.Mutate(ctx, name, &protocol.SemaphoreResize{
 		NodeID: in.nodeID, Name: protocol.View(name), Limit: limit, ExpectedRevision: revision,
@@ -33,9 +33,9 @@ func (in *Incarnation) Delete(ctx context.Context, name string, force bool) erro
 	return in.Mutate(ctx, name, m, nil)
 }
 
-// Mutate carries out a change of an object of any kind, once, which needs no undoing: a change that is given up has
-// taken effect or not. read copies the wanted parts out of the answer of a success, on the goroutine that reads the
-// connection; read is not called after Mutate has returned.
+// Mutate applies a change to an object with any kind, exactly once. The change needs no undo: an abandoned change has
+// either taken effect or not. read copies data out of a success response, in the goroutine that reads the connection;
+// read is not called after Mutate has returned.
 func (in *Incarnation) Mutate(
 	ctx context.Context, name string, message protocol.MutationMessage, read func(a *protocol.Answer),
 ) error {
@@ -46,15 +46,15 @@ func (in *Incarnation) Mutate(
 	return in.mutateIn(ctx, q, message, read, false)
 }
 
-// MutateBeside is Mutate for a change that may be under way beside other changes of the object, in any order. An
-// impatient change is refused by a host that is overloaded, and is not sent again.
+// MutateBeside is Mutate for a change that may run concurrently with other changes to the object, in any order. An
+// impatient change is rejected by an overloaded host and not sent again.
 func (in *Incarnation) MutateBeside(
 	ctx context.Context, name string, message protocol.MutationMessage, read func(a *protocol.Answer), impatient bool,
 ) error {
 	return in.mutateIn(ctx, &keyQueue{name: name, busy: true}, message, read, impatient)
 }
 
-// mutateIn is Mutate for a change that has its place in a queue.
+// mutateIn is Mutate for a change with a position in a queue.
 func (in *Incarnation) mutateIn(
 	ctx context.Context, q *keyQueue, message protocol.MutationMessage, read func(a *protocol.Answer), impatient bool,
 ) error {
@@ -78,7 +78,7 @@ func (in *Incarnation) mutateIn(
 	return err
 }
 
-// finishAnswered is finish, as soon as the mutation is answered, or cannot be answered any more.
+// finishAnswered calls finish once the mutation is answered or can no longer be answered.
 func (in *Incarnation) finishAnswered(m *mutation) {
 	m.awaitAnswer()
 	in.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// attachedOver makes a connection the home, once the attach is answered; sentAt is when the attach was sent. It runs
-// on the goroutine that reads the connection.
+// attachedOver makes a connection the home once the attach is answered. sentAt is when the attach was sent. It runs in
+// the goroutine that reads the connection.
 func (in *Incarnation) attachedOver(to *conn.Conn, sequence uint64, sentAt lifecycle.Instant, lease *protocol.Lease) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -19,7 +19,7 @@ func (in *Incarnation) attachedOver(to *conn.Conn, sequence uint64, sentAt lifec
 	if in.home != nil {
 		in.removeHome()
 	}
-	for fence := range lease.Lost.All() { // before the attach extends what the session believes
+	for fence := range lease.Lost.All() { // before the attach extends the session's belief
 		in.loseBelow(uint64(fence))
 	}
 	if in.returned != nil {
@@ -36,8 +36,8 @@ func (in *Incarnation) attachedOver(to *conn.Conn, sequence uint64, sentAt lifec
 	in.owner.Attached(in)
 }
 
-// removeHome detaches the session from its home, and keeps the time for which the home's pings have vouched. The lock
-// is held.
+// removeHome detaches the session from its home and keeps the time that the home's pings have confirmed. The lock is
+// held.
 func (in *Incarnation) removeHome() {
 	in.sent = in.base()
 	if in.timeout > 0 {
@@ -65,7 +65,7 @@ func (in *Incarnation) Detached(from *conn.Conn, result *protocol.Result) {
 	case result.Status == protocol.StatusHeartbeatTimeout:
 		if in.alive() {
 			in.end(Expired, result.Message)
-			in.stopAfterTimeout() // the host says that the end is under way, not that the end will come
+			in.stopAfterTimeout() // the host reports an end in progress, not a certain end
 		}
 		return
 	}
@@ -76,7 +76,7 @@ func (in *Incarnation) Detached(from *conn.Conn, result *protocol.Result) {
 	in.removeConn(from, result.Err())
 }
 
-// removeConn detaches the session from a connection: acquires that wait there have to be sent again over the next
+// removeConn detaches the session from a connection: acquires that wait there must be sent again over the next
 // connection. The lock is held.
 func (in *Incarnation) removeConn(from *conn.Conn, why error) {
 	if in.cause != nil {
@@ -110,8 +110,8 @@ func (in *Incarnation) removeConn(from *conn.Conn, why error) {
 	}
 }
 
-// unknownAt handles a host that does not know the session over a connection. It returns false if a host has said so
-// too often.
+// unknownAt handles a host that does not know the session over a connection. It returns false after too many such
+// responses.
 func (in *Incarnation) unknownAt(from *conn.Conn, r *retry.Retries) bool {
 	if !r.Unknown() {
 		return false
@@ -125,7 +125,7 @@ func (in *Incarnation) unknownAt(from *conn.Conn, r *retry.Retries) bool {
 	return true
 }
 
-// endings are the reasons of a host for the end of a session.
+// endings maps a host's end reasons.
 var endings = map[protocol.EndReason]Reason{
 	protocol.EndStopped:     Closed,
 	protocol.EndExpired:     Expired,
@@ -133,12 +133,12 @@ var endings = map[protocol.EndReason]Reason{
 	protocol.EndNodeDropped: NodeDropped,
 }
 
-// Ended implements conn.Session. A reason of a later version of the protocol is not known.
+// Ended implements conn.Session. A reason from a later protocol version is unknown.
 func (in *Incarnation) Ended(reason protocol.EndReason) { in.End(endings[reason], "") }
 
-// loseBelow ends the leases of a shard that was made anew: those whose order ids are of the class of a fence, and
-// below it. No host of the shard is asked: one of the group before could vouch for what is lost. Such a grant may
-// still come from there. The lock is held.
+// loseBelow ends all leases in a rebuilt shard: order ids in the fence's class and below the fence. No host in the
+// shard is asked, because a host from the previous group could confirm lost leases. Such a host may still send grants.
+// The lock is held.
 func (in *Incarnation) loseBelow(fence uint64) {
 	if in.fences == nil {
 		in.fences = make(map[uint64]uint64)
@@ -153,13 +153,13 @@ func (in *Incarnation) loseBelow(fence uint64) {
 	}
 }
 
-// isFenced reports whether an order id is of a group that its shard has left behind. The lock is held.
+// isFenced reports whether an order id belongs to a group that its shard has left behind. The lock is held.
 func (in *Incarnation) isFenced(order uint64) bool {
 	return order < in.fences[protocol.ShardOfOrder(order)]
 }
 
-// HoldingLost implements conn.Session: the session owns a semaphore no more. A loss without a name says that a shard
-// was made anew, or that notices may have been missed: then the leases are verified.
+// HoldingLost implements conn.Session: the session no longer owns a semaphore. A loss without a name means that a shard
+// was rebuilt, or that notices may have been missed, so the leases are verified.
 func (in *Incarnation) HoldingLost(p *protocol.HoldingLost) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -177,7 +177,7 @@ func (in *Incarnation) HoldingLost(p *protocol.HoldingLost) {
 	}
 	q := in.queues[string(p.Name)]
 	if q == nil || p.NodeID != in.nodeID || !p.ObjectKind.IsSemaphore() {
-		return // a part in another object is no lease: the package of the kind watches the object
+		return // a holding in another object is not a lease: the kind's package watches the object
 	}
 	cause := failure.Lost(p.Reason)
 	if q.lease != nil && q.lease.Order == p.OrderID {

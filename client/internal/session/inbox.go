@@ -11,33 +11,34 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// InboxReader gets the items of a member's inbox. The methods are called by goroutines that read connections, with no
-// lock held: they must not block.
+// InboxReader gets the items in a member's inbox. The methods are called by goroutines that read connections, with no
+// lock held, and must not block.
 type InboxReader interface {
-	// Received returns the last seq that the reader has.
+	// Received returns the reader's last seq.
 	Received() uint64
-	// Take gets items, which are good for the call only. Items of earlier calls may be among them.
+	// Take gets items, which are only valid during the call. Items from earlier calls may be repeated.
 	Take(items *protocol.Items)
-	// Removed is called once, when a host says that the member is a member no more.
+	// Removed is called once, when a host reports that the membership has ended.
 	Removed(why error)
 }
 
-// Inbox is the inbox of one member of a process; the session is the member. The inbox is opened at the leader of the
-// process's shard, and opened again whenever the opening has ended. An open inbox has no goroutine.
+// Inbox is one process member's inbox; the session is the member. The inbox is opened at the leader of the process's
+// shard, and opened again whenever the opening has ended. An open inbox has no goroutine.
 type Inbox struct {
 	in     *Incarnation
 	name   string
 	reader InboxReader
 
-	// Guarded by the lock of the incarnation.
+	// Guarded by the incarnation's lock.
 	member  uint64     // 0 until the first Open
-	conn    *conn.Conn // of the opening, done or under way; nil for none
+	conn    *conn.Conn // for the current or pending opening; nil if none
 	opening bool       // a goroutine opens the inbox
 	opened  lifecycle.Instant
-	short   int // openings in a row that did not last
+	short   int // consecutive openings that did not last
 }
 
-// AddInbox makes the inbox of a name. It returns nil if the name has an inbox: a session is one member of a process.
+// AddInbox creates an inbox for a name. It returns nil if the name already has an inbox, because a session can be only
+// one member in a process.
 func (in *Incarnation) AddInbox(name string, reader InboxReader) *Inbox {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -52,7 +53,7 @@ func (in *Incarnation) AddInbox(name string, reader InboxReader) *Inbox {
 	return b
 }
 
-// Open opens the inbox of a member, and keeps it open.
+// Open opens a member's inbox and keeps it open.
 func (i *Inbox) Open(member uint64) {
 	i.in.mu.Lock()
 	defer i.in.mu.Unlock()
@@ -67,7 +68,7 @@ func (i *Inbox) Close() {
 	i.remove()
 }
 
-// remove is Close with the lock held, here and below. It returns false if the inbox was removed before.
+// remove is Close with the lock held, here and below. It returns false if the inbox was already removed.
 func (i *Inbox) remove() bool {
 	if i.in.inboxes[i.name] != i {
 		return false
@@ -88,7 +89,7 @@ func (i *Inbox) needed() bool {
 	return i.member != 0 && i.conn == nil && i.in.cause == nil && i.in.inboxes[i.name] == i
 }
 
-// lost notes that the inbox is not open any more.
+// lost records that the inbox is no longer open.
 func (i *Inbox) lost() {
 	i.conn = nil
 	if i.short++; i.in.group.scope.Now().Sub(i.opened) > retry.Requests.Most {
@@ -176,7 +177,7 @@ func (in *Incarnation) Inbox(from *conn.Conn, p *protocol.Inbox) {
 	}
 }
 
-// removed ends the inbox of a member that is a member no more.
+// removed ends the inbox of a former member.
 func (i *Inbox) removed(why error) {
 	i.in.mu.Lock()
 	was := i.remove()

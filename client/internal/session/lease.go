@@ -6,41 +6,40 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
-// Lease is the part of a semaphore that a session owns, from the acquire that was granted to the moment at which the
-// lease is released or lost.
+// Lease represents semaphore units that a session owns, from the grant until the lease is released or lost.
 type Lease struct {
-	// These fields stay as they are from the grant on.
-	In    *Incarnation // the session that owns
+	// These fields do not change after the grant.
+	In    *Incarnation // owning session
 	User  any          // contains the lease, for the user
 	Name  string       // of the semaphore
-	Order uint64       // the order id under which the session owns
+	Order uint64       // order id under which the session owns the units
 
-	// Guarded by the lock of the incarnation.
-	number    uint64 // of the latest acquire
+	// Guarded by the incarnation's lock.
+	number    uint64 // from the latest acquire
 	count     uint64
 	data      []byte
 	ephemeral bool
-	missing   bool  // the shard did not list the lease when it was asked last
-	cause     error // why the lease is over; nil while it is held
+	missing   bool  // missing in the shard's latest list
+	cause     error // why the lease ended; nil while held
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 }
 
-// Count returns how much of the semaphore the lease is for.
+// Count returns the number of leased units.
 func (l *Lease) Count() uint64 {
 	l.In.mu.Lock()
 	defer l.In.mu.Unlock()
 	return l.count
 }
 
-// Request returns an acquire that changes nothing and does not wait, and why the lease is over, nil while it is held.
+// Request returns an acquire that changes nothing and does not wait, and why the lease ended, or nil while it is held.
 func (l *Lease) Request() (Request, error) {
 	l.In.mu.Lock()
 	defer l.In.mu.Unlock()
 	return Request{Count: l.count, Data: l.data, Ephemeral: l.ephemeral}, l.err()
 }
 
-// Context returns a context that ends when the lease does, with the cause of the lease's end.
+// Context returns a context that ends with the lease, with the reason as its cause.
 func (l *Lease) Context() context.Context {
 	l.In.mu.Lock()
 	defer l.In.mu.Unlock()
@@ -53,7 +52,7 @@ func (l *Lease) Context() context.Context {
 	return l.ctx
 }
 
-// Err returns nil while the lease is held, by the clock of this moment, and the cause of the lease's end afterwards.
+// Err checks the clock. It returns nil while the lease is held, and the reason for the lease's end afterwards.
 func (l *Lease) Err() error {
 	l.In.mu.Lock()
 	defer l.In.mu.Unlock()
@@ -66,8 +65,8 @@ func (l *Lease) err() error {
 	return l.cause
 }
 
-// End ends the lease for its user, with failure.ErrReleased. It returns why the lease was over before, or nil if the
-// lease was held; then the caller releases the lease at its host.
+// End ends the lease for its user, with failure.ErrReleased. If the lease was already over, End returns the reason.
+// Otherwise End returns nil, and the caller must release the lease at its host.
 func (l *Lease) End() (cause error) {
 	l.In.mu.Lock()
 	defer l.In.mu.Unlock()
@@ -77,8 +76,8 @@ func (l *Lease) End() (cause error) {
 	return cause
 }
 
-// Fenced ends the lease, because a host has answered that the session does not own under the lease's order id. Fenced
-// returns the cause of the end.
+// Fenced ends the lease because a host reported that the session owns nothing under the lease's order id. Fenced
+// returns the reason for the end.
 func (l *Lease) Fenced() error {
 	in := l.In
 	in.mu.Lock()
@@ -91,7 +90,7 @@ func (l *Lease) Fenced() error {
 	return l.cause
 }
 
-// lose ends the lease. The lock of the incarnation is held.
+// lose ends the lease. The incarnation's lock is held.
 func (l *Lease) lose(cause error) {
 	if l.cause != nil {
 		return

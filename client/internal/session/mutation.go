@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// phase is the progress of a mutation.
+// phase is a mutation's progress.
 type phase uint8
 
 const (
@@ -19,49 +19,48 @@ const (
 	answered                // answered, for good or with a reason to send again
 	broken                  // the connection was lost before the answer
 	queued                  // an acquire that waits at the host
-	unobserved              // an acquire that waits; hosts report the outcome only if it is sent again
-	owned                   // an acquire that became, or changed, a lease
-	ended                   // an acquire that waited, and did not become a lease
+	unobserved              // an acquire that waits; hosts report the outcome only after a resend
+	owned                   // an acquire that created or changed a lease
+	ended                   // an acquire that waited but did not get a lease
 )
 
-// mutation is a change of one object by a session, with all tries. Every try has the same number, until a host has
-// answered, so that the change takes effect once.
+// mutation is a session's change to one object, with all attempts. Every attempt has the same number until a host has
+// answered, so the change takes effect once.
 //
-// The goroutine that sends the mutation owns it, except for the fields guarded by the lock of the incarnation:
-// goroutines that read connections set these fields too.
+// The sending goroutine owns the mutation, except for the fields guarded by the incarnation's lock, which are also set
+// by goroutines that read connections.
 type mutation struct {
 	in      *Incarnation
 	queue   *keyQueue
-	message protocol.RequestMessage // acquire, release, or a message of the caller
-	// impatient: the mutation is not sent again to a host that is overloaded.
+	message protocol.RequestMessage // acquire, release, or the caller's message
+	// impatient means that the mutation is not sent again to an overloaded host.
 	impatient bool
 	numbers   *protocol.Mutation // of the message
-	wake      chan struct{}      // gets a token when something has happened; holds one
+	wake      chan struct{}      // gets a token on each event; capacity 1
 	acquire   protocol.Acquire
 	release   protocol.Release
 
-	// read copies the wanted parts out of the answer of a success; nil for nothing. The lock of the incarnation guards
-	// read, as it guards the fields below.
+	// read copies data out of a success response; may be nil. The incarnation's lock guards read and the fields below.
 	read func(a *protocol.Answer)
 
-	// Guarded by the lock of the incarnation.
+	// Guarded by the incarnation's lock.
 	phase    phase
-	conn     *conn.Conn // of the latest try
+	conn     *conn.Conn // from the latest attempt
 	id       uint64
-	tries    int // set by the goroutine that sends
+	tries    int // set by the sending goroutine
 	result   protocol.Result
 	err      error  // why the connection broke, or why the acquire ended
 	doubt    bool   // some try may have been carried out without an answer
 	waited   bool   // the acquire was queued once
-	changes  bool   // there was a lease at the first try
-	order    uint64 // of an acquire that owns or waits
-	limit    uint64 // of an acquire: the semaphore's limit; 0 if the host does not say
-	lease    *Lease // of an acquire that owns
+	changes  bool   // a lease existed at the first attempt
+	order    uint64 // for an acquire that owns or waits
+	limit    uint64 // for an acquire: the semaphore's limit; 0 if the host does not report it
+	lease    *Lease // for an acquire that owns
 	released bool
 }
 
-// recycle gives a mutation back to the pool. After more than one try, or without a plain answer, a connection may
-// still know the mutation, so it is left to the garbage collector.
+// recycle returns a mutation to the pool. After several attempts, or without a plain response, a connection may still
+// refer to the mutation, so the garbage collector takes it.
 func (m *mutation) recycle() {
 	if m.tries != 1 || m.waited || m.phase == sent || m.phase == broken {
 		return
@@ -82,19 +81,19 @@ func (m *mutation) wakeUp() {
 	}
 }
 
-// at returns the phase of the mutation.
+// at returns the mutation's phase.
 func (m *mutation) at() phase {
 	m.in.mu.Lock()
 	defer m.in.mu.Unlock()
 	return m.phase
 }
 
-// sendUntilAnswered sends the mutation until it is answered for good. The result is nil for a success, the host's
-// refusal, or why the sending was given up: the cause of the context, or the cause of the session's end. After the
-// last two the outcome may be open: the caller, who has the place in the queue, must resolve the outcome.
+// sendUntilAnswered sends the mutation until it gets a final answer. The result is nil for a success, the host's
+// rejection, or why sending was abandoned: the cause of the context or of the session's end. After abandoning, the
+// outcome may be open, and the caller, which has the queue position, must resolve it.
 //
-// The first try, nearly always the only try, has little on the stack: if many goroutines wait, the stack of each has
-// left the cache by the time the goroutine goes on.
+// The first attempt, nearly always the only one, uses little stack: if many goroutines wait, each stack has left the
+// cache by the time its goroutine continues.
 func (m *mutation) sendUntilAnswered(ctx context.Context) error {
 	to, h, err := m.sendOnce(ctx, nil)
 	if err == nil {
@@ -103,7 +102,7 @@ func (m *mutation) sendUntilAnswered(ctx context.Context) error {
 	return m.sendAgain(ctx, to, h, err)
 }
 
-// sendAgain is the rest of sendUntilAnswered after a first try that failed.
+// sendAgain continues sendUntilAnswered after a failed first attempt.
 func (m *mutation) sendAgain(ctx context.Context, to *conn.Conn, h *cluster.Host, err error) error {
 	var refused error
 	first := true
@@ -216,8 +215,8 @@ func (m *mutation) awaitAnswer() {
 	}
 }
 
-// leavesAsItWas reports whether a result decides nothing about a mutation, so that the mutation may be sent again. A
-// host that does not know the session over a connection has not read the mutation.
+// leavesAsItWas reports whether a result decides nothing about a mutation, so the mutation may be sent again. A host
+// that does not know the session over a connection has not read the mutation.
 func leavesAsItWas(s protocol.Status) bool {
 	return s.Retry() != protocol.RetryNever || s == protocol.StatusBadSession
 }
@@ -225,8 +224,8 @@ func leavesAsItWas(s protocol.Status) bool {
 // refused reports whether the host has answered with a failure for good. The lock is held.
 func (m *mutation) refused() bool { return m.phase == answered && !leavesAsItWas(m.result.Status) }
 
-// Answered implements conn.Handler. State changes here, in the order of the host's messages, and before the waiting
-// goroutine is woken: so a loss that comes later finds the lease.
+// Answered implements conn.Handler. State changes here, in the host's message order and before the waiting goroutine
+// wakes up, so a later loss finds the lease.
 func (m *mutation) Answered(_ *conn.Conn, a *protocol.Answer) {
 	in := m.in
 	in.mu.Lock()
@@ -244,7 +243,7 @@ func (m *mutation) Answered(_ *conn.Conn, a *protocol.Answer) {
 			in.endAcquire(m, failure.Aborted(result.Reason))
 		case leavesAsItWas(result.Status) || result.Status == protocol.StatusSuccess:
 			in.unobserve(m)
-		default: // such as a right that was lost: the session waits no more
+		default: // such as a lost right: the session stops waiting
 			in.endAcquire(m, result.Err())
 		}
 		return
@@ -294,8 +293,8 @@ func (m *mutation) Lost(from *conn.Conn, err error) {
 	}
 }
 
-// dropNumber gives up the number of a mutation that was certainly not carried out, or whose outcome does not matter
-// any more. The lock is held.
+// dropNumber releases the number of a mutation that was certainly not applied or whose outcome does not matter. The
+// lock is held.
 func (m *mutation) dropNumber() {
 	if m.numbers.Sequence != 0 {
 		m.in.numbers.answered(m.numbers.Sequence)

@@ -8,14 +8,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// notice is a one-shot watch, from the description to the report of the first change.
+// notice is a one-shot watch, from the description to the first change report.
 type notice struct {
 	in      *Incarnation
 	read    func(a *protocol.SemaphoreDescribeAnswer)
 	changed func(data, owners bool)
-	done    chan error // of the description; holds one
+	done    chan error // for the description; capacity 1
 
-	// Guarded by the lock of the incarnation.
+	// Guarded by the incarnation's lock.
 	conn      *conn.Conn
 	id        uint64
 	armed     bool // the host has the watch
@@ -23,8 +23,8 @@ type notice struct {
 	notified  bool
 }
 
-// DescribeAndWatch describes a semaphore and leaves a one-shot watch, over a connection that the session may use. read
-// gets the answer, on the goroutine that reads the connection and with the lock held; changed is called once.
+// DescribeAndWatch describes a semaphore and sets a one-shot watch, over a connection that the session may use. read
+// gets the response, in the goroutine that reads the connection and with the lock held. changed is called once.
 func (in *Incarnation) DescribeAndWatch(
 	ctx context.Context, m *protocol.SemaphoreDescribe, read func(a *protocol.SemaphoreDescribeAnswer),
 	changed func(data, owners bool),

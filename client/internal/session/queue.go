@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// keyQueue orders the mutations of one object by a session. At most one mutation of a queue is under way; others wait
-// for their places, first come, first served. The lock of the incarnation guards a queue.
+// keyQueue orders a session's mutations on one object. At most one mutation per queue is in flight; others wait, first
+// come, first served. The incarnation's lock guards a queue.
 type keyQueue struct {
 	name   string
 	busy   bool
-	places []chan struct{} // of the mutations that wait; closed when the mutation may begin
-	// refused: a host that has no room, or grants nothing for now, has refused the latest try of the mutation that is
-	// under way.
+	places []chan struct{} // one per waiting mutation; closed when the mutation may start
+	// refused means that a host without capacity, or one that grants nothing for now, has rejected the latest attempt
+	// at the mutation in flight.
 	refused bool
 
-	waiting *mutation // the acquire that is queued at the host
-	lease   *Lease    // the lease of the session
-	// early is a loss that was reported before the answer to the acquire of the lost lease.
+	waiting *mutation // the acquire queued at the host
+	lease   *Lease    // the session's lease
+	// early is a loss reported before the answer to the lost lease's acquire.
 	early earlyLoss
 }
 
@@ -26,7 +26,7 @@ type earlyLoss struct {
 	cause error
 }
 
-// begin waits until a mutation of the semaphore may be sent. After the mutation the caller calls finish.
+// begin waits until a mutation on the semaphore may be sent. The caller must call finish afterwards.
 func (in *Incarnation) begin(ctx context.Context, name string) (*keyQueue, error) {
 	in.mu.Lock()
 	if in.cause != nil {
@@ -65,7 +65,7 @@ func (in *Incarnation) begin(ctx context.Context, name string) (*keyQueue, error
 	return nil, err
 }
 
-// finish lets the next mutation of the queue begin.
+// finish lets the next mutation in the queue start.
 func (in *Incarnation) finish(q *keyQueue) {
 	in.mu.Lock()
 	in.beginNext(q)
@@ -87,7 +87,7 @@ func (in *Incarnation) beginNext(q *keyQueue) {
 	in.dropIfEmpty(q)
 }
 
-// dropIfEmpty forgets a queue that has nothing in it.
+// dropIfEmpty removes an empty queue.
 func (in *Incarnation) dropIfEmpty(q *keyQueue) {
 	if !q.busy && q.waiting == nil && q.lease == nil && in.queues[q.name] == q {
 		delete(in.queues, q.name)

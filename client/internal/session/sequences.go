@@ -5,12 +5,12 @@ import (
 	"context"
 )
 
-// unansweredMax is how many mutations of a session may be unanswered, or answered out of order. A shard keeps only a
-// few more answers than unansweredMax for a session.
+// unansweredMax is how many session mutations may be unanswered or answered out of order. A shard keeps only a few more
+// responses per session.
 const unansweredMax = 1000
 
-// sequences are the sequences of a session's mutations. They grow with each mutation, and say up to which number all
-// mutations are answered. The lock of the incarnation guards the sequences.
+// sequences assigns increasing sequence numbers to a session's mutations, and tracks up to which number all mutations
+// are answered. The incarnation's lock guards sequences.
 type sequences struct {
 	last  uint64              // the highest number given
 	low   uint64              // all up to here are answered
@@ -18,10 +18,9 @@ type sequences struct {
 	room  chan struct{}       // closed when a number may be given again; nil while no goroutine waits
 }
 
-// give returns the number of a mutation, a new number if the mutation has none, and the number up to which all
-// mutations are answered, as the mutation reports it. A mutation that was answered already, and is sent again, reports
-// less than its own number. The number is 0 while so many mutations are unanswered that a shard could run out of room
-// for the answers.
+// give returns a mutation's number, which is new if the mutation has none, and the number up to which all mutations are
+// answered, for the mutation to report. An already answered mutation that is sent again reports less than its own
+// number. The number is 0 while too many mutations are unanswered for a shard to store the responses.
 func (s *sequences) give(number uint64) (given, acknowledged uint64) {
 	if number == 0 {
 		if s.last-s.low >= unansweredMax {
@@ -58,7 +57,7 @@ func (in *Incarnation) giveLater(ctx context.Context) (number, acknowledged uint
 	return number, acknowledged, nil
 }
 
-// answered notes that a number will not be used again.
+// answered records that a number will not be used again.
 func (s *sequences) answered(number uint64) {
 	switch {
 	case number <= s.low:

@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// minMargin is the least time by which a client gives up a session before the session may end.
+	// minMargin is the minimum time by which a client gives up a session before the session may end.
 	minMargin = 10 * time.Millisecond
-	// minTryTimeout is the least time that a host gets to answer one try to attach.
+	// minTryTimeout is the minimum time for a host to answer one attach attempt.
 	minTryTimeout = 50 * time.Millisecond
 )
 
-// Group has the state that the incarnations of one client share.
+// Group has the state shared by one client's incarnations.
 type Group struct {
 	scope       *lifecycle.Scope
 	cluster     *cluster.Cluster
 	dialTimeout time.Duration
 	stops       stopQueue
-	// mutations belong to one client, because the channels in them may be channels of a synctest bubble, and nothing
-	// outside may touch the channels of a bubble.
+	// mutations belong to one client, because their channels may belong to a synctest bubble and must not be used
+	// outside it.
 	mutations sync.Pool
 }
 
-// NewGroup returns the group of a client.
+// NewGroup returns a client's group.
 func NewGroup(s *lifecycle.Scope, c *cluster.Cluster, dialTimeout time.Duration) *Group {
 	g := &Group{scope: s, cluster: c, dialTimeout: dialTimeout}
 	g.stops = stopQueue{group: g, wake: make(chan struct{}, 1)}
@@ -36,25 +36,25 @@ func NewGroup(s *lifecycle.Scope, c *cluster.Cluster, dialTimeout time.Duration)
 	return g
 }
 
-// Owner is the session of the user. The methods are called with the lock of the incarnation held, except for
-// AttachFailed and LimitMismatch.
+// Owner is the user's session. Its methods are called with the incarnation's lock held, except for AttachFailed and
+// LimitMismatch.
 type Owner interface {
 	Attached(in *Incarnation)
 	Detached(in *Incarnation, why error)
 	AttachFailed(in *Incarnation, why error)
-	// EndError is the error of everything that fails because the incarnation ends.
+	// EndError returns the error for everything that fails because the incarnation ends.
 	EndError(id uint64, reason Reason, detail string) error
 	Ended(in *Incarnation, reason Reason, cause error)
-	// NewLease returns a lease, and the value around it that the user gets and that Lease.User returns.
+	// NewLease returns a lease and the user-visible value around it, which Lease.User returns.
 	NewLease() (l *Lease, user any)
-	// LimitMismatch: an acquire that named a limit found another limit.
+	// LimitMismatch reports that an acquire found a limit other than the named limit.
 	LimitMismatch(name string, named, limit uint64)
 }
 
 // Reason is why an incarnation ended.
 type Reason int
 
-// The reasons, in the order of client.EndReason, where the meaning of each reason stands.
+// Reasons, in the order of client.EndReason, which documents them.
 const (
 	Unknown Reason = iota
 	Silence
@@ -65,8 +65,8 @@ const (
 	Closed
 )
 
-// Incarnation is one session at its hosts. Locks are taken in this order: the lock of an incarnation, the lock of its
-// owner or of a connection, the lock of the scope.
+// Incarnation is one session at its hosts. Lock order: an incarnation's lock, its owner's or a connection's lock, the
+// scope's lock.
 type Incarnation struct {
 	group     *Group
 	owner     Owner
@@ -82,13 +82,13 @@ type Incarnation struct {
 	cancel    context.CancelCauseFunc
 
 	mu       sync.Mutex    // guards the fields below
-	cause    error         // of the end; nil before
-	sequence uint64        // of the latest attach
+	cause    error         // reason for the end; nil before
+	sequence uint64        // from the latest attach
 	home     *conn.Conn    // has the session attached; nil while detached
 	returned chan struct{} // closed once home is set again; nil while no call waits
 	last     *conn.Conn    // the home before
-	// The lease counts from sent, the moment of sending of the latest SESSION_START or SESSION_ATTACH that was
-	// answered. A ping counts only if it was sent after since, because the session was attached then.
+	// The lease counts from sent, when the latest answered SESSION_START or SESSION_ATTACH was sent. A ping counts only
+	// if it was sent after since, because only then the session was attached.
 	sent, since lifecycle.Instant
 	timer       *time.Timer
 	bound       map[*conn.Conn]*binding
@@ -102,17 +102,16 @@ type Incarnation struct {
 	inboxes map[string]*Inbox // by process
 }
 
-// ID returns the id of the session.
+// ID returns the session id.
 func (in *Incarnation) ID() uint64 { return in.id }
 
 // NodeID returns the id of the session's node.
 func (in *Incarnation) NodeID() uint64 { return in.nodeID }
 
-// Context returns a context that ends with the incarnation, with its cause.
+// Context returns a context that ends with the incarnation and its cause.
 func (in *Incarnation) Context() context.Context { return in.ctx }
 
-// Err returns nil while the session can be counted on, by the clock of this moment, and the cause of the session's end
-// afterwards.
+// Err checks the clock. It returns nil while the session is alive, and the reason for its end afterwards.
 func (in *Incarnation) Err() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -123,8 +122,8 @@ func (in *Incarnation) Err() error {
 // Age returns how long ago the incarnation began.
 func (in *Incarnation) Age() time.Duration { return in.group.scope.Now().Sub(in.startedAt) }
 
-// Begin hands the incarnation to its owner, unless accept returns an error. accept is called with the lock held; ended
-// is why the incarnation is over already, nil if it is not.
+// Begin passes the incarnation to its owner, unless accept returns an error. accept is called with the lock held; ended
+// is why the incarnation is already over, or nil.
 func (in *Incarnation) Begin(accept func(ended error, attached bool) error) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -140,13 +139,13 @@ func (in *Incarnation) Begin(accept func(ended error, attached bool) error) erro
 	return nil
 }
 
-// margin is how long before the end of a lease the client gives the lease up: for clocks that run at different speeds,
-// and for the time between reading the clock and acting.
+// margin is how long before a lease ends the client gives the lease up, to allow for clock drift and for the time
+// between reading the clock and acting.
 func margin(timeout time.Duration) time.Duration {
 	return min(max(timeout/10, minMargin), timeout/2)
 }
 
-// base is the moment from which the lease counts. The lock is held, here and below.
+// base is the time from which the lease counts. The lock is held, here and below.
 func (in *Incarnation) base() lifecycle.Instant {
 	if in.home != nil {
 		if v := in.home.LastVouched(); v > in.since {
@@ -156,7 +155,7 @@ func (in *Incarnation) base() lifecycle.Instant {
 	return in.sent
 }
 
-// alive reports whether the session can be counted on, by the clock of this moment, and ends the session if not.
+// alive checks the clock, reports whether the session is alive, and ends the session if not.
 func (in *Incarnation) alive() bool {
 	if in.cause != nil {
 		return false
@@ -178,7 +177,7 @@ func (in *Incarnation) arm() {
 	}
 }
 
-// checkDeadline ends the session if its lease has run out. The lock is not held.
+// checkDeadline ends the session if its lease has expired. The lock is not held.
 func (in *Incarnation) checkDeadline() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -190,7 +189,7 @@ func (in *Incarnation) checkDeadline() {
 // Resumed implements conn.Session. The lease went on while the machine was suspended.
 func (in *Incarnation) Resumed() { in.checkDeadline() }
 
-// End ends the incarnation. It returns false if the incarnation was over already.
+// End ends the incarnation. It returns false if the incarnation was already over.
 func (in *Incarnation) End(reason Reason, detail string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -199,15 +198,15 @@ func (in *Incarnation) End(reason Reason, detail string) bool {
 	return !over
 }
 
-// end is End with the lock held. If the lease has run out by the client's clock, the reason is Silence and not
-// Expired: a process that stood still may read the host's message before its own timer runs, but the client did not
-// count on the session any more.
+// end is End with the lock held. If the lease has expired on the client's clock, the reason is Silence rather than
+// Expired: a paused process may read the host's message before its own timer runs, but the client no longer relied on
+// the session.
 func (in *Incarnation) end(reason Reason, detail string) {
 	if in.cause != nil || reason == Expired && !in.alive() {
 		return
 	}
 	in.cause = in.owner.EndError(in.id, reason, detail)
-	// A goroutine that sees the end of a lease must see the end of the session too, so the session ends first.
+	// A goroutine that sees a lease end must also see the session end, so the session ends first.
 	in.cancel(in.cause)
 	in.owner.Ended(in, reason, in.cause)
 	for _, q := range in.queues {

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/session"
 )
 
-// Params are the parameters of a new session.
+// Params are a new session's parameters.
 type Params struct {
 	Path    string // of the node
 	Details session.Details
@@ -28,8 +28,8 @@ func (g *Group) Start(ctx context.Context, owner Owner, p Params) (in *Incarnati
 	return in, err
 }
 
-// startOver starts a session over a connection. If the answer does not come, the caller starts another session; the
-// session that may have come into being ends by its own timeout.
+// startOver starts a session over a connection. If no answer arrives, the caller starts another session; a session that
+// was created without an answer ends by its own timeout.
 func (g *Group) startOver(ctx context.Context, to *conn.Conn, stripe int, owner Owner, p Params) (*Incarnation, error) {
 	key := make([]byte, protocol.MaxSecretBytes)
 	_, _ = rand.Read(key) // never fails
@@ -64,7 +64,7 @@ type start struct {
 	sent lifecycle.Instant
 	done chan error // holds one
 
-	abandoned bool // guarded by the lock of the incarnation
+	abandoned bool // guarded by the incarnation's lock
 }
 
 // Answered implements conn.Handler.
@@ -91,7 +91,7 @@ func (s *start) Answered(from *conn.Conn, a *protocol.Answer) {
 // Lost implements conn.Handler.
 func (s *start) Lost(_ *conn.Conn, err error) { s.done <- err }
 
-// abandon gives the caller's wait up. If the session turns out to have been started, it is stopped.
+// abandon ends the caller's wait. If the session turns out to have started, it is stopped.
 func (s *start) abandon(to *conn.Conn) {
 	s.in.mu.Lock()
 	s.abandoned = true
@@ -102,8 +102,7 @@ func (s *start) abandon(to *conn.Conn) {
 	}
 }
 
-// undo stops the session, however long the stopping takes: at its host the session lives for as long as the
-// connection.
+// undo stops the session, however long stopping takes: at its host the session lives as long as the connection.
 func (s *start) undo(to *conn.Conn) {
 	in := s.in
 	in.End(Closed, "")

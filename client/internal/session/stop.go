@@ -12,10 +12,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Stop ends a session at its host, after the session is over for its user. Stop returns when the context ends, when
-// the session has ended by its timeout unless something renewed the session, or when a host says that the session is
-// over. Stop returns no earlier, because a try without an answer may have attached the session once more, over a
-// connection that the pings of other sessions keep alive.
+// Stop ends a session at its host after the session is over for its user. Stop returns when the context ends, when the
+// session must have timed out because nothing renewed it, or when a host reports that the session is over. Stop cannot
+// return earlier, because an unanswered attempt may have attached the session once more, over a connection kept alive
+// by other sessions' pings.
 func (in *Incarnation) Stop(ctx context.Context) error {
 	if in.timeout > 0 {
 		in.mu.Lock()
@@ -46,21 +46,21 @@ func (in *Incarnation) Stop(ctx context.Context) error {
 	}
 }
 
-// StopLater ends the session at its host in the background, however long the ending takes: there the session lives for
-// as long as the connection does, because the connection's pings are for all sessions. The incarnation is over.
+// StopLater ends the session at its host in the background, however long that takes: at the host the session lives as
+// long as the connection, because pings serve all sessions. The incarnation is over.
 func (in *Incarnation) StopLater() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.group.stops.add(&stop{in: in, to: in.last, due: in.group.scope.Now()})
 }
 
-// stopAfterTimeout ends a session that the client gave up by its own clock. The host is asked once it may give the
-// leases away anyhow, so that no other session waits through a grace period. The lock is held.
+// stopAfterTimeout ends a session that expired on the client's clock. The host is asked once it may give the leases
+// away anyway, so no other session waits through a grace period. The lock is held.
 func (in *Incarnation) stopAfterTimeout() {
 	in.group.stops.add(&stop{in: in, to: in.last, due: in.base().Add(in.timeout)})
 }
 
-// stop is the ending of a session at its host, from try to try.
+// stop ends a session at its host, over several attempts if necessary.
 type stop struct {
 	in       *Incarnation
 	to       *conn.Conn // to be tried first; nil: attach before
@@ -70,13 +70,13 @@ type stop struct {
 	due      lifecycle.Instant // no try earlier
 }
 
-// needless reports whether the session ends without a request, because its connection is lost.
+// needless reports whether the session ends without a request because its connection is lost.
 func (s *stop) needless() bool {
 	return s.in.timeout == 0 && (s.to == nil || s.to.IsDown())
 }
 
-// try asks once for the end of the session. over says that the session has ended, or that further tries are useless:
-// err says why. Otherwise err is the failure of the try; nil asks for another try at once.
+// try asks once to end the session. If over is set, the session has ended, or err is the reason why more attempts are
+// useless. Otherwise err is the attempt's failure; nil means retry immediately.
 func (s *stop) try(ctx context.Context) (over bool, err error) {
 	in, to := s.in, s.to
 	var h *cluster.Host
@@ -100,11 +100,11 @@ func (s *stop) try(ctx context.Context) (over bool, err error) {
 		return false, err
 	}
 	s.unknowns++
-	return s.unknowns > 1, nil // another client has taken the session
+	return s.unknowns > 1, nil // another client has taken the session over
 }
 
-// tryOnce makes one try, of a bounded time. again says that a further try is needed, answered that a host has answered
-// more than that the host cannot answer now.
+// tryOnce makes one time-limited attempt. again means that another attempt is needed. answered means that a host gave a
+// real answer, not just that it cannot answer now.
 func (s *stop) tryOnce(ctx context.Context) (again, answered bool) {
 	if s.needless() {
 		return false, true

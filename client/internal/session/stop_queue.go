@@ -10,20 +10,20 @@ import (
 // stopsAtOnce is how many sessions are ended at their hosts at a time.
 const stopsAtOnce = 64
 
-// stopQueue has the sessions of a client that are still to be ended at their hosts and that no caller waits for:
-// sessions given up by the client's own clock, or closed while the cluster was unreachable. One goroutine ends all of
-// them, however many and however long the ending takes: while no host answers the goroutine tries one session, again
-// and again, and then many at a time.
+// stopQueue has a client's sessions that still need to be ended at their hosts and that no caller waits for: sessions
+// that expired on the client's clock, or were closed while the cluster was unreachable. One goroutine ends all
+// sessions, however many there are and however long it takes. While no host answers, the goroutine keeps trying one
+// session; later it tries many at a time.
 type stopQueue struct {
 	group *Group
-	wake  chan struct{} // a session was added; holds one
+	wake  chan struct{} // a session was added; capacity 1
 
 	mu      sync.Mutex // guards the fields below
 	waiting []*stop
 	running bool
 }
 
-// add has a session ended at its host. The lock of the incarnation is held.
+// add queues a session to be ended at its host. The incarnation's lock is held.
 func (q *stopQueue) add(s *stop) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,7 +61,7 @@ func (q *stopQueue) run() {
 	}
 }
 
-// pause waits; with orMore a session that is added ends the wait.
+// pause waits. With orMore, an added session ends the wait.
 func (q *stopQueue) pause(wait time.Duration, orMore bool) {
 	more := q.wake
 	if !orMore {
@@ -102,8 +102,8 @@ func (q *stopQueue) pop(many int) (due []*stop, next time.Duration, left bool) {
 	return due, next, true
 }
 
-// tryAll tries to end sessions, and puts back the sessions that are not over. It reports whether a host that was able
-// to answer has answered a try.
+// tryAll tries to end sessions, and puts sessions that are not over back. It reports whether any host gave a real
+// answer.
 func (q *stopQueue) tryAll(due []*stop) (anyAnswered bool) {
 	again := make([]bool, len(due))
 	answered := make([]bool, len(due))

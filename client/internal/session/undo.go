@@ -7,20 +7,19 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// An acquire that is given up must leave nothing behind: no place in the host's queue, and no owner that the client
-// does not know. While the outcome is open no other mutation of the queue begins; then a release under the next number
-// undoes the acquire. Because of that number a copy of the acquire that is still on its way cannot take effect any
-// more.
+// An abandoned acquire must leave nothing behind: no queue position at the host, and no owner unknown to the client.
+// While the outcome is open, no other mutation in the queue starts; then a release with the next number undoes the
+// acquire. Because of this number, a delayed copy of the acquire can no longer take effect.
 
-// abandonAcquire ends an acquire that was given up, or refused, and lets the next mutation of the queue begin once the
-// outcome is known.
+// abandonAcquire ends an abandoned or rejected acquire, and lets the next mutation in the queue start once the outcome
+// is known.
 func (in *Incarnation) abandonAcquire(m *mutation) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
-	case in.cause != nil: // the end of the session undoes everything
+	case in.cause != nil: // the session's end undoes everything
 	case m.refused():
-		// A refused acquire that waited before waits no more.
+		// A rejected acquire that waited before waits no more.
 		if m.waited {
 			in.endAcquire(m, m.result.Err())
 		}
@@ -34,7 +33,7 @@ func (in *Incarnation) abandonAcquire(m *mutation) {
 	in.beginNext(m.queue)
 }
 
-// undo reverses an acquire whose outcome is open. No other mutation of the queue is under way.
+// undo reverses an acquire whose outcome is open. No other mutation in the queue is in flight.
 func (in *Incarnation) undo(m *mutation) {
 	defer in.finish(m.queue)
 	in.mu.Lock()
@@ -66,13 +65,12 @@ func (in *Incarnation) undo(m *mutation) {
 	in.mu.Unlock()
 }
 
-// withdraw removes an acquire that was given up while waiting from the host's queue, or gives back the part that was
-// granted meanwhile.
+// withdraw removes an abandoned waiting acquire from the host's queue, or gives back units granted meanwhile.
 func (in *Incarnation) withdraw(m *mutation) {
 	in.group.scope.Go(func() {
 		q, err := in.begin(in.ctx, m.queue.name)
 		if err != nil {
-			return // the end of the session removes the acquire
+			return // the session's end removes the acquire
 		}
 		defer in.finish(q)
 		in.mu.Lock()
@@ -89,11 +87,11 @@ func (in *Incarnation) withdraw(m *mutation) {
 	})
 }
 
-// Release gives back the session's part of a semaphore: the part under an order id, or any part if order is 0. If the
-// context ends, the release goes on in the background.
+// Release gives back the session's units: those under an order id, or all if order is 0. If the context ends, the
+// release continues in the background.
 func (in *Incarnation) Release(ctx context.Context, name string, order uint64) (released bool, err error) {
 	if ctx.Err() != nil {
-		// The release is not tried in the foreground, but it is done, unless the end of the session does it.
+		// The release runs in the background, unless the session's end makes it unnecessary.
 		in.releaseLater(name, order)
 		return false, context.Cause(ctx)
 	}
@@ -131,7 +129,7 @@ func (in *Incarnation) releaseLater(name string, order uint64) {
 	}
 }
 
-// release returns a mutation that is a release.
+// release returns a release mutation.
 func (in *Incarnation) release(q *keyQueue, order uint64) *mutation {
 	r := in.group.mutations.Get().(*mutation)
 	r.in, r.queue = in, q
@@ -140,13 +138,13 @@ func (in *Incarnation) release(q *keyQueue, order uint64) *mutation {
 	return r
 }
 
-// sendRelease releases the session's part under an order id, or any part if order is 0. It ends when the host has
-// answered, or the session has ended. No other mutation of the queue is under way.
+// sendRelease releases the session's units under an order id, or all if order is 0. It ends when the host has answered
+// or the session has ended. No other mutation in the queue is in flight.
 func (in *Incarnation) sendRelease(q *keyQueue, order uint64) {
 	_ = in.release(q, order).sendRelease(in.ctx) // no caller waits for the result
 }
 
-// sendRelease sends a release until it is answered. A host that does not know the owner has ended the lease.
+// sendRelease sends a release until answered. A host that does not know the owner has ended the lease.
 func (m *mutation) sendRelease(ctx context.Context) error {
 	err := m.sendUntilAnswered(ctx)
 	if failure.Status(err) == protocol.StatusFenced {
@@ -159,7 +157,7 @@ func (m *mutation) sendRelease(ctx context.Context) error {
 	return err
 }
 
-// releaseAnswered records that the session has no part of the semaphore any more. The lock is held.
+// releaseAnswered records that the session owns nothing in the semaphore any more. The lock is held.
 func (in *Incarnation) releaseAnswered(q *keyQueue) {
 	if q.waiting != nil {
 		in.endAcquire(q.waiting, failure.Aborted(protocol.AbortReleased))

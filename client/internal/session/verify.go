@@ -12,14 +12,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// A lease can be lost without its session: by a forced deletion of the semaphore, or where a shard has lost its
-// majority and was made anew. The host pushes the loss to the owner, but not while the owner has no connection. So
-// after each gap a session asks each shard which parts the session holds. If a lease is missing in the answer, the
-// session sends the acquire of the lease again, under the old number: a host answers it from the state.
+// A lease can be lost while its session lives: by a forced deletion of the semaphore, or if a shard lost its quorum and
+// was rebuilt. The host pushes the loss to the owner, but not while the owner is disconnected. So after each gap the
+// session asks each shard for its holdings. If a lease is missing, the session sends the lease's acquire again with the
+// old number, and a host answers from its state.
 //
-// A mutation under way comes before the acquire of its lease. If the shard does not list the lease, and a host puts the
-// mutation off, the lease is lost: a shard made anew grants nothing until all owners have noticed their losses, and the
-// next owner may come before the mutation is carried out.
+// A mutation in flight comes before the lease's acquire. If the shard does not list the lease, and a host defers the
+// mutation, the lease is lost: a rebuilt shard grants nothing until all owners have noticed their losses, and the next
+// owner may come before the mutation is applied.
 
 // unverified is a lease that may have been lost in a gap.
 type unverified struct {
@@ -31,13 +31,13 @@ type unverified struct {
 // turnPatience is how long leases wait for their turns in busy queues before their shards are asked again.
 const turnPatience = time.Second
 
-// look is the leases of one shard that are verified until a host has said of each whether it is lost. Each shard has a
-// look of its own: a shard that does not answer hides no loss in another.
+// look verifies one shard's leases until a host has confirmed or denied each lease. Each shard has its own look, so an
+// unresponsive shard does not hide a loss in another shard.
 type look struct {
-	shard  uint64 // where known is set
+	shard  uint64 // if known is set
 	known  bool
 	leases []unverified
-	gaps   int // how often news of the leases may have been missed meanwhile
+	gaps   int // how often lease news may have been missed meanwhile
 }
 
 // verifyLeases starts to verify the leases, or has looks under way begin again. The lock is held.
@@ -65,7 +65,7 @@ func (in *Incarnation) verifyLeases() {
 	}
 }
 
-// verifyUntilDone runs until all leases of a look were verified after the latest gap.
+// verifyUntilDone runs until all leases in a look were verified after the latest gap.
 func (in *Incarnation) verifyUntilDone(l *look) {
 	var r retry.Retries
 	for done := false; !done; {
@@ -83,7 +83,7 @@ func (in *Incarnation) verifyUntilDone(l *look) {
 	}
 }
 
-// verifyIn verifies leases of one shard. The error says why a lease could not be verified.
+// verifyIn verifies one shard's leases. The error is why a lease could not be verified.
 func (in *Incarnation) verifyIn(l *look, leases []unverified) error {
 	if len(leases) == 0 {
 		return nil
@@ -104,7 +104,7 @@ func (in *Incarnation) verifyIn(l *look, leases []unverified) error {
 	ended := make(chan error)
 	under := 0
 	for _, u := range leases {
-		// If the host does not say, each lease is asked for.
+		// If the host does not tell, ask for each lease.
 		if held[u.name] != u.lease.Order && in.noteMissing(u, known) &&
 			in.group.scope.Go(func() { ended <- in.verify(ctx, u) }) {
 			under++
@@ -131,8 +131,9 @@ func (in *Incarnation) noteMissing(u unverified, known bool) bool {
 	return q.lease == u.lease
 }
 
-// loseRefused ends the lease of a queue if the shard does not list the lease, and a host refuses for now what is under
-// way. The lease is released: a host of an earlier build hides what the client may not see. The lock is held.
+// loseRefused ends the lease in a queue if the shard does not list the lease, and a host rejects the mutation in flight
+// for now. The lease is also released, because a host with an earlier build hides what the client may not see. The lock
+// is held.
 func (in *Incarnation) loseRefused(q *keyQueue) {
 	if l := q.lease; q.refused && l != nil && l.missing {
 		q.removeLease(failure.ErrLeaseLost)
@@ -140,8 +141,8 @@ func (in *Incarnation) loseRefused(q *keyQueue) {
 	}
 }
 
-// heldAt asks the leader of a shard for the session's parts of semaphores in the shard: order ids by name. name is a
-// semaphore of the shard. The read is strict: no replica of a group that is no more answers.
+// heldAt asks a shard's leader for the session's semaphore holdings in the shard: order ids by name. name is a
+// semaphore in the shard. The read is strict, so no replica from a former group answers.
 func (in *Incarnation) heldAt(shard uint64, name string) (map[string]uint64, error) {
 	to, _, err := in.connTo(in.ctx, name, nil)
 	if err != nil {
@@ -166,8 +167,8 @@ func (in *Incarnation) heldAt(shard uint64, name string) (map[string]uint64, err
 	}
 }
 
-// verify sends the acquire of a lease again, in the lease's turn, for which it waits no longer than the context. A
-// repetition changes nothing.
+// verify sends a lease's acquire again, in the lease's turn, and waits for the turn until ctx ends. The repetition
+// changes nothing.
 func (in *Incarnation) verify(ctx context.Context, u unverified) error {
 	q, err := in.begin(ctx, u.name)
 	if err != nil {
@@ -208,7 +209,7 @@ func (in *Incarnation) verify(ctx context.Context, u unverified) error {
 		return nil
 	}
 	if phase == owned || phase == queued {
-		// The host did not know the acquire, and carried it out as a new acquire.
+		// The host did not know the acquire and applied it as new.
 		in.sendRelease(q, order)
 	}
 	in.loseLease(q, l, nil)

@@ -1,6 +1,6 @@
-// Package view has the watches of a client. Loops over the same semaphore, or over the same view of an object, share
-// one watch at a host and its immutable views.
+// Package view implements a client's watches. Loops over the same semaphore or object view share a host watch and
+// immutable views.
 //
-// Start reading at Watches.Views in shared.go; stream.go and view.go have the messages of a host, list.go the list of
-// owners or rows that views share.
+// Start reading at Watches.Views in shared.go. stream.go and view.go process host messages, and list.go has the list of
+// owners or rows shared by views.
 package view

@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// List is the owners or the rows of an object, ordered by their ids. A List never changes: a change makes a new List,
-// which shares all but the few pieces that differ. So a view of many owners costs nothing to keep, a change of one
-// owner costs as much as one piece, and two lists are compared by the pieces that differ.
+// List has an object's owners or rows, sorted by id. A List never changes: an edit creates a new List that shares all
+// pieces except the few that differ. So keeping a view with many owners is free, changing one owner costs one piece,
+// and comparing two lists only visits pieces that differ.
 type List[T any, P element[T]] struct {
 	pieces []*piece[T, P]
 	count  int
 }
 
-// element is the method set of a pointer to an element of a list.
+// element is the method set for a pointer to a list element.
 type element[T any] interface {
 	*T
 	id() uint64
 	equal(*T) bool
 }
 
-// Owners are the owners of a semaphore by order id, Rows the rows of an object of another kind.
+// Owners has a semaphore's owners by order id, Rows the rows for other object kinds.
 type (
 	Owners = List[Owner, *Owner]
 	Rows   = List[Row, *Row]
@@ -30,19 +30,19 @@ type (
 // piece is a run of elements, never empty and never changed.
 type piece[T any, P element[T]] struct{ list []T }
 
-// maxPiece is the most elements in a piece. Neighbours that together fit into half of it become one piece.
+// maxPiece is the maximum number of elements per piece. Neighbours that together fit into half are merged.
 const maxPiece = 128
 
 func (p *piece[T, P]) last() uint64 { return P(&p.list[len(p.list)-1]).id() }
 
-// listOf cuts a list that is ordered by id into pieces.
+// listOf cuts a list sorted by id into pieces.
 func listOf[T any, P element[T]](list []T) List[T, P] {
 	var l List[T, P]
 	l.add(list)
 	return l
 }
 
-// add appends elements behind all others, to a list in the making.
+// add appends elements to a list under construction.
 func (l *List[T, P]) add(list []T) {
 	l.count += len(list)
 	for len(list) > 0 {
@@ -58,7 +58,7 @@ func (l *List[T, P]) add(list []T) {
 // Len returns the number of elements.
 func (l List[T, P]) Len() int { return l.count }
 
-// First returns the element with the lowest id: of owners the owner that joined first.
+// First returns the element with the lowest id. For owners, this is the owner that joined first.
 func (l List[T, P]) First() (first T, ok bool) {
 	if l.count == 0 {
 		return first, false
@@ -79,7 +79,7 @@ func (l List[T, P]) All() iter.Seq[T] {
 	}
 }
 
-// Find returns the element of an id.
+// Find returns the element with the given id.
 func (l List[T, P]) Find(id uint64) (found T, ok bool) {
 	i, _ := slices.BinarySearchFunc(l.pieces, id, func(p *piece[T, P], id uint64) int {
 		return cmp.Compare(p.last(), id)
@@ -95,7 +95,7 @@ func (l List[T, P]) Find(id uint64) (found T, ok bool) {
 	return list[j], true
 }
 
-// edit is an element that came or changed, or that is gone.
+// edit is an element that was added, changed or removed.
 type edit[T any, P element[T]] struct {
 	id   uint64
 	is   T
@@ -111,7 +111,7 @@ func (l List[T, P]) with(gone []uint64, came []T) List[T, P] {
 	for i := range came {
 		edits = append(edits, edit[T, P]{id: P(&came[i]).id(), is: came[i]})
 	}
-	// An element that is both gone and came has come: the sort keeps the two edits in order.
+	// An element that was both removed and added counts as added: the sort keeps the two edits in order.
 	slices.SortStableFunc(edits, func(a, b edit[T, P]) int { return cmp.Compare(a.id, b.id) })
 	next := List[T, P]{pieces: make([]*piece[T, P], 0, len(l.pieces)+1+len(came)/maxPiece)}
 	for i, p := range l.pieces {
@@ -151,7 +151,7 @@ func (l *List[T, P]) put(p *piece[T, P]) {
 	l.pieces = append(l.pieces, p)
 }
 
-// with returns the elements of a piece after edits. The edits are in order.
+// with returns a piece's elements after edits, which are sorted.
 func (p *piece[T, P]) with(edits []edit[T, P]) []T {
 	out := make([]T, 0, len(p.list)+len(edits))
 	rest := p.list
@@ -172,8 +172,8 @@ func (p *piece[T, P]) with(edits []edit[T, P]) []T {
 	return append(out, rest...)
 }
 
-// Difference calls back for every element in which two lists differ, in order: before or after is nil for an element
-// of one list only. Difference passes over pieces that the lists share.
+// Difference calls f, in order, for every element that differs between two lists: before or after is nil for an element
+// in only one list. Difference skips shared pieces.
 func Difference[T any, P element[T]](a, b List[T, P], f func(before, after *T)) {
 	i, j, x, y := 0, 0, 0, 0 // pieces, and places within
 	id := func(p *piece[T, P], at int) uint64 { return P(&p.list[at]).id() }

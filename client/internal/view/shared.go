@@ -13,17 +13,17 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Key is the subject of a watch at a host. Loops of one key share one watch.
+// Key is the subject of a host watch. Loops with equal keys share one watch.
 type Key struct {
 	Node         uint64
 	Name         string
-	Data, Owners bool // the wanted parts of a semaphore
-	// Kind is the kind of the object, 0 for a semaphore, and View the wanted part of the object, empty for the whole.
+	Data, Owners bool // wanted semaphore data
+	// Kind is the object kind, 0 for a semaphore. View is the wanted object view, or empty for the whole object.
 	Kind protocol.ObjectKind
 	View string
 }
 
-// Watches are the watches of one client. They are safe for use by many goroutines.
+// Watches has one client's watches. Watches is safe for concurrent use.
 type Watches struct {
 	scope   *lifecycle.Scope
 	cluster *cluster.Cluster
@@ -32,7 +32,7 @@ type Watches struct {
 	shared map[Key]*sharedWatch
 }
 
-// NewWatches returns the watches of a client.
+// NewWatches returns a client's watches.
 func NewWatches(s *lifecycle.Scope, c *cluster.Cluster) *Watches {
 	return &Watches{scope: s, cluster: c, shared: make(map[Key]*sharedWatch)}
 }
@@ -58,7 +58,7 @@ func (w *Watches) Views(ctx context.Context, key Key) iter.Seq2[*View, error] {
 	}
 }
 
-// join returns the watch of a key. The watch ends when all loops that joined have left.
+// join returns the watch for a key. The watch ends when all loops that joined have left.
 func (w *Watches) join(key Key) (*sharedWatch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,20 +95,20 @@ func (w *Watches) remove(s *sharedWatch) {
 	}
 }
 
-// sharedWatch is a watch at some host, opened again at another host when the stream breaks off, and the view that the
-// watch has led to. It runs while it has readers.
+// sharedWatch is a watch at some host and its current view. If the stream breaks, the watch is opened again at another
+// host. A sharedWatch runs while there are readers.
 type sharedWatch struct {
 	watches *Watches
 	key     Key
 	ctx     context.Context // ends when the last reader has left
 	stop    context.CancelFunc
-	wake    chan struct{} // the stream is over; holds one
-	count   int           // of the loops that joined; guarded by the lock of the watches
-	retries retry.Retries // of the goroutine of run
+	wake    chan struct{} // the stream is over; capacity 1
+	count   int           // number of joined loops; guarded by the lock in Watches
+	retries retry.Retries // only used by run
 
 	mu      sync.Mutex // guards the fields below
 	view    *View      // nil before the first view is whole
-	version uint64     // grows with each view that differs from the view before
+	version uint64     // grows with each view that differs from its predecessor
 	draft   draft
 	current *stream
 	ended   error // why the latest stream ended
@@ -116,7 +116,7 @@ type sharedWatch struct {
 	readers map[*reader]struct{}
 }
 
-// errBehind: a host sent a change that does not follow on the changes before.
+// errBehind means that a host sent a change that does not follow the previous changes.
 var errBehind = errors.New("a change is missing")
 
 // run opens a stream, and a new stream when the stream is over, until the last reader has left or the watch has failed
@@ -168,7 +168,7 @@ func (s *sharedWatch) follow(to *conn.Conn) error {
 	return err
 }
 
-// request makes the request for a stream that goes on from the view. The lock is held.
+// request returns a request for a stream that continues from the view. The lock is held.
 func (s *sharedWatch) request() *protocol.Watch {
 	m := &protocol.Watch{
 		NodeID: s.key.Node, Name: protocol.View(s.key.Name), Owners: s.key.Owners, Data: s.key.Data,
@@ -202,10 +202,10 @@ func (s *sharedWatch) wakeReaders() {
 	}
 }
 
-// reader is one loop over the views of a watch.
+// reader is one loop over a watch's views.
 type reader struct {
-	wake chan struct{} // a new view may be there; holds one
-	seen uint64        // the latest version that the loop was given
+	wake chan struct{} // a new view may be available; capacity 1
+	seen uint64        // latest version returned to the loop
 }
 
 func (s *sharedWatch) addReader() *reader {

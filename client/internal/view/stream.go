@@ -12,7 +12,7 @@ var errOtherKind = &protocol.Error{
 	Message: "the host does not support object kinds, and watches a semaphore with the name",
 }
 
-// stream is one watch at one host. Messages for a stream other than the current stream of its sharedWatch are dropped.
+// stream is one watch at one host. Messages for any stream except the sharedWatch's current stream are dropped.
 type stream struct{ watch *sharedWatch }
 
 // Answered implements conn.Handler.
@@ -67,7 +67,7 @@ func (s *stream) Lost(_ *conn.Conn, err error) {
 	}
 }
 
-// end ends the stream, if there is an error. The lock is held.
+// end ends the stream if err is not nil. The lock is held.
 func (s *stream) end(err error) {
 	if err == nil {
 		return

@@ -7,21 +7,21 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// View is a semaphore, or a view of an object of another kind, at one moment. A View never changes once it is shown.
+// View is a semaphore, or a view of another object kind, at one moment. A View never changes once it is shown.
 type View struct {
 	Exists    bool
 	Revision  uint64
 	Ephemeral bool   // of a semaphore
 	Limit     uint64 // of a semaphore
-	Data      []byte // the head for objects of another kind
+	Data      []byte // head for other object kinds
 	Owners    Owners
 	Rows      Rows
 
-	birth uint64 // differs from the birth of an earlier object of the name
-	whole uint64 // the number of snapshots up to the view
+	birth uint64 // differs if an object is recreated under the name
+	whole uint64 // number of snapshots up to the view
 }
 
-// Owner is a session that owns some of a semaphore. The data is shared and must not be changed.
+// Owner is a session that owns semaphore units. The data is shared and must not be changed.
 type Owner struct {
 	OrderID   uint64
 	SessionID uint64
@@ -35,7 +35,7 @@ func (o *Owner) equal(p *Owner) bool {
 
 func (o *Owner) id() uint64 { return o.OrderID }
 
-// Row is a row of an object of another kind than semaphores. The body is shared and must not be changed.
+// Row is a row in an object other than a semaphore. The body is shared and must not be changed.
 type Row struct {
 	ID   uint64
 	Body []byte
@@ -45,7 +45,7 @@ func (r *Row) id() uint64 { return r.ID }
 
 func (r *Row) equal(s *Row) bool { return r.ID == s.ID && bytes.Equal(r.Body, s.Body) }
 
-// IsAnother reports whether the view is of another object than the view before, though both objects have one name.
+// IsAnother reports whether the view shows another object than the view before, under the same name.
 func (v *View) IsAnother(before *View) bool { return v.birth != before.birth }
 
 // IsWhole reports whether the view rests on a later snapshot than the view before. Then the changes between the two
@@ -64,8 +64,8 @@ func (v *View) looksLike(w *View) bool {
 	return same
 }
 
-// after returns the view after a delta: the view itself if it has all changes of the delta already, and nil if changes
-// before the delta are missing.
+// after returns the view after a delta: the view itself if it already includes the delta, and nil if earlier changes
+// are missing.
 func (v *View) after(p *protocol.WatchDelta) *View {
 	switch {
 	case p.To <= v.Revision:
@@ -119,7 +119,7 @@ type draft struct {
 	rows   []Row
 }
 
-// page adds a page. It returns the view if the page completes the view, or nil.
+// page adds a page. It returns the view once complete, and nil before.
 func (d *draft) page(p *protocol.WatchSnapshot) *View {
 	if p.First {
 		*d = draft{view: View{

@@ -1,7 +1,7 @@
 // Package console has the web console: plain modules and one stylesheet, without a build step and without external
-// files. The pages use the HTTP API only.
+// files. The pages use only the HTTP API.
 //
-// Start at files/main.js, which shows a page, and files/pages.js, which has one object for each.
+// Start at files/main.js, which shows a page, and files/pages.js, which has one object per page.
 package console
 
 import (
@@ -9,12 +9,12 @@ import (
 	"io/fs"
 )
 
-// embedded has the files of the folder files.
+// embedded contains the folder files.
 //
 //go:embed files
 var embedded embed.FS
 
-// Files are what is served at the top of the HTTP API's address.
+// Files returns the files served at the root of the HTTP API's address.
 func Files() fs.FS {
 	files, err := fs.Sub(embedded, "files")
 	if err != nil {
@@ -23,7 +23,7 @@ func Files() fs.FS {
 	return files
 }
 
-// Palette is the style that pages share with the console: colours of both themes, sizes and fonts. It is embedded.
+// Palette returns the embedded stylesheet that pages share with the console: colours for both themes, sizes and fonts.
 func Palette() string {
 	text, err := fs.ReadFile(Files(), "palette.css")
 	if err != nil {

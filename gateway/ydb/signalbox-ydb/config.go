@@ -70,11 +70,11 @@ func configOf(o options, log *slog.Logger) (c ydb.Config, err error) {
 	}, err
 }
 
-// filesPerConnection is how many files there are for each connection of an SDK: connections that are being admitted
-// exceed the limit by half, and connections to hosts need files, too.
+// filesPerConnection is the number of file descriptors per SDK connection: connections being admitted exceed the limit
+// by half, and host connections need files, too.
 const filesPerConnection = 4
 
-// endpointsOf reads host:port[/location], separated by commas, of a flag.
+// endpointsOf parses a flag with comma-separated host:port[/location] entries.
 func endpointsOf(flag, list string) (all []ydb.Endpoint, err error) {
 	for item := range strings.SplitSeq(list, ",") {
 		if item = strings.TrimSpace(item); item == "" {

@@ -4,5 +4,5 @@ package main
 
 import "math"
 
-// fileLimit is the limit of open files of the process.
+// fileLimit returns the process's open file limit.
 func fileLimit() int { return math.MaxInt32 }

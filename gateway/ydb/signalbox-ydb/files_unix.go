@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// fileLimit is the limit of open files of the process.
+// fileLimit returns the process's open file limit.
 func fileLimit() int {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

@@ -1,4 +1,4 @@
-// Command signalbox-ydb lets programs on YDB's SDKs use a cluster of Signalbox.
+// Command signalbox-ydb lets programs with YDB's SDKs use a Signalbox cluster.
 package main
 
 import (
@@ -125,9 +125,8 @@ func main() {
 	}
 }
 
-// processors is how many of the available processors the gateway uses: as many as requested, or else half of them.
-// Programs and hosts often share the machine, and work on a single processor does not wake a second processor for
-// every part.
+// processors returns how many available processors the gateway uses: as many as requested, or else half. Programs and
+// hosts often share the machine, and work on a single processor does not wake a second processor for every step.
 func processors(asked, available int) int {
 	if asked > 0 {
 		return asked
@@ -183,7 +182,7 @@ func serve(ctx context.Context, o options, log *slog.Logger) error {
 	return nil
 }
 
-// publish has the cluster keep the gateway in its list, if requested.
+// publish makes the cluster list the gateway, if requested.
 func publish(o options, g *ydb.Gateway) error {
 	if o.publish == "" {
 		return nil
