@@ -56,7 +56,7 @@ func TestWhatIsWrongIsSaidBeforeAnythingRuns(t *testing.T) {
 	}
 }
 
-// TestARaceOfTheFloorIsReported runs the part that needs no other program.
+// TestARaceOfTheFloorIsReported runs the only workload that needs no other program.
 func TestARaceOfTheFloorIsReported(t *testing.T) {
 	out, err := command(t, "run", "--workloads", "fsync", "--rounds", "2", "--duration", "300ms", "--warmup", "0s",
 		"--dir", t.TempDir(), "--output", t.TempDir())

@@ -20,7 +20,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// addPlan adds the flags of a run's plan.
+// addPlan adds flags for a run's plan.
 func addPlan(c *cobra.Command) *load.Plan {
 	p := new(load.Plan)
 	f := c.Flags()
@@ -72,7 +72,7 @@ func newDrive() *cobra.Command {
 	return c
 }
 
-// hostSlack is the timer slack of a Signalbox host, and of a bare log.
+// hostSlack is the timer slack for Signalbox hosts and bare logs.
 const hostSlack = time.Millisecond
 
 // newPropose returns the command that runs one host for bare proposals.

@@ -24,10 +24,10 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// pairWarmup is the first turn of each side, which is not measured.
+// pairWarmup is each side's first, unmeasured turn.
 const pairWarmup = time.Second
 
-// pairing are the flags of pair.
+// pairing are the flags for pair.
 type pairing struct {
 	works   []string
 	callers int
@@ -76,7 +76,7 @@ its own from a process of its own.`,
 	return c
 }
 
-// newSide returns the command that is one of two builds.
+// newSide returns the command for one side of two builds.
 func newSide() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "side",
@@ -157,7 +157,7 @@ func build(ctx context.Context) (string, error) {
 // callersPerConnection is for how many callers a client has a connection, as in the race.
 const callersPerConnection = 128
 
-// workload starts the callers of a workload.
+// workload starts a workload's callers.
 func workload(ctx context.Context, endpoints string, work pair.Work) (side *pair.Callers, stop func(), err error) {
 	c, err := client.Open(ctx, endpoints, client.WithConnections(max(1, work.Callers/callersPerConnection)))
 	if err != nil {
@@ -225,7 +225,7 @@ func (p *pairing) besideFloor(ctx context.Context, work pair.Work, out io.Writer
 	})
 }
 
-// bareLog starts the hosts of a bare log, and returns the side of the first one.
+// bareLog starts the hosts for a bare log, and returns the first host's side.
 func (p *pairing) bareLog(ctx context.Context, dir string) (log *pair.Child, stop func(), err error) {
 	ports, err := subprocess.ReservePorts(p.hosts)
 	if err != nil {
@@ -251,7 +251,7 @@ func (p *pairing) bareLog(ctx context.Context, dir string) (log *pair.Child, sto
 	return hosts[0], stop, nil
 }
 
-// besideBuild measures a workload of this build beside that of another one.
+// besideBuild measures a workload in this build beside another build.
 func (p *pairing) besideBuild(ctx context.Context, work pair.Work, out io.Writer) error {
 	ours, stop, err := p.side(ctx, p.self, p.binary, work, p.flags)
 	if err != nil {
@@ -275,7 +275,7 @@ func (p *pairing) besideBuild(ctx context.Context, work pair.Work, out io.Writer
 	})
 }
 
-// side starts a build's hosts, and its callers in a process of their own.
+// side starts a build's hosts, and its callers in a separate process.
 func (p *pairing) side(ctx context.Context, bench, binary string, work pair.Work, flags []string) (side *pair.Child,
 	stop func(), err error) {
 	cluster, err := signalbox.Start(ctx, binary, p.dir, p.hosts, 0, flags...)
@@ -301,16 +301,16 @@ func (p *pairing) measure(ctx context.Context, below, above pair.Side) ([]pair.P
 	return pair.Measure(ctx, p.pairs, p.turn, below, above)
 }
 
-// duration writes the median of what an operation took.
+// duration formats the median operation time.
 func duration(pairs []pair.Pair, value func(pair.Pair) float64) string {
 	micros := pair.Of(pairs, value).At(0.5) / float64(time.Microsecond)
 	if micros < 100 {
-		return fmt.Sprintf("%.1f us", micros) // of many callers it is a small part of a turn
+		return fmt.Sprintf("%.1f us", micros) // with many callers, an operation's share of a turn
 	}
 	return report.Duration(micros)
 }
 
-// write writes a table of rows, the last with the ratio of pairs.
+// write writes a table; the last row has the pairs' ratio.
 func (p *pairing) write(out io.Writer, pairs []pair.Pair, times pair.Quantile, rows [][2]string) error {
 	least, most := times.MedianWithin()
 	fmt.Fprintf(out, "hosts: %d; %d pairs, of two turns of %v of each side; medians\n", p.hosts, len(pairs), p.turn)

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// options are the flags of run.
+// options are the flags for run.
 type options struct {
 	settings race.Settings
 	choice   race.Choice
@@ -71,7 +71,7 @@ redis-server); which is not, is skipped.`,
 	return c
 }
 
-// addChoice adds the flags that choose a part of the matrix.
+// addChoice adds the flags that select matrix cells.
 func addChoice(c *cobra.Command, choice *race.Choice) {
 	f := c.Flags()
 	f.StringSliceVar(&choice.Cells, "workloads", nil,
@@ -154,7 +154,7 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	return nil
 }
 
-// progressLine writes one line about a run that ended.
+// progressLine writes one line for a finished run.
 func progressLine(w io.Writer, rounds, round int, t race.Task, contestant string, took time.Duration,
 	result *report.Report,
 	err error) {

@@ -18,13 +18,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// tracePatience is how long the host of a trace has to serve, and to stop.
+// tracePatience bounds a traced host's start and stop.
 const tracePatience = time.Minute
 
-// listening is what the host of a trace prints when clients can connect.
+// listening is the traced host's output once clients can connect.
 const listening = "listening"
 
-// tracing are the flags of trace.
+// tracing are the flags for trace.
 type tracing struct {
 	work           string
 	hosts          int
@@ -50,7 +50,7 @@ func newTrace() *cobra.Command {
 	return c
 }
 
-// newTracedHost returns the command that is a host of a trace.
+// newTracedHost returns the command for a traced host.
 func newTracedHost() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "traced-host",
@@ -96,7 +96,7 @@ func (t *tracing) run(ctx context.Context, out io.Writer) error {
 	return trace.Write(out, operations...)
 }
 
-// follow starts hosts, has callers work, and stops the hosts for what they have seen.
+// follow starts hosts, runs the callers, and stops the hosts to collect their stamps.
 func (t *tracing) follow(ctx context.Context, self string, work trace.Work) (followed []*trace.Operation, err error) {
 	dir, err := os.MkdirTemp(t.dir, "signalbox-trace-")
 	if err != nil {

@@ -76,7 +76,7 @@ func TestADescriptionGoesIntoTheMemoryOfAnother(t *testing.T) {
 		options := []client.DescribeOption{
 			client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict), client.ReuseDetails(&d),
 		}
-		for range 2 { // the second description contains nothing of the other semaphore
+		for range 2 { // the second description contains nothing from the other semaphore
 			for _, name := range []string{"owned", "empty"} {
 				before := d.Owners[:cap(d.Owners)]
 				got, err := n.Describe(ctx, name, options...)
@@ -204,7 +204,7 @@ func TestADescriptionTellsOwnersAndWaiters(t *testing.T) {
 	})
 }
 
-// TestPartsOfADescriptionAreTheWhole: the parts list owners, then waiters, each once, for any size of the parts.
+// TestPartsOfADescriptionAreTheWhole: the parts list owners, then waiters, each once, for any part size.
 func TestPartsOfADescriptionAreTheWhole(t *testing.T) {
 	server := func(t *testing.T) stage { return newServerStage(t, 1, 1) } // it bounds parts
 	playOn(t, server, func(t *testing.T, _ stage, c *client.Client) {
@@ -235,7 +235,7 @@ func TestPartsOfADescriptionAreTheWhole(t *testing.T) {
 	})
 }
 
-// changeLog records the reports of a one-shot watch.
+// changeLog records a one-shot watch's reports.
 type changeLog struct {
 	mu  sync.Mutex
 	all []string

@@ -2,7 +2,7 @@ package client_test
 
 import "github.com/signalbox/signalbox/protocol"
 
-// The rules for every client in every situation: the fake cluster checks them in all tests.
+// The rules for every client in every situation: the fake cluster checks the rules in all tests.
 
 // openMutation is a mutation without an answer on its connection.
 type openMutation struct {

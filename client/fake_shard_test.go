@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// fakeShard is a shard: the real machine, and its leader's own records.
+// fakeShard is a shard: the real machine, and its leader's records.
 type fakeShard struct {
 	cluster *fakeCluster
 	id      uint64
@@ -26,7 +26,7 @@ type fakeShard struct {
 	watches []*fakeWatch
 }
 
-// fakeWaiting is the receiver of a queued acquire's outcome.
+// fakeWaiting receives a queued acquire's outcome.
 type fakeWaiting struct {
 	session, number uint64
 	conn            *fakeConn
@@ -38,7 +38,7 @@ type fakeRef struct {
 	request uint64
 }
 
-// newFakeShard makes the i-th of several shards, with its part of the slots and with more slots.
+// newFakeShard makes shard i among several, with its share of slots plus more.
 func newFakeShard(f *fakeCluster, i, of int, more ...shard.Slot) *fakeShard {
 	first := (i*shard.Slots + of - 1) / of
 	last := ((i+1)*shard.Slots+of-1)/of - 1
@@ -71,7 +71,7 @@ func (s *fakeShard) batch(list ...shard.Command) *shard.Batch {
 	return b
 }
 
-// apply carries out a command and sends all notices. answer gets the results, in the order of the effects.
+// apply executes a command and sends all notices. answer gets the results, in effect order.
 func (s *fakeShard) apply(c shard.Command, answer func(e *shard.Effect)) (result shard.Effect) {
 	var effects shard.Effects
 	s.machine.Apply(s.batch(c), &effects)

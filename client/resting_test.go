@@ -29,7 +29,7 @@ type countingConn struct {
 	net.Conn
 	counts  *requestCounts
 	decoder *protocol.RequestDecoder
-	rest    []byte // the beginning of a frame
+	rest    []byte // a frame's first bytes
 }
 
 func (cc *countingConn) Write(b []byte) (int, error) {

@@ -16,10 +16,10 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// realPatience bounds, in real time, the wait for an event that must come.
+// realPatience is the maximum wait, in real time, for an expected event.
 const realPatience = time.Minute
 
-// processStage is a stage of real processes. Tests use it one after the other, and leave it ready and empty.
+// processStage is a stage with real processes. Tests use the stage in turn, and leave it ready and empty.
 type processStage struct {
 	t      *testing.T // the current test's
 	places []*process.Place
@@ -29,15 +29,15 @@ type processStage struct {
 	conns []net.Conn // the clients' connections, for cutting
 }
 
-// processes are the started clusters, by size. They live in the directory.
+// processes are the started clusters, by size, with their data in the directory.
 type processes struct {
 	dir      string
 	program  process.Program
-	failed   error // error of the directory or the program
+	failed   error // error from the directory or the program
 	clusters map[int]*processStage
 }
 
-// stage returns the cluster of a size, ready.
+// stage returns the cluster with the given size, ready.
 func (p *processes) stage(t *testing.T, size int) *processStage {
 	t.Helper()
 	if p.dir == "" && p.failed == nil {
@@ -88,8 +88,8 @@ func (s *processStage) dial(ctx context.Context, address string) (net.Conn, erro
 	return conn, nil
 }
 
-// lead lets the other host with most leaderships hand them over. Processes can only do this by a clean stop and a
-// start.
+// lead makes the host with most leaderships, except host, hand over its leaderships. Processes hand over only by a
+// clean stop and a start.
 func (s *processStage) lead(host int) {
 	most, by := 0, -1
 	for i, h := range s.hosts {
@@ -198,7 +198,7 @@ func (s *processStage) close() {
 	if err := c.Close(); err != nil {
 		s.t.Error(err)
 	}
-	// A host that has not learned of the drop would take the next test's node for this one.
+	// A host that has not learned of the drop would mistake the next test's node for the dropped node.
 	for _, h := range s.hosts {
 		if err := h.AwaitNodes(0, realPatience); err != nil {
 			s.t.Error(err)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// selfSigned writes a certificate for 127.0.0.1 that is its own authority, and its key.
+// selfSigned writes a self-signed certificate for 127.0.0.1, and its key.
 func selfSigned(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -32,7 +32,7 @@ var shown struct {
 	err  string
 }
 
-// metrics is what a real host shows at /metrics after some load of every sort. One host serves all tests.
+// metrics returns the metrics that a real host serves at /metrics after mixed load. All tests share one host.
 func metrics(t *testing.T) series {
 	t.Helper()
 	if testing.Short() {
@@ -53,8 +53,8 @@ func metrics(t *testing.T) series {
 	return s.scraped()
 }
 
-// loadedHost runs a host as a process, uses it, starts it again so that it has a snapshot to load, uses it more, and
-// returns what it shows.
+// loadedHost runs a host as a process and sends load, restarts the host so that it loads a snapshot, sends more load,
+// and returns the metrics page.
 func loadedHost(t *testing.T) string {
 	program := filepath.Join(t.TempDir(), "signalbox")
 	if out, err := exec.Command("go", "build", "-o", program,
@@ -75,7 +75,7 @@ func loadedHost(t *testing.T) string {
 		"--http-listen", addresses[5],
 		"--advertise", addresses[0], "--tls-listen", addresses[3], "--tls-cert", cert, "--tls-key", key,
 		"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", cert}
-	// A host that others could join is made once.
+	// A host that others can join is bootstrapped once.
 	if out, err := exec.Command(program, append([]string{"init"}, arguments[1:]...)...).CombinedOutput(); err != nil {
 		t.Fatalf("signalbox init: %v\n%s", err, out)
 	}
@@ -92,7 +92,7 @@ func loadedHost(t *testing.T) string {
 	return text
 }
 
-// run runs a host while what is to be done with it is done.
+// run runs a host while do runs.
 func run(t *testing.T, program string, arguments []string, do func()) {
 	t.Helper()
 	cmd := exec.Command(program, arguments...)
@@ -112,7 +112,7 @@ func run(t *testing.T, program string, arguments []string, do func()) {
 			t.Logf("%s", stderr.String())
 		}
 	}()
-	// It says one line when it is ready, and its standard output ends when it does.
+	// The host prints one line when it is ready, and its standard output ends with the process.
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || !strings.Contains(line, "ready") {
 		t.Fatalf("the host is not ready: %q, %v", line, err)
 	}
@@ -153,7 +153,7 @@ func awaitGovernor(t *testing.T, address string) {
 	}
 }
 
-// saveSnapshot changes things until the page of the host counts a snapshot that was saved since it was started.
+// saveSnapshot writes data until the host's metrics count a snapshot saved since the start.
 func saveSnapshot(t *testing.T, address, page string) {
 	t.Helper()
 	ctx := t.Context()
@@ -181,7 +181,7 @@ func saveSnapshot(t *testing.T, address, page string) {
 	}
 }
 
-// healthy runs the health check of the image, for a host that is there and for one that is not.
+// healthy runs the image's health check, for a running host and for a missing one.
 func healthy(t *testing.T, program, address, nobody string) {
 	t.Helper()
 	text, err := os.ReadFile("Dockerfile")
@@ -213,8 +213,7 @@ func healthy(t *testing.T, program, address, nobody string) {
 	}
 }
 
-// use makes a host count something of everything: sessions, owners and waiters, watches, answers that
-// refuse.
+// use makes a host count sessions, owners, waiters, watches, and refused requests.
 func use(t *testing.T, address string) {
 	ctx := t.Context()
 	must := func(err error) {
@@ -270,7 +269,7 @@ func use(t *testing.T, address string) {
 	must(first.Close(ctx))
 }
 
-// useRollouts leaves a rollout that waits for instances, and others that are stuck, halted and paused.
+// useRollouts leaves a rollout that waits for instances, and stuck, halted and paused rollouts.
 func useRollouts(t *testing.T, ctx context.Context, c *client.Client, s *client.Session) {
 	t.Helper()
 	for _, name := range []string{"waits", "stuck", "halted", "paused"} {
@@ -305,7 +304,7 @@ func useRollouts(t *testing.T, ctx context.Context, c *client.Client, s *client.
 	}
 }
 
-// useProcesses leaves processes whose rounds stand still for every reason there is. A request was refused.
+// useProcesses leaves processes whose rounds are stalled for every possible reason. A request was refused.
 func useProcesses(t *testing.T, ctx context.Context, c *client.Client, s *client.Session) {
 	t.Helper()
 	never := func(ctx context.Context) error {

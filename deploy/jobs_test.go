@@ -8,7 +8,7 @@ import (
 
 var askedJob = regexp.MustCompile(`job=\\?"([a-z]+)\\?"`)
 
-// TestTheJobThatAlertsAskForIsTheOneThatIsScraped: without it no alert about the process ever fires.
+// TestTheJobThatAlertsAskForIsTheOneThatIsScraped: with a different job name, alerts about the process never fire.
 func TestTheJobThatAlertsAskForIsTheOneThatIsScraped(t *testing.T) {
 	var jobs []string
 	for _, path := range []string{"prometheus/prometheus.yaml", "prometheus/kubernetes.yaml"} {

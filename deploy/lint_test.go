@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The rules that `promtool check metrics` goes by, on what a host shows.
+// The rules of `promtool check metrics`, applied to a host's metrics.
 
-// baseUnits are the units that names must not have, with the ones that they should.
+// baseUnits maps each unit that names must not contain to the unit to use instead.
 var baseUnits = map[string]string{
 	"milliseconds": "seconds", "microseconds": "seconds", "nanoseconds": "seconds",
 	"minutes": "seconds", "hours": "seconds",
@@ -19,16 +19,16 @@ var baseUnits = map[string]string{
 	"kilograms": "grams", "milliamperes": "amperes", "kilojoules": "joules", "millivolts": "volts",
 }
 
-// abbreviations of units, which names must not have either.
+// abbreviations are unit abbreviations that names must not contain.
 var abbreviations = []string{"s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m", "h", "d"}
 
-// lent are families with names of the library that counts for the process, which other programs show by the same names:
-// what people have for those would not fit ours.
+// lent are metric families named by the Go process collector. Other programs export the same names, so a rename would
+// break existing dashboards and alerts.
 var lent = []string{"go_gc_forced_count", "go_cpu_count", "go_cgo_calls_count"}
 
 var camelCase = regexp.MustCompile(`[a-z][A-Z]`)
 
-// lint returns what promtool would say of a family.
+// lint returns promtool's complaints about a family.
 func lint(name, kind, help string) (problems []string) {
 	say := func(text string) { problems = append(problems, text) }
 	parts := strings.Split(name, "_")

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// queryable are the series of a host, with the values that labels could have besides those that they have.
+// queryable returns a host's series, with all possible label values added.
 func queryable(t *testing.T) series {
 	s := metrics(t)
 	s.label("signalbox_health_issues", "severity", "info", "warning", "critical")
@@ -28,12 +28,12 @@ func queryable(t *testing.T) series {
 	return s
 }
 
-// elsewhere reports whether an expression is of what other systems than Linux do not count.
+// elsewhere reports whether an expression needs metrics that only Linux has, on another system.
 func elsewhere(expression string) bool {
 	return runtime.GOOS != "linux" && strings.Contains(expression, "process_")
 }
 
-// dashboard is what this test looks at of Grafana's form.
+// dashboard is the subset of Grafana's dashboard format that the test reads.
 type dashboard struct {
 	UID        string
 	Title      string
@@ -104,7 +104,7 @@ func TestEveryQueryOfTheDashboardFindsWhatItAsksFor(t *testing.T) {
 	}
 }
 
-// filled puts values in the place of Grafana's variables.
+// filled replaces Grafana's variables with values.
 func filled(expression string) string {
 	return strings.NewReplacer("$__rate_interval", "1m", `"$instance"`, `".*"`).Replace(expression)
 }

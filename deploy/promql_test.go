@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// kind is what an expression of PromQL yields.
+// kind is the type of a PromQL expression.
 type kind string
 
 const (
@@ -18,23 +18,23 @@ const (
 	ranged  kind = "range vector"
 )
 
-// result is what is known of an expression: its kind, and which labels its series have.
+// result describes an expression: its kind, and the labels of its series.
 type result struct {
 	kind   kind
 	labels map[string]bool
-	// metric is the name of the series where the expression is nothing but a selector.
+	// metric is the series name if the expression is a plain selector.
 	metric string
 }
 
-// query reads an expression and holds it against the series that there are. It knows the part of PromQL
-// that dashboards use, and refuses everything else.
+// query parses an expression and checks it against the existing series. It supports the part of PromQL that dashboards
+// use, and rejects everything else.
 type query struct {
 	series series
 	tokens []string
 	at     int
 }
 
-// check reads an expression. Problems with it come as panics of type complaint, which it catches.
+// check parses an expression. It recovers panics of type complaint, and returns them as errors.
 func check(s series, expression string) (r result, err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -96,7 +96,7 @@ var strength = map[string]int{
 	"+": 4, "-": 4, "*": 5, "/": 5, "%": 5, "^": 6,
 }
 
-// binary reads an expression whose signs bind more tightly than that.
+// binary parses an expression with operators that bind more tightly than above.
 func (q *query) binary(above int) result {
 	left := q.unary()
 	for {
@@ -136,7 +136,7 @@ func (q *query) group() (side string) {
 	return ""
 }
 
-// join is what two expressions with a sign between them yield.
+// join returns the result of a binary operator on two expressions.
 func (q *query) join(sign string, left, right result, on []string, isOn bool, many string) result {
 	if left.kind == ranged || right.kind == ranged {
 		q.complain("%s between range vectors", sign)
@@ -170,7 +170,7 @@ func (q *query) join(sign string, left, right result, on []string, isOn bool, ma
 	return result{kind: instant, labels: left.labels}
 }
 
-// both are labels that all series of two expressions have.
+// both returns the labels that all series in two expressions have.
 func both(a, b map[string]bool) map[string]bool {
 	out := make(map[string]bool)
 	for l := range a {
@@ -207,7 +207,7 @@ func (q *query) unary() result {
 var aggregations = map[string]int{"sum": 1, "min": 1, "max": 1, "avg": 1, "count": 1, "topk": 2, "bottomk": 2,
 	"quantile": 2}
 
-// functions are those that are known, with what they take.
+// functions maps supported functions to their parameter kinds.
 var functions = map[string][]kind{
 	"rate": {ranged}, "increase": {ranged}, "changes": {ranged}, "predict_linear": {ranged, scalar},
 	"max_over_time": {ranged}, "histogram_quantile": {scalar, instant}, "vector": {scalar}, "absent": {instant},
@@ -278,7 +278,7 @@ func (q *query) grouping() (by, without []string, found bool) {
 	return nil, nil, false
 }
 
-// names reads a list of labels in parentheses.
+// names parses a label list in parentheses.
 func (q *query) names() (list []string) {
 	q.expect("(")
 	for !q.take(")") {
@@ -342,7 +342,7 @@ func isCounter(metric string) bool {
 		func(end string) bool { return strings.HasSuffix(metric, end) })
 }
 
-// selector reads what follows the name of a metric, and looks whether there are such series.
+// selector parses the text after a metric name, and checks that such series exist.
 func (q *query) selector(metric string) result {
 	known, ok := q.series[metric]
 	if !ok {
@@ -371,7 +371,7 @@ func (q *query) selector(metric string) result {
 	return result{kind: instant, labels: labels, metric: metric}
 }
 
-// matcher looks whether a label is there, and can have what it is compared with.
+// matcher checks that a label exists, and can have the compared value.
 func (q *query) matcher(metric, label, sign, want string, known map[string]map[string]bool) {
 	values, ok := known[label]
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// series are the metrics that there are, by name: their labels, and what values these have.
+// series are the existing metrics by name: their labels, and each label's values.
 type series map[string]map[string]map[string]bool
 
 var (
@@ -16,7 +16,7 @@ var (
 	labelPair  = regexp.MustCompile(`^([a-zA-Z_][a-zA-Z0-9_]*)=("(?:[^"\\]|\\.)*")(?:, ?|$)`)
 )
 
-// parseSeries reads what a host shows at /metrics.
+// parseSeries parses a host's /metrics page.
 func parseSeries(text string) (series, error) {
 	found := make(series)
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
@@ -63,7 +63,7 @@ func (s series) label(metric, label string, values ...string) {
 	}
 }
 
-// scraped adds what Prometheus adds: the host and the job to every series, and whether a scrape went well.
+// scraped adds Prometheus's own data: the labels instance and job on every series, and the series up.
 func (s series) scraped() series {
 	s.add("up")
 	for metric := range s {

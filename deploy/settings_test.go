@@ -19,10 +19,10 @@ import (
 	"github.com/signalbox/signalbox/server/settings"
 )
 
-// variableForm is how a variable of ours looks.
+// variableForm matches Signalbox's environment variables.
 var variableForm = regexp.MustCompile(`^SIGNALBOX_[A-Z_]+$`)
 
-// load reads settings as a host does, and refuses warnings too: what is shipped must be without fault.
+// load loads settings like a host, and rejects warnings too: shipped settings must have no problem.
 func load(t *testing.T, what string, from settings.Sources) settings.Settings {
 	t.Helper()
 	s, err := settings.Load(from)
@@ -31,7 +31,7 @@ func load(t *testing.T, what string, from settings.Sources) settings.Settings {
 	}
 	for _, w := range s.Warnings() {
 		if s.Insecure.Has(settings.PartRaft) && strings.Contains(w, "can write to the log of the cluster") {
-			continue // the file says itself that the network is trusted
+			continue // the file itself declares the network as trusted
 		}
 		t.Errorf("%s: %s", what, w)
 	}
@@ -45,7 +45,8 @@ func load(t *testing.T, what string, from settings.Sources) settings.Settings {
 	return s
 }
 
-// settingsPage is the page that names every setting. A test of server/settings holds the page to the table of settings.
+// settingsPage is the page that names every setting. A test in server/settings compares the page with the settings
+// table.
 func settingsPage(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile("../docs/settings.md")
@@ -55,7 +56,7 @@ func settingsPage(t *testing.T) string {
 	return string(page)
 }
 
-// here replaces the files that settings name by files that are there.
+// here replaces file names in settings with existing files.
 func here(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -68,7 +69,7 @@ func here(t *testing.T, text string) string {
 	})
 }
 
-// composeHost is a service of the compose file that is a host.
+// composeHost is a host's service in the compose file.
 type composeHost struct {
 	name        string
 	environment []string
@@ -157,7 +158,7 @@ func TestTheComposeFileMakesACluster(t *testing.T) {
 	}
 }
 
-// manifests decodes the documents of a file that are of some kinds, and counts all.
+// manifests decodes a file's documents of the given kinds, and counts all documents.
 func manifests(t *testing.T, file string, into map[string]any) (kinds map[string]int) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -185,7 +186,7 @@ func manifests(t *testing.T, file string, into map[string]any) (kinds map[string
 	}
 }
 
-// settingsOf are those of a container, in the pod of a name.
+// settingsOf returns a container's settings, in the named pod.
 func (c *container) settingsOf(t *testing.T, what, name string) settings.Settings {
 	t.Helper()
 	var environment []string
@@ -226,7 +227,7 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 			t.Errorf("%s joins %v in the place of %s, tells hosts %s and clients %s", name, s.Join, s.Replace,
 				s.RaftAdvertise, s.Advertise)
 		}
-		// Its own name may not be known when it starts.
+		// The pod's own DNS name may not resolve at the start.
 		if host, _, _ := strings.Cut(s.RaftListen, ":"); host != "0.0.0.0" {
 			t.Errorf("%s listens for other hosts on %s", name, s.RaftListen)
 		}
@@ -239,7 +240,8 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 	}
 }
 
-// TestAClusterInKubernetesIsMadeOnce holds what makes the first host against what starts it.
+// TestAClusterInKubernetesIsMadeOnce compares the container that bootstraps the first host with the container that runs
+// the host.
 func TestAClusterInKubernetesIsMadeOnce(t *testing.T) {
 	var set statefulSet
 	var job struct {
@@ -274,7 +276,7 @@ func TestAClusterInKubernetesIsMadeOnce(t *testing.T) {
 	}
 }
 
-// TestAPodIsDrainedBeforeItIsStopped: by a command that there is, with all its flags.
+// TestAPodIsDrainedBeforeItIsStopped: the hook's command and all its flags exist.
 func TestAPodIsDrainedBeforeItIsStopped(t *testing.T) {
 	var set statefulSet
 	manifests(t, "kubernetes/signalbox.yaml", map[string]any{"StatefulSet": &set})
@@ -289,14 +291,14 @@ func TestAPodIsDrainedBeforeItIsStopped(t *testing.T) {
 			bound, _ = time.ParseDuration(within)
 		}
 	}
-	// A host that is asked to stop takes up to five seconds for that.
+	// A host takes up to five seconds to stop.
 	if grace := time.Duration(pod.Grace) * time.Second; bound <= 0 || bound+10*time.Second > grace {
 		t.Errorf("of the %v until the pod is killed the hook may take %v", grace, bound)
 	}
 	checkFlags(t, &set, command[3:])
 }
 
-// TestBackupsAreSavedFromAllHosts by a command that there is, one at a time.
+// TestBackupsAreSavedFromAllHosts: the command exists, and one backup runs at a time.
 func TestBackupsAreSavedFromAllHosts(t *testing.T) {
 	var set statefulSet
 	var cron struct {
@@ -320,7 +322,7 @@ func TestBackupsAreSavedFromAllHosts(t *testing.T) {
 	checkFlags(t, &set, args[3:])
 }
 
-// checkFlags holds flags of the tool against its page, and endpoints against what the hosts advertise.
+// checkFlags compares the tool's flags with its page, and endpoints with the addresses that hosts advertise.
 func checkFlags(t *testing.T, set *statefulSet, flags []string) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/cli.md")
@@ -353,7 +355,7 @@ type networkPolicy struct {
 	}
 }
 
-// from is how many peers a port is open to, 0 where it is open to all, and whether it is open at all.
+// from returns the number of peers with access to a port, or 0 if all have access, and whether the port is open at all.
 func (p *networkPolicy) from(port string) (peers int, open bool) {
 	for _, rule := range p.Spec.Ingress {
 		for _, to := range rule.Ports {

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/server/settings"
 )
 
-// directives are the lines of a unit of systemd, by name; a name may stand more than once.
+// directives returns a systemd unit's lines by name; a name may occur more than once.
 func directives(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -46,8 +46,8 @@ func TestTheUnitOfSystemdStartsAHost(t *testing.T) {
 	}
 }
 
-// TestUnitsStartAgainInASystemdOfDebian12, which knows nothing of pauses that grow: what is to be ignored is said by
-// systemd in the log, and never by a test.
+// TestUnitsStartAgainInASystemdOfDebian12, which does not support growing restart delays: systemd logs unknown
+// directives, and no test reports them.
 func TestUnitsStartAgainInASystemdOfDebian12(t *testing.T) {
 	for _, file := range []string{"signalbox.service", "signalbox-ydb.service"} {
 		unit := directives(t, "systemd/"+file)
@@ -73,7 +73,7 @@ func TestUnitsStartAgainInASystemdOfDebian12(t *testing.T) {
 	}
 }
 
-// settingsOfUnit are those that a host has whom the unit starts with one of the files of settings.
+// settingsOfUnit returns the settings of a host that the unit starts with one of the settings files.
 func settingsOfUnit(t *testing.T, file string) settings.Settings {
 	t.Helper()
 	unit := directives(t, "systemd/signalbox.service")
@@ -105,7 +105,7 @@ func settingsOfUnit(t *testing.T, file string) settings.Settings {
 		t.Errorf("the data directory is %s, and it may only write to %s", s.DataDir, want)
 	}
 	stopsInTime(t, "the unit", unit["TimeoutStopSec"][0])
-	// An address that is not there yet, a code of 69, may take longer to come than any number of attempts.
+	// Exit code 69 means that an address is not available yet. The wait may outlast any number of attempts.
 	if got := unit["StartLimitIntervalSec"]; !slices.Equal(got, []string{"0"}) || unit["StartLimitBurst"] != nil {
 		t.Errorf("it gives up: StartLimitIntervalSec is %v, StartLimitBurst %v", got, unit["StartLimitBurst"])
 	}
@@ -115,7 +115,7 @@ func settingsOfUnit(t *testing.T, file string) settings.Settings {
 	if n, err := strconv.Atoi(unit["LimitNOFILE"][0]); err != nil || n < 65536 {
 		t.Errorf("the limit of open files is %v", unit["LimitNOFILE"])
 	}
-	// Without it the backlog of the listeners is that of long ago: systemd would hide the setting of the kernel.
+	// With ProcSubset the listen backlog falls back to an old default, because systemd hides the kernel's setting.
 	if unit["ProcSubset"] != nil {
 		t.Error("ProcSubset hides /proc/sys/net/core/somaxconn from the host")
 	}

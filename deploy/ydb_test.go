@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheGatewaysInKubernetesFindTheHosts: they call all that there are, by the addresses that these advertise, and
-// listen where the service, the probes and the NetworkPolicy expect it.
+// TestTheGatewaysInKubernetesFindTheHosts: gateways connect to all hosts at the advertised addresses, and listen at the
+// port that the service, probes and NetworkPolicy expect.
 func TestTheGatewaysInKubernetesFindTheHosts(t *testing.T) {
 	var set statefulSet
 	var deployment struct {

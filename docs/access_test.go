@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/access"
 )
 
-// TestThePageOfRightsHasAllRequestsAndRoles: the tables of docs/access.md say what the tables of the code say.
+// TestThePageOfRightsHasAllRequestsAndRoles: the tables in docs/access.md match the tables in code.
 func TestThePageOfRightsHasAllRequestsAndRoles(t *testing.T) {
 	text := readPage(t, "docs/access.md").text
 	requestsOf := func(right protocol.Right) string {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestTheCommandsThatMakeCertificatesWork runs what docs/guides/tls.md says, and has the hosts and the
-// client meet over TLS.
+// TestTheCommandsThatMakeCertificatesWork runs the commands in docs/guides/tls.md, and connects the hosts and the
+// client over TLS.
 func TestTheCommandsThatMakeCertificatesWork(t *testing.T) {
 	if _, err := exec.LookPath("openssl"); err != nil {
 		t.Skip("there is no openssl")
@@ -46,8 +46,8 @@ func TestTheCommandsThatMakeCertificatesWork(t *testing.T) {
 		return pool
 	}
 	hosts, clients := authority("hosts"), authority("clients")
-	// Those who connect trust the authority of hosts. Who listens for hosts trusts it too, who listens for clients
-	// that of clients.
+	// A connecting side trusts the hosts' authority. A listener for hosts trusts the same authority; a listener for
+	// clients trusts the clients' authority.
 	end := func(name string, lets *x509.CertPool) *tls.Config {
 		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key"))
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// TestTheComparisonNamesTheVersionsOfTheTree: the page says which versions of other services were checked. Those that
-// the tree builds or runs against are pinned in its modules.
+// TestTheComparisonNamesTheVersionsOfTheTree: the page states the checked versions of other services. Modules pin the
+// versions that this project builds or runs against.
 func TestTheComparisonNamesTheVersionsOfTheTree(t *testing.T) {
 	text := readPage(t, "docs/comparison.md").text
 	for _, row := range []struct{ module, dependency, says string }{
@@ -39,8 +39,8 @@ func TestTheComparisonNamesTheVersionsOfTheTree(t *testing.T) {
 	}
 }
 
-// TestTheComparisonNamesTheClientsAndLimitsOfTheTree: each client has a row with its folder, and the limits are those
-// of the code.
+// TestTheComparisonNamesTheClientsAndLimitsOfTheTree: each client has a row with its folder, and the limits match the
+// code.
 func TestTheComparisonNamesTheClientsAndLimitsOfTheTree(t *testing.T) {
 	text := readPage(t, "docs/comparison.md").text
 	_, clients, _ := strings.Cut(text, "\n## Clients of Signalbox\n")

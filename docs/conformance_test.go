@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/test/conformance"
 )
 
-// TestTheGoDriverConformsAsThePageSays types the commands of docs/conformance.md.
+// TestTheGoDriverConformsAsThePageSays types the commands in docs/conformance.md.
 func TestTheGoDriverConformsAsThePageSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds signalbox and plays all scripts")
@@ -39,8 +39,8 @@ func TestTheGoDriverConformsAsThePageSays(t *testing.T) {
 	}
 }
 
-// TestThePageOfConformanceListsWhatStepsHave: each field of a step is in the table, and the scripts name headings that
-// docs/protocol.md has.
+// TestThePageOfConformanceListsWhatStepsHave: the table has every step field, and the scripts name headings in
+// docs/protocol.md.
 func TestThePageOfConformanceListsWhatStepsHave(t *testing.T) {
 	text := readPage(t, "docs/conformance.md").text
 	for _, name := range conformance.StepFields() {
@@ -60,7 +60,7 @@ func TestThePageOfConformanceListsWhatStepsHave(t *testing.T) {
 	}
 }
 
-// TestLinesOfTheDriverAreJSON: the examples of the page can be read as drivers read them.
+// TestLinesOfTheDriverAreJSON: drivers can parse the page's examples.
 func TestLinesOfTheDriverAreJSON(t *testing.T) {
 	read := 0
 	for _, f := range readPage(t, "docs/conformance.md").fences {

@@ -13,7 +13,8 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// operatingPage reads the operator's guides, with free ports and a test folder in place of those on the pages.
+// operatingPage reads the operator's guides, and replaces ports and folders on the pages with free ports and a test
+// folder.
 type operatingPage struct {
 	t         *testing.T
 	folder    string
@@ -43,7 +44,7 @@ func newOperatingPage(t *testing.T) *operatingPage {
 	return p
 }
 
-// awaitRefusal waits until a host has said why it cannot go on, and has ended: others need its place.
+// awaitRefusal waits until a host has reported why it cannot continue, and has exited: other hosts need its ports.
 func (te *terminal) awaitRefusal(want string) {
 	te.t.Helper()
 	te.await(want)
@@ -57,7 +58,7 @@ func (te *terminal) awaitRefusal(want string) {
 	}
 }
 
-// commands returns the commands of a guide, or of one section of the guide, as in "add-hosts#Credentials".
+// commands returns the commands in a guide, or in one section of a guide, as in "add-hosts#Credentials".
 func (p *operatingPage) commands(guide string, count int) []string {
 	p.t.Helper()
 	name, section, _ := strings.Cut(guide, "#")
@@ -84,9 +85,9 @@ func (p *operatingPage) commands(guide string, count int) []string {
 	return commands
 }
 
-// TestHostsComeAndGoAsTyped types the commands of guides: a cluster grows; a host whose directory is lost is refused
-// under its name before it takes its own place; one is drained, started again with another binary as it were, and one
-// leaves. At last the cluster is made anew of what one host has left, and refuses the others.
+// TestHostsComeAndGoAsTyped types the commands in the guides. A cluster grows. A host that lost its directory is
+// refused under its old name, then replaces itself. One host is drained and restarted as for an upgrade, and one host
+// is decommissioned. At the end one host's data is recovered into a new cluster, which refuses the other hosts.
 func TestHostsComeAndGoAsTyped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program, and runs it")
@@ -105,13 +106,13 @@ func TestHostsComeAndGoAsTyped(t *testing.T) {
 	page.loses(d, hosts)
 }
 
-// grows types the commands that make a cluster of three, and returns the terminals of its hosts.
+// grows types the commands that create a cluster with three hosts, and returns the hosts' terminals.
 func (p *operatingPage) grows(d *desk) map[string]*terminal {
 	commands := p.commands("add-hosts", 4)
 	d.open(commands[0]).awaitEnd("")
 	first := d.open(commands[1])
 	first.await("is ready")
-	// What is waited for is the page's ten seconds otherwise.
+	// The page's stabilization time is ten seconds; a shorter one saves time.
 	d.open("signalbox cluster policy set --stabilization-time 1s").awaitEnd("")
 	second, third := d.open(commands[2]), d.open(commands[3])
 	for _, te := range []*terminal{second, third} {
@@ -123,7 +124,7 @@ func (p *operatingPage) grows(d *desk) map[string]*terminal {
 	return map[string]*terminal{"a": first, "b": second, "c": third}
 }
 
-// replaces loses the directory of a host, and returns the one that takes its place.
+// replaces loses a host's directory, and returns the replacement.
 func (p *operatingPage) replaces(d *desk, lost *terminal) *terminal {
 	commands := p.commands("replace-host", 2)
 	lost.interrupt()
@@ -140,7 +141,7 @@ func (p *operatingPage) replaces(d *desk, lost *terminal) *terminal {
 	return again
 }
 
-// upgrades types what is done with each host, and returns the one that runs then.
+// upgrades types the commands for one host's upgrade, and returns the upgraded host.
 func (p *operatingPage) upgrades(d *desk, running *terminal) *terminal {
 	commands := p.commands("rolling-upgrade#Upgrade one host", 2)
 	te := d.open(commands[0])
@@ -158,7 +159,7 @@ func (p *operatingPage) upgrades(d *desk, running *terminal) *terminal {
 	return started
 }
 
-// leaves drains a host for a while, and another one for ever.
+// leaves drains a host for a while, and a second host for ever.
 func (p *operatingPage) leaves(d *desk, hosts map[string]*terminal) {
 	commands := p.commands("decommission", 4)
 	for i, says := range []string{
@@ -172,7 +173,7 @@ func (p *operatingPage) leaves(d *desk, hosts map[string]*terminal) {
 	d.open("signalbox check --quiet").await("two hosts: ")
 }
 
-// loses makes a new cluster of what the first host has. A host of before is refused.
+// loses creates a new cluster from the first host's data. A host from the old cluster is refused.
 func (p *operatingPage) loses(d *desk, hosts map[string]*terminal) {
 	commands := p.commands("disaster-recovery#Recover from quorum loss", 3)
 	for _, name := range []string{"b", "a"} {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestThePageOfHTTPWorksAsTyped types the lock of docs/http.md with curl, and has two programs of its Python elect a
-// leader.
+// TestThePageOfHTTPWorksAsTyped types the curl lock example in docs/http.md, and has two copies of its Python program
+// elect a leader.
 func TestThePageOfHTTPWorksAsTyped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and runs it")

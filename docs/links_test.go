@@ -19,7 +19,7 @@ var (
 	namedAnchor = regexp.MustCompile(`<a (?:name|id)="([^"]+)">`)
 )
 
-// TestLinksResolve follows every link of every page that does not leave the project, its anchor too.
+// TestLinksResolve follows every link inside the project on every page, anchors included.
 func TestLinksResolve(t *testing.T) {
 	all := make(map[string]*page)
 	links := 0
@@ -47,8 +47,8 @@ func TestLinksResolve(t *testing.T) {
 
 var namedFile = regexp.MustCompile(`^[a-z]+(/[A-Za-z0-9_.-]+)+/?$`)
 
-// TestNamedFilesExist looks at code spans that are paths of this project: those that begin with one of its folders. A
-// path may also begin at the folder of the page.
+// TestNamedFilesExist checks code spans that are project paths: paths that begin with a project folder. A path may also
+// be relative to the page's folder.
 func TestNamedFilesExist(t *testing.T) {
 	found := 0
 	for _, p := range pages(t) {
@@ -74,13 +74,13 @@ func isThere(name string) bool {
 	return err == nil
 }
 
-// ignored reports whether a folder is made by a command and kept out of the project.
+// ignored reports whether Git ignores a folder that a command creates.
 func ignored(name string) bool {
 	rules, _ := os.ReadFile(filepath.Join(root, filepath.FromSlash(path.Dir(name)), ".gitignore"))
 	return strings.Contains("\n"+string(rules), "\n/"+path.Base(name)+"/\n")
 }
 
-// follow returns why a link of a page leads nowhere.
+// follow returns the reason why a page's link is broken.
 func follow(all map[string]*page, from *page, target string) string {
 	file, anchor, hasAnchor := strings.Cut(target, "#")
 	to := from
@@ -104,7 +104,7 @@ func follow(all map[string]*page, from *page, target string) string {
 	return ""
 }
 
-// anchors are the names that the headings of a page have on the web.
+// anchors returns the anchors for a page's headings.
 func anchors(p *page) map[string]bool {
 	known := make(map[string]bool)
 	for _, m := range namedAnchor.FindAllStringSubmatch(p.text, -1) {
@@ -125,7 +125,7 @@ func anchors(p *page) map[string]bool {
 	return known
 }
 
-// slug is how GitHub makes an anchor of a heading.
+// slug returns GitHub's anchor for a heading.
 func slug(heading string) string {
 	heading = linkText.ReplaceAllString(heading, "$1")
 	var b strings.Builder

@@ -25,7 +25,7 @@ var (
 	settingRow = regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| `--([a-z-]+)[^`]*` \\| `([A-Z_]+)` \\|")
 )
 
-// testFuncs are the test functions of the tree, with the folders that they are in.
+// testFuncs returns all test functions, with their folders.
 func testFuncs(t *testing.T) map[string][]string {
 	t.Helper()
 	found := make(map[string][]string)
@@ -41,7 +41,7 @@ func TestNamedTestsExist(t *testing.T) {
 	known := testFuncs(t)
 	named := 0
 	for _, p := range pages(t) {
-		sample := p.linesOf("go") // may show a test of its reader's
+		sample := p.linesOf("go") // may show a reader's test
 		for i, line := range strings.Split(p.text, "\n") {
 			for _, name := range testName.FindAllString(line, -1) {
 				if sample[i+1] {
@@ -59,7 +59,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// exists reports whether there is a test of that name, or one that begins so where the name ends with dots.
+// exists reports whether a test has the name, or, for a name that ends with dots, the prefix.
 func exists(known map[string][]string, name string) bool {
 	prefix, open := strings.CutSuffix(name, "...")
 	if !open {
@@ -73,7 +73,7 @@ func exists(known map[string][]string, name string) bool {
 	return false
 }
 
-// TestTheNewestLevelOnPagesIsThatOfThisBuild: a page that shows what `signalbox version` prints has it.
+// TestTheNewestLevelOnPagesIsThatOfThisBuild: pages that show the output of `signalbox version` have this build's level.
 func TestTheNewestLevelOnPagesIsThatOfThisBuild(t *testing.T) {
 	p := readPage(t, "docs/install.md")
 	want := fmt.Sprintf("newest level   %d", level.Newest)
@@ -82,7 +82,7 @@ func TestTheNewestLevelOnPagesIsThatOfThisBuild(t *testing.T) {
 	}
 }
 
-// sectionsOf returns the sections of a page below its second-level headings, in order.
+// sectionsOf returns a page's sections below second-level headings, in order.
 func sectionsOf(p *page) (titles []string, bodies map[string]string) {
 	bodies = make(map[string]string)
 	for _, section := range strings.Split(p.text, "\n## ")[1:] {
@@ -150,11 +150,10 @@ func contains(known map[string][]string, name, folder string) bool {
 	return false
 }
 
-// ofKubernetes matches commands of its tools.
+// ofKubernetes matches Kubernetes commands.
 var ofKubernetes = regexp.MustCompile(`^(kubectl|helm) `)
 
-// TestNamedSettingsExist looks at the flags and variables that pages speak of, and at the commands that they
-// call.
+// TestNamedSettingsExist checks the flags and variables that pages mention, and the commands that pages call.
 func TestNamedSettingsExist(t *testing.T) {
 	flags, variables := map[string]bool{"config": true, "help": true}, map[string]bool{"SIGNALBOX_CONFIG": true}
 	page, err := os.ReadFile("settings.md")
@@ -167,7 +166,7 @@ func TestNamedSettingsExist(t *testing.T) {
 	if len(flags) < 20 {
 		t.Fatalf("only %d settings were found", len(flags))
 	}
-	// Other commands have flags and variables of their own, which stand as texts in their sources.
+	// Other commands have separate flags and variables, as texts in their sources.
 	var sources strings.Builder
 	walk(t, ".go", func(file string, text []byte) {
 		if top, _, _ := strings.Cut(file, "/"); slices.Contains([]string{"cmd", "gateway", "loadgen", "bench"}, top) {
@@ -203,14 +202,14 @@ func TestNamedSettingsExist(t *testing.T) {
 		}
 		for _, f := range p.fences {
 			if f.language == "text" {
-				continue // what is printed
+				continue // output
 			}
 			for _, command := range f.commands() {
 				if ofKubernetes.MatchString(command) {
-					continue // which know clusters and charts by that name
+					continue // signalbox may be a cluster's or chart's name
 				}
 				if at := strings.Index(command, "signalbox "); at >= 0 {
-					command, _, _ = strings.Cut(command[at:], " -- ") // what a command runs has flags of its own
+					command, _, _ = strings.Cut(command[at:], " -- ") // a wrapped command has separate flags
 					check(f.line, command)
 				}
 			}
@@ -218,7 +217,7 @@ func TestNamedSettingsExist(t *testing.T) {
 	}
 }
 
-// sdk are the packages of the client, by the names that programs know them by.
+// sdk maps package names to client packages.
 var sdk = map[string]string{
 	"client": "client", "lock": "client/lock", "election": "client/election", "discovery": "client/discovery",
 	"config": "client/config", "servertest": "server/servertest",
@@ -226,7 +225,7 @@ var sdk = map[string]string{
 
 var goName = regexp.MustCompile(`\b(client|lock|election|discovery|config|servertest)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
 
-// TestNamedGoNamesExist looks at what pages say in the form package.Name or package.Type.Method.
+// TestNamedGoNamesExist checks names in the form package.Name or package.Type.Method on pages.
 func TestNamedGoNamesExist(t *testing.T) {
 	names := make(map[string]map[string]bool)
 	for name, folder := range sdk {
@@ -262,8 +261,8 @@ func TestNamedGoNamesExist(t *testing.T) {
 	}
 }
 
-// exported are the names that a package exports: of types, functions, variables and constants as they are,
-// of fields and methods behind that of their type.
+// exported returns a package's exported names: types, functions, variables and constants plain, fields and methods with
+// their type's name as prefix.
 func exported(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))

@@ -12,9 +12,8 @@ import (
 // word matches a name in the package list.
 var word = regexp.MustCompile(`[a-z][a-z0-9]*`)
 
-// TestPackageListNamesAllPackages compares the package list of docs/architecture.md with the folders of the tree: each
-// line of the plan begins with a folder, and each folder with Go files has a line, or a word in the line of the folder
-// above.
+// TestPackageListNamesAllPackages compares the package list in docs/architecture.md with the folders in the tree. Each
+// line in the list begins with a folder. Each folder with Go files has a line, or a word in its parent folder's line.
 func TestPackageListNamesAllPackages(t *testing.T) {
 	plan := make(map[string]string) // folder to the rest of its line
 	last := ""
@@ -23,7 +22,7 @@ func TestPackageListNamesAllPackages(t *testing.T) {
 	section, _, _ = strings.Cut(section, "```")
 	for line := range strings.Lines(section) {
 		folder, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.HasPrefix(line, "      ") { // a line that goes on
+		if strings.HasPrefix(line, "      ") { // a continuation line
 			plan[last] += " " + strings.TrimSpace(line)
 			continue
 		}
@@ -45,8 +44,7 @@ func TestPackageListNamesAllPackages(t *testing.T) {
 	}
 }
 
-// belongsTo reports whether the line of a folder above a room names the room, or that folder keeps it to itself, as all
-// below an internal folder.
+// belongsTo reports whether a parent folder's line names the package, or the package is internal to the parent folder.
 func belongsTo(plan map[string]string, room string) bool {
 	for above, name := path.Dir(room), path.Base(room); above != "."; above, name = path.Dir(above), path.Base(above) {
 		rest, ok := plan[above]

@@ -1,5 +1,5 @@
-// Package docs_test holds the pages of this project to what they say: links lead somewhere, and the tests,
-// settings and names of Go that they speak of are there.
+// Package docs_test verifies the statements on this project's pages: links resolve, and named tests, settings and Go
+// identifiers exist.
 package docs_test
 
 import (
@@ -13,16 +13,16 @@ import (
 	"testing"
 )
 
-// root is the top of the tree, as seen from this package.
+// root is the top of the tree, relative to this package.
 const root = ".."
 
 // page is a Markdown file.
 type page struct {
 	path string // from the top of the tree
 	text string
-	// prose is the text without what is code: fences and spans are blanked, so that lines keep their numbers.
+	// prose is the text with code fences and spans blanked out, so that line numbers stay the same.
 	prose string
-	// spans are the code spans of a line, fences the blocks of code.
+	// spans are a line's code spans, fences are the code blocks.
 	spans  []span
 	fences []fence
 }
@@ -33,10 +33,10 @@ type span struct {
 }
 
 type fence struct {
-	line     int // of its first line of code
+	line     int // line number of the first code line
 	language string
 	text     string
-	compiled bool // another test compiles it
+	compiled bool // true if a different test compiles the block
 }
 
 var codeSpan = regexp.MustCompile("(``)(.+?)``|(`)([^`\n]+?)`")
@@ -129,7 +129,7 @@ func (p *page) takeSpans(number int, line string) string {
 	})
 }
 
-// linesOf are the numbers of the lines that are code of a language, of any where it is empty.
+// linesOf returns the line numbers with code in a language, or in all languages if language is empty.
 func (p *page) linesOf(language string) map[int]bool {
 	found := make(map[int]bool)
 	for _, f := range p.fences {
@@ -142,10 +142,10 @@ func (p *page) linesOf(language string) map[int]bool {
 	return found
 }
 
-// lineOf is the number of the line that an offset of the prose is in.
+// lineOf returns the line number for an offset in prose.
 func (p *page) lineOf(offset int) int { return strings.Count(p.prose[:offset], "\n") + 1 }
 
-// commands are the command lines in the blocks of code, those that go on over several lines joined.
+// commands returns the command lines in code blocks, with continuation lines joined.
 func (f *fence) commands() []string {
 	joined := strings.ReplaceAll(f.text, "\\\n", " ")
 	return slices.DeleteFunc(strings.Split(joined, "\n"), func(l string) bool {

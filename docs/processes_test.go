@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTheRecipeOfProcessesWorksAsTyped types the commands of the section "On the command line" into terminals, and
-// compares what is printed with what the page says. Ages are not compared.
+// TestTheRecipeOfProcessesWorksAsTyped types the commands in the section "On the command line" into terminals, and
+// compares the output with the page. Ages are not compared.
 func TestTheRecipeOfProcessesWorksAsTyped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program, and runs it")
@@ -53,7 +53,7 @@ func TestTheRecipeOfProcessesWorksAsTyped(t *testing.T) {
 	compare(t, why, d.output(why), prints[5])
 }
 
-// stateBetween finds what is shown of a round while it goes on, where it is looked at then.
+// stateBetween matches the state of a round in progress, which is printed only if read at that time.
 var stateBetween = regexp.MustCompile(`(?m)^.* runs: all members are prepared\n`)
 
 func printedBy(te *terminal) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestQuotasOfThePageAreThoseOfTheCode: what counts in a quota of bytes, and the quotas unless an operator sets others.
+// TestQuotasOfThePageAreThoseOfTheCode: what a byte quota counts, and the default quotas.
 func TestQuotasOfThePageAreThoseOfTheCode(t *testing.T) {
 	text, err := os.ReadFile("concepts.md")
 	if err != nil {

@@ -23,8 +23,8 @@ func commandsOf(t *testing.T, path string, replaced ...string) (commands []strin
 	return commands
 }
 
-// TestAClusterIsRestoredAsTyped types the commands of the page, after the first host of a cluster is started as the
-// section about growing says. The value that was saved is there, and the host of before is refused.
+// TestAClusterIsRestoredAsTyped types the page's commands, after the first host is started as in the section about
+// adding hosts. The saved value is restored, and a host from the old cluster is refused.
 func TestAClusterIsRestoredAsTyped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program, and runs it")
@@ -60,7 +60,7 @@ func TestAClusterIsRestoredAsTyped(t *testing.T) {
 	d.run("signalbox semaphore describe /prod flags", "saved")
 }
 
-// run types a command that ends well, having printed that among other things.
+// run runs a command that must succeed, and whose output must contain the given text.
 func (d *desk) run(command, printed string) {
 	d.t.Helper()
 	te := d.open(command)

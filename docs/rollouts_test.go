@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestTheRecipeOfRolloutsWorksAsTyped types the commands of the section "On the command line" into terminals, and
-// compares what is printed with what the page says. Ages are not compared.
+// TestTheRecipeOfRolloutsWorksAsTyped types the commands in the section "On the command line" into terminals, and
+// compares the output with the page. Ages are not compared.
 func TestTheRecipeOfRolloutsWorksAsTyped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program, and waits for delays")
@@ -57,7 +57,7 @@ func TestTheRecipeOfRolloutsWorksAsTyped(t *testing.T) {
 	}
 }
 
-// commandLineRecipe returns the commands of a page's section "On the command line", and what it says that they print.
+// commandLineRecipe returns the commands in a page's section "On the command line", and their documented output.
 func commandLineRecipe(t *testing.T, page string, blocks, texts int) (commands, prints []string) {
 	t.Helper()
 	_, section, ok := strings.Cut(readPage(t, page).text, "\n## On the command line\n")
@@ -79,7 +79,7 @@ func commandLineRecipe(t *testing.T, page string, blocks, texts int) (commands, 
 	return commands, prints
 }
 
-// buildSignalbox builds the program, and returns the folder that it is in.
+// buildSignalbox builds the program, and returns its folder.
 func buildSignalbox(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -91,7 +91,7 @@ func buildSignalbox(t *testing.T) string {
 	return folder
 }
 
-// output types commands that end, and returns what they print.
+// output types commands until they exit, and returns their output.
 func (d *desk) output(typed string) string {
 	d.t.Helper()
 	te := d.open(typed)
@@ -100,10 +100,10 @@ func (d *desk) output(typed string) string {
 	return text
 }
 
-// age finds how long ago something was, or how long it took, with the blanks that stand before it in a table.
+// age matches an age or duration, with the blanks before it in a table.
 var age = regexp.MustCompile(` +(?:after )?\b[0-9.]+(?:ms|s|m[0-9]+s)\b`)
 
-// compare compares what was printed with what the page says, but for ages and the widths of the columns of a table.
+// compare compares output with the page, except for ages and column widths.
 func compare(t *testing.T, typed, printed, want string) {
 	t.Helper()
 	normal := func(text string) string {
@@ -118,8 +118,8 @@ func compare(t *testing.T, typed, printed, want string) {
 	}
 }
 
-// order puts what is said of the rollout as a whole before what is said of its locations: how changes that come close
-// to each other are grouped is a matter of chance.
+// order moves lines about the whole rollout before lines about its locations, because the grouping of nearly
+// simultaneous changes is random.
 func order(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	rank := func(line string) int {

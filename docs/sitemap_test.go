@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestGetStartedShowsTestedCode: the programs and commands of docs/get-started.md are on pages whose tests run them.
+// TestGetStartedShowsTestedCode: the programs and commands in docs/get-started.md also appear on pages whose tests run
+// them.
 func TestGetStartedShowsTestedCode(t *testing.T) {
 	tested := ""
 	for _, path := range []string{"README.md", "docs/http.md", "docs/python.md"} {
@@ -25,12 +26,12 @@ func TestGetStartedShowsTestedCode(t *testing.T) {
 	}
 }
 
-// searched are words by which users look for a page.
+// searched lists words that users search for.
 var searched = strings.Fields("bootstrap quorum split_brain failover heartbeat lease fencing_token linearizable " +
 	"idempotent backpressure rolling_upgrade decommission disaster_recovery RBAC audit_log capacity_planning " +
 	"observability rate_limit TTL")
 
-// TestTheGlossaryHasTheWordsThatUsersSearch: each word is a term of the glossary.
+// TestTheGlossaryHasTheWordsThatUsersSearch: each word is a glossary term.
 func TestTheGlossaryHasTheWordsThatUsersSearch(t *testing.T) {
 	text := readPage(t, "docs/glossary.md").text
 	for _, word := range searched {
@@ -40,7 +41,7 @@ func TestTheGlossaryHasTheWordsThatUsersSearch(t *testing.T) {
 	}
 }
 
-// TestTheSiteMapHasAllPages: docs/README.md links to every page of docs, except the pages below the measurements.
+// TestTheSiteMapHasAllPages: docs/README.md links to every page in docs, except the pages below the measurements.
 func TestTheSiteMapHasAllPages(t *testing.T) {
 	linked := make(map[string]bool)
 	for _, m := range inlineLink.FindAllStringSubmatch(readPage(t, "docs/README.md").text, -1) {

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestBlocksOfCodeAreWellFormed reads every block of code as what it says it is.
+// TestBlocksOfCodeAreWellFormed parses every code block in its declared language.
 func TestBlocksOfCodeAreWellFormed(t *testing.T) {
 	kinds := make(map[string]int)
 	for _, p := range pages(t) {
@@ -46,7 +46,7 @@ func TestBlocksOfCodeAreWellFormed(t *testing.T) {
 	}
 }
 
-// parseGo reads a file, or declarations, or statements. Three dots may stand for what is left out.
+// parseGo parses a file, or declarations, or statements. Three dots may replace omitted code.
 func parseGo(text string) error {
 	text = strings.ReplaceAll(text, "\t...\n", "\n")
 	text = strings.ReplaceAll(text, "\n...\n", "\n\n")
@@ -61,7 +61,7 @@ func parseGo(text string) error {
 	return errors.Join(all...)
 }
 
-// parseShell has a shell read the commands without carrying them out.
+// parseShell has a shell parse the commands without execution.
 func parseShell(t *testing.T, text string) error {
 	shell, err := exec.LookPath("sh")
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// patience is how long the README's commands may take, the building of the program included.
+// patience is the maximum time for the README's commands, including the build.
 const patience = 5 * time.Minute
 
-// TestTheStartInTheREADMEWorksAsTyped types the commands of the README's start into terminals, as they stand, and
-// compares what is printed with what the README says. Variables of the environment put the host on free ports and
-// its data into a folder of the test; in what is printed they are replaced by the defaults.
+// TestTheStartInTheREADMEWorksAsTyped types the commands from the README's start section into terminals verbatim, and
+// compares the output with the README. Environment variables give the host free ports and a test data folder; the
+// comparison replaces them with the defaults.
 func TestTheStartInTheREADMEWorksAsTyped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and runs it")
@@ -61,7 +61,7 @@ func TestTheStartInTheREADMEWorksAsTyped(t *testing.T) {
 	host.awaitEnd("")
 }
 
-// startOfREADME returns the commands of the README's start, and what it says that they print.
+// startOfREADME returns the commands in the README's start section, and their documented output.
 func startOfREADME(t *testing.T) (commands, prints []string) {
 	t.Helper()
 	readme := readPage(t, "README.md")
@@ -84,12 +84,12 @@ func startOfREADME(t *testing.T) (commands, prints []string) {
 	return commands, prints
 }
 
-// desk is the place of a reader who follows the README.
+// desk is the workplace of a reader who follows the README.
 type desk struct {
 	t           *testing.T
 	environment []string
-	normal      *strings.Replacer // of what is printed, into what pages say
-	actual      *strings.Replacer // of what pages say, into what is typed
+	normal      *strings.Replacer // from printed text to the page's text
+	actual      *strings.Replacer // from the page's text to typed text
 }
 
 // newDesk finds free ports and a folder for a host.
@@ -115,8 +115,8 @@ func newDesk(t *testing.T) *desk {
 	}
 }
 
-// holdSleeps makes sleep, as commands of the desk call it, last until wake is called: however long it takes to type the
-// next command on a slow machine, it is typed in time.
+// holdSleeps makes sleep, as called by the desk's commands, block until wake is called. So even on a slow machine the
+// next command is typed in time.
 func (d *desk) holdSleeps() (wake func()) {
 	d.t.Helper()
 	folder := d.t.TempDir()
@@ -138,7 +138,7 @@ func (d *desk) holdSleeps() (wake func()) {
 	}
 }
 
-// terminal is where a command runs, and what it has printed.
+// terminal is a running command with its output so far.
 type terminal struct {
 	*desk
 	command     *exec.Cmd
@@ -157,7 +157,7 @@ func (d *desk) open(typed string) *terminal {
 		changed: make(chan struct{})}
 	te.command.Dir, te.command.Env = root, d.environment
 	te.command.Stdout, te.command.Stderr = te, te
-	te.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does, so that Ctrl-C is for all of it
+	te.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does, so that Ctrl-C reaches all processes
 	if err := te.command.Start(); err != nil {
 		d.t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func (d *desk) open(typed string) *terminal {
 	return te
 }
 
-// Write takes what the command prints.
+// Write receives the command's output.
 func (te *terminal) Write(b []byte) (int, error) {
 	te.mu.Lock()
 	defer te.mu.Unlock()
@@ -182,7 +182,7 @@ func (te *terminal) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// printed is what has been printed so far, and a channel that is closed when there is more.
+// printed returns the output so far, and a channel that is closed on more output.
 func (te *terminal) printed() (text string, more <-chan struct{}) {
 	te.mu.Lock()
 	defer te.mu.Unlock()
@@ -210,7 +210,7 @@ func (te *terminal) await(want string) {
 	}
 }
 
-// awaitEnd waits until the command has ended well, having printed just that, or anything where it is empty.
+// awaitEnd waits until the command has succeeded with exactly the wanted output, or any output if want is empty.
 func (te *terminal) awaitEnd(want string) {
 	te.t.Helper()
 	select {

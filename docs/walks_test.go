@@ -12,8 +12,8 @@ import (
 // walkFunction is a function in a walk: `package.Type.Function`, or `package.Function`.
 var walkFunction = regexp.MustCompile("`([a-z]+(?:\\.[A-Za-z]+){1,2})`")
 
-// TestWalksNameFunctionsThatExist reads the walks of CONTRIBUTING.md, each a list of functions in the order in which a
-// request crosses them, and looks for every function in the tree.
+// TestWalksNameFunctionsThatExist reads the walks in CONTRIBUTING.md, each a list of functions in request order, and
+// looks for every function in the tree.
 func TestWalksNameFunctionsThatExist(t *testing.T) {
 	known := declaredFunctions(t)
 	_, section, found := strings.Cut(readPage(t, "CONTRIBUTING.md").text, "\n## Walks\n")
@@ -39,7 +39,7 @@ func TestWalksNameFunctionsThatExist(t *testing.T) {
 	}
 }
 
-// declaredFunctions returns the functions and methods of the tree's packages, without tests.
+// declaredFunctions returns the functions and methods in the tree's packages, without tests.
 func declaredFunctions(t *testing.T) map[string]bool {
 	t.Helper()
 	known := make(map[string]bool)
@@ -60,7 +60,7 @@ func declaredFunctions(t *testing.T) map[string]bool {
 	return known
 }
 
-// receiverPrefix returns the type of a method and a dot, or nothing for a function.
+// receiverPrefix returns a method's type and a dot, or "" for a function.
 func receiverPrefix(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""

@@ -30,7 +30,7 @@ func TestBroadcastsFindRepliesThatAreMissingOrTooMany(t *testing.T) {
 	}
 }
 
-// TestBroadcastsJudgeWhatMembersReply: one that is no part of the run replies too.
+// TestBroadcastsJudgeWhatMembersReply: a member from outside the run replies too.
 func TestBroadcastsJudgeWhatMembersReply(t *testing.T) {
 	w, r := prepared[*processBroadcast](t, of("process-broadcast"))
 	check(t, w.caller(0)(t.Context()))

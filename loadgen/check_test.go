@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// Each of these feeds a check with a history that must not be, and one that may.
+// Each test feeds a check with an invalid history, and with a valid history.
 
 func TestTurnstileFindsTwoOwnersOfOneLock(t *testing.T) {
 	x := holders{name: "x", limit: 1}
@@ -26,7 +26,7 @@ func TestTurnstileFindsTwoOwnersOfOneLock(t *testing.T) {
 
 func TestTurnstileFindsMoreOwnersThanTheLimit(t *testing.T) {
 	x := holders{name: "x", limit: 3}
-	for _, fence := range []uint64{7, 5, 6} { // those inside together may be seen in any order
+	for _, fence := range []uint64{7, 5, 6} { // simultaneous owners may be seen in any order
 		check(t, x.add(fence))
 	}
 	wantError(t, x.add(8), "has a limit of 3, and 4 believe to own it")
@@ -97,7 +97,7 @@ func TestInstancesFindTargetsThatAreMissingOrGoBack(t *testing.T) {
 		history []uint64
 		says    string
 	}{
-		{history: []uint64{1, 2, 2, 3}}, // a snapshot may show again what is known
+		{history: []uint64{1, 2, 2, 3}}, // a snapshot may repeat known values
 		{history: []uint64{1, 2, 4}, says: "was sent version 4 after 2"},
 		{history: []uint64{1, 2, 1}, says: "was sent version 1 after 2"},
 	} {
@@ -142,7 +142,7 @@ func TestBarriersFindOneThatIsPassedTooEarly(t *testing.T) {
 		m := w.all[0]
 		session, err := r.session(t.Context(), 0)
 		check(t, err)
-		m.parties[0] = barrier.New(session, r.name("too-small", 0), 1) // which lets each in at once
+		m.parties[0] = barrier.New(session, r.name("too-small", 0), 1) // a barrier that admits all parties at once
 		var counts roundCounts
 		counts.come.Store(c.come)
 		counts.gone.Store(c.gone)
@@ -170,7 +170,7 @@ func TestWatcherFindsUpdatesThatAreMissingOrGoBack(t *testing.T) {
 		says    string
 	}{
 		{history: []uint64{0, 1, 2, 3}},
-		{history: []uint64{1, 2, 2, 3}}, // a snapshot may show again what is known
+		{history: []uint64{1, 2, 2, 3}}, // a snapshot may repeat known values
 		{history: []uint64{1, 2, 4}, says: "was shown update 4 after 2: it missed some"},
 		{history: []uint64{1, 2, 4}, free: true},
 		{history: []uint64{1, 2, 1}, says: "was shown update 1 after 2"},
@@ -194,7 +194,7 @@ func TestWatcherFindsUpdatesThatAreMissingOrGoBack(t *testing.T) {
 func TestWatchEndsOnlyWhenEverybodyHasTheLastUpdate(t *testing.T) {
 	w, r := prepared[*watch](t, of("watch"))
 	check(t, w.check(t.Context()))
-	// One more than there are, who will never see anything.
+	// An extra follower that does not exist and never sees an update.
 	w.updaters[0].followers++
 	ctx, cancel := withTimeout(t, 300*time.Millisecond)
 	defer cancel()

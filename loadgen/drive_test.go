@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// near reports whether a time is another one, within the precision of a histogram.
+// near reports whether two times are equal within a histogram's precision.
 func near(got, want time.Duration) bool {
 	return got >= want-want/100 && got <= want+want/100+time.Microsecond
 }
@@ -43,8 +43,8 @@ func TestAnOperationThatBeganInTimeIsCounted(t *testing.T) {
 
 func TestOpenLoopCountsFromWhenAnOperationWasDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// Everything takes 1 ms, but the service stands still for half a second in between. One caller can
-		// do 1,000 a second and 100 are due, so the 50 that are due meanwhile wait for its end.
+		// Each operation takes 1 ms, but the service is stalled for half a second in between. One caller can do 1,000 a
+		// second and 100 are due, so the 50 due during the stall wait for its end.
 		began := time.Now()
 		op := func(context.Context) error {
 			now := time.Since(began)
@@ -62,7 +62,7 @@ func TestOpenLoopCountsFromWhenAnOperationWasDue(t *testing.T) {
 			t.Errorf("the longest took %v; it was due when the service stood still, half a second before its end",
 				l.latency.most)
 		}
-		// The stop, and working off what it left behind, is about 55 of 200.
+		// The stall and its backlog cover about 55 of 200 operations.
 		if got := l.latency.quantile(70); !near(got, time.Millisecond) {
 			t.Errorf("70 of 100 took up to %v", got)
 		}
@@ -76,7 +76,7 @@ func TestOpenLoopTellsWhatItCouldNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		op := func(context.Context) error { time.Sleep(100 * time.Millisecond); return nil }
 		l := drive(t.Context(), time.Second, 100, []operation{op}, nil)
-		// In a second, and the time that is left for those that are late, 30 begin, and one on the very end.
+		// Within a second plus the grace for late operations, 30 begin, and one more at the very end.
 		if done, missed := l.latency.count(), l.failures.count[notStarted]; done != 31 || missed != 69 {
 			t.Errorf("%d were done and %d never begun, of 100", done, missed)
 		}
@@ -193,7 +193,7 @@ func TestATimeBeyondTheHistogramIsCounted(t *testing.T) {
 	}
 }
 
-// BenchmarkOwnCost is what a caller spends on an operation besides the operation.
+// BenchmarkOwnCost is a caller's overhead per operation.
 func BenchmarkOwnCost(b *testing.B) {
 	to := newRecorders(1).of(0)
 	began := time.Now()

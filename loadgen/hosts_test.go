@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// built is the program of a host, built when the first test needs it.
+// built is the host program, built when the first test needs it.
 var built struct {
 	once   sync.Once
 	dir    string
@@ -43,7 +43,7 @@ func build(t *testing.T) string {
 	return built.binary
 }
 
-// dirs are the directories of runs.
+// dirs returns the directories of runs.
 func dirs(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(os.TempDir(), "loadgen-*"))

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// short is a run of a workload on a cluster of a test.
+// short configures a short workload run on a test cluster.
 func short(srv *servertest.Cluster, workload string) Config {
 	return Config{
 		Workload: workload, Endpoints: srv.Addresses(), Dialer: srv.Dial, Duration: 300 * time.Millisecond,
@@ -19,7 +19,7 @@ func short(srv *servertest.Cluster, workload string) Config {
 	}
 }
 
-// prepared is a workload after its prepare, on a cluster of its own.
+// prepared returns a prepared workload on a new cluster.
 func prepared[T workload](t *testing.T, config func(srv *servertest.Cluster) Config) (T, *run) {
 	t.Helper()
 	srv := servertest.Start(t)
@@ -45,7 +45,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// wantError checks that an error says something.
+// wantError checks that an error contains a text.
 func wantError(t *testing.T, err error, says string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), says) {
@@ -62,7 +62,7 @@ func wantBroken(t *testing.T, r *run, says string) {
 	}
 }
 
-// outsider is a client that is no part of a run.
+// outsider returns a client session outside the run.
 func outsider(t *testing.T, r *run) *client.Session {
 	t.Helper()
 	c, err := client.Open(t.Context(), r.config.Endpoints, client.WithDialer(r.config.Dialer))

@@ -34,7 +34,7 @@ func TestEveryWorkloadRunsAndItsChecksHold(t *testing.T) {
 }
 
 func TestVariantsOfWorkloads(t *testing.T) {
-	const long = 2 * time.Second // for something of everything to happen, on a slow machine too
+	const long = 2 * time.Second // long enough for every kind of event, on a slow machine too
 	srv := servertest.Start(t, servertest.Hosts(3))
 	for _, v := range []struct {
 		name   string
@@ -49,7 +49,7 @@ func TestVariantsOfWorkloads(t *testing.T) {
 		}},
 		{"watch", func(c *Config) { c.Free, c.Callers, c.Warmup, c.Duration = true, 1, 0, long },
 			func(t *testing.T, r *report.Report) {
-				// Who watches is sent an update, or it is merged with a later one; the last ones may be on their way.
+				// Each watcher is sent every update, or a merged one; the last updates may still be on their way.
 				if sent := *r.Events + *r.Merged; sent == 0 || sent > *r.Updates*int64(r.Watchers) {
 					t.Errorf("%d updates for %d watchers, %d events and %d merged",
 						*r.Updates, r.Watchers, *r.Events, *r.Merged)
@@ -111,8 +111,8 @@ func TestWatchersThatAreWaitedForAreSentEveryUpdate(t *testing.T) {
 	}
 }
 
-// TestFiveThousandInstancesAreSentEachTargetOnce: case 32 of staged rollouts. Each new target is one push to each
-// instance, little larger than the payload.
+// TestFiveThousandInstancesAreSentEachTargetOnce: each new target is one push per instance, little larger than the
+// payload.
 func TestFiveThousandInstancesAreSentEachTargetOnce(t *testing.T) {
 	srv := servertest.Start(t)
 	config := short(srv, "rollout-targets")

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/access"
 )
 
-// accessExamples are the examples of rights.
+// accessExamples are the examples for access rules.
 var accessExamples = []example{
 	{"access-change", request(70, &AccessChange{
 		Action: AccessCreateToken, Principal: []byte("token:ci"), Hash: []byte("0123456789abcdef0123456789abcdef"),

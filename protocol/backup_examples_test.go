@@ -1,6 +1,6 @@
 package protocol
 
-// backupExamples are the examples of what saves the state of a cluster.
+// backupExamples are the examples for backups.
 var backupExamples = []example{
 	{"backup-describe", request(80, &BackupDescribe{})},
 	{"backup-describe-answer", answer(80, &BackupDescribeAnswer{

@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// typicalAcquire is what a client of a busy service sends: a lock with a name of three parts, for half a
-// minute, with an address attached.
+// typicalAcquire is a typical request to a busy service: a lock with a name in three parts, half a minute, and an
+// address attached.
 func typicalAcquire() *Acquire {
 	return &Acquire{
 		Mutation:   Mutation{SessionID: exampleSession, Sequence: 91_204, AcknowledgedSequence: 91_198},
@@ -37,7 +37,7 @@ func TestTypicalAcquireIsSmall(t *testing.T) {
 	}
 }
 
-// hotMessages are what a busy host and its clients send and read all the time.
+// hotMessages are the messages that a busy host and its clients exchange most.
 func hotMessages() map[string]sample {
 	return map[string]sample{
 		"Acquire":       request(4711, typicalAcquire()),
@@ -51,8 +51,8 @@ func hotMessages() map[string]sample {
 	}
 }
 
-// coldKinds are the messages of operators and publishers, of instances and members that join, of sessions that start
-// or are listed, and the answers with views. They hold values of the rooms below, whose texts and lists are copies.
+// coldKinds are messages for operators and publishers, for joining instances and members, for session starts and lists,
+// and answers with views. Their values come from packages below protocol, and hold copies as texts and lists.
 var coldKinds = []Kind{
 	KindRolloutPut, KindRolloutPublish, KindRolloutSource, KindRolloutOffer, KindRolloutJoin, KindRolloutAction,
 	KindRolloutGateReport, KindRolloutPlan, KindRolloutDescribe.Answer(), KindRolloutList.Answer(),
@@ -93,7 +93,7 @@ func TestDecodingRequestsAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestDecodingAnswersAllocatesNothing: answers allocate for the strings of failures, and for nothing else.
+// TestDecodingAnswersAllocatesNothing: decoding an answer allocates only for a failure's strings.
 func TestDecodingAnswersAllocatesNothing(t *testing.T) {
 	d := NewAnswerDecoder()
 	for _, x := range examples {
@@ -141,7 +141,7 @@ func BenchmarkDecodeGranted(b *testing.B)       { benchmarkDecode(b, hotMessages
 func BenchmarkDecodePing(b *testing.B)          { benchmarkDecode(b, hotMessages()["Ping"]) }
 func BenchmarkDecodePage(b *testing.B)          { benchmarkDecode(b, answer(1, fullPage())) }
 
-// BenchmarkEncodePage builds and encodes a page of owners.
+// BenchmarkEncodePage builds and encodes a page with owners.
 func BenchmarkEncodePage(b *testing.B) {
 	var buf bytebufferpool.ByteBuffer
 	e := NewEncoder()
@@ -160,7 +160,7 @@ func BenchmarkEncodePage(b *testing.B) {
 	b.ReportMetric(float64(buf.Len()), "frame-bytes")
 }
 
-// BenchmarkReadPage ranges over a page of owners that was decoded.
+// BenchmarkReadPage ranges over a decoded page with owners.
 func BenchmarkReadPage(b *testing.B) {
 	m := fullPage()
 	b.ReportAllocs()

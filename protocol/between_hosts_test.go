@@ -2,7 +2,7 @@ package protocol
 
 import "testing"
 
-// betweenHostsExamples are the examples of what goes between hosts.
+// betweenHostsExamples are the examples for messages between hosts.
 var betweenHostsExamples = []example{
 	{"host-boot", request(73, &HostBoot{
 		HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartNonce: 1<<64 - 1,
@@ -81,7 +81,7 @@ var betweenHostsExamples = []example{
 
 func exampleIncarnation() []byte { return []byte("0123456789abcdef") }
 
-// TestClientsHearNothingOfWhatGoesBetweenHosts: such a kind is known, and not announced.
+// TestClientsHearNothingOfWhatGoesBetweenHosts: host-to-host kinds are known, and not announced.
 func TestClientsHearNothingOfWhatGoesBetweenHosts(t *testing.T) {
 	known := RequestKinds()
 	announced := ReadKinds(&known)

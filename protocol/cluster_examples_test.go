@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
-// clusterExamples are the examples of what operators do with the hosts of a cluster, and ask about them.
+// clusterExamples are the examples for host administration and cluster queries.
 var clusterExamples = []example{
 	{"host-update-drain", request(80, &HostUpdate{
 		Operation: exampleOperation(), Action: HostDrain, Host: []byte("b"),

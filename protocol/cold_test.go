@@ -12,7 +12,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// picture is a field.Coder that renders what is written as the tree of renderStruct.
+// picture is a field.Coder that renders written fields as the tree of renderStruct.
 type picture struct{ tree map[string]any }
 
 func renderSaid(v field.Value) map[string]any {
@@ -77,7 +77,7 @@ func (p *picture) Items(name string, n, _ int, _ func(int), item func(field.Code
 	p.tree[name] = items
 }
 
-// chance is a field.Coder that fills three of four fields with something, as randomStruct does.
+// chance is a field.Coder that fills three in four fields, as randomStruct does.
 type chance struct{ *rand.Rand }
 
 func randomSaid(r *rand.Rand, v field.Value) { v.Fields(&chance{r}) }
@@ -165,8 +165,8 @@ func (c *chance) Reading() bool { return true }
 
 func (c *chance) Form() field.Form { return field.Wire }
 
-// TestAListOfAPeerMakesNoMoreThanItsBoundItems: an item of a byte stands for a struct of many. What is over the bound
-// is skipped, and enough is made for a check to refuse the list.
+// TestAListOfAPeerMakesNoMoreThanItsBoundItems: a one-byte item may decode to a large struct. Items above the bound are
+// skipped, but enough are decoded for a check to refuse the list.
 func TestAListOfAPeerMakesNoMoreThanItsBoundItems(t *testing.T) {
 	const items = 100_000
 	record := append([]byte{0x91, 0xdd, 0, 1, 0x86, 0xa0}, bytes.Repeat([]byte{0x90}, items)...)
@@ -183,7 +183,7 @@ func TestAListOfAPeerMakesNoMoreThanItsBoundItems(t *testing.T) {
 	}
 }
 
-// TestACountAboveTheRangeOfIntIsRefusedAsTheNumberThatItIs: shards keep the text of a refusal.
+// TestACountAboveTheRangeOfIntIsRefusedAsTheNumberThatItIs: shards store the error text.
 func TestACountAboveTheRangeOfIntIsRefusedAsTheNumberThatItIs(t *testing.T) {
 	spec := kind.Spec{Locations: []kind.Location{{Name: "sas"}}}.WithDefaults()
 	spec.KeepVersions = -1

@@ -54,15 +54,15 @@ func (f pageField) row() []string {
 	return []string{strconv.Itoa(f.Index), f.Name, typ, limit}
 }
 
-// plainNumber is a number in the schema, which quotes what a double cannot hold.
+// plainNumber returns a schema number without quotes, which the schema uses for numbers beyond a double.
 func plainNumber(n json.RawMessage) string { return strings.Trim(string(n), `"`) }
 
 func linkTo(name, kind string) string {
 	return fmt.Sprintf("[%s](#%s-%s)", name, kind, strings.ToLower(name))
 }
 
-// A pageTable is a generated table: its rows without the last column, which people write. The cell of the column key
-// identifies a row when the table is written again.
+// A pageTable is a generated table: its rows without the last, handwritten column. The cell in column key identifies a
+// row when the table is regenerated.
 type pageTable struct {
 	columns []string
 	key     int
@@ -77,7 +77,7 @@ func fieldTable(fields []pageField) pageTable {
 	return table
 }
 
-// tables returns the tables that follow from the schema, by heading.
+// tables returns the tables generated from the schema, by heading.
 func (s pageSchema) tables() map[string]pageTable {
 	tables := make(map[string]pageTable)
 	for _, m := range s.Messages {
@@ -108,7 +108,7 @@ func (s pageSchema) tables() map[string]pageTable {
 	return tables
 }
 
-// cellsOf returns the cells of a line of a table.
+// cellsOf returns the cells in a table line.
 func cellsOf(line string) []string {
 	cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 	for i := range cells {
@@ -128,7 +128,7 @@ func lineOf(cells []string) string {
 	return line + "\n"
 }
 
-// render returns the table's lines. The meanings come from the lines of the table on the page.
+// render returns the table's lines, with the meanings from the table on the page.
 func (p pageTable) render(old []string) string {
 	meanings := make(map[string]string)
 	for _, line := range old {
@@ -147,18 +147,18 @@ func (p pageTable) render(old []string) string {
 	return text
 }
 
-// Between these lines, the tables of headings that the schema knows are generated.
+// Between these lines, the tables below headings in the schema are generated.
 const (
 	tablesBegin = "<!-- generated tables: go test ./protocol -run Page -update writes all columns but the last -->\n"
 	tablesEnd   = "<!-- end of generated tables -->\n"
 )
 
-// withTables returns the page with its generated tables written anew, and the headings that have such a table.
+// withTables returns the page with its tables regenerated, and the headings with a generated table.
 func withTables(text string, tables map[string]pageTable) (page string, written map[string]bool) {
 	var out strings.Builder
 	written = make(map[string]bool)
 	heading, generated := "", false
-	var old []string // lines of the table that is being replaced
+	var old []string // lines of the replaced table
 	for line := range strings.Lines(text) {
 		if len(old) > 0 && strings.HasPrefix(line, "|") {
 			old = append(old, line)
@@ -182,8 +182,8 @@ func withTables(text string, tables map[string]pageTable) (page string, written 
 	return out.String(), written
 }
 
-// TestPageHasTheTablesOfTheSchema: the tables between markers in docs/protocol.md are those of testdata/schema.json.
-// People write the headings, the text and the last column.
+// TestPageHasTheTablesOfTheSchema: the tables between markers in docs/protocol.md match testdata/schema.json. The
+// headings, the text and the last column are handwritten.
 func TestPageHasTheTablesOfTheSchema(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "schema.json"))
 	if err != nil {
@@ -211,7 +211,7 @@ func TestPageHasTheTablesOfTheSchema(t *testing.T) {
 	compareFile(t, docsPage, []byte(page))
 }
 
-// TestPageKeepsMeanings: a table that is written again keeps the last column of the rows that are still there.
+// TestPageKeepsMeanings: a regenerated table keeps the last column for surviving rows.
 func TestPageKeepsMeanings(t *testing.T) {
 	tables := map[string]pageTable{"enum Color": {
 		columns: []string{"number", "name", "meaning"}, rows: [][]string{{"1", "RED"}, {"2", "BLUE"}},

@@ -40,7 +40,7 @@ func readDocs(t *testing.T) docs {
 	return d
 }
 
-// headingOf returns the title of a heading, or nothing for another line.
+// headingOf returns a heading's title, or "" for other lines.
 func headingOf(line string) string {
 	if !strings.HasPrefix(line, "#") {
 		return ""
@@ -50,7 +50,7 @@ func headingOf(line string) string {
 
 var link = regexp.MustCompile(`\[([^\]]+)\]\((#[^)]*)\)`)
 
-// enums names the enums, and what each number is called.
+// enums maps an enum's name to its String function.
 var enums = map[string]func(uint8) string{
 	"AcquireOutcome":    func(n uint8) string { return AcquireOutcome(n).String() },
 	"AbortReason":       func(n uint8) string { return AbortReason(n).String() },
@@ -85,13 +85,13 @@ var enums = map[string]func(uint8) string{
 	"Severity":          inCapitals[health.Severity],
 }
 
-// nameOfEnum returns the name of a value. A number without a name shows itself.
+// nameOfEnum returns the name of a value, or the number if the value has no name.
 func nameOfEnum(text func(uint8) string, n uint8) (name string, known bool) {
 	name = text(n)
 	return name, !strings.HasSuffix(name, "_"+strconv.Itoa(int(n)))
 }
 
-// inCapitals is the name that the docs write for the words of a number of a room below protocol.
+// inCapitals returns the documented form of an enum name from a package below protocol.
 func inCapitals[E interface {
 	~uint8
 	String() string
@@ -99,7 +99,7 @@ func inCapitals[E interface {
 	return field.Name(E(n))
 }
 
-// limits are those that docs/protocol.md and the schema list.
+// limits are the limits listed in docs/protocol.md and the schema.
 var limits = map[string]uint64{
 	"MaxNameBytes": MaxNameBytes, "MaxViewBytes": MaxViewBytes,
 	"MaxPathBytes": MaxPathBytes, "MaxSecretBytes": MaxSecretBytes, "MaxClientIDBytes": MaxClientIDBytes,
@@ -142,7 +142,7 @@ func TestDocsShowRealFrames(t *testing.T) {
 	}
 }
 
-// TestDocsLinksLeadSomewhere: a link that leads nowhere is a page that was renamed in one place only.
+// TestDocsLinksLeadSomewhere: a dead link means that a page was renamed in one place only.
 func TestDocsLinksLeadSomewhere(t *testing.T) {
 	d := readDocs(t)
 	anchors := make(map[string]bool)
@@ -158,7 +158,7 @@ func TestDocsLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// TestDocsSlotIsRight: the slot that the page works out for the reader must be the one that the code does.
+// TestDocsSlotIsRight: the slot in the page's worked example must be the slot that the code computes.
 func TestDocsSlotIsRight(t *testing.T) {
 	want := fmt.Sprintf("the slot is %d.", SemaphoreSlot(1, []byte("leader")))
 	if !strings.Contains(readDocs(t).text, want) {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// An example is a message that testdata/vectors holds under a name.
+// An example is a message stored in testdata/vectors under a name.
 type example struct {
 	name   string
 	sample sample
 }
 
-// examples hold at least one message of every kind. They are the fuzzers' seeds too. laterExamples are the names of
-// those of kinds that came with a level which this build cannot follow.
+// examples hold at least one message per kind, and seed the fuzzers. laterExamples names the examples whose kinds
+// belong to a level that this build cannot follow.
 var examples = []example{
 	{"hello", request(1, &Hello{
 		VersionMin: 1, VersionMax: 1,
@@ -393,7 +393,7 @@ func init() {
 	})
 }
 
-// exampleSession is a session whose home slot is 2047.
+// exampleSession is a session in home slot 2047.
 const exampleSession = 2047<<sessionSlotShift | 81_233
 
 func exampleMutation(number uint64) Mutation {
@@ -465,7 +465,7 @@ func push(id uint64, m PushMessage) sample {
 	return sample{kind: m.Kind(), id: id, message: m}
 }
 
-// failure is the answer to a request that was not carried out.
+// failure is the answer to a failed request.
 func failure(id uint64, kind Kind, result Result) sample {
 	a := Answer{Kind: kind.Answer()}
 	return sample{kind: a.Kind, id: id, result: result, message: a.Message()}

@@ -39,8 +39,8 @@ func TestScanFrame(t *testing.T) {
 	}
 }
 
-// TestFramesAreFoundHoweverTheyArrive: a receiver that keeps what ScanFrame has not taken yet finds the same frames,
-// however they arrive.
+// TestFramesAreFoundHoweverTheyArrive: a receiver that buffers the bytes ScanFrame has not consumed finds the same
+// frames for any split of the stream.
 func TestFramesAreFoundHoweverTheyArrive(t *testing.T) {
 	var stream []byte
 	var want [][]byte

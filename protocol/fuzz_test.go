@@ -24,8 +24,8 @@ func FuzzDecodeAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload []byte) { fuzzDecode(t, KindGranted, payload) })
 }
 
-// fuzzDecode decodes a payload in the direction of kind. What is taken for a message must encode to one that decodes to
-// the same, and that is no longer but for bytes that came as a short text: their head grows by one.
+// fuzzDecode decodes a payload in the direction of kind. An accepted message must encode to bytes that decode to the
+// same message. The encoding must not be longer, except for bytes sent as a short text: their head grows by one.
 func fuzzDecode(t *testing.T, kind Kind, payload []byte) {
 	before := bytes.Clone(payload)
 	first, err := decodeSample(kind, payload)

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// errorRoom is what an error and its text may cost on top of twice the frame.
+// errorRoom is the memory allowed for an error and its text, in addition to twice the frame.
 const errorRoom = 1024
 
-// itemRoom is what an item of a byte may cost in a message of a cold kind, whose items are all made.
+// itemRoom is the memory allowed for a one-byte item in a cold message, which decodes every item.
 const itemRoom = 512
 
-// kindOf reads the kind of a payload as far as there is one.
+// kindOf reads the kind of a payload, if present.
 func kindOf(payload []byte) Kind {
 	c := newCodec()
 	c.startReading(payload)
@@ -27,12 +27,12 @@ func kindOf(payload []byte) Kind {
 	return Kind(kind)
 }
 
-// decodeMeasured decodes a payload in both directions and fails the test where that costs more memory
-// than twice the payload. It returns the errors.
+// decodeMeasured decodes a payload in both directions and fails the test if decoding takes more memory than twice the
+// payload. It returns the errors.
 func decodeMeasured(t *testing.T, payload []byte) (asRequest, asAnswer error) {
 	t.Helper()
 	requests, answers := NewRequestDecoder(MaxDataBytes), NewAnswerDecoder()
-	// What is set up once, in the library and in the pool of list codecs, is not the frame's cost.
+	// One-time setup in the library and in the pool of list codecs is not charged to the frame.
 	_, _ = requests.Decode(examples[0].sample.payload())
 	for _, e := range examples {
 		_, _ = answers.Decode(e.sample.payload())
@@ -86,7 +86,7 @@ func TestHostilePayloads(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		payload []byte
-		err     string // of the direction that the message belongs to; empty for none
+		err     string // expected error in the message's own direction; empty for none
 	}{
 		{"nothing", nil, "the frame ends in the middle of it"},
 		{"not an array", []byte{0x81, 1, 2}, "a map where array is wanted"},
@@ -188,8 +188,8 @@ func TestNoPrefixOfAPayloadIsAMessage(t *testing.T) {
 	}
 }
 
-// TestDamagedPayloads: whatever happens to a frame on its way, decoding it neither panics nor costs more than it
-// should, and what is accepted as a message can be read.
+// TestDamagedPayloads: decoding a damaged frame neither panics nor exceeds the memory bound, and every accepted message
+// can be read.
 func TestDamagedPayloads(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	codes := []byte{0xc0, 0xc1, 0xc6, 0xc9, 0xcf, 0xd3, 0xdb, 0xdd, 0xdf, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xff}

@@ -27,8 +27,7 @@ func TestKindsAreNumberedByDirection(t *testing.T) {
 	}
 }
 
-// TestEveryKindHasItsMessage: a kind must lead to the message that says it is of that kind, or encoding and decoding
-// disagree.
+// TestEveryKindHasItsMessage: a kind must map to the message that returns the kind, or encoding and decoding disagree.
 func TestEveryKindHasItsMessage(t *testing.T) {
 	kinds := knownKinds()
 	for k := range maxPush2 + 100 {
@@ -45,8 +44,8 @@ func TestEveryKindHasItsMessage(t *testing.T) {
 	}
 }
 
-// TestUnionsHoldNothingElse: every field of the unions must be the message of some kind, those included that this build
-// does not know.
+// TestUnionsHoldNothingElse: every field in the unions must be the message of some kind, including kinds unknown to
+// this build.
 func TestUnionsHoldNothingElse(t *testing.T) {
 	requestRows, pushRows := 0, 0
 	for _, row := range requests {
@@ -68,8 +67,8 @@ func TestUnionsHoldNothingElse(t *testing.T) {
 	}
 }
 
-// TestEveryRowIsComplete: every row says which right its message needs. Messages that need none show and change nothing
-// of any node.
+// TestEveryRowIsComplete: every row states the right that its message needs. A message that needs no right neither
+// reads nor changes a node.
 func TestEveryRowIsComplete(t *testing.T) {
 	free := []Kind{KindHello, KindPing, KindRouting, KindWatchStop, KindForwardedFor}
 	for k, row := range requests {
@@ -84,7 +83,7 @@ func TestEveryRowIsComplete(t *testing.T) {
 
 }
 
-// A kind of the second block, as its message would be.
+// Messages for new kinds in the second block.
 type (
 	laterRequest struct{ *Routing }
 	laterAnswer  struct{ *WatchAnswer }
@@ -95,7 +94,7 @@ func (laterRequest) Kind() Kind { return KindRolloutPlan + 1 }
 func (laterAnswer) Kind() Kind  { return laterRequest{}.Kind().Answer() }
 func (laterPush) Kind() Kind    { return maxPush2 - 1 }
 
-// TestARowMakesAKindKnown: a row in the table is all that a kind needs besides its messages: then it is read, printed
+// TestARowMakesAKindKnown: besides its messages, a kind needs only a row in the table: then the kind is read, printed
 // and announced.
 func TestARowMakesAKindKnown(t *testing.T) {
 	ask, word := laterRequest{&Routing{}}, laterPush{&RoutingChanged{}}
@@ -135,8 +134,8 @@ func TestARowMakesAKindKnown(t *testing.T) {
 	}
 }
 
-// TestPushesOfTheSecondBlockNeedTheirAnnouncement: a push of the second block goes only to a client that has announced
-// it.
+// TestPushesOfTheSecondBlockNeedTheirAnnouncement: a push in the second block goes only to a client that announced the
+// kind.
 func TestPushesOfTheSecondBlockNeedTheirAnnouncement(t *testing.T) {
 	word := laterPush{&RoutingChanged{Version: 5}}
 	shared := NewEncoder().SharedPush(word)
@@ -152,7 +151,7 @@ func TestPushesOfTheSecondBlockNeedTheirAnnouncement(t *testing.T) {
 	}
 	announced := list[KindNumber](ptr(KindNumber(word.Kind())))
 	e.Understands(ReadKinds(&announced))
-	// Two frames, each of a length, an array, a kind of three bytes, an id and a version.
+	// Two frames, each with a length, an array, a three-byte kind, an id and a version.
 	if n := send(e); n != 2*(FrameHeaderBytes+1+3+1+1) {
 		t.Errorf("%d bytes were sent to a client that announced it", n)
 	}

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// lenient are encodings that no codec of this package writes but that every reader must take for the
-// message of the example that they name.
+// lenient are encodings that no codec in this package writes, but every reader must accept as the named example.
 var lenient = []struct {
 	Why     string `json:"why"`
 	SameAs  string `json:"same_as"`
@@ -34,7 +33,7 @@ var lenient = []struct {
 	{"text in a longer form than needed", "node-drop", "93 0b 09 db0000000a2f70726f642f6a6f6273"},
 }
 
-// rejected are payloads that every reader must refuse, and how the errors of this package name the fault.
+// rejected are payloads that every reader must refuse, with the fault named in this package's errors.
 var rejected = []struct {
 	Payload string `json:"payload"`
 	Error   string `json:"error"`

@@ -25,8 +25,7 @@ func TestCommonVersion(t *testing.T) {
 	}
 }
 
-// TestTheLargestMessagesFitTheirFrames: the limits on frames must leave room for everything that the limits on fields
-// allow.
+// TestTheLargestMessagesFitTheirFrames: the frame limits must leave space for everything that the field limits allow.
 func TestTheLargestMessagesFitTheirFrames(t *testing.T) {
 	for _, dataBytes := range []uint64{0, DefaultDataBytes, MaxDataBytes} {
 		limits := FrameLimits(dataBytes)
@@ -70,7 +69,7 @@ func TestTheLargestMessagesFitTheirFrames(t *testing.T) {
 	}
 }
 
-// TestTheLargestMessagesOfRolloutsFitTheirFrames: a host that allows no data takes and gives payloads of versions.
+// TestTheLargestMessagesOfRolloutsFitTheirFrames: a host with data limit 0 still receives and sends version payloads.
 func TestTheLargestMessagesOfRolloutsFitTheirFrames(t *testing.T) {
 	limits := FrameLimits(0)
 	name, text := bytes.Repeat([]byte("n"), MaxNameBytes), bytes.Repeat([]byte("t"), MaxRolloutTextBytes)
@@ -123,8 +122,8 @@ func TestTheLargestMessagesOfRolloutsFitTheirFrames(t *testing.T) {
 	}
 }
 
-// TestTheLargestMessagesOfProcessesFitTheirFrames: a host that allows no data takes requests, replies and results, and
-// pushes them.
+// TestTheLargestMessagesOfProcessesFitTheirFrames: a host with data limit 0 still receives and pushes requests, replies
+// and results.
 func TestTheLargestMessagesOfProcessesFitTheirFrames(t *testing.T) {
 	limits := FrameLimits(0)
 	const most = 1<<64 - 1
@@ -185,7 +184,7 @@ func TestTheLargestMessagesOfProcessesFitTheirFrames(t *testing.T) {
 	for inbox.Items.Size() < PageBytes-1 {
 		inbox.Items.Append(Item{Seq: most, Kind: process.ItemRequest, Epoch: most, Exchange: most, From: most})
 	}
-	// What ends a push is an item with as many replies as the rules of processes put into one, or the payload of one.
+	// A push ends with an item: with as many replies as the process rules allow per item, or with one payload.
 	end := Item{Seq: most, Kind: process.ItemEnd, Epoch: most, Exchange: most, From: most, Last: true, Missing: most}
 	for range 2 {
 		end.Replies.Append(Reply{From: most, Data: payload})

@@ -48,8 +48,8 @@ func TestSizeOfAListIsWhatItTakesInAFrame(t *testing.T) {
 	}
 }
 
-// TestChangingAListThatWasReadLeavesItsFrameAlone: a list that was read lies in the frame. Changing it must not change
-// the frame, whose bytes may belong to the next one by then.
+// TestChangingAListThatWasReadLeavesItsFrameAlone: a decoded list points into the frame. A change to the list must not
+// change the frame, whose bytes may belong to the next frame by then.
 func TestChangingAListThatWasReadLeavesItsFrameAlone(t *testing.T) {
 	payload := push(1, &WatchSnapshot{Revision: 1, Owners: exampleOwners()}).payload()
 	before := slices.Clone(payload)
@@ -72,8 +72,7 @@ func TestChangingAListThatWasReadLeavesItsFrameAlone(t *testing.T) {
 	}
 }
 
-// TestSharedPushIsThePushOfEach: a push that is encoded once for all must be, byte by byte, what would be encoded for
-// each.
+// TestSharedPushIsThePushOfEach: a shared push must be byte for byte the push encoded for each client.
 func TestSharedPushIsThePushOfEach(t *testing.T) {
 	for _, e := range examples {
 		m, ok := e.sample.message.(PushMessage)

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/process"
 )
 
-// processExamples are the examples of coordination processes.
+// processExamples are the examples for coordination processes.
 var processExamples = []example{
 	{"process-put", request(60, &ProcessPut{
 		Mutation: exampleMutation(21), NodeID: 17, Name: []byte("cache"), Put: process.Put{

@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/session"
 )
 
-// records are the records that stand alone: heads and rows of views, and the details of sessions. Each has an example.
+// records are the standalone records: heads and rows in views, and session details. Each has an example.
 var records = []recordCase{
 	recordOf("RolloutOverview", exampleHead), recordOf("RolloutLocation", exampleLocation),
 	recordOf("RolloutVersion", exampleVersion), recordOf("RolloutTarget", exampleTarget),
@@ -42,7 +42,7 @@ func recordOf[T any, P interface {
 	}}
 }
 
-// read reads a record of the case's type.
+// read reads a record with the case's type.
 func (c recordCase) read(src []byte) (field.Value, *DecodeError) {
 	r := c.empty()
 	err := ReadRecord(src, r, 0)
@@ -53,7 +53,7 @@ func (c recordCase) read(src []byte) (field.Value, *DecodeError) {
 	return r, bad
 }
 
-// recordSchema learns the fields of a record, as schema does those of a message.
+// recordSchema learns a record's fields, like schema for messages.
 func recordSchema(t *testing.T, c recordCase) []wireField {
 	t.Helper()
 	return learnFields(t, "", func(values [][]byte) *DecodeError {
@@ -62,7 +62,7 @@ func recordSchema(t *testing.T, c recordCase) []wireField {
 	})
 }
 
-// TestTheLongestSessionDetailsFit: what hosts accept from a client, a shard stores.
+// TestTheLongestSessionDetailsFit: a shard can store all details that hosts accept from a client.
 func TestTheLongestSessionDetailsFit(t *testing.T) {
 	size := 1 // of the array
 	for _, f := range recordSchema(t, recordOf("", func() (d session.Details) { return d })) {
@@ -102,7 +102,7 @@ func TestRecordsSurviveTheWire(t *testing.T) {
 	}
 }
 
-// TestExamplesOfRecordsShowEveryField: a field that is zero in the example would prove nothing.
+// TestExamplesOfRecordsShowEveryField: a zero field in the example would prove nothing.
 func TestExamplesOfRecordsShowEveryField(t *testing.T) {
 	for _, c := range records {
 		fields := recordSchema(t, c)
@@ -115,7 +115,7 @@ func TestExamplesOfRecordsShowEveryField(t *testing.T) {
 	}
 }
 
-// TestRecordsOfOtherVersionsAreRead: one of an earlier version has fewer fields, one of a later version more.
+// TestRecordsOfOtherVersionsAreRead: an earlier version has fewer fields, a later version has more.
 func TestRecordsOfOtherVersionsAreRead(t *testing.T) {
 	for _, c := range records {
 		fields := recordSchema(t, c)
@@ -154,7 +154,7 @@ func TestWhatIsNoRecordIsRefused(t *testing.T) {
 	}
 }
 
-// TestReadingARecordTakesNoMemoryForIt: the texts and bytes of a record are views, however long.
+// TestReadingARecordTakesNoMemoryForIt: the texts and bytes in a record are views, however long.
 func TestReadingARecordTakesNoMemoryForIt(t *testing.T) {
 	src := AppendRecord(nil, &RolloutTarget{Generation: 1, Seq: 1, Payload: make([]byte, MaxRolloutPayloadBytes)})
 	var target RolloutTarget

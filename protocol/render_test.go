@@ -11,11 +11,11 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// The tests compare messages by a tree that stands for JSON: maps by field name, lists, strings, bools,
-// and numbers as uint64. It is made of the Go structs by reflection, or of what another msgpack
-// implementation decoded; neither goes through the codec.
+// The tests compare messages by a tree that resembles JSON: maps by field name, lists, strings, bools, and numbers as
+// uint64. The tree comes from the Go structs by reflection, or from another msgpack implementation's output; neither
+// uses the codec.
 
-// contents are the items of a list, for reflection.
+// contents returns a list's items, for reflection.
 type contents interface {
 	contents() []any
 	grow(n int, set func(item any))
@@ -29,7 +29,7 @@ func (l *List[T, P]) contents() []any {
 	return items
 }
 
-// contents returns the values as they were appended: seen at the start of the shard's time.
+// contents returns the values as appended: seen at the start of shard time.
 func (v *Views[T, P]) contents() []any {
 	var items []any
 	for item := range v.All(0) {
@@ -54,8 +54,7 @@ func (l *List[T, P]) grow(n int, set func(item any)) {
 	}
 }
 
-// renderStruct renders the struct that v points to. Each of its fields must be one of the wire's and
-// each of the wire's one of its own.
+// renderStruct renders the struct that v points to. The struct's fields and the wire's fields must match one to one.
 func renderStruct(t *testing.T, v any, fields []wireField) map[string]any {
 	t.Helper()
 	if of, ok := below(v); ok {
@@ -91,7 +90,7 @@ func renderStruct(t *testing.T, v any, fields []wireField) map[string]any {
 	return tree
 }
 
-// below returns a value of a room below, and false for a message or record of this package.
+// below returns a value from a package below protocol, and false for a message or record in this package.
 func below(v any) (of field.Value, ok bool) {
 	if reflect.TypeOf(v).Elem().PkgPath() == reflect.TypeFor[Request]().PkgPath() {
 		return nil, false
@@ -100,10 +99,10 @@ func below(v any) (of field.Value, ok bool) {
 	return of, ok
 }
 
-// embedded stands for the value of a room below that a message embeds, among the fields of the message.
+// embedded is the field name for the embedded value from a package below protocol.
 const embedded = "embedded"
 
-// collect finds the fields of a struct by their names on the wire. A Result is a status and the record with the rest.
+// collect finds a struct's fields by their wire names. A Result is a status and the record with the rest.
 func collect(values map[string]reflect.Value, v reflect.Value) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -191,7 +190,7 @@ func renderValue(t *testing.T, v reflect.Value, f wireField) any {
 	return nil
 }
 
-// renderValues renders what a msgpack decoder made of an array. What is missing is zero.
+// renderValues renders an array from a msgpack decoder. Missing values are zero.
 func renderValues(t *testing.T, values []any, fields []wireField) map[string]any {
 	t.Helper()
 	if len(values) > len(fields) {
@@ -278,7 +277,7 @@ func renderMessage(t *testing.T, kind Kind, result *Result, m any) map[string]an
 	return tree
 }
 
-// same fails the test where two trees differ, and says where.
+// same fails the test at the first difference between two trees.
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -286,7 +285,7 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-// brief prints a tree, without the middle of what is long.
+// brief prints a tree, and cuts the middle from long text.
 func brief(tree any) string {
 	text := fmt.Sprint(tree)
 	if len(text) > 2000 {

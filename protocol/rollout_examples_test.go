@@ -7,7 +7,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// rolloutExamples are the examples of rollouts.
+// rolloutExamples are the examples for rollouts.
 var rolloutExamples = []example{
 	{"rollout-put", request(40, &RolloutPut{
 		Mutation: exampleMutation(7), NodeID: 17, Name: []byte("dns"), Put: kind.Put{

@@ -38,7 +38,7 @@ func TestEveryMessageSurvivesTheWire(t *testing.T) {
 	}
 }
 
-// TestMissingTrailingFieldsAreZero: a peer of an earlier version sends fewer fields. Whatever the decoder read before
+// TestMissingTrailingFieldsAreZero: an earlier version sends fewer fields. Values from the decoder's previous message
 // must not show.
 func TestMissingTrailingFieldsAreZero(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -67,8 +67,7 @@ func TestMissingTrailingFieldsAreZero(t *testing.T) {
 	}
 }
 
-// TestUnknownTrailingFieldsAreSkipped: a peer of a later version sends more fields, in messages, records, and items of
-// lists.
+// TestUnknownTrailingFieldsAreSkipped: a later version sends more fields in messages, records, and list items.
 func TestUnknownTrailingFieldsAreSkipped(t *testing.T) {
 	extras := [][]byte{
 		{0x05}, {0xff}, {0xc0}, {0xc2}, {0xc3},
@@ -84,7 +83,7 @@ func TestUnknownTrailingFieldsAreSkipped(t *testing.T) {
 		{0x81, 0xa1, 'k', 0x93, 1, 2, 3}, {0xde, 0, 1, 1, 2}, {0xdf, 0, 0, 0, 1, 1, 2},
 		bytes.Repeat([]byte{0x91}, 1000), // in each item of each list
 	}
-	// The last one is nested arrays, which need something innermost.
+	// The last extra is nested arrays, which need an innermost value.
 	extras[len(extras)-1] = append(extras[len(extras)-1], 0x90)
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, kind := range knownKinds() {
@@ -102,8 +101,7 @@ func TestUnknownTrailingFieldsAreSkipped(t *testing.T) {
 	}
 }
 
-// TestAPushAfterAFailureIsNoFailure: a push carries no result of its own, and must not show that of the answer before
-// it.
+// TestAPushAfterAFailureIsNoFailure: a push carries no result, and must not show the preceding answer's result.
 func TestAPushAfterAFailureIsNoFailure(t *testing.T) {
 	d := NewAnswerDecoder()
 	moved := failure(1, KindAcquire, Result{Status: StatusMoved})
@@ -115,7 +113,7 @@ func TestAPushAfterAFailureIsNoFailure(t *testing.T) {
 	}
 }
 
-// fullSample returns a random message none of whose fields is left out.
+// fullSample returns a random message with every field set.
 func fullSample(t *testing.T, r *rand.Rand, kind Kind) sample {
 	t.Helper()
 	fields := schema(t, kind)
@@ -129,7 +127,7 @@ func fullSample(t *testing.T, r *rand.Rand, kind Kind) sample {
 	return sample{}
 }
 
-// keptDecoder returns a function that decodes with the same decoder again and again.
+// keptDecoder returns a function that reuses the same decoder.
 func keptDecoder(kind Kind) func(payload []byte) (sample, error) {
 	requests, answers := NewRequestDecoder(MaxDataBytes), NewAnswerDecoder()
 	return func(payload []byte) (sample, error) {
@@ -151,7 +149,7 @@ func keptDecoder(kind Kind) func(payload []byte) (sample, error) {
 	}
 }
 
-// splitArray returns the encoded items of an encoded array.
+// splitArray returns the encoded items in an encoded array.
 func splitArray(t *testing.T, b []byte) [][]byte {
 	t.Helper()
 	c := newCodec()
@@ -169,12 +167,12 @@ func splitArray(t *testing.T, b []byte) [][]byte {
 	return items
 }
 
-// addFields adds encoded values behind the fields of an encoded array and of all arrays of fields in it.
-// The first so many items come before the fields.
+// addFields adds encoded values after the fields of an encoded array and all nested arrays of fields. The first before
+// items come before the fields.
 func addFields(t *testing.T, array []byte, before int, fields []wireField, extras [][]byte) []byte {
 	t.Helper()
 	items := splitArray(t, array)
-	// Trailing fields that were left out must be there before more can follow.
+	// Omitted trailing fields must be present before more can follow.
 	for len(items) < before+len(fields) {
 		items = append(items, nilValue)
 	}
@@ -196,7 +194,7 @@ func addFields(t *testing.T, array []byte, before int, fields []wireField, extra
 	return longArray(append(items, extras...))
 }
 
-// longArray encodes an array in the longest form that msgpack has.
+// longArray encodes an array in msgpack's longest form.
 func longArray(items [][]byte) []byte {
 	b := binary.BigEndian.AppendUint32([]byte{0xdd}, uint32(len(items)))
 	for _, item := range items {
@@ -205,8 +203,8 @@ func longArray(items [][]byte) []byte {
 	return b
 }
 
-// TestEncodingOnlyReads: one message may be sent to many at once: a refusal that is the same for all, a change that
-// many watch. The race detector reports when encoding writes to it.
+// TestEncodingOnlyReads: one message may be sent to many clients at once: a shared refusal, or a change with many
+// watchers. The race detector reports writes by encoding.
 func TestEncodingOnlyReads(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, kind := range knownKinds() {

@@ -12,21 +12,21 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// A sample is a message of any direction, with what goes around it.
+// A sample is a message in any direction, with its envelope.
 type sample struct {
 	kind    Kind
 	id      uint64
 	result  Result
-	message any // a RequestMessage, an AnswerMessage, or a PushMessage; nil in the refusal of an unknown request
+	message any // a RequestMessage, an AnswerMessage, or a PushMessage; nil for the refusal of an unknown request
 }
 
-// everyPush is for encoders of clients that understand all pushes.
+// everyPush is the push kinds of a client that understands all pushes.
 var everyPush = func() KindSet {
 	kinds := PushKinds()
 	return ReadKinds(&kinds)
 }()
 
-// emptySample returns a sample of a kind with nothing in it.
+// emptySample returns an empty sample for a kind.
 func emptySample(t *testing.T, kind Kind) sample {
 	t.Helper()
 	var m any
@@ -47,7 +47,7 @@ func emptySample(t *testing.T, kind Kind) sample {
 // frame encodes the sample.
 func (s sample) frame() []byte { return s.encode(&s.result) }
 
-// encode encodes the sample with a result that lies somewhere else.
+// encode encodes the sample with a separate result.
 func (s sample) encode(result *Result) []byte {
 	var buf bytebufferpool.ByteBuffer
 	e := NewEncoder()
@@ -64,7 +64,7 @@ func (s sample) encode(result *Result) []byte {
 			e.Answer(&buf, s.id, m)
 			break
 		}
-		// A failure with fields behind it: hosts do not send that, but it must be readable.
+		// A failure with trailing fields: hosts do not send one, but clients must read one.
 		start := e.open(&buf, s.kind, s.id)
 		e.codec.result(result)
 		m.answerFields(e.codec)
@@ -84,7 +84,7 @@ func (s sample) render(t *testing.T) map[string]any {
 	return renderMessage(t, s.kind, &s.result, s.message)
 }
 
-// decodeSample decodes a payload in the direction that kind goes. The sample is valid for as long as the payload.
+// decodeSample decodes a payload in the direction of kind. The sample is valid for as long as the payload.
 func decodeSample(kind Kind, payload []byte) (sample, error) {
 	if kind.IsRequest() {
 		r, err := NewRequestDecoder(MaxDataBytes).Decode(payload)
@@ -203,7 +203,7 @@ func randomValue(t *testing.T, r *rand.Rand, v reflect.Value, f wireField) {
 	}
 }
 
-// randomUint returns a number of random magnitude up to a limit, if there is one.
+// randomUint returns a number with a random magnitude, up to the limit if limit is set.
 func randomUint(r *rand.Rand, limit string) uint64 {
 	n := r.Uint64() >> r.IntN(64)
 	most, err := strconv.ParseUint(limit, 10, 64)

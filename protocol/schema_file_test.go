@@ -19,16 +19,15 @@ import (
 	"github.com/signalbox/signalbox/protocol/session"
 )
 
-// schemaWriter writes testdata/schema.json: what the codec reads and writes, for programs in other languages. Types and
-// limits are those that the decoders name in their errors, names of records and enums are those of the Go
-// types.
+// schemaWriter writes testdata/schema.json, the wire format for programs in other languages. Types and limits come from
+// the decoders' errors; record and enum names come from the Go types.
 type schemaWriter struct {
 	t       *testing.T
 	out     bytes.Buffer
 	records map[string][]string // lines of fields
 }
 
-// TestSchemaIsThatOfTheCode: the file says what the one table of operations and the codec say.
+// TestSchemaIsThatOfTheCode: the file matches the operation table and the codec.
 func TestSchemaIsThatOfTheCode(t *testing.T) {
 	w := &schemaWriter{t: t, records: make(map[string][]string)}
 	compareFile(t, filepath.Join("testdata", "schema.json"), w.write())
@@ -88,7 +87,7 @@ func (w *schemaWriter) enums() (lines []string) {
 	return lines
 }
 
-// message is a kind with its fields. Fields of an answer lie behind its status and detail, which all answers have.
+// message describes a kind with its fields. In an answer, the fields follow the common status and detail.
 func (w *schemaWriter) message(k Kind) string {
 	m, typ := emptySample(w.t, k).message, "push"
 	rights := ""
@@ -117,7 +116,7 @@ func (w *schemaWriter) message(k Kind) string {
 	return head + "\n" + strings.Join(lines, ",\n") + "\n    ]}"
 }
 
-// lines are the fields of a message or record, each at its position.
+// lines are the fields in a message or record, each at its position.
 func (w *schemaWriter) lines(of string, v reflect.Value, fields []wireField, first int) (lines []string) {
 	values := make(map[string]reflect.Value)
 	if strings.HasPrefix(v.Type().PkgPath(), reflect.TypeFor[Kind]().PkgPath()+"/") {
@@ -159,7 +158,7 @@ func (w *schemaWriter) lines(of string, v reflect.Value, fields []wireField, fir
 	return lines
 }
 
-// itemOf is a new item of a list.
+// itemOf returns a new list item.
 func itemOf(list reflect.Value) (item reflect.Value) {
 	if list.Kind() == reflect.Slice {
 		return reflect.New(list.Type().Elem()).Elem()
@@ -168,8 +167,8 @@ func itemOf(list reflect.Value) (item reflect.Value) {
 	return item
 }
 
-// collectSaid finds the fields of a value of a room below by their names on the wire, as far as the name is that of the
-// Go field: only numbers with names, records and lists are looked up.
+// collectSaid finds a value's fields by their wire names, for a value from a package below protocol. Only fields with
+// equal Go and wire names are found, because only enums, records and lists are looked up.
 func collectSaid(values map[string]reflect.Value, v reflect.Value) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -183,13 +182,13 @@ func collectSaid(values map[string]reflect.Value, v reflect.Value) {
 			values["spec"] = values["location"]
 		case f.Anonymous:
 			collectSaid(values, v.Field(i))
-		case f.Type == reflect.TypeFor[process.Phase](): // whose name on the wire is another
+		case f.Type == reflect.TypeFor[process.Phase](): // the wire name differs
 			values["phase"] = v.Field(i)
 		}
 	}
 }
 
-// namesBelow has the names on the wire of types of the rooms below, where the room alone says what the type is of.
+// namesBelow has the wire names for types from packages below protocol, if the Go name lacks the package's context.
 var namesBelow = map[reflect.Type]string{
 	reflect.TypeFor[kind.ActionKind](): "RolloutActionKind", reflect.TypeFor[kind.Action](): "RolloutAction",
 	reflect.TypeFor[kind.Result](): "Verdict",
@@ -217,11 +216,10 @@ var namesBelow = map[reflect.Type]string{
 	reflect.TypeFor[access.Decision](): "AccessDecision", reflect.TypeFor[access.Denial](): "AccessDenial",
 }
 
-// groups has the names of records whose fields are fields of the type around the record, by the name of the field on
-// the wire.
+// groups has the names of records whose fields belong to the enclosing Go type, by wire field name.
 var groups = map[string]string{"addresses": "HostAddresses", "observed": "HostObservation"}
 
-// nameOfType is the name of the type of a field on the wire, empty for a value that was not found.
+// nameOfType returns the wire name of a field's type, or "" for a value that was not found.
 func nameOfType(v reflect.Value) string {
 	if !v.IsValid() {
 		return ""
@@ -232,7 +230,7 @@ func nameOfType(v reflect.Value) string {
 	return v.Type().Name()
 }
 
-// recordOf is the name of the record of a value. Its fields are noted the first time.
+// recordOf returns the record name of a value. The first call notes the record's fields.
 func (w *schemaWriter) recordOf(v reflect.Value, f wireField) string {
 	name := nameOfType(v)
 	if !v.IsValid() {
@@ -261,7 +259,7 @@ func (w *schemaWriter) record(name string, v reflect.Value, fields []wireField) 
 	w.records[name] = lines
 }
 
-// number is a number as JSON has it: a text above what a double can hold.
+// number formats a JSON number: a string above a double's range.
 func number(n uint64) string {
 	if text := strconv.FormatUint(n, 10); n <= 1<<53-1 {
 		return text

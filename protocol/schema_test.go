@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// A wireField is a field as the wire has it. Nothing in the package lists the fields of a message, so the tests learn
-// them from errors: they send values of a wrong type, position by position, and read in the errors what was wanted
-// there. That also shows that the errors name what offends.
+// A wireField is a field on the wire. Nothing in the package lists a message's fields, so the tests learn fields from
+// errors: the tests send values with a wrong type, position by position, and read the expected type in the errors. As a
+// side effect, the tests show that errors name the offending field.
 type wireField struct {
 	Name  string
 	Type  string // uint, bool, text, bytes, record, list
 	Limit string // the most bytes or the largest number, or empty
-	// Fields are those of a record, or of a list's items. A list of numbers or texts has one without a name.
+	// Fields are the fields in a record or list item. A list with numbers or texts has one field without a name.
 	Fields []wireField
 }
 
@@ -31,8 +31,8 @@ var (
 	longString = append([]byte{0xdb, 0, 0x20, 0, 0}, make([]byte, 2<<20)...)
 )
 
-// learnFields finds out the fields of an array. decode decodes a message with that array in it, holding
-// the given values; path is what stands in front of a field's name in errors.
+// learnFields finds the fields in an array. decode decodes a message whose array holds the given values; path is the
+// prefix before a field name in errors.
 func learnFields(t *testing.T, path string, decode func(values [][]byte) *DecodeError) []wireField {
 	t.Helper()
 	var fields []wireField
@@ -50,7 +50,7 @@ func learnFields(t *testing.T, path string, decode func(values [][]byte) *Decode
 	}
 }
 
-// learnField finds out one field, given the error about an empty map in its place.
+// learnField learns one field, from the error for an empty map in its place.
 func learnField(t *testing.T, path string, err *DecodeError, try func(value []byte) *DecodeError) wireField {
 	t.Helper()
 	wanted := wrongType.FindStringSubmatch(err.Problem)
@@ -101,7 +101,7 @@ func learnField(t *testing.T, path string, err *DecodeError, try func(value []by
 	return field
 }
 
-// arrayOf encodes an array of encoded values.
+// arrayOf encodes an array with encoded values.
 func arrayOf(values ...[]byte) []byte {
 	b := []byte{0xdc, byte(len(values) >> 8), byte(len(values))}
 	for _, v := range values {
@@ -110,7 +110,7 @@ func arrayOf(values ...[]byte) []byte {
 	return b
 }
 
-// messageOf encodes the payload of a message with encoded fields.
+// messageOf encodes a message payload with encoded fields.
 func messageOf(kind Kind, fields ...[]byte) []byte {
 	return arrayOf(append([][]byte{kindBytes(kind), {7}}, fields...)...)
 }
@@ -123,7 +123,7 @@ func kindBytes(kind Kind) []byte {
 	return []byte{0xcd, byte(kind >> 8), byte(kind)}
 }
 
-// decodeAny decodes a payload in the direction that its kind goes.
+// decodeAny decodes a payload in the direction of its kind.
 func decodeAny(kind Kind, payload []byte) *DecodeError {
 	var err error
 	if kind.IsRequest() {
@@ -138,7 +138,7 @@ func decodeAny(kind Kind, payload []byte) *DecodeError {
 	return decodeErr
 }
 
-// knownKinds returns all kinds that have a name, in ascending order.
+// knownKinds returns all named kinds, in ascending order.
 func knownKinds() []Kind {
 	var kinds []Kind
 	for k := Kind(1); k <= maxPush2; k++ {
@@ -154,7 +154,7 @@ var learned struct {
 	fields map[Kind][]wireField
 }
 
-// schema returns the fields of a message behind its kind and request id.
+// schema returns a message's fields after the kind and request id.
 func schema(t *testing.T, kind Kind) []wireField {
 	t.Helper()
 	learned.once.Do(func() {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestSemaphoreSlot: the slots are part of the protocol: clients in other languages compute them. xxHash64 of nothing
-// and of "abc" are known from its specification, which pins the seed and the byte order of the hash; the node id's byte
-// order shows in the names that equal each other.
+// TestSemaphoreSlot: slots belong to the protocol, because clients in other languages compute slots. The specification
+// of xxHash64 gives the hashes for "" and "abc", and so pins the seed and byte order; equal slots for different names
+// pin the node id's byte order.
 func TestSemaphoreSlot(t *testing.T) {
 	type slot struct {
 		NodeID uint64 `json:"node_id"`
@@ -69,7 +69,7 @@ func plainXXH64(b []byte) uint64 {
 	}
 	round := func(acc, lane uint64) uint64 { return rotate(acc+lane*p2, 31) * p1 }
 	length := uint64(len(b))
-	one := uint64(1) // keeps the sums below from being constants that overflow
+	one := uint64(1) // a variable, because a constant sum below would overflow
 	h := p5 * one
 	if len(b) >= 32 {
 		lanes := [4]uint64{p1*one + p2, p2, 0, 0 - p1*one}

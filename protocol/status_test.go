@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// knownStatuses returns all statuses that have a name, in ascending order.
+// knownStatuses returns all named statuses, in ascending order.
 func knownStatuses() []Status {
 	var statuses []Status
 	for s := range Status(255) {
@@ -19,7 +19,7 @@ func knownStatuses() []Status {
 	return statuses
 }
 
-// TestStatusNumbersAreStable: the numbers are on the wire of programs that are out there: a change here breaks them.
+// TestStatusNumbersAreStable: deployed programs use the numbers on the wire: a change breaks the programs.
 func TestStatusNumbersAreStable(t *testing.T) {
 	want := []string{
 		"SUCCESS", "BAD_REQUEST", "UNAUTHORIZED", "NOT_FOUND", "ALREADY_EXISTS", "PRECONDITION_FAILED",
@@ -104,7 +104,7 @@ func TestErrorsSayWhatTheHostSaid(t *testing.T) {
 	}
 }
 
-// TestMessagesAreMadeFitForTheWire: what a host quotes from a request must not make its answer unreadable.
+// TestMessagesAreMadeFitForTheWire: text quoted from a request must not make the answer unreadable.
 func TestMessagesAreMadeFitForTheWire(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"no semaphore \xff\xfe here", "no semaphore \uFFFD here"},

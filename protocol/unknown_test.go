@@ -10,12 +10,13 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// unknown are messages of kinds that this version of the protocol does not define, and what a peer does with each.
+// unknown are messages with kinds outside this protocol version, and a peer's reaction to each.
 var unknown = []struct {
 	To      string `json:"to"`
 	Payload string `json:"payload"`
-	// Then is what the peer does: a host answers with UNSUPPORTED or closes the connection; a client ignores the
-	// message, takes it for the refusal of its request, or closes the connection where it is that of one.
+	// Then is the peer's reaction. A host answers with UNSUPPORTED or closes the connection. A client ignores the
+	// message, treats the message as its request's refusal, or closes the connection if the message answers an open
+	// request.
 	Then string `json:"then"`
 	// Answer is how the host's answer begins: kind, request id and status.
 	Answer string `json:"answer,omitempty"`
@@ -45,8 +46,8 @@ var unknown = []struct {
 	{"client", "92 ce00010000 09", "close", ""},
 }
 
-// TestUnknownKindsAreAnsweredOrIgnored: a host that meets a request of a kind that it does not know answers it if it
-// has an answer, and a client reads that answer whatever the kind; pushes of unknown kinds are ignored.
+// TestUnknownKindsAreAnsweredOrIgnored: a host answers a request with an unknown kind if an answer exists for the kind.
+// A client reads an answer with any kind. Unknown pushes are ignored.
 func TestUnknownKindsAreAnsweredOrIgnored(t *testing.T) {
 	requests, answers := NewRequestDecoder(MaxDataBytes), NewAnswerDecoder()
 	for _, u := range unknown {
@@ -81,7 +82,7 @@ func TestUnknownKindsAreAnsweredOrIgnored(t *testing.T) {
 	compareFile(t, filepath.Join("testdata", "vectors", "unknown.json"), marshal(t, unknown))
 }
 
-// afterRequest is what a host does with a request that it could not read.
+// afterRequest is a host's reaction to an unreadable request.
 func afterRequest(t *testing.T, err error) (then, answer string) {
 	t.Helper()
 	var bad *DecodeError
@@ -111,7 +112,7 @@ func kindOnWire(k Kind) []byte {
 	return c.written()
 }
 
-// TestKindsOfTheFirstBlockTakeOneByte: requests of the first block keep their single byte.
+// TestKindsOfTheFirstBlockTakeOneByte: requests in the first block keep their single byte.
 func TestKindsOfTheFirstBlockTakeOneByte(t *testing.T) {
 	for _, k := range knownKinds() {
 		want := 1

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/vectors instead of comparing with it")
 
-// A vector is one file of testdata/vectors/messages.
+// A vector is one file in testdata/vectors/messages.
 type vector struct {
 	Kind      string          `json:"kind"`
 	Number    Kind            `json:"number"`
@@ -39,8 +39,8 @@ func TestVectorsHoldEveryKind(t *testing.T) {
 	}
 }
 
-// TestVectorsShowEveryField: every field of every message must differ from zero in some example, or the vectors prove
-// nothing about it.
+// TestVectorsShowEveryField: every message field must be non-zero in some example, or the vectors prove nothing about
+// the field.
 func TestVectorsShowEveryField(t *testing.T) {
 	for _, k := range knownKinds() {
 		shown := make(map[string]bool)
@@ -54,7 +54,7 @@ func TestVectorsShowEveryField(t *testing.T) {
 			}
 		}
 		for name := range zero {
-			// Failures look the same in all answers; a few examples show them.
+			// Failures look the same in all answers; a few examples show failures.
 			if !shown[name] && !(k.IsAnswer() && (name == "status" || name == "detail")) {
 				t.Errorf("no example of %s shows %q", k, name)
 			}
@@ -62,7 +62,7 @@ func TestVectorsShowEveryField(t *testing.T) {
 	}
 }
 
-// TestVectorsAreWhatTheCodecWrites: the codec writes the frames of testdata/vectors, and reads them back.
+// TestVectorsAreWhatTheCodecWrites: the codec writes the frames in testdata/vectors, and reads the frames back.
 func TestVectorsAreWhatTheCodecWrites(t *testing.T) {
 	files := make(map[string]bool)
 	for _, e := range examples {
@@ -96,8 +96,7 @@ func TestVectorsAreWhatTheCodecWrites(t *testing.T) {
 	}
 }
 
-// TestVectorsAreReadByAnotherImplementation: another implementation of msgpack finds in the frames what the files say
-// is in them.
+// TestVectorsAreReadByAnotherImplementation: another msgpack implementation finds the contents listed in the files.
 func TestVectorsAreReadByAnotherImplementation(t *testing.T) {
 	for _, e := range examples {
 		t.Run(e.name, func(t *testing.T) {
@@ -125,14 +124,14 @@ func TestVectorsAreReadByAnotherImplementation(t *testing.T) {
 	}
 }
 
-// addedFields came after the first vectors were published. Where they are empty the vectors do not name them, so that a
-// vector never changes, and a client that does not know a field still reads all vectors without it.
+// addedFields were added after the first vectors were published. The vectors omit these fields if empty. So a vector
+// never changes, and a client without a field still reads all vectors that omit the field.
 var addedFields = map[string]bool{
 	"push_kinds": true, "request_kinds": true, "semaphore_limit": true, "quota": true, "quota_objects": true,
 	"quota_bytes": true, "object_kind": true,
 }
 
-// isEmpty says whether a value of a tree is that of a field that is not there.
+// isEmpty reports whether a tree value equals a missing field.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -148,8 +147,8 @@ func isEmpty(value any) bool {
 	return value == uint64(0)
 }
 
-// jsonObject writes a tree as JSON, its fields in the order of the wire. A number that a double cannot
-// hold becomes a string, so that every language can read it.
+// jsonObject writes a tree as JSON, with fields in wire order. A number beyond a double becomes a string, so that every
+// language can read the number.
 func jsonObject(t *testing.T, tree map[string]any, fields []wireField) json.RawMessage {
 	t.Helper()
 	object := []byte{'{'}
@@ -199,7 +198,7 @@ func readVector(t *testing.T, name string) vector {
 	return v
 }
 
-// compareFile fails the test where the file is not as wanted, or writes it if that was asked for.
+// compareFile fails the test if the file is not as wanted, or writes the file with -update.
 func compareFile(t *testing.T, path string, want []byte) {
 	t.Helper()
 	if *update {

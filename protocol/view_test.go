@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// seen is a value of which each field depends on the time of the reader, by itself, in a record and in a list.
+// seen is a value whose fields all depend on the reader's time: directly, in a record, and in a list.
 type seen struct {
 	Since, Done field.Timestamp
 	Left        time.Duration
@@ -27,7 +27,8 @@ func (s *seen) Fields(c field.Coder) {
 	field.List(c, "items", &s.Items, 4, (*seen).Fields)
 }
 
-// made is the value as a shard makes the value, and seenAt as a reader sees the value at a time of the shard.
+// made returns the value as a shard creates the value; seenAt returns the value as a reader sees it at a given shard
+// time.
 func made() seen {
 	return seen{
 		Since: field.At(1_000, 1_700_000_000_000), Left: 7 * time.Second, Inner: field.At(2_000, 0),
@@ -43,8 +44,8 @@ func seenAt(now uint64) seen {
 	return s
 }
 
-// TestARecordIsReadAsItLooksAtATimeOfTheShard: in nested records and lists too. A moment that is in the future of the
-// reader, whose time is older, is no time ago.
+// TestARecordIsReadAsItLooksAtATimeOfTheShard: nested records and lists too. A timestamp in the future of a reader with
+// an older clock reads as zero time ago.
 func TestARecordIsReadAsItLooksAtATimeOfTheShard(t *testing.T) {
 	record := AppendRecord(nil, &[]seen{made()}[0])
 	for _, now := range []uint64{5_000, 0, 1_500, 9_000} {
@@ -59,14 +60,14 @@ func TestARecordIsReadAsItLooksAtATimeOfTheShard(t *testing.T) {
 	if got := seenAt(5_000); got.Since.Ago != 4*time.Second || got.Left != 2*time.Second || got.Done.Happened {
 		t.Errorf("%+v", got)
 	}
-	// The pool gives the same codec to the next reader, who knows no time.
+	// The pool gives the same codec to the next reader, who has no time.
 	var plain seen
 	if err := ReadRecord(record, &plain, 0); err != nil || plain.Since.Ago != 0 {
 		t.Errorf("%v: %+v", err, plain)
 	}
 }
 
-// TestAListOfViewsIsReadAsItLooksAtATimeOfTheShard: and may be read again at another time.
+// TestAListOfViewsIsReadAsItLooksAtATimeOfTheShard: and can be read again at another time.
 func TestAListOfViewsIsReadAsItLooksAtATimeOfTheShard(t *testing.T) {
 	var list, read Views[seen, *seen]
 	for range 2 {

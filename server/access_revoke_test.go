@@ -88,7 +88,7 @@ func TestWhatIsOpenEndsWithTheRightToIt(t *testing.T) {
 			want(t, "why", gone.Result.Status, protocol.StatusUnauthorized)
 		}
 		app.kept = nil // what came before
-		// No further pushes arrive from there, and permitted requests continue.
+		// No further pushes arrive from the forbidden path, and permitted requests continue.
 		operator := admin.session("/jobs/secret", 10*time.Second)
 		operator.acquire("sem", 1, 0, false)
 		admin.must(admin.ask(&protocol.SemaphoreDelete{NodeID: node, Name: []byte("sem"), Force: true}))
@@ -179,7 +179,7 @@ func TestALimitedTokenDoesNotLearnWhatExists(t *testing.T) {
 		},
 	} {
 		there := app.ask(ask(node, hidden.id)).Result
-		there.Message = strings.Clone(there.Message) // the next answer reuses this memory
+		there.Message = strings.Clone(there.Message) // the next answer reuses the memory
 		missing := app.ask(ask(nowhere, absent)).Result
 		if there.Status != missing.Status || there.Message != missing.Message {
 			t.Errorf("%s: what is there %v %q, what is not %v %q", name, there.Status, there.Message, missing.Status,

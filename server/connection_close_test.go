@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// logbook is a log read by a test while a host writes it.
+// logbook is a log that a test reads while a host writes.
 type logbook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -46,7 +46,7 @@ func (l *logbook) option() servertest.Option {
 
 const endedClient = "closed a client connection"
 
-// picky accepts one token, and revokes it on the test's request.
+// picky accepts one token, and revokes the token on the test's request.
 type picky struct{ revocable }
 
 func (p *picky) Authenticate(token []byte) (caller.Rights, string, bool) {
@@ -91,7 +91,7 @@ func TestTheLogAndTheMetricsSayWhyAHostEndsConnections(t *testing.T) {
 				for i := range many {
 					many[i] = describe
 				}
-				c.Pause(1) // so that no answer is sent before all requests are read, and none is refused
+				c.Pause(1) // so that no answer is sent before all requests are read, and no request is refused
 				s.burst(many...)
 				synctest.Wait()
 				c.Resume(1)

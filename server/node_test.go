@@ -27,7 +27,7 @@ func TestOwnersAndWaitersHearThatTheirNodeWasDropped(t *testing.T) {
 }
 
 // TestNoSessionStartsInANodeWhoseDropWasAnswered: a host that does not know of a drop yet starts no session in the
-// node. Session starts requested after the drop's answer are refused by every host.
+// node. Every host refuses session starts requested after the drop's answer.
 func TestNoSessionStartsInANodeWhoseDropWasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Network(func(n *memlog.Config) {
@@ -140,8 +140,7 @@ func TestAChangeOfANodeThatComesAgainIsAnsweredAsItWas(t *testing.T) {
 	}, servertest.Hosts(3))
 }
 
-// TestWhatCanNeverBeIsABadRequest: a request invalid in every state is answered with BAD_REQUEST, independent of the
-// state.
+// TestWhatCanNeverBeIsABadRequest: a request invalid in every state is answered with BAD_REQUEST in every state.
 func TestWhatCanNeverBeIsABadRequest(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
@@ -179,7 +178,7 @@ func TestWhatCanNeverBeIsABadRequest(t *testing.T) {
 			t.Errorf("%v: the refusal does not say what is wrong", m.Kind())
 		}
 	}
-	// A negative timeout is not a valid number in the protocol, so it cannot be mistaken for 0 or forever.
+	// A negative timeout is not a valid number in the protocol, and so cannot be mistaken for 0 or forever.
 	payload := append([]byte{0x99, byte(protocol.KindAcquire), 77, 0, 0, 0, 1, 0xa1, 'a', 1}, 0xff)
 	s.sayRaw(payload)
 	refused := s.await(77, protocol.KindAcquire.Answer()).Result

@@ -10,7 +10,8 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// openAlone opens a single host on an in-memory log, and waits until it serves its shard. The caller closes it.
+// openAlone opens a single host on an in-memory log, and waits until the host serves its shard. The caller closes the
+// host.
 func openAlone(tb testing.TB) *Host {
 	tb.Helper()
 	return openShards(tb, 1, func(_ uint64, l shard.Log) shard.Log { return l })
@@ -47,7 +48,7 @@ func openChanged(tb testing.TB, shards int, around func(group uint64, l shard.Lo
 		tb.Fatal(err)
 	}
 	const within = 30 * time.Second
-	for late := time.Now().Add(within); h.Ready() != nil; time.Sleep(time.Millisecond) { // no event signals it
+	for late := time.Now().Add(within); h.Ready() != nil; time.Sleep(time.Millisecond) { // no event signals readiness
 		if time.Now().After(late) {
 			tb.Fatalf("not within %v: the host is ready: %v", within, h.Ready())
 		}
@@ -55,7 +56,8 @@ func openChanged(tb testing.TB, shards int, around func(group uint64, l shard.Lo
 	return h
 }
 
-// TestANodeThatIsNotKnownIsReadStrictly: its default consistency is unknown, and a STRICT read is always correct.
+// TestANodeThatIsNotKnownIsReadStrictly: an unknown node's default consistency is unknown, and a STRICT read is always
+// correct.
 func TestANodeThatIsNotKnownIsReadStrictly(t *testing.T) {
 	h := openAlone(t)
 	defer h.Close()

@@ -31,7 +31,7 @@ func (l countedLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return l.Log.Propose(batch, done)
 }
 
-// performer is a member with its own connection that prepares, replies and acknowledges automatically.
+// performer is a member with a separate connection that prepares, replies and acknowledges automatically.
 type performer struct {
 	b       *testing.B
 	conn    net.Conn
@@ -42,7 +42,7 @@ type performer struct {
 	number  protocol.Mutation
 	part    protocol.Part
 	leads   chan struct{} // it must coordinate
-	ended   chan struct{} // one of its exchanges ended
+	ended   chan struct{} // an exchange ended
 }
 
 var show = []byte("show")
@@ -81,7 +81,7 @@ func (p *performer) say(m protocol.RequestMessage) {
 	_, _ = p.conn.Write(buf.B)
 }
 
-// ask sends a request and waits for its answer as the next message.
+// ask sends a request and waits for the answer as the next message.
 func (p *performer) ask(m protocol.RequestMessage) *protocol.Answer {
 	p.say(m)
 	for {
@@ -153,7 +153,7 @@ func (p *performer) handle(i *protocol.Item) {
 	}
 }
 
-// BenchmarkBroadcastToAThousandMembers sends a request of 1 KiB to 1,000 members, each with its own TCP connection, and
+// BenchmarkBroadcastToAThousandMembers sends a 1 KiB request to 1,000 members, each with a separate TCP connection, and
 // waits for all replies. It reports the log bytes per request.
 func BenchmarkBroadcastToAThousandMembers(b *testing.B) {
 	if level.Newest < 4 {
@@ -203,8 +203,8 @@ func BenchmarkBroadcastToAThousandMembers(b *testing.B) {
 	b.ReportMetric(float64(logged.Load()-before)/float64(len(took)), "log-bytes")
 }
 
-// BenchmarkTenThousandIdleProcesses measures the cost of idle processes for a host, in hundredths of a processor, and
-// of a metrics page. Each round is a second.
+// BenchmarkTenThousandIdleProcesses measures a host's cost for idle processes, in hundredths of a processor, and the
+// cost of a metrics page. Each round is a second.
 func BenchmarkTenThousandIdleProcesses(b *testing.B) {
 	for _, processes := range []int{0, 10_000} {
 		b.Run(fmt.Sprint(processes), func(b *testing.B) {

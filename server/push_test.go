@@ -56,14 +56,14 @@ func TestAWaiterIsSentToTheNewLeader(t *testing.T) {
 			want(t, "shard", aborted.Result.Moved.ShardID, 1)
 			want(t, "leader", aborted.Result.Moved.LeaderHostID, uint64(next))
 			want(t, "address", aborted.Result.Moved.LeaderAddress, servertest.Address(next))
-		case protocol.StatusUnavailable: // it learned that it no longer leads before it learned the new leader
+		case protocol.StatusUnavailable: // the host knew the end of its leadership before the new leader
 		default:
 			t.Fatal(aborted.Result)
 		}
 	})
 }
 
-// TestEveryHostAnnouncesWhoLeads: to every client after its WELCOME, once per term.
+// TestEveryHostAnnouncesWhoLeads: to every client after the client's WELCOME, once per term.
 func TestEveryHostAnnouncesWhoLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))
@@ -99,7 +99,7 @@ func TestAnOwnerIsNotifiedOnceOfWhatItLost(t *testing.T) {
 	first.must(first.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: node, Name: []byte("sem"),
 		Limit: 1}))
 	a.acquire("sem", 1, 0, false)
-	// First bound to a connection, then taken over by it.
+	// First bound to a connection, then taken over by the connection.
 	second.must(second.ask(&protocol.SessionBind{SessionID: a.id, SessionSecret: []byte("key")}))
 	second.must(second.ask(&protocol.SessionAttach{SessionID: a.id, SessionSecret: []byte("key"), AttachSequence: 1}))
 	detached := first.await(0, protocol.KindSessionDetached).SessionDetached

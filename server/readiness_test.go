@@ -91,7 +91,7 @@ func TestARestartedHostIsReadyWithoutAShardThatItDoesNotHold(t *testing.T) {
 	})
 }
 
-// spread is a cluster of five hosts with each shard on three of them.
+// spread is a five-host cluster with each shard on three hosts.
 func spread(t *testing.T) *servertest.Cluster {
 	t.Helper()
 	c := servertest.Start(t, servertest.Hosts(5), servertest.Shards(3))
@@ -112,7 +112,7 @@ func hostsOf(c *servertest.Cluster, id uint64) (on []shard.HostID) {
 	return on
 }
 
-// TestADrainedHostNeedNotBeReady: it is reported as drained.
+// TestADrainedHostNeedNotBeReady: the host is reported as drained.
 func TestADrainedHostNeedNotBeReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := spread(t)
@@ -131,11 +131,12 @@ func TestADrainedHostNeedNotBeReady(t *testing.T) {
 	})
 }
 
-// TestAHostThatIsCutFromTheRecordsIsNotReady: it serves its replicas, but does not know the hosts of other shards.
+// TestAHostThatIsCutFromTheRecordsIsNotReady: the host serves its replicas, but does not know the hosts for other
+// shards.
 func TestAHostThatIsCutFromTheRecordsIsNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := spread(t)
-		// A partition: the hosts of one shard, with the majority of the meta shard, and the remaining hosts.
+		// A partition: one shard's hosts, with the meta shard's majority, and the remaining hosts.
 		on := hostsOf(c, 1)
 		for other := range shard.HostID(5) {
 			if !slices.Contains(on, other+1) {

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// unreliable are calls between hosts that lose every third report to the meta shard, and repeat every second one,
+// unreliable are calls between hosts that lose every third report to the meta shard, and repeat every second report
 // seconds later.
 type unreliable struct {
 	executor.Calls

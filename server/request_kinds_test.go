@@ -45,13 +45,13 @@ func (s *speaker) sayRaw(payload []byte) {
 	}
 }
 
-// later is a push of the second block of kinds.
+// later is a push in the second block of kinds.
 type later struct{ *protocol.RoutingChanged }
 
 func (later) Kind() protocol.Kind { return 270 }
 
 // TestAClientThatAnnouncesNothingGetsOnlyTheFirstBlock: a client from before the second block sends a HELLO without
-// announcements. It gets a WELCOME that it can read, and no push of the second block.
+// announcements. The client gets a readable WELCOME, and no push in the second block.
 func TestAClientThatAnnouncesNothingGetsOnlyTheFirstBlock(t *testing.T) {
 	c := servertest.Start(t)
 	s := unauthenticated(t, c)
@@ -96,7 +96,7 @@ func TestAClientGetsThePushesThatItAnnounced(t *testing.T) {
 	want(t, "messages before the PONG", len(s.kept), 0)
 }
 
-// TestUnknownKindsAtAHost: the vectors of unknown kinds, at a host.
+// TestUnknownKindsAtAHost: the vectors with unknown kinds, at a host.
 func TestUnknownKindsAtAHost(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "protocol", "testdata", "vectors", "unknown.json"))
 	if err != nil {

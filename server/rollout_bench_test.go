@@ -20,7 +20,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// rolloutHost is benchHost with rollouts of one location, or three with delays, named r0, r1 and so on.
+// rolloutHost is benchHost with rollouts named r0, r1 and so on, each with one location, or three with delays.
 func rolloutHost(b *testing.B, rollouts, places int) (*Host, *connection.Conn, *sink) {
 	b.Helper()
 	if level.Newest < 4 {
@@ -107,8 +107,8 @@ func BenchmarkReportsOfInstances(b *testing.B) {
 	}
 }
 
-// BenchmarkTenThousandIdleRollouts measures the cost of idle rollouts for a host, in hundredths of a processor. Each
-// round is a second.
+// BenchmarkTenThousandIdleRollouts measures a host's cost for idle rollouts, in hundredths of a processor. Each round
+// is a second.
 func BenchmarkTenThousandIdleRollouts(b *testing.B) {
 	for _, rollouts := range []int{0, 10_000} {
 		b.Run(fmt.Sprint(rollouts), func(b *testing.B) {
@@ -162,7 +162,7 @@ func (c *crowd) begin() {
 	c.frames, c.bytes, c.took, c.began = 0, 0, c.took[:0], time.Now()
 }
 
-// onlooker is a connection of the crowd.
+// onlooker is a connection in the crowd.
 type onlooker struct{ of *crowd }
 
 func (o onlooker) Send(buf *bytebufferpool.ByteBuffer) {
@@ -189,8 +189,8 @@ func (o onlooker) Close()                                    {}
 func (o onlooker) RemoteAddr() net.Addr                      { return nil }
 func (o onlooker) TLS() *tls.ConnectionState                 { return nil }
 
-// BenchmarkFiveThousandWatchesOfATarget publishes a version of 1 KiB to 5,000 connections that watch the location. It
-// reports the 99th percentile of the delay, and the bytes per connection beyond the payload.
+// BenchmarkFiveThousandWatchesOfATarget publishes a 1 KiB version to 5,000 connections that watch the location. It
+// reports the 99th percentile delay, and the bytes per connection beyond the payload.
 func BenchmarkFiveThousandWatchesOfATarget(b *testing.B) {
 	const watches, payload = 5000, 1024
 	h, c, s := rolloutHost(b, 1, 1)

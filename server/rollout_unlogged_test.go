@@ -70,7 +70,7 @@ func (b *rolloutBed) unlogged() int {
 		b.metric(`signalbox_rollout_noop_requests_total{kind="rollout_poll"}`)
 }
 
-// metric returns the value of a series at the leader, -1 if missing.
+// metric returns a series' value at the leader, -1 if missing.
 func (b *rolloutBed) metric(series string) int {
 	b.t.Helper()
 	var out bytes.Buffer
@@ -87,7 +87,7 @@ func (b *rolloutBed) metric(series string) int {
 	return -1
 }
 
-// TestMetricsShowHowRolloutsAre: event counts, number of rollouts per state, and stalled rollouts.
+// TestMetricsShowHowRolloutsAre: event counts, rollouts per state, and stalled rollouts.
 func TestMetricsShowHowRolloutsAre(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		spec := locations([]string{"sas", "man"})

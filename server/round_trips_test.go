@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// distant is a cluster of three hosts with a round trip between hosts that is long beside all work.
+// distant is a three-host cluster with a round trip between hosts that is long compared with all other work.
 type distant struct {
 	*servertest.Cluster
 	t *testing.T
@@ -28,7 +28,7 @@ func playDistant(t *testing.T, apart bool, play func(d distant)) {
 			n.Path.Delay = memlog.Exactly(oneWay)
 			n.ElectionTimeout, n.Heartbeat = time.Second, 50*time.Millisecond
 		}), servertest.Config(func(config *server.Config) {
-			config.SyncTime = func() time.Duration { return 0 } // the disks of the test take no time
+			config.SyncTime = func() time.Duration { return 0 } // the test's disks take no time
 		}))
 		leader := c.Leader(1)
 		if apart {
@@ -45,8 +45,8 @@ func playDistant(t *testing.T, apart bool, play func(d distant)) {
 	})
 }
 
-// takes fails the test unless an action takes so many round trips. The best of some tries counts: a try may have to
-// wait for the end of a barrier that began before.
+// takes fails the test unless an action takes the given number of round trips. The best try counts: a try may have to
+// wait for an earlier barrier's end.
 func (d distant) takes(what string, trips int, action func(try int)) {
 	d.t.Helper()
 	best := time.Hour
@@ -61,11 +61,11 @@ func (d distant) takes(what string, trips int, action func(try int)) {
 	}
 }
 
-// leader returns a client at the leader of the data shard.
+// leader returns a client at the data shard's leader.
 func (d distant) leader() *speaker { return speak(d.t, d.Cluster, d.Leader(1)) }
 
-// TestRoundTrips counts the round trips between hosts for each kind of request. The barrier of the meta shard at the
-// start of a session takes two if another host leads the meta shard.
+// TestRoundTrips counts the round trips between hosts for each request kind. The meta shard barrier at a session's
+// start takes two if another host leads the meta shard.
 func TestRoundTrips(t *testing.T) {
 	for apart, start := range map[bool]int{false: 1, true: 2} {
 		t.Run(fmt.Sprintf("meta shard led elsewhere %v", apart), func(t *testing.T) {
@@ -96,8 +96,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// TestManyCallersTakeOneRoundTripEach: a command that comes while others are in flight has a round of its own at once,
-// so callers that think between their commands wait one round trip, too.
+// TestManyCallersTakeOneRoundTripEach: a command that comes while other commands are in flight gets a separate round at
+// once, so callers that think between their commands wait one round trip, too.
 func TestManyCallersTakeOneRoundTripEach(t *testing.T) {
 	playDistant(t, false, func(d distant) {
 		const callers, rounds = 64, 20
@@ -131,8 +131,8 @@ func TestManyCallersTakeOneRoundTripEach(t *testing.T) {
 	})
 }
 
-// TestNoSessionStartsInADroppedNode: the host has not heard of the drop when it creates the session. It must not answer
-// with the session, and it ends the session.
+// TestNoSessionStartsInADroppedNode: the host does not know of the drop when the host creates the session. The host
+// must not answer with the session, and ends the session.
 func TestNoSessionStartsInADroppedNode(t *testing.T) {
 	playDistant(t, true, func(d distant) {
 		s, elsewhere := d.leader(), speak(d.t, d.Cluster, d.Leader(0))

@@ -27,7 +27,7 @@ func TestAnAttachWaitsForALeaderThatHasJustBeenElected(t *testing.T) {
 		awaitThat(t, "the next leader has the session", func() bool {
 			return c.Host(next).Status().Shards[0].Sessions == 1
 		})
-		for id := range shard.HostID(3) { // the leader serves after its first command, which takes this long
+		for id := range shard.HostID(3) { // the leader serves after its first command, which takes the given time
 			c.Net().SetDisk(id+1, memlog.Exactly(300*time.Millisecond))
 		}
 		if err := c.Elect(1, next); err != nil {
@@ -72,7 +72,8 @@ func TestAnAttachThatWasOvertakenChangesNothing(t *testing.T) {
 }
 
 // TestOfTwoConnectionsThatFightForASessionOneHasIt: two connections take a session from each other as fast as possible.
-// The last message to each must be true: a client that believes in an outdated attach would count every pong for it.
+// The last message to each connection must be true: a client that believes in an outdated attach would count every pong
+// for the session.
 func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 	c := servertest.Start(t)
 	operator := speak(t, c, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// TestADetachedSessionKeepsWhatItHasForTheTimeThatIsLeft: its connection stays open, with its other sessions.
+// TestADetachedSessionKeepsWhatItHasForTheTimeThatIsLeft: the session's connection stays open, with its other sessions.
 func TestADetachedSessionKeepsWhatItHasForTheTimeThatIsLeft(t *testing.T) {
 	const timeout = 15 * time.Second
 	for name, c := range map[string]struct{ left, want time.Duration }{
@@ -70,8 +70,8 @@ func TestADetachedSessionIsAttachedAgain(t *testing.T) {
 	})
 }
 
-// TestADetachEndsWhatWaitsOverItsConnection: the waiting acquire gets no answer there, and the session gets its queue
-// position back when attached.
+// TestADetachEndsWhatWaitsOverItsConnection: the waiting acquire gets no answer over the connection, and the session
+// gets its queue position back when attached.
 func TestADetachEndsWhatWaitsOverItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)

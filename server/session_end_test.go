@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce: such a session would only be in the way until its timeout.
+// TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce: such a session would only hold resources until its timeout.
 func TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)
@@ -39,7 +39,7 @@ func TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce(t *testing.T) {
 }
 
 // TestASessionThatIsOverIsExpiredForEveryRequest: BAD_SESSION means that the session lives, and makes a client attach
-// it. An ended session never gets it, for any reason and any request.
+// the session. A client with an ended session never gets BAD_SESSION, for any reason and any request.
 func TestASessionThatIsOverIsExpiredForEveryRequest(t *testing.T) {
 	c := servertest.Start(t, servertest.Hosts(3))
 	node := nodeAt(t, c, "/jobs")
@@ -77,7 +77,7 @@ func TestASessionThatIsOverIsExpiredForEveryRequest(t *testing.T) {
 	}
 }
 
-// lagging is a log that delays one entry for a data shard until the next barrier.
+// lagging is a log that delays one data shard entry until the next barrier.
 type lagging struct {
 	shard.Log
 	machine shard.StateMachine
@@ -94,8 +94,8 @@ func (l *lagging) Barrier(done func(error)) error {
 }
 
 // TestASessionThatAHostIsYetToSeeIsNotOver: another host has applied a session's creation before the leader, as with a
-// batch from an earlier leader. For any request, the leader calls the session ended only after a barrier, based on its
-// knowledge then.
+// batch from an earlier leader. For any request, the leader reports the session as ended only after a barrier, based on
+// its knowledge then.
 func TestASessionThatAHostIsYetToSeeIsNotOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -160,7 +160,7 @@ func TestASessionThatAHostIsYetToSeeIsNotOver(t *testing.T) {
 }
 
 // TestManySessionsThatExpireTogetherEndInSteps: sessions expiring together, with holdings in another shard, are too
-// many for one command. All of them end, and all holdings are released.
+// many for one command. All the sessions end, and all holdings are released.
 func TestManySessionsThatExpireTogetherEndInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Shards(2))

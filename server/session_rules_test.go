@@ -10,7 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestASessionActsInNoNodeButItsOwn: only a session's home knows its node; other shards rely on the host for it.
+// TestASessionActsInNoNodeButItsOwn: only a session's home knows the session's node; other shards rely on the host for
+// the node.
 func TestASessionActsInNoNodeButItsOwn(t *testing.T) {
 	c := servertest.Start(t, servertest.Shards(4))
 	s := speak(t, c, 1)
@@ -31,8 +32,8 @@ func TestASessionActsInNoNodeButItsOwn(t *testing.T) {
 	}
 }
 
-// TestAnAttachIsAsSureAsTheNodeAsks: a partitioned host believes for a while that it leads, and may do so because of an
-// earlier barrier. A STRICT attach must not rely on that.
+// TestAnAttachIsAsSureAsTheNodeAsks: a partitioned host believes for a while that it leads, and may rely on an earlier
+// barrier. A STRICT attach must not.
 func TestAnAttachIsAsSureAsTheNodeAsks(t *testing.T) {
 	for consistency, attaches := range map[protocol.Consistency]bool{
 		protocol.ConsistencyStrict: false, protocol.ConsistencyRelaxed: true,
@@ -86,7 +87,7 @@ func TestOnlyTheConnectionOfASessionEndsIt(t *testing.T) {
 }
 
 // TestTheOtherSessionsOfAConnectionOutliveOneThatWasEnded: after a connection's client was notified of a lost session,
-// its other sessions live on.
+// its remaining sessions live on.
 func TestTheOtherSessionsOfAConnectionOutliveOneThatWasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)

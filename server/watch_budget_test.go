@@ -13,7 +13,7 @@ import (
 )
 
 // TestTheWatchesOfAHostShareABudget opens watches of both kinds, over several connections and in several shards, until
-// one is refused, and ends them in every way.
+// one is refused, and ends the watches in every way.
 func TestTheWatchesOfAHostShareABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const fit = 10 // watches on four-byte names
@@ -66,7 +66,7 @@ func TestTheWatchesOfAHostShareABudget(t *testing.T) {
 		first.must(first.ask(&protocol.SemaphoreUpdate{NodeID: node, Name: name("o%03d", 0), Data: []byte("changed")}))
 		used(fit - 2) // a one-shot watch ends with its change
 		first.must(oneShot(1))
-		used(fit - 2) // replaces the previous one
+		used(fit - 2) // replaces the previous watch
 		_ = first.conn.Close()
 		used(fit - 5)
 		second.must(second.ask(&protocol.SessionStop{SessionID: x.id}))

@@ -15,15 +15,15 @@ var kindWords = []string{"semaphore", "rollout", "process"}
 
 // coreMayName are kind-specific names known to users, with a place in the core.
 var coreMayName = []string{
-	"MaxSemaphoresPerNode",         // bounds the objects of a node
-	"Semaphores", "SemaphoreState", // a field of State
+	"MaxSemaphoresPerNode",         // bounds the objects in a node
+	"Semaphores", "SemaphoreState", // a field in State
 	"SemaphoreView", // embedded in Description
 }
 
-// kindFiles have the numbers of all kinds and of their commands.
+// kindFiles have all kind numbers and command numbers.
 var kindFiles = []string{"kinds.go", "command_rows.go"}
 
-// TestTheCoreNamesNoKindOfObjects: the contract has one place for kind numbers, and the machine knows none.
+// TestTheCoreNamesNoKindOfObjects: the contract has one place for kind numbers, and the machine has none.
 func TestTheCoreNamesNoKindOfObjects(t *testing.T) {
 	for _, pattern := range []string{"*.go", "machine/*.go", "machine/machinetest/*.go"} {
 		paths, err := filepath.Glob(pattern)

@@ -17,7 +17,7 @@ import (
 )
 
 // TestPartsMoveAsMembersComeAndGo: in other products every member stops all parts at each join. Here a member continues
-// the parts it keeps.
+// with its remaining parts.
 func TestPartsMoveAsMembersComeAndGo(t *testing.T) {
 	play(t, 1, assign.Numbers(6), func(t *testing.T, g *stage) {
 		calls := func() (n int) {
@@ -41,7 +41,7 @@ func TestPartsMoveAsMembersComeAndGo(t *testing.T) {
 			t.Errorf("the part of one who leaves ends with %v", err)
 		}
 		g.shares([]*member{a, c}, 3, 3)
-		g.Destroy(c.session) // the member comes again, as another member
+		g.Destroy(c.session) // the member rejoins as a new member
 		g.shares([]*member{a, c}, 3, 3)
 		clienttest.Check(t, c.Leave(t.Context()))
 		g.shares([]*member{a}, 6)
@@ -80,7 +80,7 @@ func TestAPartIsStartedWhenItsOldOwnerHasStoppedIt(t *testing.T) {
 	})
 }
 
-// TestLeavingDoesNotWaitForOthers: in other products a shutdown hangs on another member's handover.
+// TestLeavingDoesNotWaitForOthers: in other products a shutdown hangs on a different member's handover.
 func TestLeavingDoesNotWaitForOthers(t *testing.T) {
 	play(t, 1, assign.Numbers(4), func(t *testing.T, g *stage) {
 		a := g.join("a")
@@ -112,7 +112,7 @@ func TestLeavingDoesNotWaitForOthers(t *testing.T) {
 	})
 }
 
-// TestAMemberThatStartsAgainGetsWhatItHad: members are recognised by name, unless another member has the parts.
+// TestAMemberThatStartsAgainGetsWhatItHad: members are recognised by name, unless the parts have been reassigned.
 func TestAMemberThatStartsAgainGetsWhatItHad(t *testing.T) {
 	play(t, 1, assign.Numbers(9), func(t *testing.T, g *stage) {
 		late := assign.RebalanceDelay(5*time.Second, 5*time.Second)

@@ -40,7 +40,7 @@ func Example() {
 	one := program("one")
 	hear(4)
 	two := program("two")
-	hear(2) // the newcomer gets two parts, and the first member continues with the others
+	hear(2) // the newcomer gets two parts, and the first member continues with the remaining parts
 	if err := one.Leave(ctx); err != nil {
 		fmt.Println(err)
 	}

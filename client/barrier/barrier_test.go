@@ -113,7 +113,7 @@ func TestMoreThanTheBarrierIsFor(t *testing.T) {
 	})
 }
 
-// TestATimeoutLeavesNothingBehind: in other products a party that gave up still counts, and a single party passes.
+// TestATimeoutLeavesNothingBehind: in other products a timed-out party still counts, and a single party passes.
 func TestATimeoutLeavesNothingBehind(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		a, b, c := g.party(t, 3), g.party(t, 3), g.party(t, 3)

@@ -18,8 +18,8 @@ import (
 // the round's successive trips.
 const trip = 100 * time.Millisecond
 
-// TestARoundTakesFewTripsOneAfterTheOther: five trips: joins; openings of inboxes; confirmations of the preparation,
-// with the coordinator's read of the members; completion; leaving, with the first look at the other parties.
+// TestARoundTakesFewTripsOneAfterTheOther: five trips: joins; inbox openings; prepare confirmations, with the
+// coordinator's member read; completion; leaving, with the first look at the other parties.
 func TestARoundTakesFewTripsOneAfterTheOther(t *testing.T) {
 	const parties, rounds, trips = 3, 5, 5
 	play(t, 1, func(t *testing.T, g *stage) {
@@ -47,7 +47,7 @@ func TestARoundTakesFewTripsOneAfterTheOther(t *testing.T) {
 			}
 			haveLeft(t, passed, parties)
 		}
-		pass() // the first round makes connections, and checks the number of parties
+		pass() // the first round opens connections, and checks the party count
 		time.Sleep(10 * trip)
 		before := sent.all()
 		began := time.Now()
@@ -131,7 +131,7 @@ func newFarConn(to net.Conn, sent *requests) *farConn {
 	return c
 }
 
-// write writes the bytes that have arrived.
+// write writes the arrived bytes.
 func (c *farConn) write() {
 	for {
 		select {

@@ -20,7 +20,7 @@ func register(t *testing.T, s *client.Session, address string) *discovery.Regist
 	return r
 }
 
-// addresses returns the addresses of a list as one text.
+// addresses returns the listed addresses as one text.
 func addresses(list []discovery.Endpoint) string {
 	var all []string
 	for _, e := range list {
@@ -29,7 +29,7 @@ func addresses(list []discovery.Endpoint) string {
 	return strings.Join(all, " ")
 }
 
-// listed fails the test unless exactly these addresses are listed.
+// listed fails the test unless exactly the given addresses are listed.
 func listed(t *testing.T, c *client.Client, want string) {
 	t.Helper()
 	list, err := discovery.List(t.Context(), c, path, name)
@@ -84,7 +84,7 @@ func TestAnUpdateThatFailsLeavesTheEarlierEndpoint(t *testing.T) {
 		if err := a.Update(t.Context(), discovery.Endpoint{Address: strings.Repeat("x", 1<<21)}); err == nil {
 			t.Error("an address of two megabytes was published")
 		}
-		// The host carries out this request after its caller has stopped waiting.
+		// The host executes this request after the caller has stopped waiting.
 		srv.Pause(1)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
@@ -108,7 +108,7 @@ func TestAnEndpointIsPublishedAgainAfterItsSessionExpired(t *testing.T) {
 		check(t, a.Update(t.Context(), discovery.Endpoint{Address: "b"}))
 		for range 3 {
 			id, fence := s.ID(), a.Fence()
-			srv.Stop(1) // for so long that the client gives up its session
+			srv.Stop(1) // long enough for the client to give up its session
 			time.Sleep(5 * time.Second)
 			if a.Err() == nil {
 				t.Error("nothing is published, and Err does not tell")

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	clienttest.Main(m)
 }
 
-// contend is a candidate as in the recipe: it asks term.Err before each action of a leader. Constantly busy, it asks
-// before the timers of a paused process have fired.
+// contend is a candidate as in the recipe: the candidate checks term.Err before each leader action. Being always busy,
+// the candidate checks before a paused process's timers have fired.
 func contend(addresses string) error {
 	ctx := context.Background()
 	c, err := client.Open(ctx, addresses)
@@ -56,11 +56,11 @@ func newStage(t *testing.T) *stage {
 	return &stage{clienttest.New(t, servertest.Shards(1))}
 }
 
-// candidate is a Run with reported terms, which last until their context ends.
+// candidate is a Run that reports terms, which last until their context ends.
 type candidate struct {
 	s     *client.Session
 	terms chan election.Term
-	ends  chan error // the cause of each term's end
+	ends  chan error // each term's end cause
 	done  chan error // what Run returned
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// BenchmarkFiveSlots: the throughput of 64 goroutines of one process through five slots, with a millisecond of work: at
+// BenchmarkFiveSlots: the throughput for 64 goroutines in one process through five slots, with a millisecond's work: at
 // most 5000 a second. The second variant uses one session, with one place in the semaphore, so one goroutine enters at
 // a time.
 func BenchmarkFiveSlots(b *testing.B) {
@@ -28,7 +28,7 @@ func BenchmarkFiveSlots(b *testing.B) {
 	})
 }
 
-// BenchmarkAFreeSlot: the cost of a slot without competing processes.
+// BenchmarkAFreeSlot: a slot's cost without competing processes.
 func BenchmarkAFreeSlot(b *testing.B) {
 	g := clienttest.New(b)
 	l, err := limiter.New(g.Client, path, name, 5)

@@ -14,7 +14,7 @@ import (
 
 const path, name = clienttest.Path, "exports"
 
-// workerVariable makes the test program a process of workers. The value has the hosts' addresses.
+// workerVariable makes the test program a worker process. The value has the hosts' addresses.
 const workerVariable = "SIGNALBOX_TEST_LIMITED"
 
 func TestMain(m *testing.M) {
@@ -28,14 +28,14 @@ func TestMain(m *testing.M) {
 	clienttest.Main(m)
 }
 
-// stage is a cluster in memory, in a bubble of time.
+// stage is an in-memory cluster in a time bubble.
 type stage struct{ *clienttest.Stage }
 
 func play(t *testing.T, f func(t *testing.T, g stage)) {
 	clienttest.Play(t, 1, func(t *testing.T, g *clienttest.Stage) { f(t, stage{g}) })
 }
 
-// process returns the limiter of a separate client, like another process.
+// process returns a separate client's limiter, like another process.
 func (st stage) process(limit uint64, options ...limiter.Option) *limiter.Limiter {
 	st.T.Helper()
 	return st.limiter(clienttest.Open(st.T, st.Server), limit, options...)
@@ -68,7 +68,7 @@ func (st stage) describe() *client.SemaphoreDetails {
 	return d
 }
 
-// sessions returns the number of sessions in the node.
+// sessions returns the node's session count.
 func (st stage) sessions() (n int) {
 	st.T.Helper()
 	for _, err := range st.Client.Node(path).Sessions(st.T.Context()) {

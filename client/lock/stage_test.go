@@ -23,7 +23,7 @@ func newStage(t *testing.T) *stage {
 	return &stage{clienttest.New(t, servertest.Shards(1))}
 }
 
-// inside returns the semaphore's numbers of owners and waiters.
+// inside returns how many owners and waiters the semaphore has.
 func (s *stage) inside(name string) (owners, waiters int) {
 	s.T.Helper()
 	d, err := s.Client.Node(path).Describe(s.T.Context(), name, client.WithOwners(), client.WithWaiters())
@@ -44,7 +44,7 @@ func (s *stage) want(name string, owners, waiters int) {
 	}
 }
 
-// hold is a function for Do: it reports its start, and runs until its release or its context's end.
+// hold is a function for Do: hold reports its start, and runs until its release or its context's end.
 type hold struct {
 	in    chan uint64
 	leave chan struct{}
@@ -62,5 +62,5 @@ func (h *hold) run(ctx context.Context, fence uint64) error {
 	}
 }
 
-// never is the bubble's time in which a forbidden event must not come.
+// never is the fake time in which a forbidden event must not come.
 const never = time.Minute

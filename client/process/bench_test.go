@@ -20,7 +20,7 @@ type group struct {
 	done chan error
 }
 
-// newGroup joins this many members, each with its own session, and waits until all are in one round.
+// newGroup joins the given number of members, each with its own session, and waits until all are in one round.
 func newGroup(b *testing.B, members int, answer func(q *process.Request) (any, error)) *group {
 	x := &group{
 		g:    clienttest.New(b, servertest.Shards(1)),
@@ -68,7 +68,7 @@ func (g *group) do(b *testing.B, work func(ctx context.Context, r *process.Round
 	clienttest.Check(b, <-g.done)
 }
 
-// BenchmarkBroadcast: a request of 1 KiB to all members, and all replies.
+// BenchmarkBroadcast: a 1 KiB request to all members, and all replies.
 func BenchmarkBroadcast(b *testing.B) {
 	for _, members := range []int{1, 3, 100, 1000} {
 		b.Run(fmt.Sprint(members), func(b *testing.B) {

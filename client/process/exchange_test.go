@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// TestMemberToMember: requests sent directly between members arrive in the same epoch and in the order of sending.
+// TestMemberToMember: requests between members arrive in the same epoch and in sending order.
 func TestMemberToMember(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		const requests, ahead = 1000, 100
@@ -74,7 +74,7 @@ func TestMemberToMember(t *testing.T) {
 	})
 }
 
-// TestTwoThatAskEachOther: two members that ask each other make progress if they defer their replies.
+// TestTwoThatAskEachOther: two members that send requests to each other make progress if replies are deferred.
 func TestTwoThatAskEachOther(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 2})

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// TestARequestIsNotHandledAfterItsEpoch: the request waits behind another one when the epoch ends.
+// TestARequestIsNotHandledAfterItsEpoch: the request waits behind a different request when the epoch ends.
 func TestARequestIsNotHandledAfterItsEpoch(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 2})
@@ -43,7 +43,7 @@ func TestARequestIsNotHandledAfterItsEpoch(t *testing.T) {
 	})
 }
 
-// TestCoordinateReturnsBeforeCancel: Cancel does not undo work that Coordinate still does.
+// TestCoordinateReturnsBeforeCancel: Cancel does not undo work still running in Coordinate.
 func TestCoordinateReturnsBeforeCancel(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		returned := false
@@ -52,7 +52,7 @@ func TestCoordinateReturnsBeforeCancel(t *testing.T) {
 				if returned {
 					return nil, nil
 				}
-				_, err := r.Send(ctx, r.Self(), "work") // the function gives its turn away
+				_, err := r.Send(ctx, r.Self(), "work") // the function yields its turn
 				time.Sleep(time.Second)
 				returned = true
 				return nil, err
@@ -74,8 +74,8 @@ func TestCoordinateReturnsBeforeCancel(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotHandledTakesRoom: each request, from any sender, takes room in the member's inbox until its reply, even
-// while it waits behind another request. A reply makes room for exactly one more.
+// TestWhatIsNotHandledTakesRoom: each request, from any sender, takes space in the member's inbox until the reply, even
+// while waiting behind other requests. A reply makes space for exactly one more.
 func TestWhatIsNotHandledTakesRoom(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		const room = 256

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestASessionGoesOnThroughAnotherGateway with its locks, places in queues, and its owner's numbers.
+// TestASessionGoesOnThroughAnotherGateway with its locks, queue positions, and its owner's numbers.
 func TestASessionGoesOnThroughAnotherGateway(t *testing.T) {
 	play(t, 1, 2, func(t *testing.T, r *rig) {
 		owner, waiter, last := r.start(), r.start(), r.start()
@@ -63,7 +63,7 @@ func TestDetachLeavesTheTimeThatIsLeft(t *testing.T) {
 	}
 }
 
-// TestTheLastEventSaysWhy: each end of a handle results in one last event, and requests fail with its error.
+// TestTheLastEventSaysWhy: each end of a handle causes one last event, and requests fail with the event's error.
 func TestTheLastEventSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(t *testing.T, r *rig, h *handle)
@@ -171,7 +171,7 @@ func TestAnAttachIsRefused(t *testing.T) {
 	})
 }
 
-// TestACallerThatHasGoneLeavesNoSession, neither a started one nor an attached one.
+// TestACallerThatHasGoneLeavesNoSession, neither a started session nor an attached session.
 func TestACallerThatHasGoneLeavesNoSession(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, r *rig) {
 		node := r.client.Node(path)
@@ -283,7 +283,7 @@ func TestSessionsActInAllShards(t *testing.T) {
 	})
 }
 
-// TestAnAcquireThatWaitsIsAskedForAgain: the shard of its semaphore has moved, and that of its session has not.
+// TestAnAcquireThatWaitsIsAskedForAgain: the semaphore's shard has moved, and the session's shard has not.
 func TestAnAcquireThatWaitsIsAskedForAgain(t *testing.T) {
 	play(t, 3, 2, func(t *testing.T, r *rig) {
 		leader := r.cluster.Leader(1)
@@ -326,7 +326,7 @@ func (g *gateway) startIn(shard uint64) *handle {
 	}
 }
 
-// nameIn returns the name of a semaphore in one of two shards.
+// nameIn returns a semaphore name in one shard.
 func (r *rig) nameIn(shard, node uint64) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprint("lock", i)
@@ -336,7 +336,7 @@ func (r *rig) nameIn(shard, node uint64) string {
 	}
 }
 
-// TestAWatchReportsOneChange; a later description with a watch replaces it.
+// TestAWatchReportsOneChange; a later description with a watch replaces the watch.
 func TestAWatchReportsOneChange(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, r *rig) {
 		if err := r.client.Node(path).Create(t.Context(), "config", 1, []byte("a")); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-// TestActsAreCarriedOut: each act takes effect, and is stored with its author and reason.
+// TestActsAreCarriedOut: each action takes effect, and is stored with its author and reason.
 func TestActsAreCarriedOut(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		r, ctx := g.rollout, t.Context()
@@ -75,7 +75,7 @@ func TestActsAreCarriedOut(t *testing.T) {
 	})
 }
 
-// TestAlterLosesNoChange: both changes of two concurrent operators take effect.
+// TestAlterLosesNoChange: both changes by two concurrent operators take effect.
 func TestAlterLosesNoChange(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		ctx, calls := t.Context(), 0
@@ -133,7 +133,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestPublishersAreFenced: a former leader of an election cannot publish after the next leader has published.
+// TestPublishersAreFenced: a former election leader cannot publish after the next leader has published.
 func TestPublishersAreFenced(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		ctx := t.Context()

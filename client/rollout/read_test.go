@@ -73,7 +73,7 @@ func TestTheHistoryOfALocation(t *testing.T) {
 func TestListsAreInTheOrderOfNames(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		var want []string
-		for i := range 230 { // more than a page of each shard
+		for i := range 230 { // more than a page per shard
 			n := "r" + decimal(uint64(1000+i))
 			want = append(want, n)
 			clienttest.Check(t, rollout.New(g.Client, path, n).Create(t.Context(), spec(), by))
@@ -103,7 +103,7 @@ func TestListsAreInTheOrderOfNames(t *testing.T) {
 	})
 }
 
-// TestInstancesAreListedInPages, in the order of their joins, and again from the beginning.
+// TestInstancesAreListedInPages, in join order, and again from the beginning.
 func TestInstancesAreListedInPages(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		var want []string
@@ -166,7 +166,7 @@ func TestADryRunSaysWhoGetsWhatWhen(t *testing.T) {
 		} {
 			got, err := g.rollout.Plan(t.Context(), c.dry)
 			clienttest.Check(t, err)
-			// Rarely a step is a millisecond later: times are whole milliseconds of the shard.
+			// Rarely a step is a millisecond later: times are whole shard milliseconds.
 			same := func(a, b rollout.Step) bool {
 				late := a.After - b.After
 				a.After = b.After

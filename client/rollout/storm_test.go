@@ -23,8 +23,8 @@ type storm struct {
 	uses map[string]uint64
 }
 
-// TestStorm: no instance gets an older target after a newer one; in the end all use the newest version, and hosts know
-// this.
+// TestStorm: no instance gets an older target after a newer target; in the end all instances use the newest version,
+// and hosts know this.
 func TestStorm(t *testing.T) {
 	for seed := range uint64(4) {
 		play(t, 3, spec(), func(t *testing.T, g *stage) {
@@ -52,7 +52,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// start lets an instance take part that fails now and then.
+// start runs an instance that fails now and then.
 func (st *storm) start(t *testing.T, ctx context.Context, location, instance string, random *rand.Rand) {
 	s := st.g.Session(client.Recreate())
 	st.sessions = append(st.sessions, s)
@@ -100,7 +100,7 @@ func (st *storm) disturb(t *testing.T) {
 	}
 }
 
-// check checks that all instances use the version, and that hosts know this.
+// check checks that all instances use the version, and that hosts know.
 func (st *storm) check(t *testing.T, seq uint64) {
 	t.Helper()
 	state := st.g.state()

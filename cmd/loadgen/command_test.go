@@ -144,7 +144,7 @@ func TestProgressIsOneLineThatIsWrittenAgain(t *testing.T) {
 		if got := shown(); got != "| preparing lock, 0s" {
 			t.Errorf("the line is %q", got)
 		}
-		// It moves by itself.
+		// The indicator moves without an update.
 		time.Sleep(2*time.Second + turnEvery/2)
 		synctest.Wait()
 		if got := shown(); got != "| preparing lock, 2s" {
@@ -186,7 +186,7 @@ func TestTheCommandLineOfAReportCanBeTyped(t *testing.T) {
 	}
 }
 
-// screen is what a terminal shows of one line.
+// screen returns the line that a terminal displays after the given output.
 func screen(written string) string {
 	var line []rune
 	at := 0

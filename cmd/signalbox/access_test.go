@@ -12,15 +12,15 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// close makes the first access rule: a token that may do everything. It returns a tool with the token.
+// close creates the first access rule, a token with all rights, and returns a tool with the token.
 func (t *tool) close() (root *tool) {
 	t.t.Helper()
 	token := strings.TrimSpace(t.ok("access", "token", "create", "root", "--grant", "root:/"))
 	return t.with("SIGNALBOX_TOKEN=" + token)
 }
 
-// TestTheNamesInACertificateArePrincipals: a client is let in by its certificate without a token, with what the common
-// name and the alternative names in it may together.
+// TestTheNamesInACertificateArePrincipals: a client certificate authenticates without a token. The client has the
+// rights of its common name and alternative names together.
 func TestTheNamesInACertificateArePrincipals(t *testing.T) {
 	t.Parallel()
 	ca, cert, key, _ := certificates(t) // for the common name test, and the alternative names a, b and c
@@ -55,9 +55,9 @@ func TestTheNamesInACertificateArePrincipals(t *testing.T) {
 	x.fails(cli.ExitNoRight, "a token is required", "node", "list")
 }
 
-// TestAnAccessFileBesideRootTokens: a host does not start with other roles in its --token-file and says what to do. As
-// --access-file the file is imported at the first start. A root token of the host is good whatever rules the cluster
-// keeps.
+// TestAnAccessFileBesideRootTokens: a host refuses to start if its --token-file has roles other than root, and names
+// the fix. With --access-file, the first start imports the file. A root token of the host is valid regardless of the
+// cluster's access rules.
 func TestAnAccessFileBesideRootTokens(t *testing.T) {
 	t.Parallel()
 	var entries [][3]string
@@ -81,7 +81,7 @@ func TestAnAccessFileBesideRootTokens(t *testing.T) {
 	x.fails(cli.ExitNoRight, "", "node", "list")
 	admin.ok("node", "create", "/prod")
 	for _, c := range []struct {
-		least   string // who may do it
+		least   string // roles with the right
 		command []string
 	}{
 		{"read", []string{"node", "describe", "/prod"}},
@@ -105,7 +105,7 @@ func TestAnAccessFileBesideRootTokens(t *testing.T) {
 			}
 		}
 	}
-	// What is about the cluster as a whole none of these roles allows.
+	// No role here allows operations on the whole cluster.
 	admin.fails(cli.ExitNoRight, "", "host", "cordon", "signalbox")
 	admin.fails(cli.ExitNoRight, "does not have itself", "access", "token", "create", "all", "--grant", "root:/")
 	admin.fails(cli.ExitNoRight, "that takes the role root on /", "access", "export")
@@ -133,13 +133,13 @@ func (w *wire) push(kind protocol.Kind) *protocol.Answer {
 	}
 }
 
-// TestRightsHoldOnEveryHostOfACluster: what is made, granted and revoked through one host holds on all, also for what
-// is open there.
+// TestRightsHoldOnEveryHostOfACluster: a token created, granted or revoked through one host changes on every host, for
+// open connections too.
 func TestRightsHoldOnEveryHostOfACluster(t *testing.T) {
 	t.Parallel()
 	var hosts []*hostProcess
 	for _, p := range newCluster(t, "a", "b", "c") {
-		hosts = append(hosts, p.serve(t, "--ping-interval", "1m")) // the connections of this test do not ping
+		hosts = append(hosts, p.serve(t, "--ping-interval", "1m")) // connections in the test do not ping
 	}
 	for _, h := range hosts {
 		h.awaitReady()

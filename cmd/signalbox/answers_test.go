@@ -19,15 +19,15 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/semaphore"
 )
 
-// answer is a command whose -o json is the answer of a route of the HTTP API, or a part of that.
+// answer is a command whose -o json prints the response of an HTTP API route, or part of the response.
 type answer struct {
-	command string // NODE and SESSION stand for those of the test
-	words   int    // how many words of the command are its name
-	route   string // a GET with its query, or a POST
-	body    string // of a POST: it is about another object than the command
-	part    string // a member of the answer, with [] behind it where the command prints a line for each item
+	command string // NODE and SESSION are placeholders for the test's node and session
+	words   int    // number of words in the command's name
+	route   string // GET with its query, or POST
+	body    string // POST body; names a different object than the command
+	part    string // response member; [] follows if the command prints a line per item
 	adds    string // members that the command adds
-	differs string // members that are other where objects are
+	differs string // members that differ between objects
 }
 
 // routeOnly is the route without its query.
@@ -36,7 +36,7 @@ func (a *answer) routeOnly() string {
 	return route
 }
 
-// answers has a row for each command that does what a route does, in an order in which all of them can be carried out.
+// answers has a row for each command that matches a route, in an order in which all rows can run.
 var answers = []answer{
 	{command: "node describe NODE", words: 2, route: "GET /v1/node?node=NODE"},
 	{command: "node list NODE", words: 2, route: "GET /v1/nodes?prefix=NODE", part: "items[]"},
@@ -160,14 +160,14 @@ func act(verb, flags, members string) answer {
 		body: `{"node":"NODE","name":"rb","action":"` + verb + `"` + members + `}`}
 }
 
-// withoutPair are the routes without a command in the table: for sessions and browsers, for answers that commands
-// combine, and for acts that need more hosts, or more work under way, than the test has.
+// withoutPair lists the routes without a command in the table: routes for sessions and browsers, responses that
+// commands combine, and actions that need more hosts or more running work than the test has.
 var withoutPair = strings.Fields(`/v1/semaphore/acquire /v1/semaphore/release /v1/session/create /v1/session/keep-alive
 	/v1/session/close /v1/login /v1/logout /v1/events /v1/backup /v1/hosts /v1/health /v1/host/load /v1/cluster/load
 	/v1/contention /v1/search /v1/discovery /v1/semaphore/owners /v1/rollout/gate/report /v1/host/drain /v1/host/expel
 	/v1/access/import /v1/host/replace /v1/shard/recover /v1/cluster/step/cancel /v1/cluster/step/retry /v1/join-token/revoke`)
 
-// TestEachRouteHasItsCommand, or stands among those that have none.
+// TestEachRouteHasItsCommand, or is listed in withoutPair.
 func TestEachRouteHasItsCommand(t *testing.T) {
 	text, err := os.ReadFile("../../gateway/http/openapi.json")
 	if err != nil {
@@ -187,12 +187,12 @@ func TestEachRouteHasItsCommand(t *testing.T) {
 	}
 }
 
-// passing are members that are other at each reading: how long ago something was, and what goes on by itself.
+// passing lists members that change between two reads: ages, and values that advance without a command.
 var passing = strings.Fields(`uptime_ms age_ms last_contact_ms up_to_date_for_ms behind_ms remaining_ms expires_in_ms
 	leader_age_ms report_age_ms expires leadership_confirmed observed revision existed time created shard_time_ms
 	wall_time`)
 
-// TestJSONIsTheAnswerOfTheHTTPAPI for each command that does what a route does.
+// TestJSONIsTheAnswerOfTheHTTPAPI for each command that matches a route.
 func TestJSONIsTheAnswerOfTheHTTPAPI(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -237,7 +237,7 @@ func TestJSONIsTheAnswerOfTheHTTPAPI(t *testing.T) {
 				if reflect.DeepEqual(got, want) {
 					return
 				}
-				// What is read may change between the two.
+				// The object may change between the two reads.
 				if method == http.MethodPost || time.Now().After(late) {
 					t.Fatalf("it prints\n%v\nand not\n%v\nof %s", got, want, said)
 				}
@@ -246,10 +246,10 @@ func TestJSONIsTheAnswerOfTheHTTPAPI(t *testing.T) {
 	}
 }
 
-// changing is how long the host may go on to do what the test has begun.
+// changing is the maximum time for the host to finish changes that the test started.
 const changing = 15 * time.Second
 
-// objectsIn reads lines of JSON.
+// objectsIn parses lines of JSON.
 func objectsIn(t *testing.T, lines string) (list []any) {
 	t.Helper()
 	for line := range strings.Lines(lines) {
@@ -262,7 +262,7 @@ func objectsIn(t *testing.T, lines string) (list []any) {
 	return list
 }
 
-// answered returns what a route answers, as the lines that a command prints of it.
+// answered returns a route's response in the line format of the command.
 func (a *answer) answered(t *testing.T, method, address, body string) (text string, list []any) {
 	t.Helper()
 	code := 0
@@ -300,7 +300,7 @@ func (a *answer) answered(t *testing.T, method, address, body string) (text stri
 	return text, []any{of}
 }
 
-// without leaves out what passes, what a command adds, and what differs between objects.
+// without removes passing members, members that a command adds, and members that differ between objects.
 func (a *answer) without(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -321,7 +321,8 @@ func (a *answer) without(v any) any {
 	return v
 }
 
-// TestFiltersInHelpNameFieldsThatAreThere: a filter for jq in an example names only fields of the command before it.
+// TestFiltersInHelpNameFieldsThatAreThere: a jq filter in an example names only fields that the preceding command
+// prints.
 func TestFiltersInHelpNameFieldsThatAreThere(t *testing.T) {
 	text, err := os.ReadFile("../../gateway/http/openapi.json")
 	if err != nil {
@@ -379,10 +380,10 @@ func TestFiltersInHelpNameFieldsThatAreThere(t *testing.T) {
 	}
 }
 
-// nameInFilter finds the names of fields in a filter: behind a dot, or alone in braces.
+// nameInFilter finds field names in a filter: after a dot, or alone in braces.
 var nameInFilter = regexp.MustCompile(`\.([a-z][a-z_]*)|[{,] ?([a-z][a-z_]+)\b`)
 
-// member is what stands at a path in a document.
+// member returns the value at a path in a document.
 func member(of map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		of, _ = of[name].(map[string]any)
@@ -390,7 +391,7 @@ func member(of map[string]any, path ...string) map[string]any {
 	return of
 }
 
-// properties are the names of all properties that a part of the document has, also in what it refers to.
+// properties returns all property names in a section of the document, references included.
 func properties(document map[string]any, of any) (names []string) {
 	seen := make(map[string]bool)
 	var walk func(any)

@@ -14,8 +14,8 @@ import (
 	"github.com/signalbox/signalbox/shard/governor"
 )
 
-// TestARestoreSaysWhichRightsComeBack: a token that is revoked after the backup comes back with it. So all of them are
-// listed, and without a terminal it has to be said what becomes of them.
+// TestARestoreSaysWhichRightsComeBack: a restore brings back a token that was revoked after the backup. So restore
+// lists all tokens, and without a terminal a flag must decide about the tokens.
 func TestARestoreSaysWhichRightsComeBack(t *testing.T) {
 	p := newPlace(t)
 	p.serve(t).awaitReady()
@@ -62,7 +62,7 @@ func TestARestoreSaysWhichRightsComeBack(t *testing.T) {
 	}
 }
 
-// TestReasonsHaveTheCodesOfTheGovernor: clients know some of them.
+// TestReasonsHaveTheCodesOfTheGovernor: clients depend on some codes.
 func TestReasonsHaveTheCodesOfTheGovernor(t *testing.T) {
 	if admin.CodeDue != string(governor.CodeDue) || admin.CodeAway != string(governor.CodeAway) {
 		t.Errorf("%s, %s", admin.CodeDue, admin.CodeAway)

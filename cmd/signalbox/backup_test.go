@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// names returns the names of the files in a directory.
+// names returns the file names in a directory.
 func names(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -26,8 +26,8 @@ func names(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// TestABackupIsSavedVerifiedAndShown: of a running host, into a file that only its user may read, or to the standard
-// output.
+// TestABackupIsSavedVerifiedAndShown: a running host's backup goes to a file that only the user may read, or to
+// standard output.
 func TestABackupIsSavedVerifiedAndShown(t *testing.T) {
 	x, node := sharedTool(t)
 	x.ok("semaphore", "create", node, "flags", "--limit", "1", "--data", "on")
@@ -56,7 +56,7 @@ func TestABackupIsSavedVerifiedAndShown(t *testing.T) {
 	x.ok("backup", "save", file, "--max-rate", "0")
 }
 
-// TestABackupThatFailsLeavesNoFile: nor does it take the place of the one that is there.
+// TestABackupThatFailsLeavesNoFile: an existing backup is not replaced either.
 func TestABackupThatFailsLeavesNoFile(t *testing.T) {
 	skipShort(t)
 	dir := t.TempDir()
@@ -112,7 +112,7 @@ func TestASeriesOfBackups(t *testing.T) {
 	}
 }
 
-// TestASeriesGoesOnAfterABackupThatFailed: its directory is away for a while.
+// TestASeriesGoesOnAfterABackupThatFailed: the backup directory is missing for a while.
 func TestASeriesGoesOnAfterABackupThatFailed(t *testing.T) {
 	x, _ := sharedTool(t)
 	dir := filepath.Join(t.TempDir(), "backups")

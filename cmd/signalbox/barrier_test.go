@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// enter starts a party of the barrier start.
+// enter starts a party that enters the barrier named start.
 func (t *tool) enter(node, script string, flags ...string) *task {
 	t.t.Helper()
 	args := append([]string{"barrier", node, "start", "--parties", "2"}, flags...)

@@ -31,8 +31,8 @@ import (
 	"github.com/signalbox/signalbox/internal/apijson"
 )
 
-// TestTheReferenceIsCurrent compares docs/cli.md with what the commands say of themselves.
-// go test ./cmd/signalbox -run Reference -update writes it anew.
+// TestTheReferenceIsCurrent compares docs/cli.md with the commands' help. To update the page: go test ./cmd/signalbox
+// -run Reference -update
 func TestTheReferenceIsCurrent(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "cli.md")
 	page := newCLIPage(t).write()
@@ -53,7 +53,7 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 	}
 }
 
-// variablesOfCommands are the variables that the source of the commands has as constants.
+// variablesOfCommands returns the environment variables that the commands' source declares as constants.
 func variablesOfCommands(t *testing.T) (names []string) {
 	t.Helper()
 	constant := regexp.MustCompile(`= +"(SIGNALBOX_[A-Z_]+)"`)
@@ -111,7 +111,7 @@ func (p *pageWriter) write() string {
 	return p.String()
 }
 
-// index lists all commands that are not below others.
+// index lists all top-level commands.
 func (p *pageWriter) index() {
 	p.WriteString("| command | what it is for |\n| --- | --- |\n")
 	for _, group := range p.root.Groups() {
@@ -134,7 +134,7 @@ func (p *pageWriter) index() {
 	}
 }
 
-// anchor is where the page describes a command.
+// anchor is the page anchor for a command.
 func anchor(c *cobra.Command) string { return strings.ReplaceAll(title(c), " ", "-") }
 
 func title(c *cobra.Command) string {
@@ -142,7 +142,7 @@ func title(c *cobra.Command) string {
 	return below
 }
 
-// command writes what the help of a command says.
+// command writes a command's help.
 func (p *pageWriter) command(c *cobra.Command) {
 	args := append([]string{"help"}, strings.Fields(title(c))...)
 	code, said, _ := command(nil, args...)
@@ -157,7 +157,7 @@ func (p *pageWriter) command(c *cobra.Command) {
 	p.text(said)
 }
 
-// topic writes a page of help that belongs to no command.
+// topic writes a help page that belongs to no command.
 func (p *pageWriter) topic(heading, name, more string) {
 	_, said, _ := command(nil, "help", name)
 	fmt.Fprintf(p, "\n## %s\n", heading)
@@ -165,7 +165,7 @@ func (p *pageWriter) topic(heading, name, more string) {
 	p.WriteString(more)
 }
 
-// text writes something that was printed.
+// text writes printed output.
 func (p *pageWriter) text(said string) {
 	p.WriteString("\n```text\n")
 	for line := range strings.Lines(strings.TrimSpace(said)) {
@@ -174,7 +174,7 @@ func (p *pageWriter) text(said string) {
 	p.WriteString("```\n")
 }
 
-// ownObjects are what commands print as JSON that no route of the HTTP API answers.
+// ownObjects are JSON objects that only commands print, without an HTTP API route.
 var ownObjects = []struct {
 	commands string
 	object   any
@@ -190,7 +190,7 @@ var ownObjects = []struct {
 	{"inspect", inspect.Object{}}, {"host adopt-data-dir", hosts.Moved{}}, {"version", buildObject{}},
 }
 
-// json writes which command prints the answer of which route, examples, and the fields of all else.
+// json writes the table of commands and routes, the examples, and the fields of ownObjects.
 func (p *pageWriter) json() {
 	p.WriteString(pageJSON)
 	for _, a := range answers {
@@ -218,7 +218,7 @@ func (p *pageWriter) json() {
 	p.WriteString("```\n")
 }
 
-// fieldNames are the fields of a structure, and of the structures in it.
+// fieldNames returns the fields of a structure, nested structures included.
 func fieldNames(prefix string, of reflect.Type) (names []string) {
 	for _, f := range apijson.Fields(of) {
 		name, inner := prefix+f.Name, f.Of
@@ -243,8 +243,7 @@ func fieldNames(prefix string, of reflect.Type) (names []string) {
 	return names
 }
 
-// jsonExamples are the commands of the script that is there for them, where one line of the shell is enough, with the
-// lines of JSON that they print.
+// jsonExamples returns the single-line commands from the JSON example script, with their output.
 func jsonExamples(t *testing.T) (examples []string) {
 	text, err := os.ReadFile("testdata/scripts/json.txt")
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// wire is a connection that speaks the protocol by hand.
+// wire is a client connection that encodes the protocol by hand.
 type wire struct {
 	t    *testing.T
 	conn net.Conn
@@ -32,7 +32,7 @@ type wire struct {
 	in   []byte
 }
 
-// ask sends a request and returns its answer.
+// ask sends a request and returns the response.
 func (w *wire) ask(m protocol.RequestMessage) *protocol.Answer {
 	w.t.Helper()
 	w.next++
@@ -75,7 +75,7 @@ func (w *wire) read() *protocol.Answer {
 	}
 }
 
-// sentAway reads until the host says that it ends the connection, and returns the reason.
+// sentAway reads until the host announces the end of the connection, and returns the reason.
 func (w *wire) sentAway() protocol.Status {
 	w.t.Helper()
 	_ = w.conn.SetDeadline(time.Now().Add(patience))
@@ -115,7 +115,7 @@ func (w *wire) describe(path string) protocol.Status {
 	return w.ask(&protocol.NodeDescribe{Path: []byte(path)}).Result.Status
 }
 
-// wires are connections to all hosts of a cluster.
+// wires are connections to all hosts in a cluster.
 type wires []*wire
 
 // helloToAll says hello to all hosts.
@@ -131,7 +131,7 @@ func helloToAll(t *testing.T, hosts []*hostProcess, token string, config *tls.Co
 	return all
 }
 
-// of asks one host after the other until it is one that leads what the path is about.
+// of asks one host after another until the path's leader responds.
 func (w wires) of(ask func(*wire, string) protocol.Status, path string) (status protocol.Status) {
 	for late := time.Now().Add(patience); time.Now().Before(late); {
 		for _, one := range w {
@@ -143,7 +143,7 @@ func (w wires) of(ask func(*wire, string) protocol.Status, path string) (status 
 	return status
 }
 
-// certificates writes an authority, and a certificate for 127.0.0.1 that it signed.
+// certificates writes a certificate authority, and a signed certificate for 127.0.0.1.
 func certificates(t *testing.T) (ca, cert, key string, pool *x509.CertPool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -194,8 +194,8 @@ func certificates(t *testing.T) (ca, cert, key string, pool *x509.CertPool) {
 	return ca, cert, write("key.pem", "PRIVATE KEY", der), pool
 }
 
-// accessFile writes a file of access rules with a token root that may do everything, and the given tokens, each by its
-// name, its secret, and one ROLE:PATH.
+// accessFile writes an access rule file with a token root that has all rights, and the given tokens: name, secret, and
+// one ROLE:PATH each.
 func accessFile(t *testing.T, tokens ...[3]string) string {
 	t.Helper()
 	text := "principals:\n"
@@ -252,7 +252,7 @@ func TestAClusterWithTLSAndTokens(t *testing.T) {
 		}
 	}
 
-	// The root token is removed: that ends the connections that there are, and no new one is let in.
+	// Removing the root token closes open connections, and rejects new ones.
 	if err := os.WriteFile(tokens, []byte("principals: []\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestANearlyFullDiskRefusesChangesAndServesReads(t *testing.T) {
 	}
 	s.stop()
 
-	// A mark that no disk reaches.
+	// No disk has so much free space.
 	s = p.serve(t, "--min-free-disk", "1000000TiB")
 	s.awaitReady()
 	c, _ = hello(t, p.Client, "", nil)

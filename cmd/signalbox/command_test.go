@@ -65,7 +65,7 @@ func TestHelpIsWhatItWas(t *testing.T) {
 	}
 }
 
-// everyCommand returns all commands of a tree but those that cobra makes.
+// everyCommand returns all commands in a tree, without cobra's built-in commands.
 func everyCommand(c *cobra.Command) []*cobra.Command {
 	if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 		return nil
@@ -77,7 +77,7 @@ func everyCommand(c *cobra.Command) []*cobra.Command {
 	return found
 }
 
-// helpWidth is how wide the text of the help may be.
+// helpWidth is the maximum width of help text.
 const helpWidth = 90
 
 func TestEveryCommandTeaches(t *testing.T) {
@@ -102,7 +102,7 @@ func TestEveryCommandTeaches(t *testing.T) {
 	}
 }
 
-// TestEveryFaceIsACommand: a row of the table of plain operations needs no other place to become a command.
+// TestEveryFaceIsACommand: a row in the table of plain operations is enough for a command.
 func TestEveryFaceIsACommand(t *testing.T) {
 	root := newRoot(cli.Streams{})
 	var faces []operation.Face
@@ -155,10 +155,10 @@ func TestTheHelpOfACommandFitsAScreen(t *testing.T) {
 	}
 }
 
-// exampleLine finds command lines of signalbox in an example.
+// exampleLine finds signalbox command lines in an example.
 var exampleLine = regexp.MustCompile(`signalbox( ("[^"]*"|'[^']*'|[^|;&)<>"']+)+)`)
 
-// redirection is what a shell takes out of a command line.
+// redirection matches the redirections that a shell removes from a command line.
 var redirection = regexp.MustCompile(`\d?[<>]+ *\S+`)
 
 func TestExamplesCanBeTypedAsTheyStand(t *testing.T) {
@@ -186,7 +186,7 @@ func TestExamplesCanBeTypedAsTheyStand(t *testing.T) {
 	}
 }
 
-// typed checks that a command line is one that can be typed.
+// typed checks that a command line can be parsed.
 func typed(args []string) error {
 	c, rest, err := newRoot(cli.Streams{}).Find(args)
 	if err != nil {
@@ -196,7 +196,7 @@ func typed(args []string) error {
 		return errors.New("it is no command")
 	}
 	if err := c.ParseFlags(rest); err != nil {
-		// A variable of the shell stands for a number.
+		// A shell variable is in place of a number.
 		if !strings.Contains(err.Error(), `"$`) {
 			return err
 		}
@@ -255,7 +255,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// generated returns the token that token generate printed, and its line for a file.
+// generated returns the token that token generate printed, and the line for a token file.
 func generated(t *testing.T, args ...string) (token, line string) {
 	t.Helper()
 	code, out, err := command(nil, append([]string{"token", "generate"}, args...)...)

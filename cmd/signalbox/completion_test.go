@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// completes checks what the shell is offered. It asks again where that is something else: a completion that the cluster
-// does not answer soon offers nothing.
+// completes checks the completions offered to the shell. It retries until they match, because a completion is empty if
+// the cluster does not respond soon.
 func (t *tool) completes(want string, args ...string) {
 	t.t.Helper()
 	got := want + "?"
 	for late := time.Now().Add(patience); got != want && time.Now().Before(late); {
 		lines := strings.Split(strings.TrimSpace(t.ok(append([]string{"__complete"}, args...)...)), "\n")
-		got = strings.Join(lines[:len(lines)-1], " ") // the last one is for the shell
+		got = strings.Join(lines[:len(lines)-1], " ") // the last line is a directive for the shell
 	}
 	if got != want {
 		t.t.Errorf("%q: %q, want %q", args, got, want)

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// TestConformReportsWhatADriverDoesWrong: drivers that are no drivers fail, with what they did.
+// TestConformReportsWhatADriverDoesWrong: a program that is not a driver fails, and the report has its behaviour.
 func TestConformReportsWhatADriverDoesWrong(t *testing.T) {
 	const script = "a-loss-ends-one-lease-and-not-the-session"
 	for what, x := range map[string]struct {
@@ -33,7 +33,7 @@ func TestConformReportsWhatADriverDoesWrong(t *testing.T) {
 			}
 		})
 	}
-	// What a driver cannot do is left out, and is no failure.
+	// A script beyond the driver's abilities is skipped, and does not fail.
 	code, out, err := command(nil, "conformance", "--script", "a-node-is-created-once", "--", "sh", "-c",
 		`echo '{"driver": "x", "can": ["watch"]}'; read line`)
 	if code != 0 || !strings.Contains(out, `it needs "node"`) {
@@ -41,7 +41,7 @@ func TestConformReportsWhatADriverDoesWrong(t *testing.T) {
 	}
 }
 
-// TestConformListsItsScripts: by their names, or by the names of their files.
+// TestConformListsItsScripts: by script name, or by file name.
 func TestConformListsItsScripts(t *testing.T) {
 	code, all, _ := command(nil, "conformance", "--list")
 	if code != 0 || strings.Count(all, "\n") < 80 {

@@ -67,7 +67,7 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 	x.with("HOME="+dir).fails(cli.ExitUnavailable, "give the expected name with --tls-server-name",
 		with("node", "list", "--tls-server-name", "other.example")...)
 
-	// A command that stays outlives its token: the next connection is made with the new one.
+	// A long-running command outlives its token: the next connection uses the new token.
 	watch := x.start("semaphore", "watch", "/prod", "lock")
 	watch.awaitLine(1)
 	newer := access.NewToken()
@@ -102,8 +102,8 @@ func TestTheTLSOfAContextIsForItsOwnEndpoints(t *testing.T) {
 	x.with("SIGNALBOX_ENDPOINTS=").learns("does not speak TLS, but this command does (context prod)", "node", "list")
 }
 
-// learns runs a command that cannot use an endpoint, and must say what the endpoint speaks instead, unless the endpoint
-// has not answered in the time that there is for that.
+// learns runs a command that cannot use an endpoint. The command must report the protocol of the endpoint, unless the
+// endpoint did not respond in time.
 func (t *tool) learns(say string, args ...string) {
 	t.t.Helper()
 	t.await("it says "+say, func() bool {
@@ -117,7 +117,7 @@ func (t *tool) learns(say string, args ...string) {
 
 func TestAnEndpointThatDoesNotAnswerIsNoHost(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	nobody := newPlace(t) // whose ports stay reserved, without a process
+	nobody := newPlace(t) // reserves ports without a process
 	dead := nobody.Client
 	x := newTool(t, p.Client+","+dead)
 	text := x.ok("status")
@@ -148,7 +148,7 @@ func TestNoHostAnswers(t *testing.T) {
 	s.endsBy(os.Interrupt, cli.ExitSignal+int(syscall.SIGINT))
 }
 
-// listenInSilence takes connections at an address, and never says anything. Called gets something for each.
+// listenInSilence accepts connections at an address and never responds. Each connection sends a value to called.
 func listenInSilence(t *testing.T) (address string, called <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -178,7 +178,7 @@ func TestVariablesOfCommandsAreNoneOfHosts(t *testing.T) {
 	for _, name := range cli.Variables() {
 		environment = append(environment, name+"=x")
 	}
-	// A host that took one of them for a setting of its own would refuse or warn.
+	// A host would refuse or warn about a variable that it takes for one of its settings.
 	s, err := settings.Load(settings.Sources{Environment: environment})
 	if err != nil || len(s.Warnings()) > 0 {
 		t.Errorf("hosts take the variables of commands for their own: %v, %v", err, s.Warnings())

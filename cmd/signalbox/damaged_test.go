@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/server/identity"
 )
 
-// TestADirectoryThatLacksAFileIsRefusedByItsName: the missing file is named, and the code says that another start does
-// not help.
+// TestADirectoryThatLacksAFileIsRefusedByItsName: the error names the missing file, and the exit code means that a
+// restart does not help.
 func TestADirectoryThatLacksAFileIsRefusedByItsName(t *testing.T) {
 	p := newPlace(t, "--raft-snapshot-bytes", "64KiB")
 	s := p.serve(t)
@@ -25,7 +25,7 @@ func TestADirectoryThatLacksAFileIsRefusedByItsName(t *testing.T) {
 		t.Fatal(err)
 	}
 	var found []string
-	for i := 0; len(found) == 0 && i < 10_000; i++ { // each a batch of the meta shard
+	for i := 0; len(found) == 0 && i < 10_000; i++ { // each node is a batch in the meta shard
 		if _, err := c.CreateNode(ctx, fmt.Sprintf("/n%d", i), client.NodeConfig{}); err != nil {
 			t.Fatal(err)
 		}
@@ -59,8 +59,8 @@ func TestADirectoryThatLacksAFileIsRefusedByItsName(t *testing.T) {
 	s.stop()
 }
 
-// savedSnapshots returns the files of the snapshots that the log of a host has noted. One that is being made is in a
-// directory with a longer name, and one that is not noted yet has a flag file beside it: a start removes both.
+// savedSnapshots returns the snapshot files that the host's log has recorded. An unfinished snapshot is in a directory
+// with a longer name, and an unrecorded snapshot has a flag file beside it: a start removes both.
 func savedSnapshots(dir string) (saved []string) {
 	const digits = "????????????????"
 	for _, path := range filesOf(dir, "snapshot-"+digits+".gbsnap") {

@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// demonstration starts a demonstration, and returns where it keeps its data too.
+// demonstration starts a demo, and returns its data directory too.
 func demonstration(t *testing.T, args ...string) (s *task, temporary string) {
 	t.Helper()
 	skipShort(t)
@@ -67,7 +67,7 @@ func TestADemonstrationIsAClusterThatGoesWithItsData(t *testing.T) {
 	}
 }
 
-// consoles are the addresses that the table of hosts has in its third column.
+// consoles returns the console addresses, the third column of the host table.
 func consoles(t *testing.T, said string) (list []string) {
 	t.Helper()
 	for line := range strings.Lines(said) {
@@ -81,7 +81,7 @@ func consoles(t *testing.T, said string) (list []string) {
 	return list
 }
 
-// golden compares what is said with a file of testdata.
+// golden compares output with a file in testdata.
 func golden(t *testing.T, name, said string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

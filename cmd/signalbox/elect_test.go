@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/internal/apijson"
 )
 
-// lead is a command that says that it leads, and with what token.
+// lead is a command that prints its election and fencing token.
 const lead = `exec 2>/dev/null; trap 'echo over; exit 4' TERM; echo "leads $SIGNALBOX_ELECTION $SIGNALBOX_FENCE"; while :; do sleep 0.01; done`
 
 func TestTheLeadGoesToTheNext(t *testing.T) {
@@ -31,21 +31,21 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 	first.signal(syscall.SIGTERM)
 	first.endsWith(4, "leader of boss, fence")
 	second.says("leads boss ")
-	observer.says(`"two"`) // what it does not see in time it never sees
+	observer.says(`"two"`) // an event that the observer misses here never comes
 	if strings.Contains(second.Output(), strings.TrimSuffix(first.Output(), "over\n")) {
 		t.Errorf("two terms have one fence: %s%s", first.Output(), second.Output())
 	}
 	second.signal(syscall.SIGTERM)
 	second.endsWith(4, "leader of boss, fence")
 
-	// The observer sees each of them, and in between that there is no leader, unless that was too short.
+	// The observer sees each leader, and a gap without a leader in between unless the gap was too short.
 	var seen []string
 	observer.awaitOutput("it has seen all", func() bool {
 		seen = nil
 		for line := range strings.Lines(observer.Output()) {
 			var l operation.Leadership
 			if err := apijson.Decode([]byte(line), &l); err != nil {
-				return false // it is being written
+				return false // the file is incomplete
 			}
 			switch {
 			case l.Leads:

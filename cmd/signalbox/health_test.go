@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/health"
 )
 
-// page returns what an address answers.
+// page returns the response body of an address.
 func page(t *testing.T, address string) string {
 	t.Helper()
 	a, err := http.Get(address)
@@ -31,7 +31,7 @@ func page(t *testing.T, address string) string {
 	return string(text)
 }
 
-// kindsIn are the kinds with their subjects of a list in JSON that has the member items or health_issues.
+// kindsIn returns the kinds and subjects in a JSON list with the member items or health_issues.
 func kindsIn(t *testing.T, text string) []string {
 	t.Helper()
 	var list struct {
@@ -49,12 +49,12 @@ func kindsIn(t *testing.T, text string) []string {
 	return kinds
 }
 
-// TestNothingStuckIsGreen: two rollouts are blocked and a round hangs, and check, status, cluster why, HTTP and metrics
-// say so, the same all of them; what moves again is gone from the list.
+// TestNothingStuckIsGreen: two rollouts are blocked and a round hangs. Check, status, cluster why, HTTP and metrics all
+// report the same issues, and drop an issue once its subject advances.
 func TestNothingStuckIsGreen(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.HTTP = newPlace(t).Client // an address that is reserved
+	p.HTTP = newPlace(t).Client // a reserved address
 	p.serve(t).awaitReady()
 	x := newTool(t, p.Client)
 	x.ok("node", "create", "/jobs")
@@ -67,7 +67,7 @@ func TestNothingStuckIsGreen(t *testing.T) {
 		x.ok("rollout", "publish", "/jobs", name, "one")
 	}
 	x.ok("process", "create", "/jobs", "counter", "--reply-timeout", "10ms")
-	// The shell becomes the command, so that nothing is left where the test ends before it.
+	// The shell execs the command, so that no process is left if the test ends first.
 	a := x.member("/jobs", "a", "--observer=false", "--on-prepare", "exec sleep 600", "--kill-after", "0s")
 	want := []string{"rollout-blocked rollout dns in /jobs", "rollout-blocked rollout web in /jobs",
 		"process-member-overdue process counter in /jobs"}
@@ -110,8 +110,8 @@ func TestNothingStuckIsGreen(t *testing.T) {
 	})
 }
 
-// TestWhyNamesTheHostsThatAreHeardWithoutAMajority: of three hosts two are killed. Cluster why says who answers, who
-// does not, and what to do where those are lost for good; check says the same.
+// TestWhyNamesTheHostsThatAreHeardWithoutAMajority: two hosts in a cluster with three are killed. Cluster why names the
+// hosts that respond, the silent hosts, and the steps if the silent hosts are permanently lost. Check reports the same.
 func TestWhyNamesTheHostsThatAreHeardWithoutAMajority(t *testing.T) {
 	var hosts []*hostProcess
 	var endpoints []string
@@ -147,7 +147,7 @@ func TestWhyNamesTheHostsThatAreHeardWithoutAMajority(t *testing.T) {
 	}
 }
 
-// TestHealthIssueHintsAreCommands: the commands that a health issue names are there, and take the words that it names.
+// TestHealthIssueHintsAreCommands: the commands in health issue hints exist, and accept the hint's words.
 func TestHealthIssueHintsAreCommands(t *testing.T) {
 	word := regexp.MustCompile(`^(?:(?:--)?[a-z][a-z-]*|\{[a-z]+\}|[A-Z]+(?::[A-Z]+)?)$`)
 	typed := 0
@@ -175,7 +175,7 @@ func TestHealthIssueHintsAreCommands(t *testing.T) {
 				args = append(args, w)
 			}
 			if len(args) == 0 || slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "--") }) {
-				continue // it is named only, or its words belong to flags
+				continue // the command is only mentioned, or its words belong to flags
 			}
 			typed++
 			if err := c.ValidateArgs(args); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/internal/apijson"
 )
 
-// parsed reads a line of JSON that a command has printed.
+// parsed parses a line of JSON that a command printed.
 func parsed[T any](t *testing.T, line string) (object T) {
 	t.Helper()
 	if err := apijson.Decode([]byte(line), &object); err != nil {

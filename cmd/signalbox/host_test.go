@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// TestAHookDrainsTheHostOfItsContainer: it needs no name but the one that the host has been given. A host that is alone
-// cannot be drained, which says that it was the right one.
+// TestAHookDrainsTheHostOfItsContainer: the host's own configured name is enough. A single host cannot be drained, so
+// the error proves that the hook found the right host.
 func TestAHookDrainsTheHostOfItsContainer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -31,10 +31,10 @@ func TestAHookDrainsTheHostOfItsContainer(t *testing.T) {
 	}
 }
 
-// TestADrainThatIsBoundedEnds: a hook that has so long must not be killed in the middle, when no host answers.
+// TestADrainThatIsBoundedEnds: a hook has limited time, and must end before it is killed, even if no host responds.
 func TestADrainThatIsBoundedEnds(t *testing.T) {
 	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections stay in its queue
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections stay in the listen queue
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestADrainThatIsBoundedEnds(t *testing.T) {
 	}
 }
 
-// TestNoTimeIsNoBound: a hook with a wrong setting must not end as if it had waited.
+// TestNoTimeIsNoBound: a hook with an invalid setting must not exit as if it had waited.
 func TestNoTimeIsNoBound(t *testing.T) {
 	t.Parallel()
 	for _, within := range []string{"0s", "-1s"} {
@@ -62,8 +62,8 @@ func TestNoTimeIsNoBound(t *testing.T) {
 	}
 }
 
-// TestAnActThatTakesItsTimeIsDoneWhenItIsDone: until then the command says that it is under way, and says the same to
-// those that order it again.
+// TestAnActThatTakesItsTimeIsDoneWhenItIsDone: until the end the command reports progress, also to a second caller with
+// the same order.
 func TestAnActThatTakesItsTimeIsDoneWhenItIsDone(t *testing.T) {
 	var hosts []*hostProcess
 	for _, p := range newCluster(t, "a", "b", "c") {
@@ -84,7 +84,7 @@ func TestAnActThatTakesItsTimeIsDoneWhenItIsDone(t *testing.T) {
 		!strings.Contains(r.err, "host c was drained already\n") {
 		t.Errorf("%+v", r)
 	}
-	for range 2 { // no host is expelled before the grace of its clients is over
+	for range 2 { // no host is expelled within the grace period of its clients
 		if r := x.run("host", "expel", "c", "--yes"); r.code != cli.ExitDone ||
 			!strings.Contains(r.err, "host c is being expelled; signalbox host list shows when the host is EXPELLED") {
 			t.Errorf("%+v", r)
@@ -92,7 +92,7 @@ func TestAnActThatTakesItsTimeIsDoneWhenItIsDone(t *testing.T) {
 	}
 }
 
-// TestARecoveryLooksBeforeItAsks: whether the shard is there, and whether it is one of those that can be recovered.
+// TestARecoveryLooksBeforeItAsks: whether the shard exists, and whether it can be recovered.
 func TestARecoveryLooksBeforeItAsks(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -116,7 +116,8 @@ func TestARecoveryLooksBeforeItAsks(t *testing.T) {
 	}
 }
 
-// TestThePolicyIsWhatItsFlagsSay: flags change the policy, the rest of the policy stays, and without flags it is shown.
+// TestThePolicyIsWhatItsFlagsSay: flags change parts of the policy, the rest stays, and without flags the policy is
+// printed.
 func TestThePolicyIsWhatItsFlagsSay(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -13,7 +13,8 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// TestEveryHostServesTheHTTPAPI by TLS, for the tokens that hosts let in: also what the leader on another host does.
+// TestEveryHostServesTheHTTPAPI over TLS with token authentication, including operations that the leader on another
+// host performs.
 func TestEveryHostServesTheHTTPAPI(t *testing.T) {
 	t.Parallel()
 	ca, cert, key, pool := certificates(t)
@@ -21,7 +22,7 @@ func TestEveryHostServesTheHTTPAPI(t *testing.T) {
 	rules := accessFile(t, [3]string{"writer", writer, "admin:/prod"})
 	var hosts []*hostProcess
 	for _, p := range newCluster(t, "a", "b", "c") {
-		p.HTTP = newPlace(t).Client // an address that is reserved
+		p.HTTP = newPlace(t).Client // a reserved address
 		hosts = append(hosts, p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key",
 			key, "--access-file", rules, "--http-peer-ca", ca, "--raft-tls-cert", cert, "--raft-tls-key", key,
 			"--raft-tls-ca", ca))
@@ -85,7 +86,6 @@ func postJSON(t *testing.T, by *http.Client, address, token, body string) (code 
 	return answer.StatusCode, string(all)
 }
 
-// TestAnAddressOfTheHTTPAPIThatIsTaken ends the start of a host that was given it.
 func TestAnAddressOfTheHTTPAPIThatIsTaken(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -27,12 +27,12 @@ func filesNamed(dir, pattern string) (found []string) {
 	return found
 }
 
-// usedDirectory is the directory of a host that was closed: it has a log, and a snapshot of the meta shard.
+// usedDirectory returns the data directory of a stopped host, with a log and a meta shard snapshot.
 func usedDirectory(t *testing.T) string {
 	t.Helper()
 	p := newPlace(t)
 	box, stop := snapshotting(t, p)
-	// A snapshot that is being saved is in a directory with another name, and is not kept where the host stops.
+	// An unfinished snapshot is in a directory with a different name, and is discarded if the host stops.
 	isSaved := func(file string) bool { return filepath.Ext(filepath.Dir(file)) == "" }
 	for i := 0; !slices.ContainsFunc(filesNamed(p.Dir, "snapshot-????????????????.gbsnap"), isSaved); i++ {
 		if _, err := box.CreateNode(t.Context(), fmt.Sprintf("/n%d", i), client.NodeConfig{}); err != nil {
@@ -58,8 +58,8 @@ func rewriteFile(t *testing.T, path string, change func([]byte) []byte) {
 	}
 }
 
-// TestInspectSeesWhatAHostWouldEndAt: whatever is damaged or missing in a directory, its file is named and the exit
-// code is that of bad data.
+// TestInspectSeesWhatAHostWouldEndAt: for a damaged or missing file, inspect names the file and exits with the code for
+// bad data.
 func TestInspectSeesWhatAHostWouldEndAt(t *testing.T) {
 	used := usedDirectory(t)
 	if code, out, err := command(nil, "inspect", used); code != 0 || !strings.Contains(out, "Shards in the log") {

@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// snapshotting runs a host in this process that saves a snapshot after every few batches, until it is closed.
+// snapshotting runs a host in this process that saves a snapshot after every few batches, until stop.
 func snapshotting(t *testing.T, p *place) (box *client.Client, stop func()) {
 	t.Helper()
 	given, err := settings.Load(settings.Sources{Environment: []string{
@@ -41,7 +41,7 @@ func snapshotting(t *testing.T, p *place) (box *client.Client, stop func()) {
 	return box, h.Close
 }
 
-// appliedIndex is how far the log of a shard has taken effect on a single host.
+// appliedIndex returns the applied index of a shard on a single host.
 func appliedIndex(t *testing.T, box *client.Client, shard uint64) uint64 {
 	t.Helper()
 	hosts, err := box.Status(t.Context())
@@ -73,8 +73,8 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	if _, err := s.Semaphore("held", client.Limit(2)).Acquire(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// Until there are snapshots with all of that in them. One of the meta shard can be under way already, the one
-	// after it cannot.
+	// Waits until snapshots contain all changes. One meta shard snapshot may have started too early; the second one
+	// cannot.
 	var all uint64
 	metas := make(map[uint64]bool)
 	for n, late := 0, time.Now().Add(patience); ; n++ {
@@ -154,7 +154,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 		}
 	}
 
-	// A byte of a snapshot is another one.
+	// A byte of a snapshot is changed.
 	for _, s := range o.Snapshots {
 		if s.Newest && s.Shard == 1 {
 			path := filepath.Join(p.Dir, s.Path)

@@ -20,8 +20,8 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// lockPlace is a place with a host that is ready, and a node /jobs in it, whose sessions get little more than
-// their timeout when the host has stood still.
+// lockPlace returns a place with a ready host and a node /jobs, whose sessions last little more than their timeout
+// after the host was paused.
 func lockPlace(t *testing.T, more ...string) (*place, *hostProcess, *client.Client) {
 	t.Helper()
 	p := newPlace(t, more...)
@@ -41,7 +41,7 @@ func lockPlace(t *testing.T, more ...string) (*place, *hostProcess, *client.Clie
 	return p, s, c
 }
 
-// tool starts a command that speaks to the host of a place.
+// tool starts a command connected to the place's host.
 func (p *place) tool(t *testing.T, args ...string) *task {
 	t.Helper()
 	return newTool(t, p.Client).start(args...)
@@ -141,7 +141,7 @@ func TestSignalsGoToTheCommand(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
 		syscall.SIGUSR1} {
 		if signal.Ignored(sig) {
-			continue // as under nohup: a shell cannot trap it then
+			continue // as under nohup: then a shell cannot trap the signal
 		}
 		s := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c",
 			"exec 2>/dev/null; trap 'exit 9' INT TERM HUP QUIT USR1; echo in; while :; do sleep 0.01; done")
@@ -177,8 +177,8 @@ func TestTwoContendersNeverRunAtOnce(t *testing.T) {
 	}
 }
 
-// stubborn is a command that does not care for SIGTERM, like what it starts. It writes what it is given to a
-// file for as long as it lives.
+// stubborn is a command that ignores SIGTERM, and so does its child. Both append the given text to a file while they
+// live.
 const stubborn = `trap 'echo asked' TERM; echo in; sh -c 'trap "" TERM; while :; do echo $1 >> $2; sleep 0.002; done' sh $1 $2 & while :; do echo $1 >> $2; sleep 0.002; done`
 
 // deathOf returns a pipe that a command opens for writing, and a channel that is closed when the last process with the
@@ -191,7 +191,7 @@ func deathOf(t *testing.T) (pipe string, dead <-chan time.Time) {
 	}
 	told := make(chan time.Time, 1)
 	go func() {
-		file, err := os.Open(pipe) // waits for who opens the other side
+		file, err := os.Open(pipe) // waits until a process opens the other side
 		if err != nil {
 			t.Error(err)
 			return
@@ -208,14 +208,14 @@ func deathOf(t *testing.T) (pipe string, dead <-chan time.Time) {
 func TestAPausedServerEndsTheCommandBeforeItsLease(t *testing.T) {
 	t.Parallel()
 	p, server, _ := lockPlace(t)
-	const timeout = 20 * time.Second // a twentieth of it is left to a machine that is busy
+	const timeout = 20 * time.Second // a twentieth is left as margin for a busy machine
 	pipe, dead := deathOf(t)
 	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", timeout.String(), "--", "sh", "-c",
 		`exec 3>$1; trap 'echo asked' TERM; echo in; sh -c 'trap "" TERM; sleep 600' & while :; do wait; done`, "sh",
 		pipe)
 	s.says("in")
 	server.pause()
-	// No ping is answered that was sent after this, so the lease ends before this and the timeout.
+	// Pings sent after this time get no response, so the lease ends before this time plus the timeout.
 	paused := time.Now()
 	s.endsWith(cli.ExitLost, "the lock x is lost: ")
 	took := (<-dead).Sub(paused)
@@ -294,7 +294,7 @@ func TestTheCommandDiesWithItsLock(t *testing.T) {
 	p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "true").endsWith(0, "")
 }
 
-// isZombie reports whether a process is dead, and its parent has not waited for it.
+// isZombie reports whether a process is dead but not yet reaped by its parent.
 func isZombie(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(text), ") Z ")

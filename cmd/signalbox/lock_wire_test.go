@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// cutWire passes connections on until it is cut. Then those that there are go silent, but for the ones that are
-// spared, and there are no new ones.
+// cutWire forwards connections until the cut. Then open connections go silent, except for spared ones, and new
+// connections are rejected.
 type cutWire struct {
 	listener net.Listener
 	to       string
@@ -72,7 +72,7 @@ func (s *severable) pass(to string) {
 	_, _ = io.Copy(silencer{s, host}, s.Conn)
 }
 
-// Write passes on what the host says.
+// Write forwards data from the host.
 func (s *severable) Write(b []byte) (int, error) {
 	if s.isSilent() {
 		return len(b), nil
@@ -86,7 +86,7 @@ func (s *severable) isSilent() bool {
 	return s.silent
 }
 
-// silencer passes on what the client says.
+// silencer forwards data from the client.
 type silencer struct {
 	s  *severable
 	to io.Writer

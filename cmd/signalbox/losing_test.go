@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// pausedHost returns a tool, and a command that holds a lock of a host that has been paused since.
+// pausedHost returns a tool, and a command that holds a lock from a host that is now paused.
 func pausedHost(t *testing.T, timeout string) (*tool, *task) {
 	t.Helper()
 	p := newPlace(t)

@@ -11,7 +11,7 @@ import (
 	processroom "github.com/signalbox/signalbox/cmd/signalbox/process"
 )
 
-// member starts a member of the process counter, and waits until it has joined.
+// member starts a member for the process counter, and waits until the member has joined.
 func (t *tool) member(node, name string, flags ...string) *task {
 	t.t.Helper()
 	s := t.start(append([]string{"process", "run", node, "counter", "--name", name}, flags...)...)
@@ -19,13 +19,13 @@ func (t *tool) member(node, name string, flags ...string) *task {
 	return s
 }
 
-// process is what status prints.
+// process returns the output of status.
 func (t *tool) process(node string) process.State {
 	t.t.Helper()
 	return parsed[process.State](t.t, t.ok("process", "status", node, "counter", "-o", "json"))
 }
 
-// roles are those of the members, in their order.
+// roles returns the members' roles, in member order.
 func (t *tool) roles(node string) string {
 	t.t.Helper()
 	s := t.process(node)
@@ -43,7 +43,7 @@ func (t *tool) roles(node string) string {
 	return strings.Join(roles, " ")
 }
 
-// asksAll is a command that coordinates: it asks all, and leaves what the members reply as the result.
+// asksAll is a command that coordinates: it asks all members, and stores their replies as the result.
 const asksAll = `echo all hello
 	until read -r what who how text && [ $what = end ]; do
 		[ "$all" ] && all="$all, "; all="$all$who $how $text"
@@ -76,7 +76,7 @@ func TestARoundOfCommands(t *testing.T) {
 		t.Errorf("the last result is %s", last)
 	}
 	third.endsBy(syscall.SIGTERM, cli.ExitDone)
-	// The round of those who are left is cancelled where one of them leaves before it is complete.
+	// If a member leaves before a round is complete, the round of the remaining members is cancelled.
 	first.awaitOutput("another round of two is complete", func() bool {
 		return strings.Count(first.Output(), "b ok two") >= 2
 	})
@@ -129,7 +129,8 @@ func TestACoordinatorThatCannotGivesTheRoundUp(t *testing.T) {
 	}
 }
 
-// TestAMemberThatCannotCoordinateIsNoCandidate: it came first, and a round begins only with one that can.
+// TestAMemberThatCannotCoordinateIsNoCandidate: such a member came first, and a round begins only with a member that
+// can.
 func TestAMemberThatCannotCoordinateIsNoCandidate(t *testing.T) {
 	x, node := sharedTool(t)
 	x.member(node, "first", "--on-request", "cat")
@@ -143,7 +144,7 @@ func TestAMemberThatCannotCoordinateIsNoCandidate(t *testing.T) {
 	}
 }
 
-// noRound is what send says where the members were not prepared in time.
+// noRound is the output of send if the members were not prepared in time.
 const noRound = "no round with all members prepared"
 
 func TestARequestIsSentToMembers(t *testing.T) {
@@ -164,7 +165,7 @@ func TestARequestIsSentToMembers(t *testing.T) {
 	}
 	x.fails(cli.ExitNotFound, "member c does not exist", "process", "send", node, "counter", "hello", "--to", "c")
 	silent := x.member(node, "c", "--on-request", "exec sleep 600", "--kill-after", "0s")
-	for r.err = noRound; strings.Contains(r.err, noRound); { // the time may be over before there is one
+	for r.err = noRound; strings.Contains(r.err, noRound); { // the time may be over before the round begins
 		r = x.run("process", "send", node, "counter", "hello", "--wait", "2s")
 	}
 	if r.code != cli.ExitNotAcquired || !strings.Contains(r.err, "c did not reply within 2s") {

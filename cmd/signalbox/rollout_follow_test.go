@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// rolloutTool returns a tool, and the path of a node that has the rollout dns with these flags.
+// rolloutTool returns a tool, and the path to a node with the rollout dns and the given flags.
 func rolloutTool(t *testing.T, flags ...string) (x *tool, node string) {
 	t.Helper()
 	x, node = sharedTool(t)
@@ -21,7 +21,7 @@ func rolloutTool(t *testing.T, flags ...string) (x *tool, node string) {
 	return x, node
 }
 
-// follow starts an instance, and waits until it has joined.
+// follow starts an instance, and waits until the instance has joined.
 func (t *tool) follow(node, location, script string, flags ...string) *task {
 	t.t.Helper()
 	args := append([]string{"rollout", "follow", node, "dns", "--location", location, "--instance", "a." + location},
@@ -31,7 +31,7 @@ func (t *tool) follow(node, location, script string, flags ...string) *task {
 	return s
 }
 
-// rollout is what status prints.
+// rollout returns status's output.
 func (t *tool) rollout(node string) rollout.State {
 	t.t.Helper()
 	return parsed[rollout.State](t.t, t.ok("rollout", "status", node, "dns", "-o", "json"))
@@ -43,7 +43,7 @@ func (t *tool) publish(node, payload string, flags ...string) {
 	t.ok(append([]string{"rollout", "publish", node, "dns", payload}, flags...)...)
 }
 
-// instance is what instances prints of the only one.
+// instance returns the only instance that instances prints.
 func (t *tool) instance(node string) rollout.InstanceState {
 	t.t.Helper()
 	return parsed[rollout.InstanceState](t.t, t.ok("rollout", "instances", node, "dns", "-o", "json"))
@@ -72,7 +72,7 @@ func TestAVersionGoesFromLocationToLocation(t *testing.T) {
 	if o.LastAct.By.Author != "ann@"+hostname(t) {
 		t.Errorf("the author is %s", o.LastAct.By.Author)
 	}
-	// The second version, and one that goes back to the first.
+	// The second version, and a third one that returns to the first payload.
 	x.publish(node, "more zones")
 	man.says("more zones 2  man a.man dns 1 " + node + "\n")
 	man.remarks("version 2 is in use\n")
@@ -107,7 +107,7 @@ func TestWhatTheCommandEndsWithIsReported(t *testing.T) {
 			"exit status 75: not yet"},
 	} {
 		x.publish(node, c.payload)
-		if c.payload == "good" { // one that is not reached holds the next one up
+		if c.payload == "good" { // a version that is not reached blocks the next version
 			x.ok("rollout", "promote", node, "dns", "--to", "2", "--reason", "go on")
 		}
 		s.remarks(c.note)
@@ -117,7 +117,7 @@ func TestWhatTheCommandEndsWithIsReported(t *testing.T) {
 			return said.Status.String() == c.status && said.Code == c.code && said.Text == c.text && i.Leader
 		})
 	}
-	s.remarks("version 3 is not in use, after attempt 2: ") // it is tried again
+	s.remarks("version 3 is not in use, after attempt 2: ") // the version is tried again
 	holds := x.ok("session", "show", decimal(x.instance(node).SessionID))
 	if !regexp.MustCompile(`\ndns +rollout +leader `).MatchString(holds) {
 		t.Errorf("its session: %s", holds)
@@ -155,7 +155,7 @@ func TestASignalEndsAnInstanceWithItsCommand(t *testing.T) {
 		taken(t, x, node), "--", "true")
 }
 
-// taken is the name of an instance that there is.
+// taken returns an existing instance's name.
 func taken(t *testing.T, x *tool, node string) string {
 	t.Helper()
 	x.follow(node, "sas", "cat >/dev/null")

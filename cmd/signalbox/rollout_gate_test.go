@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// gateOf is the only gate of the location sas.
+// gateOf returns the only gate at location sas.
 func (t *tool) gateOf(node string) rollout.GateState {
 	t.t.Helper()
 	return t.rollout(node).Locations[0].Gates[0]
@@ -50,7 +50,7 @@ func TestAGateIsCheckedWhenTheLeadersAreThere(t *testing.T) {
 			t.Errorf("%s: %+v", c.payload, g)
 		}
 	}
-	// By hand the verdict can be another one, and others get the version then.
+	// An operator can override the verdict, and then other instances get the version.
 	x.follow(node, "man", "cat")
 	x.ok("rollout", "gate", node, "dns", "--location", "sas", "--gate", "errors", "--pass", "3", "--message", "no "+
 		"errors")

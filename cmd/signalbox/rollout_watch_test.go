@@ -63,7 +63,7 @@ func TestARolloutThatIsInUseIsDeletedByForce(t *testing.T) {
 	x.fails(cli.ExitUsage, "this deletes rollout dns of node "+node+" with 1 instance", "rollout", "delete", node,
 		"dns", "--force")
 	x.ok("rollout", "delete", node, "dns", "--force", "--yes")
-	// The instance takes part again when there is a rollout again.
+	// The instance rejoins when the rollout exists again.
 	x.ok("rollout", "create", node, "dns", "--location", "sas")
 	x.publish(node, "again")
 	s.says("again\n")

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// TestScripts runs the command lines of testdata/scripts in a shell, each file against a host of its own, and compares
-// what is printed with what stands below them. A line of standard error begins with "! ", and a code other than 0 is
-// in brackets. Ids of sessions, times and addresses are replaced by one each. go test ./cmd/signalbox -run Scripts
-// -update writes the files anew.
+// TestScripts runs the command lines in testdata/scripts in a shell, each file against a separate host, and compares
+// the output with the text below each command. A line from standard error begins with "! ", and an exit code other than
+// 0 is in brackets. Session ids, times and addresses are replaced by placeholders. To update the files: go test
+// ./cmd/signalbox -run Scripts -update
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/scripts/*.txt")
 	if err != nil || len(files) == 0 {
@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// script runs the commands of a script and returns the script with what they print.
+// script runs a script's commands and returns the script with their output.
 func (t *tool) script(text string, normal *strings.Replacer) string {
 	t.t.Helper()
 	var b strings.Builder
@@ -69,11 +69,11 @@ func (t *tool) script(text string, normal *strings.Replacer) string {
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// idInJSON finds ids of sessions in JSON, whose slots are drawn at random. An id in slot 0 is as small as other ids:
-// the field before it shows whose the id is.
+// idInJSON finds session ids in JSON, whose slots are random. An id in slot 0 is as small as other kinds of id, so the
+// preceding field tells the kind.
 var idInJSON = regexp.MustCompile(`("session_id":|"node":"[^"]*","id":)"[0-9]+"`)
 
-// These find times, the addresses of clients and their version.
+// Patterns for times, client addresses and client versions.
 var (
 	timeInJSON    = regexp.MustCompile(`("[a-z_]+":)"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"`)
 	momentInJSON  = regexp.MustCompile(`"set":true(?:,"(?:age|shard_time)_ms":[0-9]+)*`)
@@ -99,7 +99,7 @@ func (t *tool) shell(line string) string {
 	}
 	text := out.String()
 	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\\\n" // no end of line was printed
+		text += "\\\n" // the output had no final newline
 	}
 	for l := range strings.Lines(stderr.String()) {
 		text += "! " + l
@@ -110,7 +110,7 @@ func (t *tool) shell(line string) string {
 	return text
 }
 
-// Difference shows where two texts begin to differ.
+// Difference returns the first difference between two texts.
 func Difference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(w), len(g)) {

@@ -60,7 +60,7 @@ func TestAHostWithoutSettings(t *testing.T) {
 	again.stop()
 }
 
-// checkMetrics checks that every line is a series with a value, and that no series is there twice.
+// checkMetrics checks that every line is a series with a value, and that series are unique.
 func checkMetrics(t *testing.T, text string) {
 	t.Helper()
 	seen := make(map[string]bool)
@@ -103,7 +103,7 @@ func TestASecondProcessOnADirectoryIsRefused(t *testing.T) {
 	other.refused(t, cli.ExitData,
 		[]string{fmt.Sprintf("the data directory is in use by process %d; stop that process, or give this host "+
 			"another --data-dir", s.PID())})
-	// With the same addresses, those are taken as well, and all of it is reported.
+	// A second host with the same addresses reports the addresses in use as well.
 	p.refused(t, cli.ExitData, []string{"in use by process", "--listen: ", "--admin-listen: "})
 	if code, text := s.get("/health/ready"); code != 200 {
 		t.Errorf("the first one: %d %s", code, text)
@@ -162,7 +162,7 @@ func TestAHostThatOthersCanReachIsMadeOnce(t *testing.T) {
 		if status := s.status(); len(status.Shards) != 3 || !strings.HasPrefix(status.Cluster.ID, "prod-") {
 			t.Errorf("status %+v", status)
 		}
-		// Others may connect, now that an address was given for them.
+		// Other machines may connect, now that an address is set.
 		c, err := net.Dial("tcp", p.Raft)
 		if err != nil {
 			t.Fatal(err)
@@ -208,7 +208,7 @@ func TestHostsShareASecret(t *testing.T) {
 		s.awaitReady()
 	}
 	c.stop()
-	// One with another secret is no host of theirs, and they show it.
+	// A host with a different secret is rejected, and the members report the attempt.
 	write(strings.Repeat("wrong", 5))
 	c = places[2].serve(t)
 	a.await("a refused handshake is counted", func() bool {
@@ -267,8 +267,8 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 	endsAtOnce(t, signalTwice)
 }
 
-// endsAtOnce checks that a process that is interrupted twice ends by the second signal. It tries again where the
-// process had ended by then, since the machine was busy elsewhere.
+// endsAtOnce checks that the second interrupt ends a process. If the machine was busy and the process had already
+// ended, endsAtOnce retries.
 func endsAtOnce(t *testing.T, interruptTwice func(*testing.T) (code int)) {
 	t.Helper()
 	want := cli.ExitSignal + int(syscall.SIGINT)
@@ -286,7 +286,7 @@ func endsAtOnce(t *testing.T, interruptTwice func(*testing.T) (code int)) {
 func signalTwice(t *testing.T) (code int) {
 	s := newPlace(t).serve(t)
 	s.awaitReady()
-	// A client that does not go holds the host up.
+	// A client that stays connected delays the host's shutdown.
 	c, err := net.Dial("tcp", s.place.Client)
 	if err != nil {
 		t.Fatal(err)
@@ -335,7 +335,7 @@ func TestThreeHostsMakeACluster(t *testing.T) {
 		t.Errorf("the hosts are of %d clusters: %v", len(clusters), clusters)
 	}
 
-	// Each in turn goes and comes back. The others stay ready, but for elections.
+	// Hosts restart in turn. The remaining hosts stay ready, except during elections.
 	for i, s := range hosts {
 		s.stop()
 		for j, other := range hosts {

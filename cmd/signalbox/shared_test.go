@@ -16,8 +16,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// sharedHost is the host that the tests of client commands share. It is started when it is first needed, and ended
-// by TestMain.
+// sharedHost is the host that client command tests share. The first test that needs the host starts it, and TestMain
+// ends it.
 type sharedHost struct {
 	once sync.Once
 	dir  string
@@ -27,7 +27,7 @@ type sharedHost struct {
 
 var shared sharedHost
 
-// start starts the host, and waits until it is ready.
+// start starts the host, and waits until the host is ready.
 func (s *sharedHost) start(t *testing.T) {
 	t.Helper()
 	s.once.Do(func() { s.err = s.open() })
@@ -50,33 +50,33 @@ func (s *sharedHost) open() (err error) {
 	return s.host.AwaitReady(patience)
 }
 
-// address is where clients of the host connect.
+// address is the client address of the host.
 func (s *sharedHost) address() string { return s.host.Place.Client }
 
-// stop ends the host, at the end of all tests.
+// stop ends the host, after all tests.
 func (s *sharedHost) stop() {
 	if s.host != nil {
-		s.host.Kill() // nothing of it is looked at any more
+		s.host.Kill() // no test needs its state any more
 	}
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir)
 	}
 }
 
-// tool runs commands of signalbox as processes, against one host.
+// tool runs signalbox commands as processes, against one host.
 type tool struct {
 	t   *testing.T
-	env []string // beyond what every process gets
+	env []string // in addition to every process's environment
 	dir string
 }
 
 // longSession makes a command's session outlast any test.
 var longSession = []string{"--session-timeout", "10m"}
 
-// nodes counts the nodes that tests have made, so that a test that is run again has another one.
+// nodes counts the test nodes, so that a repeated test gets a new node.
 var nodes atomic.Int64
 
-// sharedTool returns a tool for the shared host, and the path of a node that is the test's own.
+// sharedTool returns a tool for the shared host, and the path of a node for this test only.
 func sharedTool(t *testing.T) (x *tool, node string) {
 	t.Helper()
 	skipShort(t)
@@ -96,7 +96,7 @@ func newTool(t *testing.T, address string) *tool {
 	}}
 }
 
-// with returns a tool with more variables of the environment.
+// with returns a tool with more environment variables.
 func (t *tool) with(variables ...string) *tool {
 	more := *t
 	more.env = append(append([]string{}, t.env...), variables...)
@@ -109,13 +109,13 @@ func (t *tool) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// result is what came of a command.
+// result is the outcome of a command.
 type result struct {
 	code     int
 	out, err string
 }
 
-// run runs a command that ends by itself.
+// run runs a command until it exits.
 func (t *tool) run(args ...string) result { return t.runWith("", args...) }
 
 // runWith is run with something on standard input.
@@ -131,7 +131,7 @@ func (t *tool) runWith(in string, args ...string) result {
 	return result{c.ProcessState.ExitCode(), out.String(), err.String()}
 }
 
-// ok runs a command that must succeed and returns what it prints.
+// ok runs a command that must succeed and returns its output.
 func (t *tool) ok(args ...string) string {
 	t.t.Helper()
 	r := t.run(args...)
@@ -141,7 +141,8 @@ func (t *tool) ok(args ...string) string {
 	return r.out
 }
 
-// fails runs a command that must end with that code, print nothing, and say that.
+// fails runs a command that must exit with the given code, print nothing to standard output, and report the given
+// error.
 func (t *tool) fails(code int, say string, args ...string) {
 	t.t.Helper()
 	r := t.run(args...)
@@ -150,8 +151,8 @@ func (t *tool) fails(code int, say string, args ...string) {
 	}
 }
 
-// await asks again and again until what it asks is true: on a slow machine, what a command gives back may take effect
-// after its end. Its session has to be longer then than what is waited here, to prove that it gave it back.
+// await repeats ask until ask returns true: on a slow machine, a release may take effect after the command's end. To
+// prove the release, the command's session must outlast the wait.
 func (t *tool) await(what string, ask func() bool) {
 	t.t.Helper()
 	for late := time.Now().Add(patience); !ask(); {
@@ -161,13 +162,13 @@ func (t *tool) await(what string, ask func() bool) {
 	}
 }
 
-// start starts a command that stays; the test's end kills it.
+// start starts a long-running command; the test's end kills it.
 func (t *tool) start(args ...string) *task {
 	t.t.Helper()
 	return launch(t.t, t.command(args...))
 }
 
-// linkSignalbox makes a folder with this test's program in it, under the name of signalbox.
+// linkSignalbox creates a folder with this test's program under the name signalbox.
 func linkSignalbox(t *testing.T) (folder string) {
 	t.Helper()
 	self, err := filepath.Abs(os.Args[0])

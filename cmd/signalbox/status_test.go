@@ -45,7 +45,7 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 		return showsThreeHosts(text)
 	})
 
-	// One host less is no harm, two are.
+	// One lost host is harmless, two are not.
 	hosts[2].signal(syscall.SIGKILL)
 	hosts[2].wait(patience)
 	hosts[0].await("the others lead", func() bool {
@@ -63,8 +63,8 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 	hosts[0].await("no shard has a leader", func() bool { return read("--timeout", "2s").code == cli.ExitUnavailable })
 }
 
-// isWhole reports whether three hosts lead two shards, and all of them answer. Now and then that is otherwise on a slow
-// machine, for a while.
+// isWhole reports whether three hosts lead two shards, and all hosts respond. On a slow machine this is false now and
+// then for a while.
 func isWhole(s *status.Status) bool {
 	leads := 0
 	for i, h := range s.Hosts {
@@ -77,7 +77,7 @@ func isWhole(s *status.Status) bool {
 	return leads == 2 && len(s.Hosts) == 3 && len(s.Shards) == 2
 }
 
-// showsThreeHosts reports whether a page shows them with their shards.
+// showsThreeHosts reports whether a page lists three hosts with their shards.
 func showsThreeHosts(text string) bool {
 	text = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "ADDRESS")
 	text = regexp.MustCompile(`led by [abc]\n`).ReplaceAllString(text, "led by X\n")

@@ -18,8 +18,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// beVariable makes this test's program be signalbox: so processes are real, and under the race detector
-// when the test is.
+// beVariable makes this test's program run as signalbox: the processes are real, and have the race detector if the test
+// has it.
 const beVariable = "SIGNALBOX_TEST_BE"
 
 func TestMain(m *testing.M) {
@@ -34,14 +34,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// parallelTests is how many of the tests that wait most of the time run at once where the command line does not say.
+// parallelTests is the default number of mostly waiting tests that run in parallel.
 const parallelTests = 8
 
-// patience is how long anything may take that must come some time.
+// patience is the maximum wait for an expected event.
 const patience = 60 * time.Second
 
-// processEnvironment is what makes a process of this test be signalbox. A data race has a code that no command ends
-// with, and does not make every process wait for a second at its end, as it would otherwise.
+// processEnvironment makes a child process run as signalbox. A data race exits with a code that no command uses, and
+// processes skip the race detector's default one-second wait at exit.
 func processEnvironment(more ...string) []string {
 	return append([]string{beVariable + "=1", "GORACE=halt_on_error=1 exitcode=99 atexit_sleep_ms=10"}, more...)
 }
@@ -49,7 +49,7 @@ func processEnvironment(more ...string) []string {
 // program is this test's program as a signalbox.
 func program() process.Program { return process.Program{Path: os.Args[0], Env: processEnvironment()} }
 
-// place is where a host of a test lives.
+// place has a test host's directory and addresses.
 type place struct{ *process.Place }
 
 // newPlace finds a place for a host by itself.
@@ -63,7 +63,7 @@ func newPlace(t *testing.T, more ...string) *place {
 	return &place{p}
 }
 
-// newCluster finds a place for each of so many hosts, with the list that they all get.
+// newCluster creates a place for each named host; all places share one host list.
 func newCluster(t *testing.T, names ...string) (places []*place) {
 	t.Helper()
 	skipShort(t)
@@ -84,7 +84,7 @@ func skipShort(t *testing.T) {
 	}
 }
 
-// task is a process of a test, which ends with it. What goes wrong with it is the failure of the test.
+// task is a test process, which ends with the test. Process errors fail the test.
 type task struct {
 	*process.Process
 	t *testing.T
@@ -100,7 +100,7 @@ func newTask(t *testing.T, p *process.Process) *task {
 	return &task{p, t}
 }
 
-// launch starts a command. What is read from shown, the other side of its terminal, is its output.
+// launch starts a command. If shown, the other side of a terminal, is given, the output is read from shown.
 func launch(t *testing.T, c *exec.Cmd, shown ...io.Reader) *task {
 	t.Helper()
 	p, err := process.Launch(strings.Join(c.Args[1:], " "), c, shown...)
@@ -119,10 +119,10 @@ func (t *task) must(err error) {
 
 func (t *task) signal(sig os.Signal) { t.t.Helper(); t.must(t.Signal(sig)) }
 
-// pause stops the process in its tracks.
+// pause suspends the process.
 func (t *task) pause() { t.t.Helper(); t.must(t.Pause()) }
 
-// wait waits for the end of the process and returns the code that it exited with.
+// wait waits for the end of the process and returns the exit code.
 func (t *task) wait(within time.Duration) int {
 	t.t.Helper()
 	code, err := t.Wait(within)
@@ -130,19 +130,19 @@ func (t *task) wait(within time.Duration) int {
 	return code
 }
 
-// await asks again and again until what it asks is true.
+// await repeats ask until ask returns true.
 func (t *task) await(what string, ask func() bool) {
 	t.t.Helper()
 	t.must(t.Await(what, patience, ask))
 }
 
-// awaitOutput waits until what the process has written is as it is to be.
+// awaitOutput waits until the process's output meets a condition.
 func (t *task) awaitOutput(what string, is func() bool) {
 	t.t.Helper()
 	t.must(t.AwaitOutput(what, patience, is))
 }
 
-// awaitLine waits until the process has printed so many lines, and returns the last of them.
+// awaitLine waits until the process has printed n lines, and returns the last line.
 func (t *task) awaitLine(n int) string {
 	t.t.Helper()
 	var lines []string
@@ -153,19 +153,19 @@ func (t *task) awaitLine(n int) string {
 	return strings.TrimSuffix(lines[n-1], "\n")
 }
 
-// says waits until the process has said something, on its standard output.
+// says waits for text on the standard output of the process.
 func (t *task) says(text string) {
 	t.t.Helper()
 	t.awaitOutput("it says "+text, func() bool { return strings.Contains(t.Output(), text) })
 }
 
-// remarks waits until the process has said something on its standard error.
+// remarks waits for text on the standard error of the process.
 func (t *task) remarks(text string) {
 	t.t.Helper()
 	t.awaitOutput("it remarks "+text, func() bool { return strings.Contains(t.Errors(), text) })
 }
 
-// endsWith waits for the end of the process, and checks its code and what it complains of.
+// endsWith waits for the end of the process, and checks the exit code and error output.
 func (t *task) endsWith(code int, complaint string) {
 	t.t.Helper()
 	if got := t.wait(patience); got != code || !strings.Contains(t.Errors(), complaint) || complaint == "" &&
@@ -174,7 +174,7 @@ func (t *task) endsWith(code int, complaint string) {
 	}
 }
 
-// endsBy interrupts the process and checks how it ends.
+// endsBy interrupts the process and checks the outcome.
 func (t *task) endsBy(sig os.Signal, code int) {
 	t.t.Helper()
 	t.signal(sig)
@@ -183,12 +183,12 @@ func (t *task) endsBy(sig os.Signal, code int) {
 	}
 }
 
-// interruptAgain interrupts the process until it has ended, and returns its code. It pauses in between: what comes
-// close after the first signal is the same once more.
+// interruptAgain interrupts the process until it has ended, and returns the exit code. It pauses between signals,
+// because a signal soon after the first one counts as the same signal.
 func (t *task) interruptAgain() (code int) {
 	t.t.Helper()
 	for late := time.Now().Add(patience); time.Now().Before(late); {
-		_ = t.Signal(os.Interrupt) // which fails once it has ended
+		_ = t.Signal(os.Interrupt) // fails once the process has ended
 		if code, err := t.Wait(cli.SameSignal); err == nil {
 			return code
 		}
@@ -196,7 +196,7 @@ func (t *task) interruptAgain() (code int) {
 	return t.wait(0)
 }
 
-// hostProcess is the process of a host.
+// hostProcess is a host's process.
 type hostProcess struct {
 	*task
 	place *place
@@ -222,7 +222,7 @@ func (h *hostProcess) stop() {
 // get asks the admin server.
 func (h *hostProcess) get(path string) (code int, text string) { return h.asked.Get(path) }
 
-// awaitReady returns how long it took from the start of the process.
+// awaitReady returns the time from the process's start until the host is ready.
 func (h *hostProcess) awaitReady() time.Duration {
 	h.t.Helper()
 	h.must(h.asked.AwaitReady(patience))
@@ -236,7 +236,7 @@ func (h *hostProcess) status() admin.Status {
 	return status
 }
 
-// refused starts a host that must not start.
+// refused starts a host that must refuse to start.
 func (p *place) refused(t *testing.T, code int, say []string, more ...string) {
 	t.Helper()
 	h := p.serve(t, more...)

@@ -22,7 +22,7 @@ type desk struct {
 	folder   string
 }
 
-// newDesk starts a shell on a terminal of its own, in which signalbox is the program under test.
+// newDesk starts a shell on a new terminal, in which signalbox is the program under test.
 func newDesk(t *testing.T, address string) *desk {
 	t.Helper()
 	shell, err := exec.LookPath("bash")
@@ -36,7 +36,7 @@ func newDesk(t *testing.T, address string) *desk {
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	s, keyboard := x.typedAt(c)
 	t.Cleanup(func() {
-		_ = keyboard.Close() // hangs up on those who are stopped, too
+		_ = keyboard.Close() // sends SIGHUP to stopped processes, too
 		killSession(c.Process.Pid)
 	})
 	d := &desk{s, keyboard, x.dir}
@@ -44,7 +44,7 @@ func newDesk(t *testing.T, address string) *desk {
 	return d
 }
 
-// killSession ends the processes of a session of the system, which outlive its terminal where it is not hung up.
+// killSession ends the processes of an operating system session. Without a hangup, they outlive the terminal.
 func killSession(leader int) {
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range all {
@@ -52,7 +52,7 @@ func killSession(leader int) {
 		if err != nil {
 			continue // it is gone
 		}
-		// Behind the name, which may have spaces in it: state, parent, group, session.
+		// Fields after the name, which may contain spaces: state, parent, group, session.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if len(fields) < 4 || fields[3] != strconv.Itoa(leader) {
 			continue
@@ -71,28 +71,28 @@ func (d *desk) types(text string) {
 	}
 }
 
-// hasPrompt waits until the shell is what is typed at.
+// hasPrompt waits until the shell reads the terminal.
 func (d *desk) hasPrompt(mark string) {
 	d.t.Helper()
 	d.types("echo shell-$((1+1))-" + mark + "\n")
 	d.says("shell-2-" + mark)
 }
 
-// stops types what stops a job, for the nth time, and waits until the shell says so.
+// stops types the key that stops a job, for the nth time, and waits until the shell reports the stop.
 func (d *desk) stops(n int) {
 	d.t.Helper()
 	d.types("\x1a")
 	d.awaitOutput("the job is stopped", func() bool { return strings.Count(d.Output(), "  Stopped  ") == n })
 }
 
-// wrote waits until a file of the desk has something in it.
+// wrote waits until a file in the desk's folder has the text.
 func (d *desk) wrote(name, text string) {
 	d.t.Helper()
 	d.await(name+" has "+text, func() bool { return strings.Contains(d.read(name), text) })
 }
 
 func (d *desk) read(name string) string {
-	data, _ := os.ReadFile(filepath.Join(d.folder, name)) // nothing where there is none yet
+	data, _ := os.ReadFile(filepath.Join(d.folder, name)) // nil if the file does not exist yet
 	return string(data)
 }
 
@@ -120,8 +120,8 @@ func TestACommandInTheBackgroundStopsWithItsJobUntilItHasTheTerminal(t *testing.
 	d := newDesk(t, p.Client)
 	d.types("signalbox lock /jobs x -- sh -c 'read line; echo got $line' &\n")
 	d.says("the command and this process are stopped")
-	// It says so before it stops. The shell continues a job only where it has heard that it is stopped, and says that
-	// before a prompt.
+	// The command reports the stop before it stops. The shell continues a job only after it has noticed the stop, and
+	// reports the stop before a prompt.
 	prompts := 0
 	d.await("the shell says that the job is stopped", func() bool {
 		prompts++
@@ -129,14 +129,14 @@ func TestACommandInTheBackgroundStopsWithItsJobUntilItHasTheTerminal(t *testing.
 		return strings.Contains(d.Output(), "  Stopped  ")
 	})
 	d.types("fg\n")
-	// It has the terminal when it echoes what the shell would have taken for a command.
+	// If the command echoes text that the shell would have taken for a command, it has the terminal.
 	d.types("hello\n")
 	d.says("got hello")
 	d.hasPrompt("after")
 }
 
-// beating is a command that says that it runs, again and again, and starts nothing for that: a shell that waits for a
-// child of vfork cannot be stopped.
+// beating is a command that writes a heartbeat to a file without starting a process: a shell that waits for a vfork
+// child cannot be stopped.
 const beating = `bash -c 'exec 9<> <(:); while :; do echo $1 >> beats; read -t 0.01 -u 9; done' bash `
 
 func TestAStoppedJobDoesNotRunUnderAnothersLock(t *testing.T) {
@@ -151,7 +151,7 @@ func TestAStoppedJobDoesNotRunUnderAnothersLock(t *testing.T) {
 			d.says("the command and this process are stopped")
 			d.hasPrompt("meanwhile")
 			stood := d.read("beats")
-			// The cluster gives the lock to another one, and the first does not run beside it.
+			// The cluster grants the lock to another command, and the first command does not run beside it.
 			next := p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "sh", "-c", "echo mine; exec sleep 600")
 			next.says("mine")
 			if now := d.read("beats"); now != stood {
@@ -181,7 +181,7 @@ func TestAStoppedJobGoesOnInTime(t *testing.T) {
 	d.types("fg\n")
 	d.types("one\n")
 	d.says("got one")
-	// In the background it ends without taking the terminal from the shell.
+	// In the background the command ends without taking the terminal from the shell.
 	d.stops(2)
 	d.hasPrompt("again")
 	d.types("kill -INT %1; bg\n")
@@ -222,7 +222,7 @@ func TestACandidateWhoWaitsIsStoppedLikeAnyJob(t *testing.T) {
 	}
 	d.types("signalbox elect /jobs boss --session-timeout 10m -- echo led-$((1+1))\n")
 	d.awaitOutput("it leads", led(1))
-	// From its second wait on it has watched the signals of a job, and stops itself.
+	// After its second wait the command handles job control signals, and stops itself.
 	lease, err := s.Semaphore("boss", client.Limit(1)).Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)

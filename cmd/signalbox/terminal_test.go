@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// openTerminal makes a terminal: what is written to one side is typed at, or shown on, the other.
+// openTerminal creates a terminal: data written to one side is typed at, or displayed on, the other side.
 func openTerminal(t *testing.T) (keyboard, screen *os.File) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -38,19 +38,19 @@ func openTerminal(t *testing.T) (keyboard, screen *os.File) {
 	return keyboard, screen
 }
 
-// onTerminal starts a command on a terminal. What is shown is its output.
+// onTerminal starts a command on a terminal. The output is the displayed text.
 func (t *tool) onTerminal(args ...string) (s *task, keyboard *os.File) {
 	t.t.Helper()
 	return t.typedAt(t.command(args...))
 }
 
-// typedAt gives a command a terminal, and starts it.
+// typedAt gives a command a terminal, and starts the command.
 func (t *tool) typedAt(c *exec.Cmd) (s *task, keyboard *os.File) {
 	t.t.Helper()
 	keyboard, screen := openTerminal(t.t)
 	c.Stdin, c.Stdout, c.Stderr = screen, screen, screen
 	s = launch(t.t, c, keyboard)
-	_ = screen.Close() // the process has its own
+	_ = screen.Close() // the process has a descriptor of its own
 	return s, keyboard
 }
 

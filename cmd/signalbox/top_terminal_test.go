@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// What a screen writes to a terminal: to show another page, and back, and to go to the top.
+// A screen's escape sequences: switch to another page, switch back, and move to the top.
 const (
 	screenEnter = "\x1b[?1049h\x1b[?25l"
 	screenLeave = "\x1b[?25h\x1b[?1049l"
@@ -55,7 +55,7 @@ func TestAScreenShowsARolloutAsItChanges(t *testing.T) {
 	}
 }
 
-// onOwnTerminal starts a command as a shell with a terminal does: in the foreground of it.
+// onOwnTerminal starts a command in a terminal's foreground, as a shell does.
 func (t *tool) onOwnTerminal(args ...string) (s *task, keyboard *os.File) {
 	t.t.Helper()
 	c := t.command(args...)
@@ -70,7 +70,7 @@ func TestWhatIsTypedGoesToTheCommandOfALock(t *testing.T) {
 	s.says("in")
 	keyboard.WriteString("hello\n")
 	s.says("got hello")
-	// It cannot be stopped from the terminal, and ends by it.
+	// The terminal cannot stop the command, but can end it.
 	keyboard.WriteString("\x1a")
 	s.says("^Z")
 	keyboard.WriteString("\x03")

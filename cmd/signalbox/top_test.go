@@ -21,7 +21,7 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	waiting := p.tool(t, "lock", "/jobs", "hot", "--", "true")
 	waiting.remarks("waiting for hot")
 	top := p.tool(t, "top", "--admin-endpoints", p.Admin, "--interval", "3s", "-o",
-		"json") // in which the pages come, too
+		"json") // with the pages included
 	top.awaitLine(1)
 	if err := box.Node("/jobs").Create(t.Context(), "new", 1, nil); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestTopShowsWhatHappens(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", part, text)
 		}
 	}
-	text = newTool(t, p.Client).ok("top", "--interval", "1s", "--once") // the cluster says where its pages are
+	text = newTool(t, p.Client).ok("top", "--interval", "1s", "--once") // pages named by the cluster
 	if !strings.Contains(text, "\nhot         /jobs   all     1\n") {
 		t.Errorf("without --admin-endpoints it does not look at the cluster of the endpoints:\n%s", text)
 	}

@@ -98,7 +98,7 @@ func TestAWatchThatIsPipedEndsWithItsReader(t *testing.T) {
 		c := x.command(append(args, "-o", "json")...)
 		c.Stdout = w
 		s := launch(t, c)
-		_ = w.Close() // the process has its own
+		_ = w.Close() // the process has a descriptor of its own
 		line, err := bufio.NewReader(r).ReadString('\n')
 		if err != nil || !json.Valid([]byte(line)) {
 			t.Fatalf("%v: the first line: %q, %v", args, line, err)

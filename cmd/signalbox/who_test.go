@@ -13,7 +13,7 @@ import (
 
 func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 	x, node := sharedTool(t)
-	later := node + "/z" // its path is behind that of the other node, and its waiter comes first
+	later := node + "/z" // its path sorts after the other node, and its waiter comes first
 	x.ok("node", "create", later)
 	const orders = "\x1b[31mred"
 	began := time.Now()

@@ -24,10 +24,10 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// object is a document of Kubernetes.
+// object is a Kubernetes document.
 type object = map[string]any
 
-// at returns what is at a path in an object, nil where there is nothing. A number is an index.
+// at returns the value at a path in an object, or nil. A number is an index.
 func at(o any, path ...any) any {
 	for _, step := range path {
 		switch step := step.(type) {
@@ -66,7 +66,7 @@ func objectsOf(t *testing.T, from string, text []byte, into map[string]object) {
 	}
 }
 
-// kubernetes is a cluster that has so many hosts already.
+// kubernetes is a cluster that already has the given number of hosts.
 type kubernetes struct {
 	dynamic.NamespaceableResourceInterface
 	hosts int64
@@ -87,7 +87,7 @@ func (k kubernetes) Get(_ context.Context, name string, _ metav1.GetOptions, _ .
 	}}, nil
 }
 
-// render renders the chart with values, for an installation where no host is there and for an upgrade of so many.
+// render renders the chart with values: for an installation if hosts is 0, else for an upgrade of an existing cluster.
 func render(t *testing.T, values string, hosts int64) (objects map[string]object, notes string, err error) {
 	t.Helper()
 	c, err := loader.LoadDir(filepath.Join("..", "chart"))
@@ -119,8 +119,8 @@ func render(t *testing.T, values string, hosts int64) (objects map[string]object
 	return objects, notes, nil
 }
 
-// comparable takes away what differs between a chart and manifests by their nature: labels and annotations of what is
-// made, which helm goes by, and the order of variables.
+// comparable removes the necessary differences between a chart and manifests: the labels and annotations that helm
+// uses, and the variable order.
 func comparable(o object) object {
 	metadata := at(o, "metadata").(object)
 	delete(metadata, "labels")
@@ -149,8 +149,8 @@ func comparable(o object) object {
 	return visit(o).(object)
 }
 
-// TestTheChartMakesWhatTheManifestsHave: with its own values the chart is the manifests of deploy/kubernetes, whose
-// settings, ports and commands other tests load, and start hosts with.
+// TestTheChartMakesWhatTheManifestsHave: with default values the chart equals the manifests in deploy/kubernetes. Other
+// tests load the manifests' settings, ports and commands, and start hosts from the settings.
 func TestTheChartMakesWhatTheManifestsHave(t *testing.T) {
 	want := make(map[string]object)
 	for _, file := range []string{"signalbox.yaml", "init.yaml", "backup.yaml"} {
@@ -186,7 +186,7 @@ func TestTheChartMakesWhatTheManifestsHave(t *testing.T) {
 	}
 }
 
-// TestTheChartMakesAClusterOnce: by hooks of an installation alone, and nothing that helm does deletes the volume.
+// TestTheChartMakesAClusterOnce: only install hooks bootstrap the cluster, and no helm command deletes the volume.
 func TestTheChartMakesAClusterOnce(t *testing.T) {
 	first, _, err := render(t, "", 0)
 	if err != nil {
@@ -213,8 +213,8 @@ func TestTheChartMakesAClusterOnce(t *testing.T) {
 	}
 }
 
-// TestFewerHostsLeaveFirst: each is drained and expelled before its pod goes, the highest first, and helm goes on when
-// the others bear that.
+// TestFewerHostsLeaveFirst: each removed host is drained and expelled before its pod is deleted, the highest ordinal
+// first. Helm continues once the remaining hosts tolerate the removal.
 func TestFewerHostsLeaveFirst(t *testing.T) {
 	objects, _, err := render(t, "replicas: 3", 5)
 	if err != nil {
@@ -248,7 +248,7 @@ func TestFewerHostsLeaveFirst(t *testing.T) {
 	}
 }
 
-// TestWhatValuesChange: each does what the file of values says of it.
+// TestWhatValuesChange: each value has the effect that the values file documents.
 func TestWhatValuesChange(t *testing.T) {
 	objects, _, err := render(t, `
 replicas: 5
@@ -276,7 +276,7 @@ tls: {secret: other}
 		{strings.Contains(string(text), "7424"), false},
 		{at(monitor, "metadata", "labels", "release"), "prometheus"},
 		{at(monitor, "spec", "endpoints", 0, "relabelings", 0, "replacement"), "signalbox"},
-		{strings.Count(string(text), "SIGNALBOX_SHARDS"), 2}, // where the cluster is made, and at its hosts
+		{strings.Count(string(text), "SIGNALBOX_SHARDS"), 2}, // in the bootstrap job, and in the hosts
 		{at(pod, "containers", 0, "image"), "registry.example/signalbox:1.2.3"},
 		{at(pod, "containers", 0, "imagePullPolicy"), "Always"},
 		{at(pod, "imagePullSecrets", 0, "name"), "registry"},
@@ -302,7 +302,7 @@ tls: {secret: other}
 
 var valueOfTemplate = regexp.MustCompile(`\.Values\.([a-zA-Z.]+)`)
 
-// valuesOfChart are the names of all values, those that have others below them too.
+// valuesOfChart returns the names of all values, including values with nested values.
 func valuesOfChart(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "chart", "values.yaml"))
@@ -325,7 +325,7 @@ func valuesOfChart(t *testing.T) map[string]bool {
 	return said
 }
 
-// TestEveryValueIsSaid: templates ask for no value that the file of values does not have, and for all that it has.
+// TestEveryValueIsSaid: the templates and the values file have the same values.
 func TestEveryValueIsSaid(t *testing.T) {
 	said := valuesOfChart(t)
 	files, err := filepath.Glob(filepath.Join("..", "chart", "templates", "*"))
@@ -347,7 +347,7 @@ func TestEveryValueIsSaid(t *testing.T) {
 	}
 	for value := range said {
 		covered := asked[value]
-		for of := range asked { // of a value that is taken whole, and above one that is asked for
+		for of := range asked { // used through a whole object, or through a nested value
 			covered = covered || strings.HasPrefix(value, of+".") || strings.HasPrefix(of, value+".")
 		}
 		if !covered {

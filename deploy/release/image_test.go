@@ -18,10 +18,10 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// patience is how long a test waits for what must come, on any machine.
+// patience is the maximum wait for an expected event, on any machine.
 const patience = 2 * time.Minute
 
-// readImage returns the config of the image of a product, and its layer.
+// readImage returns a product image's config and layer.
 func readImage(t *testing.T, product string) (config imageConfig, headers map[string]*tar.Header,
 	layer map[string][]byte,
 ) {
@@ -63,7 +63,7 @@ func readImage(t *testing.T, product string) (config imageConfig, headers map[st
 	return file.Config, headers, layer
 }
 
-// TestImagesAreWhatTheirDockerfilesSay: Docker makes the same ones.
+// TestImagesAreWhatTheirDockerfilesSay: Docker builds the same images.
 func TestImagesAreWhatTheirDockerfilesSay(t *testing.T) {
 	host, headers, _ := readImage(t, "signalbox")
 	if host.Labels["org.opencontainers.image.version"] != "1.2.3-rc.1" {
@@ -100,7 +100,7 @@ func TestImagesAreWhatTheirDockerfilesSay(t *testing.T) {
 	}
 }
 
-// unpack writes a layer into a folder, as containers see it.
+// unpack writes a layer into a folder, as containers see the layer.
 func unpack(t *testing.T, dir string, headers map[string]*tar.Header, layer map[string][]byte) {
 	t.Helper()
 	var paths []string
@@ -125,8 +125,8 @@ func unpack(t *testing.T, dir string, headers map[string]*tar.Header, layer map[
 	}
 }
 
-// TestTheLayerOfTheImageIsAllThatAHostNeeds: as the root of its processes it has version, serve and check, for the user
-// of the image.
+// TestTheLayerOfTheImageIsAllThatAHostNeeds: version, serve and check work with the layer as the root directory, under
+// the image's user.
 func TestTheLayerOfTheImageIsAllThatAHostNeeds(t *testing.T) {
 	config, headers, layer := readImage(t, "signalbox")
 	needRoot(t, "chroot")
@@ -146,8 +146,8 @@ func TestTheLayerOfTheImageIsAllThatAHostNeeds(t *testing.T) {
 	}
 }
 
-// serveAndCheck starts a host on free ports with a program, and has the tool use it and find it well. The program is at
-// a path, where a lock runs it again.
+// serveAndCheck starts a host on free ports from a program, and has the tool use the host and check its health. The
+// program is at path, from which a lock runs it again.
 func serveAndCheck(t *testing.T, env []string, path string, program func(args ...string) *exec.Cmd) {
 	t.Helper()
 	ports, err := subprocess.ReservePorts(3)
@@ -171,7 +171,7 @@ func serveAndCheck(t *testing.T, env []string, path string, program func(args ..
 			t.Errorf("%v: %v\n%s", args, err, text)
 		}
 	}
-	// The governor of a host that has just started has not looked at all of it.
+	// The governor of a newly started host has not inspected everything yet.
 	var found []byte
 	if err := host.Await("check finds it well", patience, func() (well bool) {
 		var err error

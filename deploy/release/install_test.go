@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// debs are the packages of the release for this machine: of the host, and of the gateway.
+// debs returns the release's host and gateway packages for this machine.
 func debs(t *testing.T) (host, gateway string) {
 	t.Helper()
 	out := releaseHere(t)
@@ -22,8 +22,8 @@ func debs(t *testing.T) (host, gateway string) {
 	return filepath.Join(out, "signalbox"+ending), filepath.Join(out, "signalbox-ydb"+ending)
 }
 
-// TestPackagesOfDebianInstall: what they install is whole, has its owners and modes, runs, and is not started. Both can
-// be removed again, and data stays.
+// TestPackagesOfDebianInstall: installed files are complete, have the right owners and modes, and run, but no service
+// is started. Both packages can be removed again, and data stays.
 func TestPackagesOfDebianInstall(t *testing.T) {
 	host, gateway := debs(t)
 	m := newMachine(t, host, gateway)
@@ -81,12 +81,12 @@ func TestPackagesOfDebianInstall(t *testing.T) {
 	}
 }
 
-// asUser is a command of the user that the unit runs the host as.
+// asUser returns a command under the unit's user.
 func (m *machine) asUser(args ...string) *exec.Cmd {
 	return m.command(append([]string{"setpriv", "--reuid=signalbox", "--regid=signalbox", "--init-groups"}, args...)...)
 }
 
-// checkUnits has systemd read the installed units. What it does not know it says there, and passes over otherwise.
+// checkUnits has systemd parse the installed units. Systemd reports unknown directives only in this check.
 func checkUnits(m *machine) {
 	m.t.Helper()
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
@@ -104,15 +104,14 @@ func checkUnits(m *machine) {
 	}
 }
 
-// An upgrade starts from the last commit that changed upgradeFrom. Hosts of that commit follow feature levels up to
+// An upgrade starts from the last commit that changed upgradeFrom. Hosts at that commit support feature levels up to
 // levelBefore.
 const (
 	upgradeFrom = "deploy/release/testdata/upgrade-from"
 	levelBefore = 1
 )
 
-// packageBefore builds a package of an earlier commit, with its program, its unit and its settings, and with today's
-// scripts.
+// packageBefore builds an earlier commit's package, with its program, unit and settings, and today's scripts.
 func packageBefore(t *testing.T) string {
 	t.Helper()
 	top := filepath.Join("..", "..")
@@ -148,8 +147,8 @@ func packageBefore(t *testing.T) string {
 	return filepath.Join(j.out, name)
 }
 
-// TestAnUpgradeKeepsSettingsAndData: of a host of an earlier commit, which runs and is restarted. The way back is
-// refused if the level of the data has risen.
+// TestAnUpgradeKeepsSettingsAndData: a running host from an earlier commit is upgraded and restarted. A downgrade is
+// refused if the data's level has risen.
 func TestAnUpgradeKeepsSettingsAndData(t *testing.T) {
 	newer, _ := debs(t)
 	older := packageBefore(t)
@@ -187,7 +186,7 @@ func TestAnUpgradeKeepsSettingsAndData(t *testing.T) {
 		!slices.Contains(asked, "--system daemon-reload") {
 		t.Errorf("an upgrade does %q", asked)
 	}
-	// The drain was asked of the host by its name, and a host that is alone is never drained.
+	// The drain named the host, and a single host is never drained.
 	if !strings.Contains(said, "host a cannot be drained") || !strings.Contains(said, "without a drain") {
 		t.Errorf("an upgrade says %s", said)
 	}
@@ -229,7 +228,7 @@ func TestAnUpgradeKeepsSettingsAndData(t *testing.T) {
 		"1.2.3~rc.1 install ok installed" {
 		t.Errorf("after the refusal there is %s", got)
 	}
-	// Of what is installed only settings differ from the package, by what was edited.
+	// Among the installed files only edited settings differ from the package.
 	if got, _ := m.command("dpkg", "--verify", "signalbox").Output(); string(got) !=
 		"??5?????? c /etc/default/signalbox\n??5?????? c /etc/signalbox/signalbox.yaml\n" {
 		t.Errorf("dpkg finds\n%s", got)
@@ -252,7 +251,7 @@ func TestPackagesOfRPMInstall(t *testing.T) {
 	arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	host := filepath.Join(out, "signalbox-1.2.3~rc.1-1."+arch+".rpm")
 	m := newMachine(t, host)
-	// Tools of other systems than this one are none of its packages.
+	// Dependencies are ignored, because the packages of this machine are not in RPM's database.
 	m.run("rpm", "--install", "--nodeps", "--nosignature", "/dist/"+filepath.Base(host))
 	m.run("rpm", "--verify", "--nodeps", "signalbox")
 	checkVersionOf(m)
@@ -287,14 +286,14 @@ func TestPackagesOfRPMInstall(t *testing.T) {
 	}
 }
 
-// newestLevel is that of the installed program, as it says.
+// newestLevel returns the newest feature level that the installed program reports.
 func (m *machine) newestLevel() string {
 	m.t.Helper()
 	_, level, _ := strings.Cut(m.run("signalbox", "version"), "newest level")
 	return strings.TrimSpace(level)
 }
 
-// checkVersionOf holds the installed program against the version of the tests.
+// checkVersionOf compares the installed program's version with the test version.
 func checkVersionOf(m *machine) {
 	m.t.Helper()
 	cmd := m.command("signalbox")

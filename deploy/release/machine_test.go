@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// need has tests fail where they would be skipped, for machines that are to have what they need.
+// need makes tests fail instead of skip, for machines that must have all requirements.
 var need = flag.Bool("need", false, "fail where something is missing that a test needs")
 
-// missing skips a test, or fails it.
+// missing skips a test, or fails it with -need.
 func missing(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if *need {
@@ -23,7 +23,7 @@ func missing(t *testing.T, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// needRoot goes on where the tests may change what processes see of files, and the tools are there.
+// needRoot skips or fails the test unless it runs as root and the tools are installed.
 func needRoot(t *testing.T, tools ...string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -36,15 +36,15 @@ func needRoot(t *testing.T, tools ...string) {
 	}
 }
 
-// machine is this machine once more: what is changed of its files is seen there alone, and goes with the test. In place
-// of systemd it has a program that notes what it is asked.
+// machine is a disposable view of this machine: changes to its files are visible only inside, and disappear with the
+// test. A stub that records commands replaces systemd.
 type machine struct {
 	t    *testing.T
-	root string // as its own processes see it
-	pid  string // of one that sees it
+	root string // as seen by the machine's own processes
+	pid  string // of a process inside
 }
 
-// systemctl notes each command in systemctl.log. A unit runs where there is a file of its name in running.
+// systemctl records each command in systemctl.log. A unit is running if running has a file with the unit's name.
 const systemctl = `#!/bin/sh
 echo "$@" >>/systemctl.log
 case "$*" in
@@ -52,7 +52,7 @@ case "$*" in
 esac
 `
 
-// newMachine makes a machine with packages of a release in its folder dist.
+// newMachine makes a machine with release packages in its folder dist.
 func newMachine(t *testing.T, dist ...string) *machine {
 	t.Helper()
 	needRoot(t, "unshare", "nsenter", "chroot", "mount")
@@ -101,7 +101,7 @@ cat >/dev/null`
 	return m
 }
 
-// path is where this process sees a file of the machine.
+// path is this process's path to a file on the machine.
 func (m *machine) path(file string) string {
 	return filepath.Join("/proc", m.pid, "root", m.root, file)
 }
@@ -126,13 +126,13 @@ func (m *machine) read(file string) string {
 	return string(text)
 }
 
-// there reports whether a file is there.
+// there reports whether a file exists.
 func (m *machine) there(file string) bool {
 	_, err := os.Lstat(m.path(file))
 	return err == nil
 }
 
-// command is one that root types at the machine.
+// command returns a root command on the machine.
 func (m *machine) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("nsenter", append([]string{"--target", m.pid, "--mount", "chroot", m.root}, args...)...)
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C",
@@ -140,7 +140,7 @@ func (m *machine) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run types a command, which must succeed, and returns what it prints.
+// run runs a command that must succeed, and returns its output.
 func (m *machine) run(args ...string) string {
 	m.t.Helper()
 	text, err := m.command(args...).CombinedOutput()
@@ -150,7 +150,7 @@ func (m *machine) run(args ...string) string {
 	return string(text)
 }
 
-// refuses types a command, which must fail and print something.
+// refuses runs a command that must fail and print the given text.
 func (m *machine) refuses(said string, args ...string) {
 	m.t.Helper()
 	text, err := m.command(args...).CombinedOutput()
@@ -159,7 +159,7 @@ func (m *machine) refuses(said string, args ...string) {
 	}
 }
 
-// askedOfSystemd returns what the program in place of systemd was asked since the last call.
+// askedOfSystemd returns the recorded systemctl commands since the last call.
 func (m *machine) askedOfSystemd() []string {
 	m.t.Helper()
 	if !m.there("systemctl.log") {
@@ -172,7 +172,7 @@ func (m *machine) askedOfSystemd() []string {
 	return strings.Split(strings.TrimSpace(text), "\n")
 }
 
-// mode is the mode of a file, with its owner and its group.
+// mode returns a file's mode, owner and group.
 func (m *machine) mode(file string) string {
 	m.t.Helper()
 	return strings.TrimSpace(m.run("stat", "-c", "%a %U:%G", file))

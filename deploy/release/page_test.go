@@ -19,7 +19,7 @@ type installPage struct {
 	text string
 }
 
-// blocks are the blocks of a language in a section, with the version and the processor of this release.
+// blocks returns a section's code blocks in a language, with this release's version and processor filled in.
 func (ip *installPage) blocks(section, language string) (list []string) {
 	ip.t.Helper()
 	_, rest, found := strings.Cut(ip.text, "\n## "+section+"\n")
@@ -35,7 +35,7 @@ func (ip *installPage) blocks(section, language string) (list []string) {
 	return list
 }
 
-// typed types a block of a section into a shell in /dist, which must succeed, and returns what it prints.
+// typed types a section's block into a shell in /dist. The block must succeed; typed returns the output.
 func (ip *installPage) typed(section string, i int, env ...string) string {
 	ip.t.Helper()
 	cmd := ip.command("sh", "-ec", "cd /dist\n"+ip.blocks(section, "sh")[i])
@@ -49,8 +49,8 @@ func (ip *installPage) typed(section string, i int, env ...string) string {
 	return string(out) + failed.String()
 }
 
-// TestThePageAsTyped types the commands of docs/install.md for packages, archives and images, one after the other, as a
-// reader does who comes to a new machine and leaves it as it was.
+// TestThePageAsTyped types the commands in docs/install.md for packages, archives and images in order, like a reader
+// who installs on a new machine and then uninstalls everything.
 func TestThePageAsTyped(t *testing.T) {
 	out := releaseHere(t)
 	needRoot(t, "dpkg", "runuser")
@@ -67,7 +67,7 @@ func TestThePageAsTyped(t *testing.T) {
 	page.typed("Verify", 0)
 	page.typed("Package", 0)
 	want := page.blocks("Verify", "text")[0]
-	said, err := page.command("signalbox", "version").Output() // as the page has it, for this version
+	said, err := page.command("signalbox", "version").Output() // as on the page, with this version
 	if err != nil || strings.TrimSpace(string(said)) != strings.ReplaceAll(want,
 		"0123456789abcdef0123456789abcdef01234567", testVersion.commit) || !strings.Contains(want, "newest level") {
 		t.Errorf("the version is\n%s\nand the page has\n%s\n%v", said, want, err)
@@ -109,7 +109,7 @@ func TestThePageAsTyped(t *testing.T) {
 	}
 }
 
-// TestSkopeoReadsTheImage by the command of the page, into a folder in the place of a registry.
+// TestSkopeoReadsTheImage with the page's command, into a folder instead of a registry.
 func TestSkopeoReadsTheImage(t *testing.T) {
 	out := releaseHere(t)
 	if _, err := exec.LookPath("skopeo"); err != nil {
@@ -132,7 +132,7 @@ func TestSkopeoReadsTheImage(t *testing.T) {
 	}
 }
 
-// TestTheValuesThatThePageNames are those of the chart.
+// TestTheValuesThatThePageNames are values in the chart.
 func TestTheValuesThatThePageNames(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "install.md"))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// testVersion is the version of what tests make.
+// testVersion is the version of test releases.
 var testVersion = version{
 	number: "1.2.3-rc.1", commit: "0123456789abcdef0123456789abcdef01234567",
 	date: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
@@ -31,7 +31,7 @@ var made struct {
 	err  error
 }
 
-// TestMain removes what release has made for all tests.
+// TestMain removes the release that all tests share.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if made.out != "" {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// releaseHere makes a release for Linux on the processors of this machine, once for all tests, and returns its folder.
+// releaseHere builds a Linux release for this machine's processors, once for all tests, and returns its folder.
 func releaseHere(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -61,7 +61,7 @@ func newJob(root, out string) *job {
 	return &job{root: root, out: out, version: testVersion, platforms: []string{"linux/" + runtime.GOARCH}}
 }
 
-// read reads a file of the release.
+// read reads a file in the release.
 func read(t *testing.T, out, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(out, name))
@@ -84,8 +84,8 @@ func namesOf(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestAReleaseMadeTwiceIsTheSame: in another folder, from a copy of the source tree in another place, every file has
-// the same bytes.
+// TestAReleaseMadeTwiceIsTheSame: in a second folder, from a copy of the source tree at a different path, every file
+// has the same bytes.
 func TestAReleaseMadeTwiceIsTheSame(t *testing.T) {
 	first := releaseHere(t)
 	copied, second := filepath.Join(t.TempDir(), "copy"), filepath.Join(t.TempDir(), "dist")
@@ -107,7 +107,7 @@ func TestAReleaseMadeTwiceIsTheSame(t *testing.T) {
 	}
 }
 
-// copyTree copies the files that Git knows or would add.
+// copyTree copies the files that Git tracks or would add.
 func copyTree(t *testing.T, from, to string) {
 	t.Helper()
 	list, err := exec.Command("git", "-C", from, "ls-files", "-z", "--cached", "--others",
@@ -133,7 +133,7 @@ func copyTree(t *testing.T, from, to string) {
 	}
 }
 
-// TestChecksumsAreOfAllFiles, in the form that sha256sum --check reads.
+// TestChecksumsAreOfAllFiles, in sha256sum --check format.
 func TestChecksumsAreOfAllFiles(t *testing.T) {
 	out := releaseHere(t)
 	var want strings.Builder
@@ -147,7 +147,7 @@ func TestChecksumsAreOfAllFiles(t *testing.T) {
 	}
 }
 
-// untar returns the headers and the contents of an archive, by path.
+// untar returns an archive's headers and contents, by path.
 func untar(t *testing.T, from io.Reader) (headers map[string]*tar.Header, contents map[string][]byte) {
 	t.Helper()
 	headers, contents = make(map[string]*tar.Header), make(map[string][]byte)
@@ -212,7 +212,7 @@ func TestArchivesHaveAProgramThatRuns(t *testing.T) {
 	}
 }
 
-// checkVersion holds a program against the version of the tests.
+// checkVersion compares a program's version with the test version.
 func checkVersion(t *testing.T, command ...string) {
 	t.Helper()
 	text, err := exec.Command(command[0], append(command[1:], "version", "-o", "json")...).Output()
@@ -229,8 +229,7 @@ func checkVersion(t *testing.T, command ...string) {
 	}
 }
 
-// TestMaterialsAreThoseOfTheProgram: every module that is required for it, with a checksum that go.sum has, and
-// licences.
+// TestMaterialsAreThoseOfTheProgram: every required module, with a checksum from go.sum, and licences.
 func TestMaterialsAreThoseOfTheProgram(t *testing.T) {
 	out := releaseHere(t)
 	for _, p := range products {
@@ -267,7 +266,7 @@ func TestMaterialsAreThoseOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestTheVersionComesFromTheTag of the commit, or else from the commit.
+// TestTheVersionComesFromTheTag on the commit, or else from the commit itself.
 func TestTheVersionComesFromTheTag(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) string {
@@ -305,7 +304,7 @@ func TestTheVersionComesFromTheTag(t *testing.T) {
 	is(plain + ".changed")
 }
 
-// TestTheChartHasTheVersionOfTheRelease, for itself and for the image that it starts.
+// TestTheChartHasTheVersionOfTheRelease, for the chart and for the image that it starts.
 func TestTheChartHasTheVersionOfTheRelease(t *testing.T) {
 	_, contents := untar(t, gunzip(t, read(t, releaseHere(t), "signalbox-chart-1.2.3-rc.1.tgz")))
 	text := string(contents["signalbox/Chart.yaml"])

@@ -25,8 +25,8 @@ import (
 )
 
 // TestEveryAnswerIsBounded: an answer comes in pages, ends at a page's size, is a stream, or has a fixed bound. A
-// read's answer, with the hosts' data for it, fits in one party's memory for answers. A new route of no such sort needs
-// a line here.
+// read's answer, with the hosts' data for the answer, fits in one party's memory for answers. A new route outside these
+// groups needs a line here.
 func TestEveryAnswerIsBounded(t *testing.T) {
 	// These lists end at a page's size, and have no cursor.
 	ending := map[string]string{
@@ -35,7 +35,7 @@ func TestEveryAnswerIsBounded(t *testing.T) {
 		"/v1/rollout/actions": "more",
 		"/v1/process/actions": "more", "/v1/why": "more", "/v1/access/who-can": "more",
 	}
-	// Streams write parts, and keep in memory this many bytes of all of one kind, or one part.
+	// Streams write parts, and keep in memory the given number of bytes for all streams of a kind, or one part.
 	streams := map[string]int{"/v1/events": viewBytes, "/v1/backup": protocol.PageBytes}
 	data := []byte(longText(protocol.MaxDataBytes))
 	wholeLoads := slices.Repeat([]ClusterLoad{{longLoad(), math.MaxInt}}, loadKept)
@@ -126,10 +126,10 @@ func flat(t reflect.Type) bool {
 	return true
 }
 
-// longText is a text of characters that each take six bytes in JSON.
+// longText is a text with characters that each take six bytes in JSON.
 func longText(bytes int) string { return strings.Repeat("\x01", bytes) }
 
-// many returns n items of the largest size.
+// many returns n items with the largest size.
 func many[T any, P interface {
 	*T
 	field.Value

@@ -20,7 +20,7 @@ import (
 	"github.com/signalbox/signalbox/internal/fairshare"
 )
 
-// accepting accepts these tokens.
+// accepting accepts the named tokens.
 func accepting(names ...string) func(*Config) {
 	return func(c *Config) {
 		open := c.Open
@@ -35,7 +35,7 @@ func accepting(names ...string) func(*Config) {
 }
 
 // TestHoldersOfATokenShutNoNewcomerOut: a gateway is full of kept connections that each have shown a token once. A
-// newcomer with another token is always answered, for any addresses of the others.
+// newcomer with a new token always gets an answer, whatever addresses the connections have.
 func TestHoldersOfATokenShutNoNewcomerOut(t *testing.T) {
 	const limit, newcomers = 256, 40
 	for what, address := range map[string]func(int) string{
@@ -65,7 +65,7 @@ func TestHoldersOfATokenShutNoNewcomerOut(t *testing.T) {
 					t.Fatal(err)
 				}
 				askOver(t, c, "good")
-				if i%4 == 0 { // the others' pools come back at once
+				if i%4 == 0 { // the connections' pools come back at once
 					again, err := d.from(address(i))
 					if err != nil {
 						t.Fatal(err)
@@ -100,8 +100,8 @@ func askOver(t *testing.T, c net.Conn, token string) {
 	}
 }
 
-// TestProgramsThatShareATokenOrAnAddressKeepTheirConnections while a stranger opens connections, like programs with
-// other tokens behind one address.
+// TestProgramsThatShareATokenOrAnAddressKeepTheirConnections while a stranger opens connections, even for programs with
+// different tokens behind one address.
 func TestProgramsThatShareATokenOrAnAddressKeepTheirConnections(t *testing.T) {
 	const limit, programs = 256, 60
 	names := []string{"shared"}
@@ -203,7 +203,7 @@ func TestUnreadPipelinedRequestsDelayNoOtherClient(t *testing.T) {
 	}
 }
 
-// processorTime is the process's use of processors.
+// processorTime is the process's processor time.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var used syscall.Rusage
@@ -213,9 +213,9 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// TestWaitsAreDividedAmongTokens: callers without a token hold all places for waits. A caller with a token takes one of
-// their places, and the request that had the place is answered like a poll. Their next wait is refused, and requests
-// without a wait are carried out.
+// TestWaitsAreDividedAmongTokens: callers without a token hold all wait slots. A caller with a token takes one slot,
+// and the request that had the slot is answered like a poll. The callers' next wait is refused, and requests without a
+// wait are executed.
 func TestWaitsAreDividedAmongTokens(t *testing.T) {
 	const limit = 3
 	st := newStage(t, nil)

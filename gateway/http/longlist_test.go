@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestALongListIsReadToItsEndInBoundedMemory: two concurrent callers read a list of more than 128 MiB in pages, with
-// each semaphore once. The heap grows only by a part of the list, and shrinks again.
+// TestALongListIsReadToItsEndInBoundedMemory: two concurrent callers read a list larger than 128 MiB in pages, with
+// each semaphore once. The heap grows only by a fraction of the list, and shrinks again.
 func TestALongListIsReadToItsEndInBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes and reads hundreds of mebibytes")
@@ -73,8 +73,8 @@ func heapInUse() uint64 {
 	return now.HeapAlloc
 }
 
-// readAll reads fill's list from an address, page by page, and returns the numbers of semaphores and of bytes. Like a
-// program it repeats a page that a busy machine did not make in time.
+// readAll reads fill's list from an address, page by page, and returns the semaphore and byte counts. Like a program,
+// readAll repeats a page that a busy machine did not produce in time.
 func (d *door) readAll(from string) (read, size int) {
 	by, end := d.customer(from), time.Now().Add(patience)
 	for cursor := ""; ; {

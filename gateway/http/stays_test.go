@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// moment is the longest attachment of a session after the start of a request, for a long timeout.
+// moment is a session's longest attachment after a request's start, for a long timeout.
 const moment = time.Second
 
 const (
@@ -22,8 +22,8 @@ const (
 	releaseBody = `{"node":"/a","name":"lock"}`
 )
 
-// TestARequestThatFindsItsSessionAsksOnce: the request sends its own work, and a ping that renews the session. The
-// first request after the session was let go attaches the session.
+// TestARequestThatFindsItsSessionAsksOnce: the request sends its work, and a ping that renews the session. The first
+// request after the session was released attaches the session.
 func TestARequestThatFindsItsSessionAsksOnce(t *testing.T) {
 	type kinds = map[protocol.Kind]int
 	play(t, 1, 1, func(t *testing.T, d *doors) {
@@ -67,13 +67,13 @@ func TestARequestThatFindsItsSessionAsksOnce(t *testing.T) {
 	})
 }
 
-// far is a number ahead of the gateways' own numbers.
+// far is a number ahead of the gateways' numbers.
 func far(n int) string {
 	return strconv.FormatInt(time.Now().Add(2*time.Hour).UnixMicro()+int64(n), 10)
 }
 
-// TestASessionLastsAsLongAsIsPromised: for its timeout from the start of its latest request, no matter what came before
-// and how the session is let go. Only after a gateway's death it lives longer, for the remaining attachment.
+// TestASessionLastsAsLongAsIsPromised: for its timeout from the latest request's start, whatever came before and
+// however the session is released. Only after a gateway's death the session lives longer, for the remaining attachment.
 func TestASessionLastsAsLongAsIsPromised(t *testing.T) {
 	const (
 		timeout = 12 * time.Second
@@ -191,8 +191,8 @@ func (d *doors) hold(name string) {
 	}
 }
 
-// TestASessionIsAttachedForAMomentOnly: the attachment ends a second after the start of the latest request, and a wait
-// does not extend it.
+// TestASessionIsAttachedForAMomentOnly: the attachment ends a second after the latest request's start, and a wait does
+// not extend the attachment.
 func TestASessionIsAttachedForAMomentOnly(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, d *doors) {
 		d.hold("lock")
@@ -255,7 +255,7 @@ func nodeOf(d *doors) uint64 {
 	return node.ID
 }
 
-// startIn starts a session with its home in one of two shards.
+// startIn starts a session with its home in the given shard.
 func (d *gatewayDoor) startIn(shard uint64, timeout time.Duration) *visitor {
 	for {
 		v := d.start(timeout)
@@ -266,7 +266,7 @@ func (d *gatewayDoor) startIn(shard uint64, timeout time.Duration) *visitor {
 	}
 }
 
-// nameIn returns the name of a semaphore in one of two shards.
+// nameIn returns a semaphore name in one shard.
 func nameIn(shard, node uint64) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprint("lock", i)
@@ -276,8 +276,8 @@ func nameIn(shard, node uint64) string {
 	}
 }
 
-// TestTwoGatewaysTakeASessionFromEachOther: one gateway's attach ends the stay at the other at once, and each request's
-// work is done once.
+// TestTwoGatewaysTakeASessionFromEachOther: one gateway's attach ends the cached session at the second gateway at once,
+// and each request's work is done once.
 func TestTwoGatewaysTakeASessionFromEachOther(t *testing.T) {
 	play(t, 3, 2, func(t *testing.T, d *doors) {
 		one, two := d.open(), d.open()
@@ -310,7 +310,7 @@ func TestTwoGatewaysTakeASessionFromEachOther(t *testing.T) {
 	})
 }
 
-// TestRequestsBySeveralGatewaysAtOnceEnd: requests that lose the session report this, and none runs for ever.
+// TestRequestsBySeveralGatewaysAtOnceEnd: requests that lose the session report the loss, and none runs for ever.
 func TestRequestsBySeveralGatewaysAtOnceEnd(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, d *doors) {
 		gateways := []*gatewayDoor{d.open(), d.open()}
@@ -354,7 +354,7 @@ func TestRequestsInParallelFollowEachOther(t *testing.T) {
 	})
 }
 
-// TestALostSessionIsAttachedAgain by the request that finds the loss, and work under way takes effect once.
+// TestALostSessionIsAttachedAgain by the request that finds the loss, and running work takes effect once.
 func TestALostSessionIsAttachedAgain(t *testing.T) {
 	for name, lose := range map[string]func(d *doors, o *gatewayDoor){
 		"the connections are lost": func(_ *doors, o *gatewayDoor) { o.cut() },
@@ -390,8 +390,8 @@ func TestALostSessionIsAttachedAgain(t *testing.T) {
 	}
 }
 
-// TestOnlyTheKeyOpensASession that stays: the host compares another key, as often as hosts compare keys, and the
-// session's own caller is served meanwhile.
+// TestOnlyTheKeyOpensASession in the cache: the host compares a wrong key, as often as hosts compare keys, and the
+// session's caller is served meanwhile.
 func TestOnlyTheKeyOpensASession(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, d *doors) {
 		o := d.open()
@@ -418,7 +418,8 @@ func TestOnlyTheKeyOpensASession(t *testing.T) {
 	})
 }
 
-// TestAStayIsOfOneCaller: the session, with its key but under another token, is attached with the other token's rights.
+// TestAStayIsOfOneCaller: the session, with its key but under a second token, is attached with the second token's
+// rights.
 func TestAStayIsOfOneCaller(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, d *doors) {
 		o := d.open()
@@ -434,7 +435,7 @@ func TestAStayIsOfOneCaller(t *testing.T) {
 	})
 }
 
-// TestASessionThatIsOverIsNotServed: the session was ended during its stay, by any client.
+// TestASessionThatIsOverIsNotServed: any client ended the session while it was cached.
 func TestASessionThatIsOverIsNotServed(t *testing.T) {
 	for name, end := range map[string]func(d *doors, o *gatewayDoor, v *visitor) error{
 		"by its caller": func(_ *doors, o *gatewayDoor, v *visitor) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestAnSDKDiscoversAgain: with its default balancer the SDK asks at its opening, and again after each interval.
+// TestAnSDKDiscoversAgain: with its default balancer the SDK runs discovery when opened, and again after each interval.
 func TestAnSDKDiscoversAgain(t *testing.T) {
 	r := newRig(t, 1)
 	db, err := sdk.Open(t.Context(), "grpc://"+r.address+database, sdk.WithDiscoveryInterval(100*time.Millisecond))
@@ -141,7 +141,8 @@ func TestPingsComeInTime(t *testing.T) {
 }
 
 // TestRequestsThatOvertakeEachOther: a new stream acts at a host that does not know its session yet. Requests reach the
-// session in any order. A request refused for its number is sent again under another number, and all are carried out.
+// session in any order. A request refused for its number is sent again under a new number, and all requests are
+// executed.
 func TestRequestsThatOvertakeEachOther(t *testing.T) {
 	r := newRig(t, 3)
 	if err := r.cluster.Elect(2, r.cluster.Leader(1)%3+1); err != nil {

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// from connects to the gateway from an address of this machine.
+// from connects to the gateway from a local address.
 func (r *rig) from(address string) *grpc.ClientConn {
 	r.t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
@@ -32,7 +32,7 @@ func (r *rig) from(address string) *grpc.ClientConn {
 	return c
 }
 
-// starts lets a client at an address start a session over its own connection.
+// starts makes a client at an address start a session over its own connection.
 func (r *rig) starts(address string) *caller {
 	r.t.Helper()
 	rpc, err := Ydb_Coordination_V1.NewCoordinationServiceClient(r.from(address)).Session(r.context())
@@ -49,8 +49,8 @@ func (r *rig) starts(address string) *caller {
 	return c
 }
 
-// TestSilentCallsShutNoClientOut: clients open as many Session calls as possible and send nothing. Others get their
-// sessions meanwhile, the calls end after 5 seconds, and the metrics count all of this.
+// TestSilentCallsShutNoClientOut: clients open as many Session calls as possible and send nothing. Other clients get
+// their sessions meanwhile, the calls end after 5 seconds, and the metrics count these events.
 func TestSilentCallsShutNoClientOut(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -103,7 +103,7 @@ func (r *rig) await(what string, holds func() bool) {
 	}
 }
 
-// bare opens an HTTP/2 connection without calls. It answers pings.
+// bare opens an HTTP/2 connection without calls, which answers pings.
 func (r *rig) bare(address string) {
 	r.t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
@@ -133,7 +133,7 @@ func (r *rig) bare(address string) {
 }
 
 // TestBareConnectionsShutNoClientOut: there are more connections without calls than the limit, from one address and
-// from many. Clients with a session keep it, and newcomers get one, even from these addresses.
+// from many. Clients with a session keep the session, and newcomers get one, even from the same addresses.
 func TestBareConnectionsShutNoClientOut(t *testing.T) {
 	for what, address := range map[string]func(int) string{
 		"one address":    func(int) string { return "127.5.1.1" },
@@ -164,7 +164,8 @@ func TestBareConnectionsShutNoClientOut(t *testing.T) {
 }
 
 // TestHoldersOfATicketShutNoNewcomerOut: one ticket has all connections and all sessions, from one address and from
-// many. A newcomer with another ticket always gets both, even from these addresses, and the holders keep the rest.
+// many. A newcomer with a new ticket always gets a connection and a session, even from the same addresses, and the
+// holders keep the rest.
 func TestHoldersOfATicketShutNoNewcomerOut(t *testing.T) {
 	for what, address := range map[string]func(int) string{
 		"one address":    func(int) string { return "127.5.1.1" },
@@ -203,8 +204,8 @@ func TestHoldersOfATicketShutNoNewcomerOut(t *testing.T) {
 	}
 }
 
-// TestSessionsAreDividedAmongAddresses: one address has all sessions. Another address's session replaces a session that
-// owns nothing; the first address's next session is refused, and sessions with semaphores continue.
+// TestSessionsAreDividedAmongAddresses: one address has all sessions. A session from a second address replaces a
+// session that owns nothing. The first address's next session is refused, and sessions with semaphores continue.
 func TestSessionsAreDividedAmongAddresses(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()

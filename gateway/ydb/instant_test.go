@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// instant is a server that grants each lock and unlock at once. It shows the SDK's upper bound on a machine.
+// instant is a server that grants each lock and unlock at once, and so shows a machine's upper bound for the SDK.
 type instant struct {
 	Ydb_Coordination_V1.UnimplementedCoordinationServiceServer
 }
@@ -36,7 +36,7 @@ func newInstantServer(t testing.TB) *instantServer {
 	return &instantServer{Process: p, address: strings.TrimSpace(line(p.Output(), "listens"))}
 }
 
-// beInstant serves until it is killed. Discovery is the gateway's.
+// beInstant serves until killed. Discovery is the gateway's.
 func beInstant(string) error {
 	g, err := ydb.New(ydb.Config{Open: func(context.Context, string) (*client.Client, error) {
 		return nil, errors.New("there is no cluster")

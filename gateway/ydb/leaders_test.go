@@ -31,8 +31,8 @@ const (
 	killRounds = 20
 )
 
-// TestLeadersThatAreKilled: SDK programs continue while leaders are killed one after the other. The only visible
-// effects are unknown outcomes of creates and deletes.
+// TestLeadersThatAreKilled: SDK programs continue while leaders are killed one after another. The only visible effects
+// are unknown outcomes for creates and deletes.
 func TestLeadersThatAreKilled(t *testing.T) {
 	if !*faultsToo {
 		t.Skip("it starts processes; run it with -faults")
@@ -142,7 +142,7 @@ type programs struct {
 	unknown atomic.Int64
 }
 
-// start starts programs, each with its own session, which outlasts every change of leader.
+// start starts programs, each with its own session, which outlasts every leader change.
 func (p *programs) start(name string, n int, round func(s coordination.Session, name string) error) {
 	p.t.Helper()
 	for i := range n {
@@ -213,7 +213,7 @@ func (p *programs) lock(s coordination.Session, _ string) error {
 	return lease.Release()
 }
 
-// work briefly owns its own task, and checks that it is the only owner.
+// work briefly owns the task, and checks that no program owns it at the same time.
 func (p *programs) work(s coordination.Session, task string) error {
 	lease, err := s.AcquireSemaphore(p.t.Context(), task, coordination.Exclusive, options.WithEphemeral(true))
 	if err != nil {
@@ -229,7 +229,7 @@ func (p *programs) work(s coordination.Session, task string) error {
 	return lease.Release()
 }
 
-// remake makes its own semaphore, writes to it and removes it.
+// remake creates, writes and removes the program's semaphore.
 func (p *programs) remake(s coordination.Session, name string) error {
 	ctx := p.t.Context()
 	if err := p.orUnknown(s.CreateSemaphore(ctx, name, 1)); err != nil {

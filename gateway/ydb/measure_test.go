@@ -30,7 +30,7 @@ import (
 
 var idleStreams = flag.Int("idle-streams", 0, "measure what so many idle streams cost a gateway")
 
-// measuredSessions is the number of sessions shared by a benchmark's callers.
+// measuredSessions is the number of sessions that a benchmark's callers share.
 var measuredSessions = flag.Int("measured-sessions", 8, "sessions that the callers of a benchmark share")
 
 // gatewayProcess is the command, in front of one host.
@@ -52,13 +52,13 @@ func newGatewayProcess(t testing.TB) *gatewayProcess {
 	return g
 }
 
-// locker locks and unlocks one caller's own lock.
+// locker locks and unlocks a caller's lock.
 type locker func(ctx context.Context, name string) error
 
 // BenchmarkLockAndUnlock compares this process's callers on the SDK through a gateway, on the SDK with an instant
-// server, and on Signalbox's client without a gateway, with equally many sessions. One operation is a lock and an
-// unlock of the caller's own lock. The benchmark reports each process's processor time for an operation, the
-// processors' idle share, and the number of commands in a host's batches.
+// server, and on Signalbox's client without a gateway, with equally many sessions. One operation locks and unlocks the
+// caller's own lock. The benchmark reports each process's processor time per operation, the processors' idle share, and
+// the command count in a host's batches.
 func BenchmarkLockAndUnlock(b *testing.B) {
 	g := newGatewayProcess(b)
 	yes := newInstantServer(b)
@@ -109,7 +109,7 @@ func countsOf(t testing.TB, host *process.Host) (c logCounts) {
 	return c
 }
 
-// spender is a process with a part of the work.
+// spender is a process with a share in the work.
 type spender struct {
 	name string
 	pid  int
@@ -190,7 +190,7 @@ const (
 	idleStreamPings = 0.8 / 2      // a second: one is due every 2 seconds
 )
 
-// TestIdleStreams measures a gateway's cost of idle streams.
+// TestIdleStreams measures a gateway's cost for idle streams.
 func TestIdleStreams(t *testing.T) {
 	if *idleStreams == 0 {
 		t.Skip("it measures; run it with -idle-streams 10000")
@@ -277,7 +277,7 @@ func (g *gatewayProcess) memory(t testing.TB) (bytes int64) {
 	return bytes << 10
 }
 
-// idleTime is the total idle time of the machine's processors.
+// idleTime is the machine's total processor idle time.
 func idleTime(t testing.TB) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/stat")
@@ -292,7 +292,7 @@ func idleTime(t testing.TB) time.Duration {
 	return time.Duration(idle+waiting) * 10 * time.Millisecond
 }
 
-// processor is the processor time of a process.
+// processor is a process's processor time.
 func processor(t testing.TB, pid int) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

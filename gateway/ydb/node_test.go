@@ -19,7 +19,7 @@ func (r *rig) coordination() Ydb_Coordination_V1.CoordinationServiceClient {
 	return Ydb_Coordination_V1.NewCoordinationServiceClient(r.dial())
 }
 
-// done is the status of an operation after a successful call.
+// done returns the operation status after a successful call.
 func done(t *testing.T, answer interface {
 	GetOperation() *Ydb_Operations.Operation
 }, err error) Ydb.StatusIds_StatusCode {
@@ -106,13 +106,13 @@ func TestAConfigComesBackAsItWasSet(t *testing.T) {
 	}
 }
 
-// native is a client of the cluster.
+// native is a client for the cluster.
 func (r *rig) native() *client.Client {
 	r.t.Helper()
 	return r.nativeWith("")
 }
 
-// nativeWith is a client of the cluster with a token.
+// nativeWith is a client for the cluster with a token.
 func (r *rig) nativeWith(token string) *client.Client {
 	r.t.Helper()
 	c, err := client.Open(r.t.Context(), r.cluster.Addresses(), client.WithDialer(r.cluster.Dial),

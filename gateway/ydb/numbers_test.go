@@ -11,16 +11,16 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// sequences are an SDK's successive counts of attaches. Python, JavaScript and Java always show 0; a lower count than
-// before is accepted after a change of the shard's leader.
+// sequences are an SDK's successive attach counts. Python, JavaScript and Java always show 0; a lower count than before
+// is accepted after the shard's leader changes.
 var sequences = map[string][]uint64{
 	"equal":  {0, 0, 0, 0, 0, 0},
 	"higher": {0, 1, 2, 3, 900, 901},
 	"lower":  {900, 7, 7, 7, 5, 5},
 }
 
-// TestWhatAStreamIsAnsweredIsItsOwn: the first request of each stream of a session differs from the previous stream's.
-// The answer always matches the effect, in every shard.
+// TestWhatAStreamIsAnsweredIsItsOwn: the first request on each of a session's streams differs from the previous
+// stream's. The answer always matches the effect, in every shard.
 func TestWhatAStreamIsAnsweredIsItsOwn(t *testing.T) {
 	for order, counts := range sequences {
 		for _, shards := range []int{1, 4} {
@@ -53,7 +53,7 @@ type reattached struct {
 	attaches  int
 }
 
-// objects is the number of semaphores for each purpose: some in each shard.
+// objects is the semaphore count for each purpose: some in each shard.
 const objects = 16
 
 func named(purpose string, i int) string { return fmt.Sprintf("%s-%d", purpose, i) }
@@ -74,7 +74,7 @@ func (r *reattached) attach() *caller {
 	shows := start{session: r.session, key: "key", sequence: count, timeout: 5 * time.Minute}
 	c, refusal := r.tries(shows)
 	for i := 0; c == nil && count < r.shown && i < 200; i++ {
-		// The former leader has not learned of the new one yet, and knows the higher count.
+		// The former leader does not know the new leader yet, and has the higher count.
 		if refusal.GetFailure().GetStatus() != Ydb.StatusIds_BAD_SESSION {
 			break
 		}
@@ -88,7 +88,7 @@ func (r *reattached) attach() *caller {
 	return c
 }
 
-// another is another client's session.
+// another is a session from a second client.
 func (r *reattached) another() *caller {
 	r.t.Helper()
 	return r.rig.session(start{timeout: 5 * time.Minute})
@@ -149,7 +149,7 @@ func (r *reattached) play() {
 }
 
 // TestNumbersLeapOverThoseOfAnEarlierStream: in a cluster without drawn bases, a stream with a repeated count begins
-// among used numbers. After a few requests its numbers are above them.
+// among used numbers. After a few requests its numbers are above the used numbers.
 func TestNumbersLeapOverThoseOfAnEarlierStream(t *testing.T) {
 	const used = 100_000
 	tries := 0

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// gone is the stream of a client that left before any message to it.
+// gone is the stream to a client that left before any message.
 type gone struct {
 	grpc.ServerStream
 	ctx   context.Context
@@ -33,7 +33,7 @@ func (g *gone) Recv() (m *request, err error) {
 	return m, nil
 }
 
-// TestASessionThatItsClientNeverKnewIsEnded: the SDK asks for another session, so the unknown session would otherwise
+// TestASessionThatItsClientNeverKnewIsEnded: the SDK requests a new session, so the unknown session would otherwise
 // last until its timeout. An attached session lives on.
 func TestASessionThatItsClientNeverKnewIsEnded(t *testing.T) {
 	r := newRig(t, 1)
@@ -52,7 +52,7 @@ func TestASessionThatItsClientNeverKnewIsEnded(t *testing.T) {
 	r.awaitSessions(known.id)
 }
 
-// awaitSessions waits until the node has exactly these sessions.
+// awaitSessions waits until the node has exactly the wanted sessions.
 func (r *rig) awaitSessions(want ...uint64) {
 	r.t.Helper()
 	node := r.native().Node(nodePath)
@@ -74,7 +74,7 @@ func (r *rig) awaitSessions(want ...uint64) {
 	}
 }
 
-// TestOfAThousandCancelledStartsNoneStays: the clients leave at any moment between the first message and its answer.
+// TestOfAThousandCancelledStartsNoneStays: clients leave at any time between the first message and the answer.
 func TestOfAThousandCancelledStartsNoneStays(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()

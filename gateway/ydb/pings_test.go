@@ -20,8 +20,8 @@ func pong(opaque uint64) *request {
 }
 
 // TestEachSDKsWayWithPings follows the SDKs' sources: their answers to the server's pings, and their own pings. Each
-// SDK keeps its stream as long as it answers, and gets exactly one pong for each of its pings; the C++ SDK numbers
-// pings like its requests, and the gateway uses the same numbers.
+// SDK keeps its stream as long as the SDK answers, and gets exactly one pong per ping; the C++ SDK numbers pings like
+// its requests, and the gateway uses the same numbers.
 func TestEachSDKsWayWithPings(t *testing.T) {
 	for sdk, of := range map[string]struct {
 		answers func(opaque uint64) *request

@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// inner and outer are what TestShapes writes and reads.
+// inner and outer are the values in TestShapes.
 type inner struct {
 	HostID uint64
 	Wait   time.Duration
@@ -32,7 +32,7 @@ type outer struct {
 	At      time.Time
 }
 
-// TestShapes: values have one form in JSON, which is read as it is written.
+// TestShapes: values have one JSON form, and decode to the same value.
 func TestShapes(t *testing.T) {
 	for want, v := range map[string]outer{
 		`{"name":"n","is":false,"parts":[]}`: {Name: "n"},
@@ -66,7 +66,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoRequestIsNamed: the refusal names the member that is wrong.
+// TestWhatIsNoRequestIsNamed: the error names the wrong member.
 func TestWhatIsNoRequestIsNamed(t *testing.T) {
 	for text, has := range map[string]string{
 		``:                                      "not a JSON object",
@@ -102,7 +102,7 @@ func TestWhatIsNoRequestIsNamed(t *testing.T) {
 	}
 }
 
-// written is a value that is written only.
+// written is a value that is only encoded.
 type written struct {
 	Limit  uint64
 	Count  uint64
@@ -144,7 +144,7 @@ func TestWhatIsOnlyWritten(t *testing.T) {
 	}
 }
 
-// TestSchemas: what is required of a request is what has the tag, of an answer what is never left out.
+// TestSchemas: a request field is required if it has the tag, an answer field if it is never omitted.
 func TestSchemas(t *testing.T) {
 	s := Schemas{}
 	required := func(of Schema) []string {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// large makes a file that is freed in pieces.
+// large creates a file large enough to be freed in pieces.
 func large(t *testing.T, dir, name string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -65,7 +65,7 @@ func TestAFileThatIsOpenNowhereElseIsFreed(t *testing.T) {
 	}
 }
 
-// TestWhoHasAFileKeepsIt: under another name, or because it is reading.
+// TestWhoHasAFileKeepsIt: through a second name, or an open descriptor.
 func TestWhoHasAFileKeepsIt(t *testing.T) {
 	for name, remove := range map[string]func(path string) error{
 		"Remove": Remove,
@@ -117,7 +117,7 @@ func TestWhatIsRemovedIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	large(t, within, "file")
-	for range 2 { // the second time there is nothing
+	for range 2 { // the second call finds nothing
 		if err := (FS{}).RemoveAll(filepath.Dir(within)); err != nil {
 			t.Error(err)
 		}

@@ -12,7 +12,7 @@ func party(token string, address int) Party {
 	return Party{token, Network(netip.AddrFrom4([4]byte{10, 0, byte(address >> 8), byte(address)}))}
 }
 
-// crowd are the units of one test, by name.
+// crowd is a test's units, by name.
 type crowd struct {
 	t     *testing.T
 	pool  *Pool
@@ -52,7 +52,7 @@ func one(int) int { return 1 }
 
 func each(i int) int { return 100 + i }
 
-// TestNewcomerReplacesIdleUnitOfTokenThatHoldsAll, from one address and from three, and keeps its place until its token
+// TestNewcomerReplacesIdleUnitOfTokenThatHoldsAll, from one address and from three, and keeps its unit until its token
 // is known.
 func TestNewcomerReplacesIdleUnitOfTokenThatHoldsAll(t *testing.T) {
 	for what, address := range map[string]func(int) int{"one address": one, "three": func(i int) int { return i % 3 }} {
@@ -75,7 +75,7 @@ func TestNewcomerReplacesIdleUnitOfTokenThatHoldsAll(t *testing.T) {
 	}
 }
 
-// TestManyAddressesWithOneTokenKeepTheirUnits while one of them, or a stranger, opens more and more.
+// TestManyAddressesWithOneTokenKeepTheirUnits while one address, or a stranger, opens more and more.
 func TestManyAddressesWithOneTokenKeepTheirUnits(t *testing.T) {
 	c := newCrowd(t, NewPool(100))
 	c.enterAll(40, "pods", each, Idle)
@@ -90,8 +90,8 @@ func TestManyAddressesWithOneTokenKeepTheirUnits(t *testing.T) {
 	}
 }
 
-// TestManyTokensBehindOneAddressKeepTheirUnits while strangers come from 300 addresses, and one of the tokens takes
-// what it can.
+// TestManyTokensBehindOneAddressKeepTheirUnits while strangers come from 300 addresses, and one token takes as many
+// units as possible.
 func TestManyTokensBehindOneAddressKeepTheirUnits(t *testing.T) {
 	c := newCrowd(t, NewPool(100))
 	for i := range 20 {
@@ -108,7 +108,7 @@ func TestManyTokensBehindOneAddressKeepTheirUnits(t *testing.T) {
 	}
 }
 
-// TestIdleUnitsAreTakenFirst, then arriving ones, and busy ones only for a party below its share.
+// TestIdleUnitsAreTakenFirst, then arriving units, and busy units only for a party below its share.
 func TestIdleUnitsAreTakenFirst(t *testing.T) {
 	c := newCrowd(t, NewPool(6))
 	c.enter("busy1", party("a", 1), Busy)
@@ -138,7 +138,8 @@ func TestIdleUnitsAreTakenFirst(t *testing.T) {
 	c.expectTaken("a token at its share")
 }
 
-// TestArrivingUnitTakesNothingInUse: it may exceed the limit until its token is known, and then has to fit.
+// TestArrivingUnitTakesNothingInUse: an arriving unit may exceed the limit until its token is known, and then has to
+// fit.
 func TestArrivingUnitTakesNothingInUse(t *testing.T) {
 	c := newCrowd(t, NewPool(4))
 	c.enterAll(4, "a", one, Busy)
@@ -155,7 +156,7 @@ func TestArrivingUnitTakesNothingInUse(t *testing.T) {
 	c.expectTaken("another token has come", "a0")
 }
 
-// TestNewcomerOfAnAddressWithManyUnitsInUseStays while other addresses hold more that is arriving.
+// TestNewcomerOfAnAddressWithManyUnitsInUseStays while other addresses hold more arriving units.
 func TestNewcomerOfAnAddressWithManyUnitsInUseStays(t *testing.T) {
 	c := newCrowd(t, NewPool(60))
 	c.enterAll(22, "", one, Busy)
@@ -189,7 +190,7 @@ func TestFixedPoolRefusesPartiesAboveTheirShare(t *testing.T) {
 	}
 }
 
-// TestSizesCount: what is largest goes first, and a unit that alone is too large itself.
+// TestSizesCount: the largest unit is removed first, and a unit too large for the pool is refused.
 func TestSizesCount(t *testing.T) {
 	c := newCrowd(t, NewPool(100))
 	c.enterAll(2, "a", one, Idle)
@@ -224,7 +225,7 @@ type twin struct {
 	units map[*Unit]bool
 }
 
-// above reports whether a party holds more than its equal share, and so do its token and its half.
+// above reports whether a party, its token and its half all hold more than their equal share.
 func (t *twin) above(p Party) bool {
 	var half, token, address float64
 	halves, tokens, addresses := map[bool]bool{}, map[string]bool{}, map[netip.Prefix]bool{}
@@ -259,8 +260,8 @@ func (t *twin) total() (n int64) {
 	return n
 }
 
-// TestNoPartyBelowItsShareLosesAnything, whatever parties do: nothing is taken from a party at or below its share, no
-// such party is refused, nothing is taken while all fit, and no busy unit is taken while an idle one could be.
+// TestNoPartyBelowItsShareLosesAnything, for random operations: a party at or below its share loses no unit and is
+// never refused, no unit is taken while all fit, and no busy unit is taken if an idle unit could be.
 func TestNoPartyBelowItsShareLosesAnything(t *testing.T) {
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -274,7 +275,7 @@ func TestNoPartyBelowItsShareLosesAnything(t *testing.T) {
 			return party([]string{"", "", "a", "b", "c"}[random.IntN(5)], random.IntN(1+random.IntN(12)))
 		}
 		largest := 1 + int(seed%4)
-		// judge compares one change of u, from the state before it, with what the twin says.
+		// judge compares one change to u, from the state before the change, with the twin's result.
 		judge := func(u *Unit, stays bool, victims []*Unit) {
 			t.Helper()
 			for _, v := range victims {

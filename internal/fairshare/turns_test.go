@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// line are calls that wait for turns in time that only waiting moves.
+// line is a set of calls that wait for turns, in fake time.
 type line struct {
 	t     *testing.T
 	turns *Turns
@@ -27,7 +27,7 @@ func newLine(t *testing.T, limit int, patience time.Duration) *line {
 	return &line{t: t, turns: NewTurns(limit, patience), ends: make(map[string]func())}
 }
 
-// call waits for a turn; end ends it.
+// call waits for a turn; end ends the call.
 func (l *line) call(name string, by Party) {
 	go func() {
 		turn, err := l.turns.Take(l.t.Context(), by)
@@ -50,7 +50,7 @@ func (l *line) end(name string) {
 	synctest.Wait()
 }
 
-// endAll ends the calls that run until none is left.
+// endAll ends running calls until none is left.
 func (l *line) endAll() {
 	for {
 		l.mu.Lock()
@@ -73,7 +73,7 @@ func (l *line) expect(what string, names ...string) {
 	l.order = nil
 }
 
-// TestPartiesTakeTurns: a party with one call waits for one call of each other, and halves, tokens and addresses
+// TestPartiesTakeTurns: a party with one call waits for one call per other party, and halves, tokens and addresses
 // alternate.
 func TestPartiesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestPartiesTakeTurns(t *testing.T) {
 	})
 }
 
-// TestNewcomerWaitsForOneCallOfEachParty, also if 300 addresses have hundreds of calls that wait.
+// TestNewcomerWaitsForOneCallOfEachParty, even if 300 addresses have hundreds of waiting calls.
 func TestNewcomerWaitsForOneCallOfEachParty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const addresses = 300
@@ -130,7 +130,7 @@ func TestNewcomerWaitsForOneCallOfEachParty(t *testing.T) {
 	})
 }
 
-// TestCallThatWaitsForOthersLetsMoreRun once it has run for longer than patience.
+// TestCallThatWaitsForOthersLetsMoreRun after patience.
 func TestCallThatWaitsForOthersLetsMoreRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t, 1, time.Second)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// socket is a connection that knows whether it was closed.
+// socket is a connection that records its close.
 type socket struct {
 	net.Conn
 	from   net.Addr
@@ -29,7 +29,7 @@ func connect(l *Limiter, address string) *Conn {
 	return l.admit(&socket{from: &net.TCPAddr{IP: net.ParseIP(address), Port: 1}})
 }
 
-// open are those connections that were not closed, by their places in the list.
+// open returns the list positions of connections that are still open.
 func open(all []*Conn) (list []int) {
 	for i, c := range all {
 		if !c.Conn.(*socket).closed {
@@ -79,7 +79,7 @@ func TestIdleConnectionsOfTheLargestPartyAreClosed(t *testing.T) {
 	expect(t, "strangers have more than their half", all, 2, 4, 5, 7)
 }
 
-// TestAFirstRequestOutlastsFurtherOnes: a connection that sends request after request is no younger than one whose
+// TestAFirstRequestOutlastsFurtherOnes: a connection with request after request is no younger than a connection whose
 // first request waits.
 func TestAFirstRequestOutlastsFurtherOnes(t *testing.T) {
 	l := New(Limits{Connections: 3})
@@ -89,7 +89,7 @@ func TestAFirstRequestOutlastsFurtherOnes(t *testing.T) {
 	}
 	for _, c := range all[1:] {
 		idle(c, "10.0.0.1", "")
-		c.place.Set(c.state()) // its next request has arrived
+		c.place.Set(c.state()) // the next request has arrived
 	}
 	all = append(all, connect(l, "10.0.0.1"))
 	expect(t, "one more", all, 0, 2, 3)
@@ -121,7 +121,7 @@ func TestAConnectionOfAProxyCountsForItsClient(t *testing.T) {
 	expect(t, "another client's request", all, 0, 1, 4, 5, 6, 7)
 }
 
-// TestWhatIsLongestUnderWayIsClosedForBytes, and what is small, or works, is not.
+// TestWhatIsLongestUnderWayIsClosedForBytes, except small or working connections.
 func TestWhatIsLongestUnderWayIsClosedForBytes(t *testing.T) {
 	l := New(Limits{Connections: 100, Bytes: 100 << 10})
 	var all []*Conn

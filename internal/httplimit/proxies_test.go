@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTheClientIsWhoTrustedProxiesName: from the right, and no other name is believed.
+// TestTheClientIsWhoTrustedProxiesName: read from the right, and other names are ignored.
 func TestTheClientIsWhoTrustedProxiesName(t *testing.T) {
 	proxies := Proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/48")}
 	const plain, structured = "X-Forwarded-For", "Forwarded"

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// busyVariable makes this test's program one with threads that are all busy.
+// busyVariable makes this test's program run with busy threads only.
 const busyVariable = "SIGNALBOX_TEST_BUSY"
 
 func TestMain(m *testing.M) {

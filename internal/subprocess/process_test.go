@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// timeout is how long anything may take that must happen.
+// timeout is the maximum wait for an expected event.
 const timeout = time.Minute
 
-// launch runs a script of a shell until the end of the test.
+// launch runs a shell script until the end of the test.
 func launch(t *testing.T, script string) *Process {
 	t.Helper()
 	p, err := Launch("sh", exec.Command("sh", "-c", script))
@@ -162,7 +162,7 @@ func TestEndEndsTheWholeGroup(t *testing.T) {
 	if err := p.AwaitOutput("it is ready", timeout, func() bool { return p.Output() != "" }); err != nil {
 		t.Fatal(err)
 	}
-	p.End(timeout) // returns when the last process of the group has closed the output
+	p.End(timeout) // returns when the last process in the group has closed the output
 }
 
 func TestTheEndOfTheContextEndsAProcess(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestWorkPausesLongerWhileTheHostIsBusy: with each command that is applied for the second that follows, and
-// never with a pause that goes on and on.
+// TestWorkPausesLongerWhileTheHostIsBusy: each applied command lengthens the pause for the following second, and pauses
+// are bounded.
 func TestWorkPausesLongerWhileTheHostIsBusy(t *testing.T) {
 	var commands uint64
 	p := New(func() uint64 { return commands }, nil)
@@ -34,7 +34,7 @@ func TestWorkPausesLongerWhileTheHostIsBusy(t *testing.T) {
 	}
 }
 
-// TestWorkThatMustHurryDoesNotPause: and pauses again when it need not. It is stopped in either case.
+// TestWorkThatMustHurryDoesNotPause: and pauses again when the hurry is over. Work can be stopped in both states.
 func TestWorkThatMustHurryDoesNotPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopped := make(chan struct{})

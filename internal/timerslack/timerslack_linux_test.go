@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ensured is the variable that makes the test's program a process that ensures a slack and says what it is.
+// ensured is the variable that makes the test's program ensure a timer slack and print the result.
 const ensured = "TIMERSLACK_TEST"
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// slacks are those of a few threads of this process.
+// slacks returns the timer slacks of a few threads in this process.
 func slacks() (all []time.Duration) {
 	var mu sync.Mutex
 	var there, read sync.WaitGroup
@@ -36,7 +36,7 @@ func slacks() (all []time.Duration) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			there.Done()
-			there.Wait() // each has a thread of its own
+			there.Wait() // each goroutine has its own thread
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, of(syscall.PR_GET_TIMERSLACK, 0))
@@ -56,7 +56,7 @@ func TestAllThreadsHaveTheSlack(t *testing.T) {
 		if err := cmd.Run(); err != nil {
 			t.Fatalf("%v\n%s", err, said.String())
 		}
-		each := max(wanted, of(syscall.PR_GET_TIMERSLACK, 0)) // more than was asked for stays as it is
+		each := max(wanted, of(syscall.PR_GET_TIMERSLACK, 0)) // a larger slack than wanted is kept
 		want := fmt.Sprintln(cmd.Process.Pid, []string{"-flag", "an argument"}, false,
 			[]time.Duration{each, each, each, each})
 		if out.String() != want {
@@ -65,7 +65,7 @@ func TestAllThreadsHaveTheSlack(t *testing.T) {
 	}
 }
 
-// TestAProcessBeginsAgainOnce: one in which the slack did not last goes on without.
+// TestAProcessBeginsAgainOnce: a process in which the slack did not last continues without slack.
 func TestAProcessBeginsAgainOnce(t *testing.T) {
 	t.Setenv(begunAgain, "1")
 	Ensure(time.Hour)

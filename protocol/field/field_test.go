@@ -16,7 +16,7 @@ func TestTimesAreNeverSentShorter(t *testing.T) {
 	}
 }
 
-// TestAClockBefore1970SaysNoTime, and not one that is half a billion years ahead.
+// TestAClockBefore1970SaysNoTime, instead of a time half a billion years ahead.
 func TestAClockBefore1970SaysNoTime(t *testing.T) {
 	for _, c := range []struct {
 		of   time.Time

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of kinds into docs/guides/monitoring.md")
 
-// TestEachKindHasARow: one, with all that readers need.
+// TestEachKindHasARow: exactly one, with all columns for readers.
 func TestEachKindHasARow(t *testing.T) {
 	seen := make(map[Kind]bool)
 	worst := Critical
@@ -54,7 +54,7 @@ func TestWhatAnIssueIsAboutStandsInItsTexts(t *testing.T) {
 	}
 }
 
-// The table in docs/guides/monitoring.md stands between these lines.
+// The table in docs/guides/monitoring.md is between these lines.
 const begins, ends = "<!-- kinds of health issues -->\n", "<!-- end of the kinds -->\n"
 
 // TestThePageHasTheTable: docs/guides/monitoring.md lists the kinds as the code does; -update writes the table.

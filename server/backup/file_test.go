@@ -73,7 +73,7 @@ func TestABackupIsLoadedAsItWasSaved(t *testing.T) {
 	}
 }
 
-// TestATornBackupIsNone: a file truncated anywhere is refused, with its position.
+// TestATornBackupIsNone: a file truncated anywhere is refused, with the position.
 func TestATornBackupIsNone(t *testing.T) {
 	file := saved(t, cluster(t))
 	for n := 0; n < len(file); n += max(1, min(len(file)-n-1, 9973)) {
@@ -113,7 +113,7 @@ func TestAFlippedBitIsNoticed(t *testing.T) {
 	}
 }
 
-// TestASectionOfAnotherFile: each record is valid on its own, and the seal shows that they do not belong together.
+// TestASectionOfAnotherFile: each record is valid alone, and the seal shows that the records do not belong together.
 func TestASectionOfAnotherFile(t *testing.T) {
 	one, two := cluster(t), cluster(t)
 	two.Sections[1] = backupfile.Section{Shard: 1, Term: 9, Index: 9}
@@ -149,8 +149,8 @@ func TestAShardThatIsMissing(t *testing.T) {
 	}
 }
 
-// TestTheFileOfAHostMayLackShards: a host with some shards writes a file with these, to be read together with other
-// files.
+// TestTheFileOfAHostMayLackShards: a host with some shards writes a file with these shards, to be read together with
+// other files.
 func TestTheFileOfAHostMayLackShards(t *testing.T) {
 	a, b := cluster(t), cluster(t)
 	for _, at := range []struct {
@@ -208,7 +208,7 @@ func TestTheFurthestStateOfEachShardIsChosen(t *testing.T) {
 }
 
 // TestASectionThatWasGivenUpCountsForNothing: an abandoned section is replaced by the next section for the same shard,
-// wherever it broke off.
+// wherever the abandoned section broke off.
 func TestASectionThatWasGivenUpCountsForNothing(t *testing.T) {
 	s := cluster(t)
 	var whole bytes.Buffer

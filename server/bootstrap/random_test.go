@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// play starts, crashes, wipes and replaces hosts (with the replaced one possibly still running) in random order, and
+// play starts, crashes, wipes and replaces hosts (with the replaced host possibly still running) in random order, and
 // checks at every step that no two clusters share a host. At the end all faults stop.
 func play(seed uint64, planted bug) error {
 	names := []string{"a", "b", "c", "d", "e"}
@@ -25,7 +25,7 @@ func play(seed uint64, planted bug) error {
 	return w.end()
 }
 
-// act is one step of a play.
+// act is one step in a play.
 func (w *world) act(name string) error {
 	p := w.running[name]
 	switch x := w.IntN(100); {
@@ -52,7 +52,7 @@ func (w *world) act(name string) error {
 	return nil
 }
 
-// end stops all faults, and starts every host once more: each is bootstrapped, or knows that it was excluded.
+// end stops all faults, and starts every host once more: each host is bootstrapped, or knows that it was excluded.
 func (w *world) end() error {
 	for _, z := range w.zombies {
 		z.dead = true

@@ -16,7 +16,7 @@ func TestWrongKeysOverManyConnectionsAreThrottled(t *testing.T) {
 		address string
 	}
 	connect := func(address string) *client { return &client{address: address} }
-	// guess returns how many of the keys are compared.
+	// guess returns how many keys are compared.
 	guess := func(c *client, keys int) (compared int) {
 		for range keys {
 			if g.wait(&c.AuthThrottle, c.address, now) == 0 {
@@ -48,8 +48,8 @@ func TestWrongKeysOverManyConnectionsAreThrottled(t *testing.T) {
 	}
 }
 
-// TestThrottledAddressesAreBounded: with wrong keys from any number of addresses, the host keeps a bounded number of
-// them, and still throttles the rest.
+// TestThrottledAddressesAreBounded: the host stores a bounded number of addresses that sent wrong keys, and still
+// throttles the rest.
 func TestThrottledAddressesAreBounded(t *testing.T) {
 	var g addressThrottles
 	now := time.Now()

@@ -11,14 +11,14 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// knowing is an up-to-date replica of the meta shard with an empty access book.
+// knowing is an up-to-date meta shard replica with an empty access book.
 type knowing struct{ *meta.Machine }
 
 func (knowing) SureFor(time.Time) time.Duration { return 0 }
 func (knowing) CaughtUp() bool                  { return true }
 func (knowing) Confirm(done func(bool))         { done(true) }
 
-// benchGate is the gate of a host with the node /bench.
+// benchGate is a gate on a host with the node /bench.
 func benchGate(t testing.TB) *Gate {
 	t.Helper()
 	m := meta.New()

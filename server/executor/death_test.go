@@ -12,15 +12,15 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// moment is a point at which a governor can die: before or after one of its actions.
+// moment is a point at which a governor can die: before or after an action.
 type moment struct {
 	act  string
 	over bool
 	nth  int // among the points with this action, from 1
 }
 
-// killAt kills the governor's host at a given point, and restarts it. The zero value never matches. killAt returns a
-// function listing the passed points, and one that reports whether the host was killed.
+// killAt kills the governor's host at a given point, and restarts the host. The zero value never matches. killAt
+// returns a function listing the passed points, and a function that reports whether the host was killed.
 func (f *fleet) killAt(when moment) (passed func() []moment, killed func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +51,7 @@ func (f *fleet) killAt(when moment) (passed func() []moment, killed func() bool)
 		}
 }
 
-// TestGovernorDiesBetweenAnyTwoActs: the governor's host is killed before or after each action of a join. Each time the
+// TestGovernorDiesBetweenAnyTwoActs: the governor's host is killed before or after each action in a join. Each time the
 // new host ends with exactly one replica of each shard, and nothing is left unfinished.
 func TestGovernorDiesBetweenAnyTwoActs(t *testing.T) {
 	if testing.Short() {
@@ -114,7 +114,7 @@ func TestGovernorDiesBetweenAnyTwoActs(t *testing.T) {
 }
 
 // TestOldGovernorsCallIsRefused: a call in flight when its governor lost leadership arrives after the next governor has
-// done the work: it has no effect.
+// done the work, and has no effect.
 func TestOldGovernorsCallIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -159,8 +159,8 @@ func TestOldGovernorsCallIsRefused(t *testing.T) {
 	})
 }
 
-// TestOldTermsHaveNoEffect: an agent refuses a governor with an outdated term, according to other hosts and to its own
-// meta replica.
+// TestOldTermsHaveNoEffect: an agent refuses a governor with an outdated term, as known from other hosts and from the
+// agent's meta replica.
 func TestOldTermsHaveNoEffect(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
@@ -196,7 +196,7 @@ func (m *machine) asked(ask protocol.RequestMessage) protocol.Result {
 	return a.Result
 }
 
-// TestEffectsAreRefused: an agent refuses requests for a shard, directory or membership other than its own.
+// TestEffectsAreRefused: an agent refuses requests for a foreign shard, directory or membership.
 func TestEffectsAreRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")

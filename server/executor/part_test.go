@@ -28,7 +28,7 @@ func newParts(t *testing.T, shards, count, most int) *fleet {
 }
 
 // wantPlaces checks that each data shard has the given number of voters, on distinct running hosts, and that hosts are
-// evenly loaded. It returns the number of data shards per host.
+// evenly loaded. It returns the data shard count per host.
 func (f *fleet) wantPlaces(voters int) map[string]int {
 	f.Helper()
 	load := map[string]int{}
@@ -61,8 +61,8 @@ func (f *fleet) wantPlaces(voters int) map[string]int {
 	return load
 }
 
-// TestShardsLiveOnAPartOfTheHosts: shards spread over joining hosts, leave a drained host before it goes offline, are
-// repaired, and follow the policy.
+// TestShardsLiveOnAPartOfTheHosts: shards spread over joining hosts, leave a drained host before the host goes offline,
+// are repaired, and follow the policy.
 func TestShardsLiveOnAPartOfTheHosts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newParts(t, 8, 7, maxFleet)
@@ -106,7 +106,7 @@ func TestShardsLiveOnAPartOfTheHosts(t *testing.T) {
 
 var largest = flag.Bool("executor.large", false, "let a fleet of 30 hosts and 64 data shards come to rest too")
 
-// TestAFleetOfPartsComesToRest: one more host among many gets its share, and nothing else moves.
+// TestAFleetOfPartsComesToRest: a new host among many gets its share, and nothing else moves.
 func TestAFleetOfPartsComesToRest(t *testing.T) {
 	if !*largest {
 		t.Skip("it takes long: -executor.large")
@@ -131,7 +131,7 @@ func TestAFleetOfPartsComesToRest(t *testing.T) {
 	})
 }
 
-// TestFleetsOfPartsComeToRest is TestFleetsComeToRest for data shards on a subset of the hosts.
+// TestFleetsOfPartsComeToRest is TestFleetsComeToRest for data shards on a subset of hosts.
 func TestFleetsOfPartsComeToRest(t *testing.T) {
 	tally := map[string]int{}
 	for seed := range *seeds / 2 {

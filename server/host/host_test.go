@@ -21,7 +21,7 @@ import (
 	"github.com/signalbox/signalbox/server/transport"
 )
 
-// newSettings are the settings of a single host with its own data, on free ports.
+// newSettings are a single host's settings, on free ports and a new directory.
 func newSettings(t *testing.T) settings.Settings {
 	t.Helper()
 	s := settings.Defaults()
@@ -180,7 +180,7 @@ func TestAHostThatCannotGoOnServesNoMore(t *testing.T) {
 	}
 }
 
-// newClusterSettings are the settings of a cluster's hosts.
+// newClusterSettings are the settings for a cluster's hosts.
 func newClusterSettings(t *testing.T, names ...string) (all []settings.Settings) {
 	t.Helper()
 	ports, err := subprocess.ReservePorts(len(names))

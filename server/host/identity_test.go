@@ -164,15 +164,15 @@ func TestAWipedHostWaitsWhileNoOtherAnswers(t *testing.T) {
 	if id := b.Identity(); id.Bootstrapped() {
 		t.Errorf("it is bootstrapped: %+v", id)
 	}
-	// One host that knows the cluster is enough to stop it.
+	// One host that knows the cluster is enough to stop the wiped host.
 	startSome(t, all[2])
 	if _, ok := errors.AsType[*bootstrap.ExcludedError](awaitFailure(t, b)); !ok {
 		t.Errorf("got %v", b.Err())
 	}
 }
 
-// copyDirectory copies a host's directory, and returns a function that restores it like a disk rollback: the directory
-// does not know that it is a copy.
+// copyDirectory copies a host's directory, and returns a function that restores the directory like a disk rollback: the
+// directory does not record that it is a copy.
 func copyDirectory(t *testing.T, dir string) (putBack func()) {
 	t.Helper()
 	kept := filepath.Join(t.TempDir(), "copy")
@@ -218,7 +218,7 @@ func TestAnOlderCopyOfADirectoryIsRefused(t *testing.T) {
 	}
 	awaitReady(t, hosts[0], hosts[2])
 
-	// Started while no other host can object, it exits when one can.
+	// Started while no host can object, the copy exits as soon as a host can.
 	hosts[0].Close()
 	hosts[2].Close()
 	putBack()

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// boxes are a machine's inboxes: each item is a request of a given size.
+// boxes are a machine's inboxes: each item is a request with a given size.
 type boxes struct {
 	mu  sync.Mutex
 	all map[shard.OrderID]*box
@@ -69,9 +69,9 @@ type line struct {
 	mu      sync.Mutex
 	got     []string
 	pending int
-	full    int // flushed data waits, up to this many bytes
+	full    int // limit for pending
 	flushed int
-	away    bool // its sessions no longer act over it
+	away    bool // sessions no longer act over the connection
 }
 
 func (l *line) Push(_ uint64, m protocol.PushMessage) {
@@ -224,7 +224,7 @@ func TestWhatIsPushedAheadIsBounded(t *testing.T) {
 	})
 }
 
-// TestASlowConnectionIsLeftOut: other connections get their items, and the slow one continues after it has drained.
+// TestASlowConnectionIsLeftOut: other connections get their items, and the slow connection continues once drained.
 func TestASlowConnectionIsLeftOut(t *testing.T) {
 	play(t, func(t *testing.T, r *room) {
 		slow, quick := &line{full: 600}, &line{}
@@ -255,7 +255,7 @@ func TestASlowConnectionIsLeftOut(t *testing.T) {
 	})
 }
 
-// TestAConnectionThatDrainsBetweenTheLooks: it is listed before the next look.
+// TestAConnectionThatDrainsBetweenTheLooks: the connection is listed before the next look.
 func TestAConnectionThatDrainsBetweenTheLooks(t *testing.T) {
 	play(t, func(t *testing.T, r *room) {
 		l := &flicker{}
@@ -361,7 +361,7 @@ func TestAnInboxIsNotOpened(t *testing.T) {
 	})
 }
 
-// TestManyArePushedByAGoroutineThatEnds: Deliver does not wait for them.
+// TestManyArePushedByAGoroutineThatEnds: Deliver does not wait for the pushes.
 func TestManyArePushedByAGoroutineThatEnds(t *testing.T) {
 	play(t, func(t *testing.T, r *room) {
 		const members = 100

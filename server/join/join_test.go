@@ -19,7 +19,7 @@ import (
 
 var someSecret = []byte("a secret that is long enough")
 
-// run lets a host try to join for the given time. An error other than a refusal appears in its wait reason.
+// run lets a host try to join for the given time. The wait reason has the error, unless the error is a refusal.
 func run(t *testing.T, n *Newcomer, within time.Duration) (g Grant, awaited string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -137,7 +137,7 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 	}
 }
 
-// TestWhatIsChangedOnTheWayIsNoProof: a proof is valid only for this request, on this connection.
+// TestWhatIsChangedOnTheWayIsNoProof: a proof is valid only for one request on one connection.
 func TestWhatIsChangedOnTheWayIsNoProof(t *testing.T) {
 	for name, intrude := range map[string]func(*Caller, []byte) []byte{
 		"another connection": func(p *Caller, payload []byte) []byte {
@@ -197,7 +197,7 @@ func TestGrantOfAnUnknownHostIsRejected(t *testing.T) {
 func TestTheLeaderIsAsked(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*bed, *Newcomer)
-		want   string // wait reason, empty if it joins
+		want   string // wait reason, empty if the host joins
 	}{
 		"by another host": {func(b *bed, _ *Newcomer) { b.leader = 2 }, ""},
 		"after one that is not there": {func(_ *bed, n *Newcomer) {

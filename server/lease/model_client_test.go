@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// modelClient is a client that follows the rules of DESIGN.md.
+// modelClient is a client that follows DESIGN.md's rules.
 type modelClient struct {
 	*world
 	clock      modelClock
@@ -16,12 +16,12 @@ type modelClient struct {
 	links      []*modelLink
 	session    shard.SessionID
 	seq        uint64
-	lease      time.Duration // by its own clock: end of belief
+	lease      time.Duration // end of belief, by the client's clock
 	known      time.Duration // last answered timeout
 	unresolved []time.Duration
 	over       *modelLink // attached connection; nil: detached
 	epoch      int        // grows whenever over changes
-	asked      uint64     // sequence of the unanswered attach
+	asked      uint64     // the unanswered attach's sequence
 	askedAt    time.Duration
 	answered   time.Duration
 	startedAt  time.Duration // time of the last request for a new session
@@ -50,7 +50,7 @@ func (m modelMessage) timeout() time.Duration { return time.Duration(m.lease.tim
 func (c *modelClient) local() time.Duration   { return c.clock.read(c.now) }
 func (c *modelClient) believes() bool         { return c.local() < c.lease }
 
-// counted is the timeout used by the client: the smallest that may apply.
+// counted is the client's timeout: the smallest that may apply.
 func (c *modelClient) counted() time.Duration {
 	return min(c.known, slices.Min(append(c.unresolved, c.known)))
 }
@@ -83,7 +83,7 @@ func (c *modelClient) tick() {
 		c.reconnect()
 	}
 	if c.shares && c.chance(2) {
-		// Another process that knows the session and its key starts using it.
+		// Another process that knows the session and its key starts using the session.
 		if other := c.clients[1-slices.Index(c.clients, c)]; other.session != 0 && c.session == 0 {
 			c.session, c.seq, c.known = other.session, other.seq+1, other.known
 		}
@@ -97,7 +97,7 @@ func (c *modelClient) tick() {
 		c.startedAt = c.now
 		m.kind, m.lease.timeout = modelStart, int64(time.Duration(1+c.IntN(4))*second)
 	case c.asked != 0, c.over == l && !c.chance(3), c.chance(30):
-		m.kind = modelPing // for its other sessions, if this one is not attached
+		m.kind = modelPing // for the client's other sessions, if this session is not attached
 	default:
 		m.kind = modelAttach
 		c.seq++
@@ -154,7 +154,7 @@ func (c *modelClient) attachedOver(l *modelLink) {
 	}
 }
 
-// reconnect replaces the old connection, whose end its host notices late or never.
+// reconnect replaces the old connection. The host notices the old connection's end late or never.
 func (c *modelClient) reconnect() {
 	if n := len(c.links); n > 0 {
 		old := c.links[n-1]
@@ -188,7 +188,7 @@ func (l *modelLink) send(m modelMessage) {
 	})
 }
 
-// pump is a turn of the connection's event loop.
+// pump is a turn in the connection's event loop.
 func (l *modelLink) pump() {
 	if l.busy || l.gone || len(l.inbox) == 0 {
 		return
@@ -199,7 +199,7 @@ func (l *modelLink) pump() {
 	if h.bug == bugTimeBeforeReading {
 		now = now.Add(-h.upTo(2 * second))
 	}
-	if h.IntN(2_000) == 0 { // it stalls after reading the clock
+	if h.IntN(2_000) == 0 { // a stall after reading the clock
 		h.pause()
 	}
 	h.run(func() {
@@ -222,13 +222,13 @@ func (l *modelLink) serve(m modelMessage, now time.Time) {
 	}
 	h.tally["pong"]++
 	m.kind = modelPong
-	if h.IntN(2_000) == 0 { // it stalls before sending the pong
+	if h.IntN(2_000) == 0 { // a stall before sending the pong
 		h.pause()
 	}
 	h.run(func() { l.toClient(m) })
 }
 
-// toClient sends to the client; frames arrive in order, if it still listens.
+// toClient sends to the client; frames arrive in order, if the client still listens.
 func (l *modelLink) toClient(m modelMessage) {
 	w := l.client.world
 	l.toHere = max(l.toHere, w.now+w.delay())

@@ -8,9 +8,9 @@ import (
 	"github.com/signalbox/signalbox/server/lease"
 )
 
-const stallTick = 50 * time.Millisecond // check interval of a host without stalls
+const stallTick = 50 * time.Millisecond // check interval on a host without stalls
 
-// stalling returns the stage of a host that detects a stall if its checks are more than a second apart.
+// stalling returns a stage whose host detects a stall if its checks are more than a second apart.
 func stalling(t *testing.T) *stage {
 	st := emptyStage(t, second)
 	st.lead()
@@ -90,17 +90,17 @@ func TestAHostThatStallsAgainAndAgainEndsTheDead(t *testing.T) {
 	}
 }
 
-// stallClient is a client that never falls silent: it pings at every third of its timeout, and the host reads a ping at
-// once, or after a stall.
+// stallClient is a client that never falls silent: the client pings at every third of its timeout, and the host reads a
+// ping at once, or after a stall.
 type stallClient struct {
 	holder  *lease.Holder
 	timeout time.Duration
-	next    time.Time // arrival time of the next ping
+	next    time.Time // the next ping's arrival time
 	unread  bool
 }
 
 // stallRun has clients ping a host with random stalls that then reads pending messages within a share of the stall's
-// duration. It returns the number of sessions that became due.
+// duration. It returns the number of due sessions.
 func stallRun(t *testing.T, seed uint64, stallAfter time.Duration, readWithin float64) (ended int) {
 	random := rand.New(rand.NewPCG(seed, 3))
 	upTo := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }

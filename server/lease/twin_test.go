@@ -8,12 +8,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The naive twin records every event of a session, and recomputes its deadline from all events on each call. It has no
+// The naive twin records all of a session's events, and recomputes the deadline from all events on each call, without
 // timers, groups or lower bounds.
 
 const twinStall = 20 * second
 
-// sign is a time of session activity.
+// sign is the time of a session's activity.
 type sign struct {
 	at    time.Time
 	grace time.Duration // extension because of a leader change
@@ -27,7 +27,7 @@ type twinSession struct {
 	signs      []sign
 	holder     *twinHolder // nil: detached
 	expiring   bool
-	pending    bool // its end is proposed
+	pending    bool // the session's end is proposed
 	doubt      bool
 	retryAfter time.Time
 }
@@ -43,8 +43,8 @@ type twinRound struct {
 	real     lease.Round
 	begun    time.Time
 	term     uint64
-	windows  []time.Duration // windows in force since its start
-	spoiled  bool            // by a change of the window or of the leader before it succeeded
+	windows  []time.Duration // windows in force since the session's start
+	spoiled  bool            // spoiled by a window or leader change before success
 	counting bool
 }
 
@@ -197,7 +197,7 @@ func (tw *twin) due(now time.Time) map[shard.SessionID]bool {
 	return due
 }
 
-// expire marks a session that the table has called due, and returns its expected holder.
+// expire marks a session that the table has called due, and returns the expected holder.
 func (tw *twin) expire(id shard.SessionID) (from *lease.Holder) {
 	s := tw.sessions[id]
 	if h := s.holder; h != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// asked are commands of some flows in a fair queue. Each is its flow's name with a counter.
+// asked are commands from some flows in a fair queue. A command is its flow's name with a counter.
 type asked struct {
 	t     *testing.T
 	flows flows
@@ -32,7 +32,7 @@ func (a *asked) join(name, token, address string) {
 	a.all[name], a.conns[name], a.of[c] = a.flows.add(token, address), c, name
 }
 
-// ask queues commands of the given size.
+// ask queues commands with the given size.
 func (a *asked) ask(name string, n, size int) {
 	for range n {
 		a.sent[name]++
@@ -43,7 +43,7 @@ func (a *asked) ask(name string, n, size int) {
 	}
 }
 
-// batch takes a batch and returns the number of commands per flow. Each flow's commands must be in order.
+// batch takes a batch and returns the command count per flow. Each flow's commands must be in order.
 func (a *asked) batch(p share) map[string]int {
 	a.t.Helper()
 	ops, data := a.flows.take(nil, nil, p)
@@ -63,7 +63,7 @@ func (a *asked) batch(p share) map[string]int {
 	return counts
 }
 
-const inAShare = flowQuantum/(100+commandCost) + 1 // commands of 100 bytes; the last may go into debt
+const inAShare = flowQuantum/(100+commandCost) + 1 // 100-byte commands; the last may go into debt
 
 func TestWhoAsksForLittleIsInTheNextBatch(t *testing.T) {
 	a := newAsked(t)
@@ -99,7 +99,7 @@ func TestConnectionsOfOneAddressShareAlike(t *testing.T) {
 	}
 }
 
-// TestTokensAndThenAddressesShareAlike: a token or an address has one share, regardless of its number of connections.
+// TestTokensAndThenAddressesShareAlike: a token or an address has one share, for any number of connections.
 func TestTokensAndThenAddressesShareAlike(t *testing.T) {
 	a := newAsked(t)
 	a.join("lonely", "one", "x")
@@ -125,7 +125,7 @@ func TestTokensAndThenAddressesShareAlike(t *testing.T) {
 }
 
 // TestLargeCommandsLeaveRoomForOthers: large commands are limited to one batch at a time, in turn, and other sources do
-// not wait for them.
+// not wait.
 func TestLargeCommandsLeaveRoomForOthers(t *testing.T) {
 	a := newAsked(t)
 	for i := range 4 {

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// slowed is a pipeline on a log with rounds of 8 ms, in a bubble of virtual time.
+// slowed is a pipeline on a log with 8 ms rounds, in fake time.
 type slowed struct{ *heldLog }
 
 const testRound = 8 * time.Millisecond
@@ -41,7 +41,7 @@ func (s *slowed) round() int {
 	return s.land()
 }
 
-// learn runs rounds until the pipeline knows that they are slow.
+// learn runs rounds until the pipeline knows that rounds are slow.
 func (s *slowed) learn(commands int) {
 	for range shortestOf {
 		s.ask(commands)
@@ -110,7 +110,7 @@ func TestSlowRoundsWaitForAnsweredCallers(t *testing.T) {
 	})
 }
 
-// TestBatchesOverlapIfTheNetworkIsSlow: a command that comes during a round has a round of its own at once, unless the
+// TestBatchesOverlapIfTheNetworkIsSlow: a command that comes during a round gets a separate round at once, unless the
 // disk takes much of the round.
 func TestBatchesOverlapIfTheNetworkIsSlow(t *testing.T) {
 	for sync, most := range map[time.Duration]int{testRound / 10: maxInflight, testRound / 2: 1} {
@@ -143,7 +143,7 @@ func TestASingleCallerDoesNotWait(t *testing.T) {
 	})
 }
 
-// TestTheWaitForCallersEnds: callers that do not send again delay others by a fraction of a round.
+// TestTheWaitForCallersEnds: callers that do not send again cause a delay of at most a fraction of a round.
 func TestTheWaitForCallersEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowed(t)

@@ -51,7 +51,7 @@ func TestApplyReportsTheCommandsOfEachBatch(t *testing.T) {
 	}
 }
 
-// TestResultsThatAreNotThoseOfTheirCommandsAreRefused plants effects of a batch of two commands.
+// TestResultsThatAreNotThoseOfTheirCommandsAreRefused plants effects for a batch with two commands.
 func TestResultsThatAreNotThoseOfTheirCommandsAreRefused(t *testing.T) {
 	r := standalone(t, 1).Replicas[0]
 	for what, c := range map[string]struct {

@@ -49,7 +49,8 @@ func TestTheTimeOfTheMetaShardMovesWithWhatItsLeaderProposes(t *testing.T) {
 	}
 	at(5 * time.Second)
 
-	// A new leadership on this host: its time starts when its first command is applied, and nothing waits for that.
+	// A new leadership on this host: its time starts when its first command is applied, and nothing waits for the
+	// start.
 	term := m.Machine.Clock().Term
 	m.LeadershipChanged(shard.Leadership{Leader: 2, Term: term + 1})
 	m.LeadershipChanged(shard.Leadership{Leader: 1, Term: term + 2})
@@ -68,7 +69,7 @@ func TestTheTimeOfTheMetaShardMovesWithWhatItsLeaderProposes(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 
-	// A command from an earlier leader arrives late: it has no effect, and its client must repeat it.
+	// A command from an earlier leader arrives late: the command has no effect, and its client must repeat it.
 	data, err := m.encode(0, clock.Stamp{Term: term, Elapsed: 1 << 30},
 		[]meta.Command{{Kind: meta.CmdNodeCreate, Path: "/late"}})
 	if err != nil {

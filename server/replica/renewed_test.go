@@ -39,8 +39,9 @@ func renew(t *testing.T, r *Replica) {
 	until(t, "the leader serves the renewed shard", r.set, step, r.leader.ready)
 }
 
-// TestARenewedHomeCallsNoSessionDeadDuringItsWait: clients with an old session learn that it is over. Other shards keep
-// its holdings, and hosts that asked are notified of the end after the wait, even if a client already knows.
+// TestARenewedHomeCallsNoSessionDeadDuringItsWait: clients with an old session learn that the session is over. Other
+// shards keep its holdings, and hosts that asked are notified of the end after the wait, even if a client already
+// knows.
 func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
 	const wait = time.Hour
 	var ahead atomic.Int64
@@ -167,7 +168,7 @@ func (c *lossConn) Push(_ uint64, m protocol.PushMessage) {
 	}
 }
 
-// groupWorld is a host that leads two shards, with records of a cluster of three.
+// groupWorld is a host that leads two shards, with a three-host cluster's records.
 type groupWorld struct {
 	t       *testing.T
 	set     *Set
@@ -244,8 +245,8 @@ func TestClientsHearWhatTheyHaveLostByTheOrderForAGroup(t *testing.T) {
 	}
 }
 
-// TestAReplicaOfAnEarlierGroupCloses: it closes because of the recorded request, which the host does not confirm
-// before, or because of a leader announcement from a later group.
+// TestAReplicaOfAnEarlierGroupCloses: the replica closes because of the recorded request, which the host does not
+// confirm before, or because of a leader announcement from a later group.
 func TestAReplicaOfAnEarlierGroupCloses(t *testing.T) {
 	for _, by := range []string{"record", "announcement"} {
 		t.Run(by, func(t *testing.T) {

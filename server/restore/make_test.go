@@ -24,10 +24,10 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// semaphores is the number of semaphores in a test's states.
+// semaphores is the semaphore count in a test's states.
 const semaphores = 20
 
-// saved are the states of a two-shard cluster, as saved from a running cluster: without the cluster name.
+// saved are a two-shard cluster's states, as saved from a running cluster: without the cluster name.
 func saved(t *testing.T) *backup.States {
 	t.Helper()
 	bootstrap := identity.NewBootstrap("prod", 2, nil)
@@ -49,7 +49,7 @@ func saved(t *testing.T) *backup.States {
 		m := machine.New(kinds.All(), machine.Options{Slots: slots})
 		var out shard.Effects
 		m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(level.Newest)}}}, &out)
-		for i := range semaphores { // none are created in other slots
+		for i := range semaphores { // no semaphore is created in other slots
 			m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSemaphoreCreate, Level: 1, Node: 1,
 				Name: fmt.Append(nil, "s", i), Count: 1, Data: fmt.Append(nil, "data", i)}}}, &out)
 		}
@@ -93,7 +93,7 @@ func checkSemaphores(t *testing.T, s *backup.States) {
 	}
 }
 
-// least is the minimum of the shards' new counters.
+// least returns the minimum among the shards' new counters.
 func least(s *backup.States) (order shard.OrderID, revision shard.Revision, session uint64) {
 	order, revision, session = 1<<62, 1<<62, 1<<62
 	for _, id := range s.Shards() {
@@ -122,7 +122,7 @@ func TestAClusterIsMadeWithOtherShards(t *testing.T) {
 }
 
 // TestAShardThatNothingIsLeftOfBeginsEmpty: the other shards keep their state, and all counters start above the lost
-// shard's counters as reported by its leader, which may exceed those of all others.
+// shard's counters as reported by its leader, which may exceed all other counters.
 func TestAShardThatNothingIsLeftOfBeginsEmpty(t *testing.T) {
 	_, s := made(t, saved(t), restore.Options{})
 	lost := s.Data[2].Usage(0).Objects
@@ -160,7 +160,7 @@ func TestAShardThatNothingIsLeftOfBeginsEmpty(t *testing.T) {
 func TestEachRestoreMovesTheCounters(t *testing.T) {
 	s := saved(t)
 	_, first := made(t, s, restore.Options{})
-	s.Header.Begun = s.Header.Begun.Add(-time.Second) // as if it were a second later now
+	s.Header.Begun = s.Header.Begun.Add(-time.Second) // as if now were a second later
 	_, second := made(t, s, restore.Options{})
 	_, next := made(t, second, restore.Options{})
 	o1, r1, _ := least(first)
@@ -175,8 +175,8 @@ func TestEachRestoreMovesTheCounters(t *testing.T) {
 	checkSemaphores(t, next)
 }
 
-// TestADirectoryThatWasNotFinishedIsUsedAgain: it contains no host until it is complete, and then it is not created
-// again.
+// TestADirectoryThatWasNotFinishedIsUsedAgain: an unfinished directory contains no host, and a finished directory is
+// not created again.
 func TestADirectoryThatWasNotFinishedIsUsedAgain(t *testing.T) {
 	s, o := saved(t), restore.Options{Dir: filepath.Join(t.TempDir(), "data"), HostName: "b"}
 	ended, end := context.WithCancel(t.Context())
@@ -197,8 +197,8 @@ func TestADirectoryThatWasNotFinishedIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatAHostHasIsAsOldAsItsLog: the age is that of the log, not of the read. A clock that was ahead makes nothing
-// younger.
+// TestWhatAHostHasIsAsOldAsItsLog: the log determines the age, and the read does not. A clock that was ahead makes
+// nothing younger.
 func TestWhatAHostHasIsAsOldAsItsLog(t *testing.T) {
 	o := restore.Options{Dir: filepath.Join(t.TempDir(), "data"), HostName: "b"}
 	if _, err := restore.Make(t.Context(), o, saved(t)); err != nil {

@@ -54,7 +54,7 @@ func (c *Cluster) mustDo(t *testing.T, r meta.Request) {
 	}
 }
 
-// votesIn returns a shard's voters, and its number of learners.
+// votesIn returns a shard's voters, and its learner count.
 func (c *Cluster) votesIn(id uint64) (voters map[shard.HostID]bool, learners int) {
 	voters = make(map[shard.HostID]bool)
 	for _, m := range c.Replicas(id) {
@@ -112,9 +112,9 @@ func TestAHostTakesThePlaceOfOneThatLostItsDirectory(t *testing.T) {
 	})
 }
 
-// TestReportsToTheMetaShardAreOfMembersAboutThemselves: the leader accepts a host's repeated reports. It refuses
-// reports from an expelled host, from another data directory, about another host, and requests reserved for clients and
-// the leader.
+// TestReportsToTheMetaShardAreOfMembersAboutThemselves: the leader accepts a host's repeated reports. The leader
+// refuses reports from an expelled host, from a different data directory, about another host, and requests reserved for
+// clients and the leader.
 func TestReportsToTheMetaShardAreOfMembersAboutThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bed(t, 3, func(shard.HostID, error) {})
@@ -172,8 +172,8 @@ func TestReportsToTheMetaShardAreOfMembersAboutThemselves(t *testing.T) {
 	})
 }
 
-// TestExpelledHostsLearnOfIt: a running expelled host has no replicas any more, and so no contact with others through
-// them.
+// TestExpelledHostsLearnOfIt: a running expelled host has no replicas any more, and so no replica traffic with other
+// hosts.
 func TestExpelledHostsLearnOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := make(chan error, 1)

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// Logs are the logs of all hosts of a cluster, in any implementation, with their faults. A cluster uses test/memlog,
-// unless On replaces it. The meta shard is shard 0, data shards count from 1.
+// Logs are the logs for all hosts in a cluster, in any implementation, with their faults. A cluster uses test/memlog,
+// unless On replaces the logs. The meta shard is shard 0, data shards count from 1.
 type Logs interface {
 	Faults
 
@@ -20,11 +20,11 @@ type Logs interface {
 	Boot(id shard.HostID, known []shard.HostID) error
 	// Know updates the hosts known to a running process.
 	Know(id shard.HostID, known []shard.HostID)
-	// Ended ends the process of a host with closed logs.
+	// Ended ends a host's process; its logs are closed.
 	Ended(id shard.HostID)
 
-	// OpenLog opens the log of a host's replica of a shard, JoinLog that of a joining replica. DiscardLog deletes the
-	// data of a removed replica.
+	// OpenLog opens the log for a host's shard replica, JoinLog the log for a joining replica. DiscardLog deletes a
+	// removed replica's data.
 	OpenLog(on shard.HostID, of uint64, machine shard.StateMachine) (shard.Log, error)
 	JoinLog(on shard.HostID, of, replica uint64, machine shard.StateMachine) (shard.Log, error)
 	DiscardLog(ctx context.Context, on shard.HostID, of, replica uint64) error
@@ -32,20 +32,20 @@ type Logs interface {
 	// host's replica.
 	RenewLog(ctx context.Context, on shard.HostID, n Renewal) error
 	Last(on shard.HostID, of uint64) (term, index uint64)
-	// Remake replaces all logs by new logs of the given shards: each has one replica with an initial state.
+	// Remake replaces all logs by new logs for the given shards: each has one replica with an initial state.
 	Remake(on shard.HostID, shards []Remade) error
 
 	// Leader returns a shard's leader, as known by the log; 0 if there is none. Elect makes a host lead.
 	Leader(of uint64) shard.HostID
 	Elect(of uint64, to shard.HostID) error
-	// Replicas lists a shard's replicas, Describe describes them in detail.
+	// Replicas lists a shard's replicas, Describe returns their details.
 	Replicas(of uint64) []Replica
 	Describe(of uint64) string
 
 	Close() error
 }
 
-// Faults are faults on hosts and between them. test/memlog describes each.
+// Faults are faults on hosts and between hosts. test/memlog describes each fault.
 type Faults interface {
 	Isolate(id shard.HostID)
 	Cut(from, to shard.HostID)
@@ -66,21 +66,21 @@ type Faults interface {
 	PowerFail(id shard.HostID)
 }
 
-// Replica is a replica of a shard.
+// Replica is a shard replica.
 type Replica struct {
 	Host  shard.HostID
 	Voter bool
-	Leads bool // it believes to lead, and its host runs
+	Leads bool // the replica believes that it leads, and its host runs
 }
 
-// Renewal is a shard to continue in a new group. Before receives all entries of the host's replica in the old group.
+// Renewal is a shard to continue in a new group. Before receives all entries from the host's replica in the old group.
 type Renewal struct {
 	Shard, Replica, Group uint64
 	Before                shard.StateMachine
 	Renew                 func() (shard.Saver, error)
 }
 
-// Remade is a shard to rebuild together with all others.
+// Remade is a shard to rebuild together with all other shards.
 type Remade struct {
 	Shard, Replica uint64
 	Machine        interface {
@@ -88,12 +88,12 @@ type Remade struct {
 	}
 }
 
-// On replaces the in-memory logs of the bootstrap hosts.
+// On replaces the bootstrap hosts' in-memory logs.
 func On(logs func(initialMembers []shard.HostID) (Logs, error)) Option {
 	return func(o *options) { o.logs = logs }
 }
 
-// inMemory are the logs of test/memlog. It implements Logs.
+// inMemory are test/memlog's logs. It implements Logs.
 type inMemory struct {
 	*memlog.Network
 
@@ -107,7 +107,7 @@ type place struct {
 	shard uint64
 }
 
-// openMemory creates the groups of all shards, on the bootstrap hosts only.
+// openMemory creates all shards' groups, on the bootstrap hosts only.
 func openMemory(o *options, initialMembers []shard.HostID) (*inMemory, error) {
 	config := memlog.Config{Seed: o.seed, Hosts: firstIDs(max(o.hosts, o.room))}
 	if o.network != nil {
@@ -135,7 +135,7 @@ func (m *inMemory) Boot(id shard.HostID, _ []shard.HostID) error {
 	return nil
 }
 
-// Know implements Logs: every host in the network reaches all others.
+// Know implements Logs: every host in the network reaches every other host.
 func (*inMemory) Know(shard.HostID, []shard.HostID) {}
 
 // Ended implements Logs.

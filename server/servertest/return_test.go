@@ -17,7 +17,7 @@ var beginnings = []struct {
 	initialMembers int
 }{{"one host that others joined", 1}, {"three hosts of the bootstrap", 3}}
 
-// states are the possible states of a host at the end of its process, with their setup.
+// states are a host's possible states at its process's end, with their setup.
 var states = []struct {
 	name     string
 	bring    func(t *testing.T, c *Cluster, id shard.HostID)
@@ -69,7 +69,7 @@ func (c *Cluster) replicasOf(id shard.HostID) (n int) {
 	return n
 }
 
-// atRest reports whether all hosts are online and ready with all shards, and each shard has the given number of voters.
+// atRest reports whether all hosts are online and ready with all shards, and each shard has the given voter count.
 func (c *Cluster) atRest(voters int) bool {
 	r := c.Records()
 	if r == nil {
@@ -117,12 +117,12 @@ func TestAHostComesBackFromEveryState(t *testing.T) {
 	}
 }
 
-// arrange makes the first three hosts vote and the others learn, so that any learner can take over a vote.
+// arrange makes the first three hosts vote and the remaining hosts learn, so that any learner can take over a vote.
 func (c *Cluster) arrange(t *testing.T) {
 	t.Helper()
 	spare := shard.HostID(4)
 	for c.Host(spare) != nil {
-		time.Sleep(2 * time.Second) // a host that lost its vote can get it again
+		time.Sleep(2 * time.Second) // a host that lost its vote can get a vote again
 		if voters, _ := c.votesIn(0); !voters[spare] {
 			return
 		}
@@ -132,7 +132,7 @@ func (c *Cluster) arrange(t *testing.T) {
 	}
 }
 
-// endIn ends a host's process in a state, cleanly and abruptly, and checks that it returns.
+// endIn ends a host's process in a state, cleanly and abruptly, and checks that the host returns.
 func (c *Cluster) endIn(t *testing.T, id shard.HostID, state string, bring func(*testing.T, *Cluster, shard.HostID)) {
 	for how, end := range map[string]func(){
 		"stopped": func() {
@@ -154,7 +154,7 @@ func (c *Cluster) endIn(t *testing.T, id shard.HostID, state string, bring func(
 		}
 		what := fmt.Sprintf("host %d that was %s and %s ", id, state, how)
 		until(t, what+"is online", func() bool { return c.Records() != nil && c.Records().Host(id).Online() })
-		c.mustDo(t, &meta.HostCordon{Host: Name(id)}) // it gets no replicas before
+		c.mustDo(t, &meta.HostCordon{Host: Name(id)}) // the host gets no replicas before
 		until(t, what+"is what the others are", func() bool { return c.atRest(3) })
 	}
 }

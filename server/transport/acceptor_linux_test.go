@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// TestNoFileDescriptorLeftIsSurvived temporarily lowers the test process's limit, so it must not run in parallel with
-// others.
+// TestNoFileDescriptorLeftIsSurvived temporarily lowers the test process's limit, and so must not run in parallel with
+// other tests.
 func TestNoFileDescriptorLeftIsSurvived(t *testing.T) {
 	for _, s := range setups {
 		if !s.socket() {
 			continue
 		}
-		// With one descriptor left, a connection is accepted, and fails if it needs a second one.
+		// With one descriptor left, a connection is accepted, and fails if it needs a second descriptor.
 		for _, left := range []int{0, 1} {
 			t.Run(fmt.Sprintf("%s/%d left", s.name, left), func(t *testing.T) {
 				survive(t, s, left)

@@ -60,8 +60,7 @@ func benchWatch(b *bed, watchers, connections int, name string) {
 	b.hub.idle()
 }
 
-// BenchmarkFanOut: a semaphore change, from the machine's effect to the flush of the last connection. No changes are
-// merged.
+// BenchmarkFanOut: a semaphore change, from the machine's effect to the last connection's flush. No changes are merged.
 func BenchmarkFanOut(b *testing.B) {
 	for _, size := range []struct{ watchers, connections int }{{1000, 100}, {10_000, 100}, {10_000, 10_000}} {
 		b.Run(fmt.Sprintf("watchers=%d/connections=%d", size.watchers, size.connections), func(b *testing.B) {
@@ -96,7 +95,7 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyWatched: the cost of a watched change for the applying goroutine: the worker does the rest.
+// BenchmarkApplyWatched: a watched change's cost for the applying goroutine: the worker does the rest.
 func BenchmarkApplyWatched(b *testing.B) {
 	for _, watchers := range []int{1, 10_000} {
 		b.Run(fmt.Sprintf("watchers=%d", watchers), func(b *testing.B) {
@@ -106,7 +105,7 @@ func BenchmarkApplyWatched(b *testing.B) {
 			effects := []shard.Effect{{Kind: shard.EffectChanged, Flags: shard.FlagData, Node: 1, Name: "sem",
 				Revision: 1}}
 			b.ReportAllocs()
-			effects[0].Revision = 1 << 20 // after those of the bed
+			effects[0].Revision = 1 << 20 // after the bed's revisions
 			for b.Loop() {
 				effects[0].Revision++
 				if err := t.hub.Apply(effects, time.Now()); err != nil {
@@ -117,7 +116,7 @@ func BenchmarkApplyWatched(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyUnwatched: the cost of changes to unwatched semaphores: nothing without any watch, otherwise one map
+// BenchmarkApplyUnwatched: the cost for changes to unwatched semaphores: nothing without any watch, otherwise one map
 // lookup per change.
 func BenchmarkApplyUnwatched(b *testing.B) {
 	for _, watches := range []int{0, 1, 10_000} {
@@ -134,7 +133,7 @@ func BenchmarkApplyUnwatched(b *testing.B) {
 					shard.Effect{Kind: shard.EffectChanged, Flags: shard.FlagOwners, Node: 1,
 						Name: fmt.Sprint("lock/", i), Revision: 1})
 			}
-			now, revision := time.Now(), shard.Revision(1<<20) // after those of the bed
+			now, revision := time.Now(), shard.Revision(1<<20) // after the bed's revisions
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := 1; i < len(effects); i += 2 {

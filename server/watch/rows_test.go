@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// playLibrary runs a story of shelves in a bubble.
+// playLibrary runs a story about shelves in a bubble.
 func playLibrary(t *testing.T, o Options, story func(t *testing.T, l *library, c *client)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLibrary(t, o)
@@ -55,8 +55,7 @@ func TestAViewComesWithAHeadAndRowsAndGoesOnWithDeltas(t *testing.T) {
 	})
 }
 
-// TestASemaphoreAndAnotherKindOfOneNameAreTopicsOfTheirOwn: names are shared between kinds, so one of the two is
-// missing.
+// TestASemaphoreAndAnotherKindOfOneNameAreTopicsOfTheirOwn: kinds share names, so one of the two objects is missing.
 func TestASemaphoreAndAnotherKindOfOneNameAreTopicsOfTheirOwn(t *testing.T) {
 	playLibrary(t, Options{}, func(t *testing.T, l *library, c *client) {
 		l.make("shelf", "a")
@@ -127,7 +126,7 @@ func TestTenThousandWatchesOfOneViewAreSentOneSmallDeltaEach(t *testing.T) {
 }
 
 // TestAViewThatChangedWhileItsObjectRestedIsSent: a watch opened meanwhile reads the change, and the existing watches
-// must still get it.
+// must still get the change.
 func TestAViewThatChangedWhileItsObjectRestedIsSent(t *testing.T) {
 	playLibrary(t, Options{Window: testWindow}, func(t *testing.T, l *library, c *client) {
 		l.make("shelf", "a", "b")
@@ -170,8 +169,8 @@ func TestALargeViewIsReadInPagesAndSentInPages(t *testing.T) {
 	})
 }
 
-// BenchmarkFanOutOfAView: a change of the view watched by all, and of another view, from the change to the flush of the
-// last connection.
+// BenchmarkFanOutOfAView: changes to the view watched by all, and to another view, from the change to the last
+// connection's flush.
 func BenchmarkFanOutOfAView(b *testing.B) {
 	const watchers, connections = 10_000, 100
 	for _, board := range []string{"a", "b"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// playSlow is play with one paused client, and one that reads.
+// playSlow is play with one paused client, and one client that reads.
 func playSlow(t *testing.T, sessions int, o Options, story func(t *testing.T, b *bed, slow, fast *client)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, sessions, 1, o)
@@ -88,7 +88,7 @@ func TestASlowWatcherIsTriedAgainWithTheNextChange(t *testing.T) {
 		rest()
 		b.update("sem", "missed")
 		rest()
-		slow.high = false // its transport never signals that it has drained
+		slow.high = false // its transport never signals draining
 		slow.take(1 << 30)
 		b.update("sem", "seen")
 		rest()
@@ -156,7 +156,7 @@ func TestAWatcherOfASlowConnectionCanStop(t *testing.T) {
 }
 
 // TestAConnectionThatTakesItsFullPlanAtOnceGetsTheRestAtOnce: the transport signals draining only after exceeding its
-// mark. A connection that never did has capacity again without a signal.
+// mark. A connection that never exceeded the mark has capacity again without a signal.
 func TestAConnectionThatTakesItsFullPlanAtOnceGetsTheRestAtOnce(t *testing.T) {
 	playSlow(t, 1, Options{SlowBytes: 4 << 10}, func(t *testing.T, b *bed, slow, fast *client) {
 		var views []*view
@@ -303,7 +303,7 @@ func TestNoSnapshotIsAnnouncedThatIsDroppedBeforeItBegins(t *testing.T) {
 		blocker.watch("other", all)
 		synctest.Wait()
 		churn()
-		left.hasten() // it has drained, and is due a snapshot, which waits for the blocker
+		left.hasten() // the connection has drained, and is due a snapshot, which waits for the blocker
 		synctest.Wait()
 		for _, c := range []*client{second, third} {
 			churn()

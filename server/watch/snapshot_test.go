@@ -20,7 +20,7 @@ func TestWatchersThatOpenTogetherShareOneSnapshot(t *testing.T) {
 		b.hub.machine = m
 		c := newClient(t, b.hub)
 		c.slow = true
-		// The connection holds a few; the others get theirs later.
+		// The connection holds a few; the remaining watches get their snapshots later.
 		for range 15 {
 			c.watch("sem", all)
 			c.watch("sem", wantsOwners)
@@ -160,8 +160,8 @@ func TestASnapshotIsKeptForAMomentAndUsedOnlyIfADeltaLeadsOn(t *testing.T) {
 	})
 }
 
-// TestASnapshotIsNotSharedWithAWatchThatIsFurther: one watch gets a snapshot; in the same round, before anything shows
-// that it is outdated, a watch with a later revision needs a snapshot too.
+// TestASnapshotIsNotSharedWithAWatchThatIsFurther: one watch gets a snapshot. In the same round, before anything shows
+// that the snapshot is outdated, a watch with a later revision needs a snapshot too.
 func TestASnapshotIsNotSharedWithAWatchThatIsFurther(t *testing.T) {
 	const data = 1 << 10
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// state is everything visible to a watcher of a semaphore, or of another kind's view.
+// state is everything visible to a watcher on a semaphore, or on another kind's view.
 type state struct {
 	exists    bool
 	ephemeral bool
@@ -26,7 +26,7 @@ type owner struct {
 	data    string
 }
 
-// as is the part of the state visible to a watch with these wants.
+// as returns the state as visible to a watch with the given wants.
 func (s state) as(w wants) state {
 	if w&wantsData == 0 {
 		s.data = ""

@@ -16,7 +16,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/access"
 )
 
-// twin is a second book, made of maps, written from DESIGN.md.
+// twin is a second book based on maps, written from DESIGN.md.
 type twin struct {
 	roles    map[string][]Rule
 	grants   map[Principal][]Grant
@@ -44,7 +44,7 @@ func (tw *twin) rulesOf(role string) []Rule {
 	return tw.roles[role]
 }
 
-// rules are the rules of some principals, according to DESIGN.md.
+// rules are the rules for the given principals, according to DESIGN.md.
 func (tw *twin) rules(who ...Principal) (list []Rule) {
 	for _, p := range who {
 		for _, g := range tw.grants[p] {
@@ -61,7 +61,7 @@ func (tw *twin) rules(who ...Principal) (list []Rule) {
 	return list
 }
 
-// fits reports whether every rule of a role has an effect at the grant's path.
+// fits reports whether every rule in a role has an effect at the grant's path.
 func (tw *twin) fits(g Grant) bool {
 	for _, r := range tw.rulesOf(g.Role) {
 		long, short := max(r.Object, g.Object), min(r.Object, g.Object)
@@ -78,7 +78,7 @@ type change struct {
 	what  string
 	book  func(*Book) (*Book, error)
 	twin  func(*twin) protocol.Status // expected status, success even without a change
-	moves func(*twin) bool            // whether it changes something
+	moves func(*twin) bool            // reports whether the change has an effect
 }
 
 func (d drawer) change(w *twin) change {
@@ -238,7 +238,7 @@ func (tw *twin) importChange(role, name string, hash [32]byte, g Grant) change {
 	}, func(*twin) bool { return !same }}
 }
 
-// play makes changes to a book and its twin. If there is a mistake, it is applied to each book.
+// play applies changes to a book and its twin. A given mistake is applied after each change.
 func play(seed uint64, mistake func(before, after *Book) *Book, tally map[string]int) error {
 	d, b, w := drawer{rand.New(rand.NewPCG(seed, 9))}, Empty(), newTwin()
 	for n := range 300 {
@@ -466,7 +466,7 @@ func TestAnExportImportedElsewhereGivesTheSameRules(t *testing.T) {
 	}
 }
 
-// TestAClosedBookAllowsNothing: its roles remain, and its size is that of its content.
+// TestAClosedBookAllowsNothing: a closed book keeps its roles, and its size matches its content.
 func TestAClosedBookAllowsNothing(t *testing.T) {
 	b := Empty()
 	for _, change := range []func(*Book) (*Book, error){

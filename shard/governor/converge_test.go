@@ -13,7 +13,7 @@ import (
 )
 
 // converge ends all faults and checks that the governor comes to rest in the intended state, within a limited number of
-// steps. It returns false if a shard has permanently lost its majority, which no governor can repair.
+// steps. It returns false if a shard has permanently lost its majority, because no governor can repair the shard.
 func (s *simulation) converge() bool {
 	s.quiet()
 	for _, e := range s.engines {
@@ -60,7 +60,7 @@ func (s *simulation) quiet() {
 	}
 }
 
-// rest runs one more round, and reports whether there is nothing to do, now or later.
+// rest runs one more round, and reports whether nothing is left to do, now or later.
 func (s *simulation) rest() bool {
 	x := s.leader()
 	s.must(x != nil, "the meta shard has lost its leader")
@@ -142,8 +142,8 @@ func (s *simulation) inOrder() {
 	s.paceInOrder(online)
 }
 
-// needed reports whether a host is drained and some shard would lose its majority without it, or has a replica there
-// that no other host can take.
+// needed reports whether a drained host cannot leave: a shard would lose its majority, or no other host can take a
+// replica.
 func (s *simulation) needed(h *hosts.Host) bool {
 	for id, e := range s.engines {
 		if h.Target.Reason == hosts.ReasonDrained && s.spread(id) && e.on(h.ID) && len(s.takers(e)) == 0 {
@@ -235,7 +235,7 @@ func (s *simulation) farApart(id hosts.ShardID, voters, online map[shard.HostID]
 	}
 	for v := range voters {
 		if s.records.Host(v).Cordoned {
-			return // it goes first, whatever the distance
+			return // that host goes first, whatever the distance
 		}
 	}
 	for h := range online {

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// parts is a scene whose data shard has the given number of replicas on the first hosts; the further hosts have
-// learners of the meta shard only.
+// parts is a scene whose data shard has replicas on the first hosts; the further hosts have learners for the meta shard
+// only.
 func parts(t *testing.T, replicas int, first []string, further ...string) *scene {
 	t.Helper()
 	s := newScene(t, first...)
@@ -30,7 +30,7 @@ func parts(t *testing.T, replicas int, first []string, further ...string) *scene
 	return s
 }
 
-// placeCases are governor actions for a data shard on a subset of the hosts.
+// placeCases are governor actions for a data shard on a subset of hosts.
 var placeCases = []struct {
 	name  string
 	given func(t *testing.T) *scene
@@ -185,7 +185,7 @@ func (s *scene) tier(label string) {
 	s.done(s.State.SetPolicy(s.at(), from, to))
 }
 
-// TestWhyNamesWhatHasNoPlace: the shard, its number of replicas, and why no host takes another replica.
+// TestWhyNamesWhatHasNoPlace: the shard, its replica count, and why no host takes another replica.
 func TestWhyNamesWhatHasNoPlace(t *testing.T) {
 	s := parts(t, 3, []string{"a", "b", "c"}, "d", "e")
 	s.done(s.State.Drain(s.at(), "c"))
@@ -203,7 +203,7 @@ func TestWhyNamesWhatHasNoPlace(t *testing.T) {
 	}
 }
 
-// TestALostShardDoesNotHoldTheOthersBack: two of nine hosts die permanently. Each shard with a majority gets new
+// TestALostShardDoesNotHoldTheOthersBack: two hosts in nine die permanently. Each shard with a majority gets new
 // replicas.
 func TestALostShardDoesNotHoldTheOthersBack(t *testing.T) {
 	l := newLarge(t, 9, 24, 1)
@@ -242,7 +242,7 @@ func TestRedundanciesNeedNoPlan(t *testing.T) {
 }
 
 // TestNoLeadershipGoesWhereTheNodesAreUnknown: a host whose meta replica was removed, or is outdated, cannot attach
-// sessions, although its last report says that it is fresh. If no other host is left, it leads nevertheless.
+// sessions, although the host's last report is fresh. Without another host, this host leads nevertheless.
 func TestNoLeadershipGoesWhereTheNodesAreUnknown(t *testing.T) {
 	remove := func(s *scene, name string) {
 		p := s.State.Shard(hosts.Meta).On(s.id(name))

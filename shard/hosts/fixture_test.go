@@ -21,8 +21,8 @@ func addresses(name string) Addresses { return Addresses{Raft: name + ":7402", C
 
 func incarnation(n byte) Incarnation { return Incarnation{n} }
 
-// newFixture returns records with hosts of these names, with ids from 1, matching incarnations, votes in the meta shard
-// and in shard 1, at start 1.
+// newFixture returns records with the named hosts, with ids from 1, matching incarnations, votes in the meta shard and
+// in shard 1, at start 1.
 func newFixture(t *testing.T, names ...string) *fixture {
 	t.Helper()
 	f := &fixture{T: t, Records: New("c", []ShardID{1}), now: 1000}
@@ -64,7 +64,7 @@ func (f *fixture) done(a Answer) {
 	}
 }
 
-// existed checks that a command found its wanted state already.
+// existed checks that a command found the wanted state already.
 func (f *fixture) existed(a Answer) {
 	f.Helper()
 	if a.Status != protocol.StatusSuccess || !a.Existed {
@@ -72,7 +72,7 @@ func (f *fixture) existed(a Answer) {
 	}
 }
 
-// refused checks that a command is refused, with these words in its text, and changes nothing.
+// refused checks that a command is refused, with the given words in its text, and changes nothing.
 func (f *fixture) refused(status protocol.Status, words string, command func() Answer) {
 	f.Helper()
 	before := f.Save(nil)

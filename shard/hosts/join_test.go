@@ -77,7 +77,7 @@ func TestAJoinIsRepeated(t *testing.T) {
 	f.refused(protocol.StatusPreconditionFailed, "failure domain", func() Answer { return f.Join(f.at(), j) })
 }
 
-// TestANewcomerBootsAndIsBroughtOnline: it is offline until its process reports that it runs.
+// TestANewcomerBootsAndIsBroughtOnline: a newcomer is offline until its process reports that it runs.
 func TestANewcomerBootsAndIsBroughtOnline(t *testing.T) {
 	f := newFixture(t, "a")
 	f.done(f.Join(f.at(), joinOf("d", 4)))
@@ -98,7 +98,7 @@ func TestANewcomerBootsAndIsBroughtOnline(t *testing.T) {
 	}
 }
 
-// TestAHostIsReplaced: the old host is to be expelled at once, and the new host may have its name.
+// TestAHostIsReplaced: the old host is to be expelled at once, and the new host may use its name.
 func TestAHostIsReplaced(t *testing.T) {
 	f, j := newFixture(t, "a", "b", "c"), joinOf("b", 4)
 	j.Replace, j.Addresses, j.Grace = "b", addresses("b"), 10_000
@@ -111,8 +111,8 @@ func TestAHostIsReplaced(t *testing.T) {
 	f.refused(protocol.StatusPreconditionFailed, "expelled", func() Answer { return f.Boot(f.at(), bootOf(2, "b", 2)) })
 }
 
-// TestAHostMayAlwaysReplaceItsOwnName: without an earlier host of that name, it replaces none; otherwise it replaces
-// its predecessor, unless that is alive.
+// TestAHostMayAlwaysReplaceItsOwnName: a first host with a name replaces no host; a later host replaces its
+// predecessor, unless the predecessor is alive.
 func TestAHostMayAlwaysReplaceItsOwnName(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	first, second := joinOf("d", 4), joinOf("d", 5)

@@ -218,7 +218,8 @@ func TestOldExpelledHostsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestALearnerIsReadFromOnceItIsFilled: a learner is added unfilled, and later reports never revert it to unfilled.
+// TestALearnerIsReadFromOnceItIsFilled: a learner is added unfilled, and later reports never revert the learner to
+// unfilled.
 func TestALearnerIsReadFromOnceItIsFilled(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	f.done(f.Join(f.at(), joinOf("d", 4)))

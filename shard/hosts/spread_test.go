@@ -8,14 +8,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// spread sets a policy with the given number of replicas per data shard.
+// spread sets a policy with the given replica count per data shard.
 func (f *fixture) spread(replicas int) Answer {
 	to := f.Policy()
 	to.Replicas = replicas
 	return f.SetPolicy(f.at(), f.Policy(), to)
 }
 
-// TestRecordsKeepThePolicyOfReplicas: it is saved and loaded.
+// TestRecordsKeepThePolicyOfReplicas: the policy is saved and loaded.
 func TestRecordsKeepThePolicyOfReplicas(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	for _, replicas := range []int{1, 3, 5} {
@@ -31,7 +31,7 @@ func TestRecordsKeepThePolicyOfReplicas(t *testing.T) {
 	f.refused(protocol.StatusBadRequest, "2 replicas", func() Answer { return f.spread(2) })
 }
 
-// TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts: while there are more, shards cannot return to all hosts.
+// TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts: with more than nine hosts, shards cannot return to all hosts.
 func TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	join := func(i int) Answer { return f.Join(f.at(), joinOf(fmt.Sprint("h", i), byte(i))) }
@@ -69,7 +69,7 @@ func TestADrainThatNoHostCanTakeIsRefused(t *testing.T) {
 	f.done(drain())
 }
 
-// TestTheLastReplicaIsNotExpelled: not even with force; its host is drained, so that another replica can be added
+// TestTheLastReplicaIsNotExpelled: not even with force. The host is drained, so that another replica can be added
 // first.
 func TestTheLastReplicaIsNotExpelled(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")

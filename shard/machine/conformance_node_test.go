@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// lowerHalf is the slots of one of two shards.
+// lowerHalf is the first shard's slots in a cluster with two shards.
 func lowerHalf() shard.SlotSet {
 	var slots shard.SlotSet
 	slots.Add(0, shard.Slots/2-1)
@@ -26,7 +26,7 @@ func TestNodeIsSeenWithItsFirstSessionOrSemaphoreAndAgainAfterItsLast(t *testing
 	})
 }
 
-// TestNodesDoNotShareNames: nodes are isolated from each other.
+// TestNodesDoNotShareNames: nodes are isolated.
 func TestNodesDoNotShareNames(t *testing.T) {
 	play(t, func(m *scene) {
 		m.create("sem", 1, data("one"))
@@ -118,7 +118,8 @@ func TestExpiryPassesOverGuests(t *testing.T) {
 	})
 }
 
-// TestForgottenGuestStartsOver: a remote session forgotten too early starts over: its earlier numbers are unknown.
+// TestForgottenGuestStartsOver: a remote session forgotten too early starts over, because its earlier numbers are
+// unknown.
 func TestForgottenGuestStartsOver(t *testing.T) {
 	playServing(t, lowerHalf(), func(m *scene) {
 		m.guest("g1")

@@ -69,7 +69,7 @@ func TestMutationBelowTheHighestNumberThatWasNeverAppliedIsStale(t *testing.T) {
 	})
 }
 
-// TestRepeatedAcquireIsAnsweredFromTheState: while it owns or waits, regardless of acknowledgements.
+// TestRepeatedAcquireIsAnsweredFromTheState: while the session owns or waits, regardless of acknowledgements.
 func TestRepeatedAcquireIsAnsweredFromTheState(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -116,8 +116,8 @@ func TestAnswerOfAQueuedAcquireFollowsWhatBecameOfIt(t *testing.T) {
 	}
 }
 
-// TestAnswerOfAnOwnerFollowsTheLossOfItsSemaphore: a session that owns nothing never gets the answer "acquired": an
-// owner that lost a deleted semaphore gets that result when it repeats its latest acquire.
+// TestAnswerOfAnOwnerFollowsTheLossOfItsSemaphore: a session without ownership never gets the answer "acquired". An
+// owner that repeats its latest acquire after the semaphore's deletion gets the deletion as its result.
 func TestAnswerOfAnOwnerFollowsTheLossOfItsSemaphore(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -155,8 +155,7 @@ func TestRepetitionAfterTheAnswerWasAcknowledged(t *testing.T) {
 	})
 }
 
-// TestNumberUsedForAnotherRequestIsRefused: a number is bound to the kind and the object name of its first request
-// (section 2).
+// TestNumberUsedForAnotherRequestIsRefused: a number is bound to its first request's kind and object name (section 2).
 func TestNumberUsedForAnotherRequestIsRefused(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -183,8 +182,8 @@ func TestAcknowledgedNumberNeverGoesBack(t *testing.T) {
 	})
 }
 
-// TestSessionThatAcknowledgesNothingIsOverloadedInTheEnd: it is refused at MaxUnacknowledged answers, and continues
-// after acknowledgements.
+// TestSessionThatAcknowledgesNothingIsOverloadedInTheEnd: refusals begin at MaxUnacknowledged answers, and end after
+// acknowledgements.
 func TestSessionThatAcknowledgesNothingIsOverloadedInTheEnd(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")

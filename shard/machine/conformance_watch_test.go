@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// watch adds a one-shot watch, and returns the session whose watch was replaced, which gets the notification (false,
-// false).
+// watch adds a one-shot watch, and returns the session whose watch was replaced. A replaced watch gets the notification
+// (false, false).
 func (sc *scene) watch(session, name string, data, owners bool) (replaced string) {
 	sc.Helper()
 	sc.watchers = append(sc.watchers, session)
@@ -198,7 +198,6 @@ func TestEndedSessionsWatchesAreSilent(t *testing.T) {
 	})
 }
 
-// TestWatchIsOfOneSemaphore: in one node.
 func TestWatchIsOfOneSemaphore(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -213,7 +212,7 @@ func TestWatchIsOfOneSemaphore(t *testing.T) {
 	})
 }
 
-// TestWatchFiresOnceForAllThatABatchDoes: it is one-shot, however many changes a batch has.
+// TestWatchFiresOnceForAllThatABatchDoes: a one-shot watch fires once, however many changes a batch has.
 func TestWatchFiresOnceForAllThatABatchDoes(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

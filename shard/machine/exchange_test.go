@@ -5,12 +5,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// cmdExchange represents, in these tests, operations whose answers have a body: it replaces a semaphore's data by its
-// Body and answers with the previous data. Executed twice, or answered from the state, its answer would differ. The
-// twin has it too.
+// cmdExchange represents, in these tests, operations whose answers have a body: an exchange replaces a semaphore's data
+// by its Body and answers with the previous data. Executed twice, or answered from the state, the answer would differ.
+// The twin has cmdExchange too.
 const cmdExchange shard.CommandKind = 251
 
-// maxExchanged is the maximum size of new or returned data.
+// maxExchanged is the maximum size for new or returned data.
 const maxExchanged = 300
 
 func init() { shard.Commands[cmdExchange] = shard.CommandRow{Name: "exchange"} }
@@ -20,7 +20,7 @@ var exchangeRow = CommandRow{Kind: cmdExchange, Mutation: Mutation{
 	Anonymous: true, MostBody: maxExchanged,
 }}
 
-// exchanged is reused memory of an exchange, so that a test can count the allocations of answers.
+// exchanged is an exchange's reused memory, so that a test can count the allocations for answers.
 var exchanged struct {
 	before shard.Description
 	update shard.Command
@@ -44,7 +44,7 @@ func exchange(m *Core, c *shard.Command, t *Target) Outcome {
 	}
 	o.Body = d.Data
 	if !same {
-		o.Flags = shard.FlagData | shard.FlagLimit // the second is in the upper byte of the cached flags
+		o.Flags = shard.FlagData | shard.FlagLimit // the second flag is in the upper byte of the cached flags
 	}
 	return o
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// drawEffect draws an effect as a line. Unexpected fields for its kind are drawn too, after three question marks.
+// drawEffect draws an effect as a line. Fields unexpected for the kind are drawn too, after three question marks.
 func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
 	var line string
 	rest := e
@@ -85,7 +85,7 @@ func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
 	return line
 }
 
-// drawAnswer draws an answer: a status other than SUCCESS, or the meaning of the flags.
+// drawAnswer draws an answer: a status other than SUCCESS, or the flags' meaning.
 func drawAnswer(a *shard.AnswerState) string {
 	var words []string
 	odd := a.Flags
@@ -126,7 +126,7 @@ func drawAnswer(a *shard.AnswerState) string {
 	return strings.Join(words, " ")
 }
 
-// drawBody draws the body of an answer; a long one is shortened to its start and length.
+// drawBody draws an answer's body; a long body is shortened to its start and length.
 func drawBody(body string) string {
 	const shown = 16
 	if len(body) <= shown {
@@ -154,7 +154,7 @@ func drawChange(f shard.EffectFlags) string {
 	return line
 }
 
-// drawName draws a name, with its node unless that is node 1.
+// drawName draws a name, with its node unless the node is 1.
 func drawName(n shard.NodeID, name string) string {
 	if n == 1 {
 		return name
@@ -162,7 +162,7 @@ func drawName(n shard.NodeID, name string) string {
 	return fmt.Sprintf("%d/%s", n, name)
 }
 
-// drawNode draws the node of a session unless that is node 1.
+// drawNode draws a session's node unless the node is 1.
 func drawNode(n shard.NodeID) string {
 	if n == 1 {
 		return ""
@@ -170,7 +170,7 @@ func drawNode(n shard.NodeID) string {
 	return fmt.Sprintf(" node=%d", n)
 }
 
-// drawBrief counts effects of the same kind instead of showing each, in the order of first appearance.
+// drawBrief counts effects by kind instead of showing each, in order of first appearance.
 func (st *goldenStage) drawBrief(commands []shard.Command, effects []shard.Effect) []string {
 	counts := make(map[string]int)
 	var kinds []string

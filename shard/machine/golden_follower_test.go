@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// goldenFollower is a client with a streaming watch: it keeps the received state of a semaphore and its revision.
+// goldenFollower is a client with a streaming watch, and its received semaphore state and revision.
 type goldenFollower struct {
 	node     shard.NodeID
 	name     string
@@ -18,7 +18,7 @@ type goldenFollower struct {
 	owners   map[shard.OrderID]shard.LinkView
 }
 
-// follow sends a follower the changes since its last read, and checks that it is then up to date.
+// follow sends a follower the changes since its last read, and checks that the follower is then up to date.
 func (st *goldenStage) follow(l *goldenLine) ([]string, error) {
 	node := shard.NodeID(l.number("node", 1))
 	who, name := l.word("client"), l.word("semaphore")

@@ -154,7 +154,7 @@ func (st *goldenStage) nodes(l *goldenLine) (lines []string, err error) {
 	return closeList(lines, false), l.end()
 }
 
-// slot shows the objects that would move with a slot: `slot 5`, or the slot of a session or a semaphore.
+// slot shows the objects that would move with a slot: `slot 5`, or a session's or semaphore's slot.
 func (st *goldenStage) slot(l *goldenLine) (lines []string, err error) {
 	var slot shard.Slot
 	if text := l.word("slot"); l.err == nil {
@@ -181,7 +181,7 @@ func (st *goldenStage) slotOf(l *goldenLine) ([]string, error) {
 	return []string{fmt.Sprintf("slot %d", shard.SlotOf(node, []byte(name)))}, l.end()
 }
 
-// usage draws the quota usage of a node, or of the shard.
+// usage draws the quota usage for a node, or for the shard.
 func (st *goldenStage) usage(l *goldenLine) ([]string, error) {
 	n := shard.NodeID(l.number("node", 1))
 	if l.flag("shard") {

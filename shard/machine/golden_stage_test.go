@@ -23,7 +23,7 @@ type goldenStage struct {
 type goldenSession struct {
 	id     shard.SessionID
 	node   shard.NodeID
-	number uint64 // of its last mutation
+	number uint64 // number of its last mutation
 	last   shard.Command
 }
 
@@ -98,7 +98,7 @@ func (st *goldenStage) run(path string, b *goldenBlock) (output []string, err er
 	return output, nil
 }
 
-// machine returns the current machine; by default there is one that serves all slots.
+// machine returns the current machine, by default a machine that serves all slots.
 func (st *goldenStage) machine() *goldenMachine {
 	if st.at == nil {
 		st.at = newGoldenMachine("shard", machine.Options{})
@@ -153,7 +153,7 @@ func (st *goldenStage) drawFired(w goldenWatcher, data, owners bool) string {
 	return line
 }
 
-// name returns the script's name of a session, or its id if unnamed.
+// name returns a session's name in the script, or its id if unnamed.
 func (st *goldenStage) name(id shard.SessionID) string {
 	if name := st.names[id]; name != "" {
 		return name
@@ -161,7 +161,7 @@ func (st *goldenStage) name(id shard.SessionID) string {
 	return id.String()
 }
 
-// session takes a session by its name.
+// session takes a session by name.
 func (st *goldenStage) session(l *goldenLine, name string) *goldenSession {
 	s := st.sessions[name]
 	if s == nil {

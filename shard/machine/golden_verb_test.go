@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// goldenVerb is a command without a proposal: a read, or an action of a host or client around a machine. It returns its
+// goldenVerb is a command without a proposal: a read, or a host's or client's action around a machine. It returns its
 // output.
 type goldenVerb func(st *goldenStage, l *goldenLine) ([]string, error)
 
@@ -138,7 +138,7 @@ func (st *goldenStage) state(l *goldenLine) ([]string, error) {
 	return goldenDrawing{State: st.machine().State(), name: st.name}.lines(), l.end()
 }
 
-// reconcile makes a machine ask another machine's directory for its dead remote sessions, and forget them.
+// reconcile makes a machine ask another machine's directory for dead remote sessions, and forget them.
 func (st *goldenStage) reconcile(l *goldenLine) ([]string, error) {
 	isWith := l.flag("with")
 	g := st.machineNamed(l, l.word("machine"))

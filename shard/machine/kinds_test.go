@@ -4,8 +4,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestKinds are the build's kinds and those of these tests. Kind packages import the machine, so the external half of
-// the tests, which may import them, passes them to this half.
+// TestKinds are the build's kinds and the kinds in these tests. Kind packages import the machine, so the external test
+// package, which may import kind packages, passes the kinds to this package.
 var TestKinds *Kinds
 
 // SemaphoreReads are reads in package semaphore.

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// above encodes a batch with one command that is unknown to every build, except that it is above the level.
+// above encodes a batch with one command above the level, unknown to every build.
 func above(at level.Level) []byte {
 	garbage := []byte{0xff, 0xff, 0xff, 0xff, 0x80}
 	data := append([]byte{1}, make([]byte, 8)...)
@@ -41,14 +41,14 @@ func TestWhatIsAboveTheLevelIsRefusedWithoutBeingDecoded(t *testing.T) {
 	if m.Digest() != before {
 		t.Error("a refused command changed something")
 	}
-	// At its level the same bytes stop the replica.
+	// At the command's level the same bytes stop the replica.
 	if err := shard.DecodeBatch(above(level.First), &b, level.First); !errors.Is(err, shard.ErrNewerFormat) {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestALevelRisesWithTheNextBatch: one batch raises the level and has a command above the old level: all replicas
-// refuse the command, including those that decode it after the level has risen elsewhere.
+// TestALevelRisesWithTheNextBatch: one batch raises the level and has a command above the old level. All replicas
+// refuse the command, including replicas that decode the batch after the level has risen elsewhere.
 func TestALevelRisesWithTheNextBatch(t *testing.T) {
 	leveltest.Raise(t)
 	m := New(TestKinds, Options{})
@@ -125,7 +125,7 @@ func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
 	}
 }
 
-// TestADigestIsOfTheMomentAtWhichItWasBegun: a digest is taken concurrently with Apply, of the state at its start.
+// TestADigestIsOfTheMomentAtWhichItWasBegun: a digest is computed concurrently with Apply, from the state at its start.
 func TestADigestIsOfTheMomentAtWhichItWasBegun(t *testing.T) {
 	m := New(TestKinds, Options{})
 	busy := newBusy(m, 6)

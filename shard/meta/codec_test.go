@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// everyCommand has one command of each kind, with distinct values in every used field.
+// everyCommand has one command per kind, with distinct values in every used field.
 func everyCommand() []Command {
 	full := Config{
 		SelfCheckPeriodMillis: 1<<64 - 1, SessionGracePeriodMillis: 300,
@@ -67,7 +67,7 @@ func TestABatchComesBackAsItWas(t *testing.T) {
 		if err := DecodeBatch(src, &got, level.Newest); err != nil {
 			t.Fatal(err)
 		}
-		clear(src) // nothing may alias it
+		clear(src) // no decoded value may alias src
 		for i := range got.Commands {
 			got.Commands[i].Level = 0
 		}

@@ -22,7 +22,7 @@ func run(m *Machine, commands ...Command) []Effect {
 // do applies one command and returns its result.
 func do(m *Machine, c Command) Effect { return run(m, c)[0] }
 
-// want applies one command and fails if its status differs. It returns the result.
+// want applies one command, fails if the status differs, and returns the result.
 func want(t *testing.T, m *Machine, status protocol.Status, c Command) Effect {
 	t.Helper()
 	before := m.Digest()
@@ -68,7 +68,7 @@ func bootstrap(shards ...ShardID) Command {
 	return Command{Kind: CmdRoutingInit, Cluster: "c-1", Shards: shards}
 }
 
-// bootstrapped is a machine of a cluster with data shards 1 to n.
+// bootstrapped is a cluster's machine with data shards 1 to n.
 func bootstrapped(n int) *Machine {
 	m := New()
 	var shards []ShardID
@@ -79,7 +79,7 @@ func bootstrapped(n int) *Machine {
 	return m
 }
 
-// kinds are the kinds of the effects.
+// kinds returns the effects' kinds.
 func kinds(list []Effect) string {
 	s := ""
 	for _, e := range list {
@@ -196,7 +196,7 @@ func TestNoPageIsLongerThanTheLimitOfAllPages(t *testing.T) {
 	}
 }
 
-// copyOf saves the machine and restores it into a new one.
+// copyOf saves the machine and restores a new machine.
 func copyOf(t testing.TB, m *Machine) *Machine {
 	t.Helper()
 	r := New()
@@ -221,7 +221,7 @@ func saved(t testing.TB, m *Machine) []byte {
 	return b.Bytes()
 }
 
-// mustEqual compares the complete state of two machines.
+// mustEqual compares the complete state in two machines.
 func mustEqual(t testing.TB, got, want *Machine) {
 	t.Helper()
 	if g, w := got.State(), want.State(); !reflect.DeepEqual(g, w) {

@@ -155,8 +155,8 @@ func TestAFrozenStateKeepsItsAnswers(t *testing.T) {
 var numberSeek = flag.Int("numbers.seek", 0,
 	"for each planted mistake, how many seeds to look through for those that show it")
 
-// TestMistakesInNumbersAreNoticed: copies of numbered commands are delayed, duplicated and reordered, between restores
-// and behind floods of other commands; with a bug, one of the rules of playNumbers is broken.
+// TestMistakesInNumbersAreNoticed: copied numbered commands are delayed, duplicated and reordered, between restores and
+// behind floods from other clients; with a bug, the run breaks a rule in playNumbers.
 func TestMistakesInNumbersAreNoticed(t *testing.T) {
 	_ = grown(t)
 	for _, c := range []struct {
@@ -205,7 +205,7 @@ type mistake struct {
 	restored func(*Machine)
 }
 
-// attempt is a numbered command of a correct client, with the results of its copies.
+// attempt is a correct client's numbered command, with its copies' results.
 type attempt struct {
 	command Command
 	result  *Effect

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
-// plainFields are the fields of non-request commands.
+// plainFields are the fields in commands without a request.
 var plainFields = map[CommandKind][]string{
 	CmdNodeCreate:     {"Path", "Config"},
 	CmdNodeAlter:      {"Path", "Node", "Config", "Expected"},
@@ -32,10 +32,10 @@ var plainFields = map[CommandKind][]string{
 // unsavedFields are request fields filled in by the machine.
 var unsavedFields = map[CommandKind][]string{CmdHostJoin: {"Join.Grace"}}
 
-// laterFields are request fields written to a log only if one of them is set.
+// laterFields are request fields written to a log only if at least one is set.
 var laterFields = map[CommandKind][]string{CmdPolicySet: {"From.Replicas", "To.Replicas", "From.Tier", "To.Tier"}}
 
-// TestBytesOfTheMetaShardAreWhatTheyWere: each command at each level from its own on, and the snapshot records.
+// TestBytesOfTheMetaShardAreWhatTheyWere: each command at its own and every later level, and the snapshot records.
 func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
 	var forms []codectest.Form
 	for kind, name := range commandNames {
@@ -66,7 +66,7 @@ func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
 	codectest.Check(t, "testdata/pins", forms...)
 }
 
-// fieldsBut are a command's fields except the named ones and those below them.
+// fieldsBut returns a command's fields except the named fields and their subfields.
 func fieldsBut(named ...string) (list []string) {
 	for of, structure := range map[string]reflect.Type{
 		"": reflect.TypeFor[Command](), "Host.": reflect.TypeFor[Host](),
@@ -107,7 +107,7 @@ func writing(fields func(*codec.Coder)) func() []byte {
 	return func() []byte { return codec.Save(nil, fields) }
 }
 
-// recordForms are the parts of a snapshot, except those saved by other packages.
+// recordForms are a snapshot's parts, except parts saved by other packages.
 func recordForms() []codectest.Form {
 	var (
 		node    Node

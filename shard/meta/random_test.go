@@ -58,7 +58,7 @@ func (co *commands) config() Config {
 	return c
 }
 
-// id is the id of an existing, former or nonexistent node.
+// id is an existing, former or nonexistent node's id.
 func (co *commands) id(m *Machine) shard.NodeID {
 	if nodes := m.byPath.entries; len(nodes) > 0 && co.r.IntN(2) == 0 {
 		return nodes[co.r.IntN(len(nodes))].ID
@@ -69,7 +69,7 @@ func (co *commands) id(m *Machine) shard.NodeID {
 	return shard.NodeID(co.r.Uint64N(uint64(m.lastNode) + 3))
 }
 
-// stamp is the leader's stamp, mostly without advancing time. Sometimes it is another leader's.
+// stamp is the leader's stamp, mostly without advancing time, and sometimes from a different leader.
 func (co *commands) stamp(m *Machine) clock.Stamp {
 	if m.clock.Term == 0 || co.r.IntN(20) > 0 {
 		return clock.Stamp{Term: m.clock.Term}
@@ -84,7 +84,7 @@ func (co *commands) stamp(m *Machine) clock.Stamp {
 	return s
 }
 
-// near is the version, or one close to it.
+// near is the version, or a close version.
 func (co *commands) near(version uint64) uint64 {
 	return max(version+pick[uint64](co, 0, 0, 0, 1, 2, 3), 2) - 2 + pick[uint64](co, 2, 2, 2, 1, 0)
 }
@@ -136,7 +136,7 @@ func (co *commands) one(m *Machine) Command {
 	default:
 		switch co.r.IntN(4) {
 		case 0:
-			c = Command{Level: level.Newest + 1} // no build may decode it yet
+			c = Command{Level: level.Newest + 1} // no build may decode the command yet
 		case 3:
 			c = Command{Kind: CmdLead, Term: co.near(m.clock.Term)}
 		case 1:
@@ -193,7 +193,7 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 	g := newCommands(7)
 	m, replica, w := New(), New(), newTwin()
 	seen := map[string]int{}
-	var pending []Command // unapplied by the replica, which gets different batches
+	var pending []Command // not applied by the replica, which gets different batches
 	catchUp := func() {
 		b := Batch{Stamp: clock.Stamp{Term: replica.clock.Term}, Commands: pending}
 		src := encoded(t, &b)
@@ -236,7 +236,7 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 		if c.Kind != 0 && stamp == plain {
 			pending = append(pending, c)
 		}
-		// A batch's level is the level before it, and it has a single term.
+		// A batch has the level from before the batch, and a single term.
 		if c.Kind == CmdClusterLevel || c.Kind == CmdLead || g.r.IntN(30) == 0 {
 			catchUp()
 		}

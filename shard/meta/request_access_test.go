@@ -21,7 +21,7 @@ func tokenOf(name string, grants ...access.Grant) *AccessTokenCreate {
 	return &AccessTokenCreate{Name: name, Hash: [32]byte{1, byte(len(name)), name[0]}, Grants: grants}
 }
 
-// everyAccess has one access request of each kind, with distinct values in every field.
+// everyAccess has one access request per kind, with distinct values in every field.
 func everyAccess() []Request {
 	grant := kind.Grant{Role: "write", Path: "/prod", Object: "nightly-"}
 	return []Request{
@@ -35,7 +35,7 @@ func everyAccess() []Request {
 	}
 }
 
-// anImport has every field of an import set.
+// anImport is an import with every field set.
 func anImport() Request {
 	return &AccessImport{Checked: 8, First: true,
 		Roles: []kind.Role{{Name: "r", Rules: []kind.Rule{{Path: "x", Object: "o", Rights: 1<<16 - 1}, {}}}},
@@ -89,7 +89,7 @@ func TestRightsAreKeptAndWrittenDown(t *testing.T) {
 	}
 }
 
-// TestAChangeOfRightsIsOfTheRightsThatWereLookedAt: the permission was decided by the rules at that time, and may be
+// TestAChangeOfRightsIsOfTheRightsThatWereLookedAt: the permission was decided by the rules at the time, and may be
 // outdated.
 func TestAChangeOfRightsIsOfTheRightsThatWereLookedAt(t *testing.T) {
 	c := withHosts(t, "a")
@@ -141,7 +141,7 @@ func TestRightsThatWereNeverSavedAreNotRestored(t *testing.T) {
 	}
 }
 
-// access executes an access request by the rules of package access.
+// access executes an access request by package access's rules.
 func (tt *topologyTwin) access(at hosts.At, r Request) hosts.Answer {
 	checked, what := Checked(0), ""
 	next, err := tt.rights, error(nil)

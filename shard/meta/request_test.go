@@ -35,7 +35,7 @@ func TestEveryKindOfRequestHasItsCommand(t *testing.T) {
 	}
 }
 
-// TestARequestThatCannotBeReadIsNotWritten: it would stop every replica.
+// TestARequestThatCannotBeReadIsNotWritten: such a request would stop every replica.
 func TestARequestThatCannotBeReadIsNotWritten(t *testing.T) {
 	long := plan.Proposal[governor.Action]{Kind: 1, Subject: plan.Subject(strings.Repeat("x", plan.MaxSubject+1))}
 	for _, c := range []Command{
@@ -72,8 +72,7 @@ func TestWhatTheRulesRefuseIsReadAllTheSame(t *testing.T) {
 	}
 }
 
-// TestOnlyTheLeaderAsks: requests in a batch without a time, or from another term, have no effect, and use up no
-// number.
+// TestOnlyTheLeaderAsks: requests in a batch without a time, or from another term, have no effect, and use no number.
 func TestOnlyTheLeaderAsks(t *testing.T) {
 	c := withHosts(t, "a", "b", "c")
 	before := c.Digest()
@@ -113,7 +112,7 @@ func TestTheGovernorSaysItsTerm(t *testing.T) {
 	}
 }
 
-// TestAStepIsBegunAndReported: from the proposal to its end, with every answer that an executor may get.
+// TestAStepIsBegunAndReported: from the proposal to the step's end, with every answer that an executor may get.
 func TestAStepIsBegunAndReported(t *testing.T) {
 	c := withHosts(t, "a", "b", "c")
 	joined := c.done(joinOf("d", 9)).Host
@@ -160,14 +159,14 @@ func TestAStepIsBegunAndReported(t *testing.T) {
 	}
 }
 
-// TestChangesAreDelivered: effects used by readers, for one request of each sort.
+// TestChangesAreDelivered: effects used by readers, for one request per kind.
 func TestChangesAreDelivered(t *testing.T) {
 	c := withHosts(t, "a", "b", "c")
 	const hostChanged, unseen = "result topology-changed hosts-changed audited ", "result topology-changed audited "
 	for _, x := range []struct {
 		r    Request
 		want string
-		text string // of the audit entry
+		text string // text in the audit entry
 	}{
 		{joinOf("d", 9), hostChanged, "join host d: joined, by op: a test"},
 		{&HostCordon{Host: "a", On: true}, unseen, "alter host a: cordoned, by op: a test"},
@@ -192,7 +191,7 @@ func TestChangesAreDelivered(t *testing.T) {
 	}
 }
 
-// TestARepeatedRequestIsAnsweredAsBefore: a join repeated with its number has its host in the answer.
+// TestARepeatedRequestIsAnsweredAsBefore: the answer to a repeated join has the same host.
 func TestARepeatedRequestIsAnsweredAsBefore(t *testing.T) {
 	c := withHosts(t, "a")
 	join := NewCommand(joinOf("b", 9), origin)
@@ -209,8 +208,8 @@ func TestARepeatedRequestIsAnsweredAsBefore(t *testing.T) {
 	}
 }
 
-// TestNoRequestHoldsTheLockForLong: a request's work depends on the numbers of hosts, shards and steps, all small. It
-// is measured in allocations, which no other work of the machine hides.
+// TestNoRequestHoldsTheLockForLong: a request's work depends on the numbers of hosts, shards and steps, all small. The
+// measure is allocations, because the machine's other work cannot hide allocations.
 func TestNoRequestHoldsTheLockForLong(t *testing.T) {
 	c := withHosts(t, "a", "b", "c")
 	for i := range 3 * hosts.MaxAudit {

@@ -23,8 +23,8 @@ import (
 var topologySeek = flag.Int("topology.seek", 0,
 	"for each planted mistake, how many seeds to look through for one that notices it")
 
-// fleet sends commands on hosts, replicas and steps like hosts, operators and governors of several terms: in any order,
-// late, duplicated and numbered.
+// fleet sends commands on hosts, replicas and steps, as sent by hosts, operators and governors in several terms: in any
+// order, late, duplicated and numbered.
 type fleet struct {
 	*rand.Rand
 	*cluster
@@ -34,8 +34,8 @@ type fleet struct {
 	tally   map[string]int
 }
 
-// topologyMistake is a deliberate bug: in a command before the machine gets it, in the machine or its effects
-// afterwards, or in a restored snapshot.
+// topologyMistake is a deliberate bug: in a command before the machine receives the command, in the machine or its
+// effects afterwards, or in a restored snapshot.
 type topologyMistake struct {
 	before   func(f *fleet, s *clock.Stamp, c *Command)
 	after    func(f *fleet, c *Command, out *Effects)
@@ -55,7 +55,7 @@ func (f *fleet) host() *hosts.Host {
 
 func (f *fleet) ref() string { return string(rune('a' + f.IntN(8))) }
 
-// named is an existing or former host's name, its id, or an unknown name.
+// named returns an existing or former host's name, its id, or an unknown name.
 func (f *fleet) named() string {
 	switch h := f.host(); f.IntN(6) {
 	case 0:
@@ -67,7 +67,7 @@ func (f *fleet) named() string {
 	}
 }
 
-// term is the current term, or the one before it.
+// term is the current or previous term.
 func (f *fleet) term() uint64 { return f.Clock().Term - uint64(f.IntN(8))/7 }
 
 // request makes a request that concerns existing objects often enough to matter.
@@ -164,7 +164,7 @@ func (f *fleet) operate(id ShardID) Request {
 	return &StepForget{Subject: plan.Subject(fmt.Sprintf("shard/%d", f.IntN(3)))}
 }
 
-// membership changes one member of a shard like its engine, or reports the deletion of a removed one.
+// membership changes one shard member as the engine does, or reports a removed member's deletion.
 func (f *fleet) membership(id ShardID) Request {
 	s := f.topology.records.Shard(id)
 	r := &ReplicasKnown{Term: f.term(), Shard: id}
@@ -194,7 +194,7 @@ func (f *fleet) membership(id ShardID) Request {
 	return r
 }
 
-// begin makes a step that a governor could want, for its revision or the one before it.
+// begin makes a step that a governor could want, for its current or previous revision.
 func (f *fleet) begin(h *hosts.Host, id ShardID) Request {
 	r := &StepBegin{Term: f.term(), Revision: f.topology.plan.Revision() - uint64(f.IntN(6))/5}
 	pr := &r.Proposal
@@ -212,7 +212,7 @@ func (f *fleet) begin(h *hosts.Host, id ShardID) Request {
 	return r
 }
 
-// report reports on an open step, or on a finished one.
+// report reports on an open or finished step.
 func (f *fleet) report() Request {
 	r := &StepReport{Report: Report(1 + f.IntN(5)), Phase: plan.Phase(f.IntN(4)), Text: "no answer"}
 	if steps := f.topology.plan.Steps(); len(steps) > 0 && f.IntN(8) > 0 {
@@ -251,7 +251,7 @@ func (f *fleet) next() (clock.Stamp, Command) {
 	return s, c
 }
 
-// step sends one command to both, and returns a difference.
+// step sends one command to machine and twin, and returns a difference.
 func (f *fleet) step() error {
 	s, c := f.next()
 	want := f.twin.apply(s, &c)
@@ -305,7 +305,7 @@ func playTopology(t *testing.T, seed uint64, mistake topologyMistake, tally map[
 	return f.twin.differs(f.Machine)
 }
 
-// TestRequestsDoWhatTheTwinForetells: hosts, operators and governors of several terms concurrently.
+// TestRequestsDoWhatTheTwinForetells: hosts, operators and governors from several terms act concurrently.
 func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays many runs of a machine, which one goroutine carries out")
@@ -335,7 +335,7 @@ func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
 	}
 }
 
-// ifDone applies a bug after an effective command of a kind.
+// ifDone applies a bug after an effective command with the given kind.
 func ifDone(kind CommandKind, do func(f *fleet, c *Command, e *Effect)) topologyMistake {
 	return topologyMistake{after: func(f *fleet, c *Command, out *Effects) {
 		if e := &out.List[0]; c.Kind == kind && e.Flags&FlagChanged != 0 {
@@ -344,7 +344,7 @@ func ifDone(kind CommandKind, do func(f *fleet, c *Command, e *Effect)) topology
 	}}
 }
 
-// topologyMistakes are bugs to be detected by the twin, each with a seed that does.
+// topologyMistakes are bugs that the twin must detect, each with a seed that detects the bug.
 var topologyMistakes = []struct {
 	name    string
 	seed    uint64

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// notUpkeep are client commands, and commands whose proposer waits for them.
+// notUpkeep are client commands, and commands whose proposer waits for the result.
 var notUpkeep = map[CommandKind]bool{
 	CmdNodeCreate: true, CmdNodeAlter: true, CmdNodeDrop: true, CmdSlotsAssign: true,
 	CmdHostJoin: true, CmdHostDrain: true, CmdHostUndrain: true, CmdHostCordon: true, CmdHostAlter: true,
@@ -25,7 +25,7 @@ var notUpkeep = map[CommandKind]bool{
 	CmdAccessTokenCreate: true, CmdAccessTokenRevoke: true, CmdAccessImport: true,
 }
 
-// shownUpkeep returns the commands in DESIGN.md's upkeep table, each with the rest of its row.
+// shownUpkeep returns the commands in DESIGN.md's upkeep table, each with its remaining row.
 func shownUpkeep(t *testing.T) map[string][]string {
 	t.Helper()
 	page, err := os.ReadFile("DESIGN.md")

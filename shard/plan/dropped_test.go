@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAStepThatIsDroppedIsNoFailure: it ends, only in the leader's term, and its subject's failure count is unchanged.
+// TestAStepThatIsDroppedIsNoFailure: a dropped step ends, only in the leader's term, without a failure for its subject.
 func TestAStepThatIsDroppedIsNoFailure(t *testing.T) {
 	p, s := begun(t, 1)
 	expect(t, "by another term", p.Drop(at(1001, 6), s.Act(5)), OtherTerm)
@@ -51,7 +51,7 @@ func TestAJudgeIsAskedBeforeAnAct(t *testing.T) {
 	}
 }
 
-// TestObservationsChangeWhileADryRunWaits: the observer knows the time that passes in a dry run.
+// TestObservationsChangeWhileADryRunWaits: the observer sees time pass in a dry run.
 func TestObservationsChangeWhileADryRunWaits(t *testing.T) {
 	pl := newPlanner()
 	passed := []uint64{}

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Lamps are to be lit, one after another. The state lists the wanted lamps; observations list the lit ones.
+// Lamps are to be lit, one after another. The state lists the wanted lamps; observations list lit lamps.
 type (
 	wish map[string]bool
 	seen map[string]bool
@@ -41,14 +41,14 @@ var planner = plan.Planner[wish, seen, struct{}]{
 	}},
 }
 
-// Example: the executor of one leader dies after its action. The executor of the next leader observes the result.
+// Example: a leader's executor dies after its action. The next leader's executor observes the result.
 func Example() {
 	v := view{State: wish{"a": true, "b": true}, Seen: seen{}, Plan: plan.New(config), Now: 500}
 	for _, step := range planner.DryRun(v, 10).Steps {
 		fmt.Println("would begin", step.Kind, step.Subject)
 	}
 
-	d := planner.Next(v) // at the leader of term 1, which proposes the decision
+	d := planner.Next(v) // at the leader in term 1, which proposes the decision
 	id, out := v.Plan.Begin(plan.Moment{Now: 500, Term: 1}, 1, d.Revision, *d.Step)
 	fmt.Println("step", id, out)
 	old := v.Plan.Step(id).Act(1)
@@ -57,7 +57,7 @@ func Example() {
 	fmt.Println("perform:", advice == plan.Perform)
 	v.Seen["a"] = true // the executor acts, and dies before its report
 
-	advice, _ = planner.Assess(v, id) // at the leader of term 2
+	advice, _ = planner.Assess(v, id) // at the leader in term 2
 	fmt.Println("finish:", advice == plan.Finish)
 	fmt.Println("done:", v.Plan.Done(plan.Moment{Now: 600, Term: 2}, v.Plan.Step(id).Act(2)))
 	fmt.Println("by the leader of before:", v.Plan.Done(plan.Moment{Now: 600, Term: 2}, old))

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// newView is a view of a world at rest: nothing is drained.
+// newView is a view on a world at rest: no host is drained.
 func newView() view {
 	return view{State: wishes{map[host]bool{}}, Seen: newFacts(), Plan: New(newConfig()), Now: 1000}
 }
 
-// codes are the rules and codes of reasons.
+// codes returns the reasons' rules and codes.
 func codes(reasons []Reason) string {
 	var list []string
 	for _, r := range reasons {
@@ -189,7 +189,7 @@ func TestADryRunShowsEveryStepAndChangesNothing(t *testing.T) {
 	}
 }
 
-// firstOf returns the step of a decision that must have one.
+// firstOf returns the step in a decision that must have a step.
 func (d Decision[P]) firstOf(t *testing.T) Proposal[P] {
 	t.Helper()
 	if d.Step == nil {

@@ -7,7 +7,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// BenchmarkBroadcast is one broadcast of 1 KiB to 1,000 members, all replies of 1 KiB, and all acks.
+// BenchmarkBroadcast is one 1 KiB broadcast to 1,000 members, all 1 KiB replies, and all acks.
 func BenchmarkBroadcast(b *testing.B) {
 	c := newCrowd(b, 1000)
 	c.ackAll()
@@ -43,7 +43,7 @@ func BenchmarkSend(b *testing.B) {
 	}
 }
 
-// BenchmarkReply is one reply of 1,000.
+// BenchmarkReply is one reply among 1,000.
 func BenchmarkReply(b *testing.B) {
 	c := newCrowd(b, 1000)
 	c.ackAll()
@@ -63,7 +63,7 @@ func BenchmarkReply(b *testing.B) {
 	}
 }
 
-// BenchmarkEpoch is the change between epochs with 1,000 members, in the middle of a round: the end of the old one, the
+// BenchmarkEpoch is the change between epochs with 1,000 members, in the middle of a round: the old epoch's end, the
 // opening, and all prepares.
 func BenchmarkEpoch(b *testing.B) {
 	c := newCrowd(b, 1000)

@@ -17,8 +17,8 @@ type client struct {
 	member  *Member
 	handled uint64 // seq
 	read    []Delivery
-	epoch   uint64 // epoch of the prepared, unfinished round, 0 for none
-	locked  uint64 // epoch for which it holds its lock
+	epoch   uint64 // epoch with a prepared, unfinished round, 0 for none
+	locked  uint64 // epoch for which the client holds its lock
 	working *Delivery
 	asked   uint64 // coordinator: awaited exchange
 	stage   int
@@ -38,8 +38,8 @@ type town struct {
 
 var stages = []string{"lock", "execute", "unlock"}
 
-// TestLockExecuteUnlock: while members are killed, join, and lose connections, no member executes unless all members of
-// its epoch hold their locks, and never while a member of another epoch still executes.
+// TestLockExecuteUnlock: while members are killed, join, and lose connections, no member executes unless all members in
+// its epoch hold their locks, and never while a member from another epoch still executes.
 func TestLockExecuteUnlock(t *testing.T) {
 	b, _ := newBed(parseSpec([]string{"open=20", "most=100"}))
 	to := &town{
@@ -158,7 +158,7 @@ func (to *town) step() {
 func (to *town) handle(c *client, d Delivery) {
 	switch d.Kind {
 	case kind.ItemPrepare:
-		c.cancel() // it may not know that the previous round is over
+		c.cancel() // the client may not know that the previous round is over
 		c.epoch = d.Epoch
 		c.calls["prepare"]++
 		to.command(func(at At) Answer { return to.Prepared(at, c.member, d.Epoch) })
@@ -187,7 +187,7 @@ func (to *town) handle(c *client, d Delivery) {
 	}
 }
 
-// cancel is the hook for the end of a started round.
+// cancel is the hook for a started round's end.
 func (c *client) cancel() {
 	if c.epoch != 0 {
 		c.calls["cancel"]++
@@ -203,7 +203,7 @@ func (c *client) terminate(t *testing.T) {
 	}
 }
 
-// begin is the first half of a handler.
+// begin is a handler's first half.
 func (to *town) begin(c *client, d *Delivery) {
 	switch string(d.Payload) {
 	case "lock":
@@ -226,7 +226,7 @@ func (to *town) begin(c *client, d *Delivery) {
 	}
 }
 
-// finish is the second half: the handler returns, and its reply is sent. A late reply is refused.
+// finish is a handler's second half: the handler returns, and its reply is sent. A late reply is refused.
 func (to *town) finish(c *client) {
 	d := c.working
 	c.working = nil

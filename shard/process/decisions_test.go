@@ -8,7 +8,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// decisions are the points of DESIGN.md, section 9, by number.
+// decisions are the decisions in DESIGN.md, section 9, by number.
 var decisions = []struct{ name, text string }{
 	{"1 a round goes on while a member that joined waits for its epoch", three + `
 		join d
@@ -269,8 +269,8 @@ func TestDecision6EpochsAreNeverGivenTwice(t *testing.T) {
 	}
 }
 
-// TestDecision15EndsHaveParts: long replies are split into parts, an ack may come between them, and a page of the inbox
-// has the requested size.
+// TestDecision15EndsHaveParts: long replies are split into parts, an ack may come between them, and an inbox page has
+// the requested size.
 func TestDecision15EndsHaveParts(t *testing.T) {
 	s := play(t, three+`
 		send a all x`)

@@ -10,7 +10,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// frozenBed is the frozen state of a process and its members at one time, and their saved bytes at that time.
+// frozenBed is a process's and its members' frozen state, and the bytes saved at the freeze.
 type frozenBed struct {
 	save  []func(dst []byte) []byte
 	saved [][]byte
@@ -26,7 +26,7 @@ func freezeAll(p *Process) (f frozenBed) {
 	return f
 }
 
-// check compares the bytes saved now with those saved then.
+// check compares the bytes saved now with the bytes saved at the freeze.
 func (f *frozenBed) check() error {
 	for k, save := range f.save {
 		if !bytes.Equal(save(nil), f.saved[k]) {
@@ -36,7 +36,7 @@ func (f *frozenBed) check() error {
 	return nil
 }
 
-// TestWhatIsFrozenIsSavedBesideCommands: it stays unchanged, and the race detector finds nothing.
+// TestWhatIsFrozenIsSavedBesideCommands: frozen state stays unchanged, and the race detector finds nothing.
 func TestWhatIsFrozenIsSavedBesideCommands(t *testing.T) {
 	const members, requests = 5, 20
 	for _, c := range []struct {

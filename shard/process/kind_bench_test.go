@@ -36,7 +36,7 @@ func (r *round) ack(i int) {
 	}
 }
 
-// answerAll replies to an exchange for the members from one on, and acknowledges everything.
+// answerAll replies to an exchange for the members from index from on, and acknowledges everything.
 func (r *round) answerAll(exchange uint64, from int) {
 	for i := from; i < len(r.members); i++ {
 		r.reply(i, exchange, "")
@@ -49,7 +49,7 @@ var processSpec = processkind.Spec{
 	KeepResults: 4,
 }
 
-// BenchmarkProcessSend: a request of 1 KiB to 1,000 members.
+// BenchmarkProcessSend: a 1 KiB request to 1,000 members.
 func BenchmarkProcessSend(b *testing.B) {
 	r := running(b, 1000, processSpec)
 	payload := string(make([]byte, 1024))
@@ -62,7 +62,7 @@ func BenchmarkProcessSend(b *testing.B) {
 	}
 }
 
-// BenchmarkProcessReply: a reply of 100 bytes, with the acknowledgement of its request, among many.
+// BenchmarkProcessReply: a 100-byte reply, with its request's acknowledgement, among many.
 func BenchmarkProcessReply(b *testing.B) {
 	for _, n := range []int{3, 1000} {
 		b.Run(fmt.Sprintf("members=%d", n), func(b *testing.B) {
@@ -89,7 +89,7 @@ func BenchmarkProcessReply(b *testing.B) {
 	}
 }
 
-// BenchmarkProcessAck: a separate acknowledgement of a request.
+// BenchmarkProcessAck: a separate acknowledgement for a request.
 func BenchmarkProcessAck(b *testing.B) {
 	r := running(b, 1000, processSpec)
 	b.ReportAllocs()
@@ -136,8 +136,8 @@ func (r *round) restart() {
 	r.Do(shard.Command{Kind: shard.CmdProcessAct, Node: 1, Name: []byte("p"), Body: Append(nil, &act)})
 }
 
-// BenchmarkProcessSnapshot saves a shard with 10,000 processes of three members, and reports the size of a process with
-// its members.
+// BenchmarkProcessSnapshot saves a shard with 10,000 processes, each with three members, and reports the size per
+// process with its members.
 func BenchmarkProcessSnapshot(b *testing.B) {
 	const processes = 10_000
 	t := machinetest.NewAt(empty(), level.Newest, 3)

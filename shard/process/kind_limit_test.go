@@ -15,12 +15,12 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// heavyProcess creates a process with the maximum number of members, and returns a command that affects all of them.
+// heavyProcess creates a process with the maximum number of members, and returns a command that affects all members.
 type heavyProcess struct {
 	name  string
 	spec  func(*processkind.Spec)
 	make  func(r *round) shard.Command
-	lost  int // number of members notified that their membership has ended
+	lost  int // count of members notified that their membership has ended
 	inbox int // how many have something new to handle
 }
 
@@ -95,7 +95,7 @@ func (r *round) requestToAll(bytes int) shard.Command {
 	})
 }
 
-// fillInboxes sends almost the maximum number and bytes of requests to all.
+// fillInboxes sends almost the maximum request count and bytes to all.
 func (r *round) fillInboxes() {
 	for range maxRequests / processkind.MaxMembers {
 		r.Do(r.requestToAll(processkind.MaxPayload))
@@ -120,8 +120,8 @@ func (h *heavyProcess) prepare(t testing.TB) (*round, shard.Command) {
 	return r, c
 }
 
-// TestNoCommandOnAProcessTouchesMoreLinksThanItMay: with the maximum number of members, even if other processes are due
-// in the same command.
+// TestNoCommandOnAProcessTouchesMoreLinksThanItMay: with the maximum member count, even if other processes are due in
+// the same command.
 func TestNoCommandOnAProcessTouchesMoreLinksThanItMay(t *testing.T) {
 	for _, h := range heavyProcesses {
 		t.Run(h.name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestNoCommandOnAProcessTouchesMoreLinksThanItMay(t *testing.T) {
 	}
 }
 
-// TestProcessesThatAreDueAreSharedOut: work beyond one command's limit is left to the next.
+// TestProcessesThatAreDueAreSharedOut: work beyond one command's limit is left to the next command.
 func TestProcessesThatAreDueAreSharedOut(t *testing.T) {
 	const processes, members = 5, 900
 	r := &round{Bed: machinetest.NewAt(empty(), level.Newest, members), t: t}
@@ -177,10 +177,10 @@ func TestProcessesThatAreDueAreSharedOut(t *testing.T) {
 	}
 }
 
-// TestASnapshotEncodesWhatWaitsOutsideOfTheLock: during a snapshot save a command encodes little of each changed item,
+// TestASnapshotEncodesWhatWaitsOutsideOfTheLock: during a snapshot save a command encodes little for each changed item,
 // however full the inboxes are, and the snapshot has the earlier state.
 func TestASnapshotEncodesWhatWaitsOutsideOfTheLock(t *testing.T) {
-	const mostOfOne = 200 // bytes of a session, or of a member without its inbox
+	const mostOfOne = 200 // bytes per session, or per member without its inbox
 	for _, h := range heavyProcesses {
 		t.Run(h.name, func(t *testing.T) {
 			r, c := h.prepare(t)
@@ -199,8 +199,8 @@ func TestASnapshotEncodesWhatWaitsOutsideOfTheLock(t *testing.T) {
 	}
 }
 
-// BenchmarkWorstProcessCommands: how long the machine is blocked, also during a snapshot save, which must preserve all
-// of the process.
+// BenchmarkWorstProcessCommands: how long the machine is blocked, also during a snapshot save, which must preserve the
+// whole process.
 func BenchmarkWorstProcessCommands(b *testing.B) {
 	for _, h := range heavyProcesses {
 		for _, saved := range []bool{false, true} {

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// eachProcess applies a bug to all processes of the machine, eachMember to their members.
+// eachProcess applies a bug to all processes in the machine, eachMember to their members.
 
 func (r *processRun) eachProcess(fn func(object arena.Handle, p *hostedProcess)) {
 	pr := processesOf(core(r.M))
@@ -31,12 +31,12 @@ func (r *processRun) eachMember(fn func(holding arena.Handle, pm *processMember)
 	})
 }
 
-// last reports whether the last command was of the kind and successful.
+// last reports whether the last command had the kind and was successful.
 func (r *processRun) last(k shard.CommandKind) bool {
 	return r.One.Commands[0].Kind == k && r.Result().Status == protocol.StatusSuccess
 }
 
-// forgetSent drops the machine's record of sent notifications of a kind.
+// forgetSent drops the machine's record of sent notifications with a kind.
 func (r *processRun) forgetSent(what shard.EffectKind) {
 	for k := len(r.sent) - 1; k >= 0; k-- {
 		if strings.HasPrefix(r.sent[k], what.String()) {
@@ -46,8 +46,8 @@ func (r *processRun) forgetSent(what shard.EffectKind) {
 	}
 }
 
-// processMistakes are possible bugs in the process kind, as resulting machine states, each with a run that detects it,
-// and the expected message. A bug is applied after each step, or after each restore.
+// processMistakes are possible bugs in the process kind, as resulting machine states, each with a run that detects the
+// bug, and the expected message. A bug is applied after each step, or after each restore.
 var processMistakes = []struct {
 	name   string
 	seed   uint64

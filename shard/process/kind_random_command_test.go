@@ -14,7 +14,7 @@ import (
 // doesInProcess carries a command out in the model.
 type doesInProcess func() Answer
 
-// someone draws a member, mostly one that the process waits for.
+// someone draws a member, mostly a member that the process waits for.
 func (r *processRun) someone(mp *modelProcess) *modelParty {
 	var waited []*modelParty
 	for _, m := range mp.members {
@@ -35,7 +35,7 @@ func (r *processRun) someone(mp *modelProcess) *modelParty {
 	return pick(r, mp.members...)
 }
 
-// command draws a command on a process, and its effect in the model, mostly suitable for the current state.
+// command draws a process command, mostly suitable for the current state, and its effect in the model.
 func (r *processRun) command(name string, id shard.SessionID) (shard.Command, doesInProcess) {
 	mp := r.model.processes[name]
 	switch {
@@ -123,7 +123,7 @@ func (r *processRun) acts(mp *modelProcess) (shard.Command, doesInProcess) {
 	}
 }
 
-// ofMember draws a member's command: mostly an existing member's next required one.
+// ofMember draws a member's command: mostly an existing member's next required command.
 func (r *processRun) ofMember(mp *modelProcess, id shard.SessionID) (shard.Command, doesInProcess) {
 	c := shard.Command{Order: shard.OrderID(r.IntN(int(r.model.Order) + 1)), Term: mp.rules.Epoch()}
 	m := mp.member(id)
@@ -162,7 +162,7 @@ func (r *processRun) ofMember(mp *modelProcess, id shard.SessionID) (shard.Comma
 	return c, func() Answer { return r.model.in(mp, id, c.Order, c.Count, does) }
 }
 
-// drawNumbers draws the remaining fields of a member's command.
+// drawNumbers draws the remaining fields for a member's command.
 func (r *processRun) drawNumbers(mp *modelProcess, m *modelParty, c *shard.Command) (
 	does func(At, *Member) Answer) {
 	rules := mp.rules

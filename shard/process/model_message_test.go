@@ -24,7 +24,7 @@ func (m *model) ack(id, seq uint64) protocol.Status {
 	return protocol.StatusSuccess
 }
 
-// of reports whether a member belongs to an epoch, and that epoch is the last.
+// of reports whether a member belongs to an epoch, and the epoch is the last.
 func (m *model) of(id, epoch uint64) bool {
 	if m.planted == bugFence && epoch != 0 {
 		epoch = m.epoch
@@ -35,7 +35,7 @@ func (m *model) of(id, epoch uint64) bool {
 	return epoch == m.epoch && slices.Contains(m.view, id)
 }
 
-// takesPart is the status of a message to others.
+// takesPart is the status for a message to other members.
 func (m *model) takesPart(id, epoch uint64) protocol.Status {
 	switch {
 	case !m.of(id, epoch) || m.state == kind.Forming || m.state == kind.Complete:

@@ -11,15 +11,15 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// directoryBound is the maximum size of a host's data directory, with the reserve, if one shard with a small state
-// changes and others are quiet: twice the configured log, because quiet shards' entries are rewritten only then; the
-// oldest, the current and the next segment; two snapshots; and the reserve of Host.ShrinkBytes.
+// directoryBound is a host's maximum data directory size, with the reserve, if one shard with a small state changes and
+// other shards are quiet: twice the configured log, because quiet shards' entries are rewritten only then; the oldest,
+// the current and the next segment; two snapshots; and the reserve in Host.ShrinkBytes.
 func directoryBound(snapshot, keep, segment, state int64) int64 {
 	log := snapshot + keep + keep/pointsKept + segment/8 // written during a snapshot save
 	return 2*log + 3*segment + 2*state + (state + snapshot + segment/8 + 2*segment)
 }
 
-// TestTheBoundOfTheDefaultsIsThePromisedOne: 64 continuously changed objects of 60 kB, and nothing else.
+// TestTheBoundOfTheDefaultsIsThePromisedOne: 64 continuously changed objects with 60 kB each, and nothing else.
 func TestTheBoundOfTheDefaultsIsThePromisedOne(t *testing.T) {
 	const promised = 512 << 20
 	bound := directoryBound(DefaultSnapshotBytes, DefaultKeepBytes, wal.DefaultSegmentBytes, 64*60_000)
@@ -57,14 +57,14 @@ func TestTheDirectoryIsBoundedInBytes(t *testing.T) {
 		written += group * batch
 		most = max(most, directoryBytes(m.config.DataDir)+int64(host.ShrinkBytes()))
 	}
-	const others = 1 << 20 // files of the engine
+	const others = 1 << 20 // files from the engine
 	if bound := directoryBound(snapshot, keep, segment, state) + others; most > bound {
 		t.Errorf("%d bytes of the disk for %d of the log, want at most %d", most, written, bound)
 	}
 	t.Logf("%d bytes of the log, at most %d of the disk", written, most)
 }
 
-// startTallying starts a shard, and returns a function that proposes batches and waits for them.
+// startTallying starts a shard, and returns a function that proposes batches and waits for their results.
 func startTallying(t *testing.T, host *Host, id uint64, state int) func(batches, bytes int) {
 	t.Helper()
 	machine := &tallying{bytes: state, applied: make(chan struct{}, 64)}
@@ -86,7 +86,7 @@ func startTallying(t *testing.T, host *Host, id uint64, state int) func(batches,
 	}
 }
 
-// tallying is a state machine that counts its entries, with a state of constant size.
+// tallying is a state machine that counts its entries, with a constant state size.
 type tallying struct {
 	entries uint64
 	bytes   int // snapshot size, at least 8
@@ -112,7 +112,7 @@ func (t *tallying) Restore(r io.Reader) error {
 
 func (*tallying) LeadershipChanged(shard.Leadership) {}
 
-// tally is a snapshot of such a machine.
+// tally is a tallying machine's snapshot.
 type tally struct {
 	entries uint64
 	bytes   int

@@ -15,7 +15,7 @@ import (
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
-// snapshotOf creates a host with snapshots, closes it, and returns its newest snapshot's path.
+// snapshotOf creates a host with snapshots, closes the host, and returns its newest snapshot's path.
 func snapshotOf(t *testing.T, one *member) (path string) {
 	t.Helper()
 	one.open()
@@ -35,8 +35,8 @@ func snapshotOf(t *testing.T, one *member) (path string) {
 	return path
 }
 
-// TestEveryBitOfASnapshotCounts flips each bit of a snapshot: damage is reported before the engine could stop at it or
-// misinterpret it.
+// TestEveryBitOfASnapshotCounts flips each bit in a snapshot: damage is reported before the engine could stop or
+// misinterpret the data.
 func TestEveryBitOfASnapshotCounts(t *testing.T) {
 	data, err := os.ReadFile(snapshotOf(t, newCluster(t, 1, fewEntries)[0]))
 	if err != nil {
@@ -129,7 +129,7 @@ func TestASnapshotIsTheOneOfItsMetadata(t *testing.T) {
 		}
 	}
 	flipped := bytes.Clone(metadata)
-	flipped[len(flipped)-15] ^= 1 // in its checksum of the snapshot
+	flipped[len(flipped)-15] ^= 1 // in the snapshot's checksum
 	file := filepath.Join(dir, snapshotMetadata)
 	if err := os.WriteFile(file, flipped, 0o640); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 
 const testShard = 7
 
-// member is a host of a test cluster, closed or open.
+// member is a test cluster's host, closed or open.
 type member struct {
 	t       testing.TB
 	config  Config
@@ -32,7 +32,7 @@ type member struct {
 	machine *recorder
 }
 
-// newCluster returns a cluster of closed hosts on free ports of the loopback interface.
+// newCluster returns a cluster of closed hosts on free loopback ports.
 func newCluster(t testing.TB, count int, change func(*Config)) []*member {
 	t.Helper()
 	initialMembers, book := initialMembersOf(count), bookOf(t, count)
@@ -60,7 +60,7 @@ func newCluster(t testing.TB, count int, change func(*Config)) []*member {
 	return members
 }
 
-// incarnationOf is the incarnation of a host whose directory was created once.
+// incarnationOf is the incarnation for a host whose directory was created once.
 func incarnationOf(id shard.HostID) (i hosts.Incarnation) {
 	i[0], i[len(i)-1] = byte(id), 0xff
 	return i
@@ -75,7 +75,7 @@ func initialMembersOf(count int) map[shard.HostID]hosts.Incarnation {
 	return initialMembers
 }
 
-// nameOf is the name of a host.
+// nameOf is a host's name.
 func nameOf(id shard.HostID) string { return fmt.Sprint("host-", id) }
 
 // bookOf is an address book with free ports.
@@ -87,7 +87,7 @@ func bookOf(t testing.TB, count int) []transport.Host {
 	return book
 }
 
-// connect gives a host a transport when it is opened, at its address in the book.
+// connect gives a newly opened host a transport, at its address in the book.
 func (m *member) connect(book []transport.Host) {
 	c := &m.config
 	m.network = transport.Config{
@@ -124,7 +124,7 @@ func testLogger(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// freeAddress reserves an address for sequential listeners of a test.
+// freeAddress reserves an address for a test's sequential listeners.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	ports, err := subprocess.ReservePorts(1)
@@ -161,7 +161,7 @@ func (m *member) openHost() {
 	m.host, m.machine = host, newRecorder()
 }
 
-// withoutTransport is the config of a host that must not open.
+// withoutTransport is the config for a host that must not open.
 func withoutTransport(c Config) Config {
 	c.Transport = nil
 	return c
@@ -189,7 +189,7 @@ func (m *member) close() {
 	m.machine.check(m.t)
 }
 
-// leaderOf waits until one of the open members leads, confirmed by a barrier.
+// leaderOf waits until an open member leads, confirmed by a barrier.
 func leaderOf(t testing.TB, members []*member) *member {
 	t.Helper()
 	open := slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m.host == nil })
@@ -245,7 +245,7 @@ func (m *member) propose(batch string) shard.Outcome {
 	return outcome
 }
 
-// mustPropose proposes numbered batches and returns them.
+// mustPropose proposes and returns numbered batches.
 func (m *member) mustPropose(from, to int) []string {
 	m.t.Helper()
 	var batches []string
@@ -263,8 +263,8 @@ func others(members []*member, but *member) []*member {
 	return slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m == but })
 }
 
-// transfer transfers leadership through one host, and waits until all believe it. It may take several tries: the target
-// declines while it has committed batches to apply.
+// transfer transfers leadership through one host, and waits until all hosts know the new leader. Several tries may be
+// needed: the target declines while it has committed batches to apply.
 func transfer(t testing.TB, all []*member, by, to *member) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {

@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// crashRole is the environment variable that turns this test binary into a crashing process. Its value selects which
-// one.
+// crashRole is the environment variable that turns this test binary into a crashing process. The value selects the
+// process.
 const crashRole = "RAFTLOG_CRASH_ROLE"
 
 func TestMain(m *testing.M) {
@@ -60,7 +60,7 @@ func proposeTo(log shard.Log, batch string) shard.Outcome {
 	}
 }
 
-// offer proposes a batch once; its error is that of a log that accepts none.
+// offer proposes a batch once; the error is the error from a log that accepts none.
 func offer(log shard.Log, batch string) (shard.Outcome, error) {
 	outcome := make(chan shard.Outcome, 1)
 	if err := log.Propose([]byte(batch), func(o shard.Outcome) { outcome <- o }); err != nil {
@@ -83,7 +83,7 @@ func crashByRefusing() {
 // padding makes batches long enough for the log to need many files soon.
 var padding = strings.Repeat("-", 64<<10)
 
-// crashWhileProposing prints the number of every applied batch, until killed.
+// crashWhileProposing prints every applied batch's number, until killed.
 func crashWhileProposing(padding string) {
 	machine := newRecorder()
 	log := crashingHost(machine)

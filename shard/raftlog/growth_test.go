@@ -15,7 +15,7 @@ func (g *growth) isDueNow() bool {
 	}
 }
 
-// saveOne records a snapshot of a size.
+// saveOne records a snapshot with the given size.
 func (g *growth) saveOne(size uint64) {
 	g.prepare()
 	g.write(size)
@@ -51,8 +51,8 @@ func TestSnapshotIsDueByBatchesCommandsAndBytes(t *testing.T) {
 	}
 }
 
-// TestLargeStateIsNotSavedForManySmallBatches: the log must cost as much as the last snapshot before the next one is
-// due. A small state waits for DefaultSnapshotBytes of log.
+// TestLargeStateIsNotSavedForManySmallBatches: the log must cost as much as the last snapshot before the next snapshot
+// is due. A small state waits for DefaultSnapshotBytes of log.
 func TestLargeStateIsNotSavedForManySmallBatches(t *testing.T) {
 	const bytes, commands = 300, 5
 	const weight = BatchBytes + bytes
@@ -81,8 +81,8 @@ func TestRestoredSnapshotDecidesWhenTheNextIsDue(t *testing.T) {
 }
 
 // TestLogDelaysRestartByLessThanItsSnapshot: at the worst time, just before the next snapshot is complete, with ten
-// million semaphores of 26 bytes, for any batches. The times are those of a quiet machine with two processors:
-// BenchmarkReplay for entries and bytes, the rest from a start's profile.
+// million 26-byte semaphores, for any batches. The times are from a quiet machine with two processors: BenchmarkReplay
+// for entries and bytes, the rest from a start's profile.
 func TestLogDelaysRestartByLessThanItsSnapshot(t *testing.T) {
 	const (
 		size    = 575_000_000
@@ -147,14 +147,14 @@ func TestKeptLogIsBoundedByBatchesAndBytes(t *testing.T) {
 	}
 }
 
-// TestASnapshotIsWholeBeforeTheLogHasGrownByMuch: by half of the next snapshot's threshold, or an eighth of that in
-// bytes. Until then its position may equal the log's.
+// TestASnapshotIsWholeBeforeTheLogHasGrownByMuch: by half of the next snapshot's threshold, or an eighth of the
+// threshold in bytes. Until then the snapshot's position may equal the log's.
 func TestASnapshotIsWholeBeforeTheLogHasGrownByMuch(t *testing.T) {
 	const size = 1 << 30
 	const expected = size + size/4
 	for _, c := range []struct {
 		bytes, commands int
-		want            uint64 // log growth in entries while the next one is written
+		want            uint64 // log growth in entries while the next snapshot is written
 	}{
 		{4000, 100, size / 2 / (BatchBytes + 4000 + 100*CommandBytes)},
 		{100_000, 1, size / 8 / (100_000 + entryBytes)},

@@ -10,8 +10,8 @@ import (
 
 const once = "once"
 
-// TestReplicasComeAndGoThoughTheirProcessesAreKilled kills all processes between any two actions. Each continues from
-// its acknowledged state, with the same final result.
+// TestReplicasComeAndGoThoughTheirProcessesAreKilled kills all processes between any two actions. Each process
+// continues from its acknowledged state, with the same final result.
 func TestReplicasComeAndGoThoughTheirProcessesAreKilled(t *testing.T) {
 	for name, play := range map[string]func(dir string) (hosts int, acts []act){
 		"the data of a replica are removed":     removedReplica,
@@ -53,7 +53,7 @@ func importedSnapshot(dir string) (hosts int, acts []act) {
 		{1, "open", "close"}, {1, "start 7", "close"}, {1, "propose 7 0 30", once},
 		{1, "export 7 " + exported, once}, {1, "propose 7 30 60", once}, {1, "close", once},
 		{1, "import " + exported, once},
-		{1, "open", ""}, {1, "start 7", ""}, {1, "has 7 30", once}, // the others were after the snapshot
+		{1, "open", ""}, {1, "start 7", ""}, {1, "has 7 30", once}, // the other actions were after the snapshot
 		{1, "propose 7 30 40", once}, {1, "has 7 40", once},
 	}
 }
@@ -75,7 +75,7 @@ func learnerWithSnapshot(string) (hosts int, acts []act) {
 	}
 }
 
-// replacedVoter makes a host with a removed replica join with a new one.
+// replacedVoter replaces a host's removed replica with a new replica.
 func replacedVoter(string) (hosts int, acts []act) {
 	return 2, []act{
 		{1, "open", ""}, {1, "start 7", ""}, {1, "propose 7 0 30", once}, {1, "learner 7 1030", once},
@@ -87,8 +87,8 @@ func replacedVoter(string) (hosts int, acts []act) {
 	}
 }
 
-// TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore: of two voters the remaining one leads after a kill, although
-// the other is gone with its disk.
+// TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore: the remaining voter leads after a kill, although the removed
+// voter is gone with its disk.
 func TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore(t *testing.T) {
 	all := newComers(t, 2, 2, nil)
 	openAll(all)
@@ -102,7 +102,7 @@ func TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The remains of a kill: state held only by the process is lost.
+	// The state after a kill: state held only by the process is lost.
 	killed := filepath.Join(t.TempDir(), "killed")
 	if err := os.CopyFS(killed, os.DirFS(leader.config.DataDir)); err != nil {
 		t.Fatal(err)
@@ -116,8 +116,8 @@ func TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore(t *testing.T) {
 
 // TestARemovedReplicaSaysSo: its log would report the previous leader forever.
 func TestARemovedReplicaSaysSo(t *testing.T) {
-	// A new leader, or one short of processor time, may send the removal to the other replica only: then the removed
-	// replica receives nothing more, and another cluster is tried. Hosts also use the cluster's records.
+	// A new leader, or a leader short of processor time, may send the removal to the other replica only. Then the
+	// removed replica receives nothing more, and the test tries another cluster. Hosts also use the cluster's records.
 	for range 5 {
 		if removedReplicaSaysSo(t) {
 			return
@@ -126,7 +126,7 @@ func TestARemovedReplicaSaysSo(t *testing.T) {
 	t.Error("five replicas were removed, and none of them says so")
 }
 
-// removedReplicaSaysSo reports whether a removed replica soon reports its removal, unlike all others.
+// removedReplicaSaysSo reports whether only a removed replica soon reports its removal.
 func removedReplicaSaysSo(t *testing.T) bool {
 	all, leader := openThree(t, nil)
 	want := leader.mustPropose(0, 5)

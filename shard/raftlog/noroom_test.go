@@ -21,10 +21,10 @@ import (
 
 var fullPoints = flag.Int("full.points", 24, "at how many of the writes of a host its disk is full")
 
-// fillingDisk is a disk without free space after a number of writes.
+// fillingDisk is a disk without free space after the given number of writes.
 type fillingDisk struct {
 	vfs.FS
-	only string // if set, only paths containing it count
+	only string // if set, only paths that contain only count
 	left atomic.Int64
 }
 
@@ -107,7 +107,7 @@ func (f fillingData) WriteAt(p []byte, at int64) (int, error) {
 	return f.File.WriteAt(p, at)
 }
 
-// fullHost is a host with a disk that fills up. If it cannot continue it reports that, and stops, like an exiting
+// fullHost is a host with a disk that fills up. A host that cannot continue reports this, and stops, like an exiting
 // process.
 type fullHost struct {
 	*powerHost
@@ -115,7 +115,7 @@ type fullHost struct {
 	acknowledged atomic.Int64
 }
 
-// live opens the host and runs batches, until it stops. It returns the start's error.
+// live opens the host and runs batches, until the host stops. It returns the start's error.
 func (f *fullHost) live(disk *disk, batches []string) error {
 	config := f.config
 	config.Damaged = func(err error) {
@@ -160,7 +160,7 @@ func (f *fullHost) live(disk *disk, batches []string) error {
 }
 
 // TestADiskThatFillsUpAtAnyWriteLosesNothing: no write panics for lack of space. Either the host continues without
-// optional work, or it reports that it cannot, and has its full state when restarted with space.
+// optional work, or the host reports that it cannot continue, and has its full state when restarted with space.
 func TestADiskThatFillsUpAtAnyWriteLosesNothing(t *testing.T) {
 	const writes = 400 // more than occur
 	one := newPowerHost(t)
@@ -212,7 +212,7 @@ func TestADiskThatFillsUpAtAnyWriteLosesNothing(t *testing.T) {
 	}
 }
 
-// again starts a host on a copy of the remains, with space, and checks for the acknowledged batches.
+// again starts a host on a copy of the data, with space, and checks for the acknowledged batches.
 func (f *fullHost) again(batches []string) error {
 	config := f.config
 	config.DataDir = filepath.Join(f.root, "again")
@@ -242,8 +242,8 @@ func (f *fullHost) again(batches []string) error {
 	return nil
 }
 
-// TestASnapshotForWhichThereIsNoRoomIsGivenUp: whichever of its writes fails; it is saved once there is space. The log
-// remains, and the host continues meanwhile.
+// TestASnapshotForWhichThereIsNoRoomIsGivenUp: whichever write fails; the snapshot is saved once there is space. The
+// log remains, and the host continues meanwhile.
 func TestASnapshotForWhichThereIsNoRoomIsGivenUp(t *testing.T) {
 	p := newPowerHost(t)
 	p.config.SnapshotBytes, p.config.Damaged = 1000*BatchBytes, func(err error) { t.Errorf("the host stops: %v", err) }

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// TestASalvagedReplicaGoesOnWhereTheOthersComeBack: Salvage changes no file of the host, so the replica commits nothing
+// TestASalvagedReplicaGoesOnWhereTheOthersComeBack: Salvage changes no file on the host, so the replica commits nothing
 // by itself, even if the host is restarted.
 func TestASalvagedReplicaGoesOnWhereTheOthersComeBack(t *testing.T) {
 	lost := loseMajority(t)
@@ -37,8 +37,8 @@ func TestASalvagedReplicaGoesOnWhereTheOthersComeBack(t *testing.T) {
 	}
 }
 
-// TestReplicasOfAnEarlierGroupAreNotHeard: both other hosts return, are a majority of the old group, and continue. The
-// new group ignores them, and one of the two joins the new group.
+// TestReplicasOfAnEarlierGroupAreNotHeard: both other hosts return, are a majority in the old group, and continue. The
+// new group ignores them, and one joins the new group.
 func TestReplicasOfAnEarlierGroupAreNotHeard(t *testing.T) {
 	lost := loseMajority(t)
 	survivor, want := lost.survivor, lost.acknowledged
@@ -65,7 +65,7 @@ func TestReplicasOfAnEarlierGroupAreNotHeard(t *testing.T) {
 	joining.machine.awaitBatches(t, want)
 }
 
-// newLone returns an open host with all replicas of a shard.
+// newLone returns an open host with all of a shard's replicas.
 func newLone(t *testing.T) *member {
 	t.Helper()
 	m := newCluster(t, 1, fewEntries)[0]
@@ -74,8 +74,8 @@ func newLone(t *testing.T) *member {
 	return m
 }
 
-// TestGroupFollowsGroup: each continues with its predecessor's complete state, in higher terms, and nothing else of the
-// predecessor remains.
+// TestGroupFollowsGroup: each group continues with its predecessor's complete state, in higher terms, and nothing else
+// remains from the predecessor.
 func TestGroupFollowsGroup(t *testing.T) {
 	m := newLone(t)
 	var want []string
@@ -187,8 +187,8 @@ func TestAGroupThatDoesNotBeginLeavesTheReplica(t *testing.T) {
 	m.machine.awaitBatches(t, want)
 }
 
-// untilDone calls a function with an early timeout, and slightly later ones each time, until the function succeeds in
-// time.
+// untilDone calls a function with an early timeout, and slightly later timeouts each time, until the function succeeds
+// in time.
 func untilDone(t *testing.T, call func(context.Context) error) {
 	t.Helper()
 	const step, before = 5 * time.Millisecond, 60
@@ -210,7 +210,7 @@ func untilDone(t *testing.T, call func(context.Context) error) {
 	t.Fatal("the call is never done")
 }
 
-// importUnrecorded leaves the remains of a Regroup whose process ends before the new replica is recorded.
+// importUnrecorded leaves the files from a Regroup whose process ends before the new replica is recorded.
 func (m *member) importUnrecorded(replica uint64) {
 	m.t.Helper()
 	err := m.host.withScratch(func(dir string) error {
@@ -228,7 +228,7 @@ func (m *member) importUnrecorded(replica uint64) {
 	}
 }
 
-// TestRemnantsAreOfTheReplicaOnRecord: not of an interrupted group start.
+// TestRemnantsAreOfTheReplicaOnRecord: not from an interrupted group start.
 func TestRemnantsAreOfTheReplicaOnRecord(t *testing.T) {
 	m := newLone(t)
 	want := m.mustPropose(0, 5)

@@ -7,7 +7,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// crowd is a rollout of three locations with instances in the first.
+// crowd is a rollout with three locations and instances in the first.
 func crowd(tb testing.TB, n int) (*Rollout, []*Instance, *At) {
 	at := &At{Now: 1000, Revision: 1, Out: new(Effects)}
 	r, a := New(*at, parseSpec([]string{"sas", "man:5000", "vla:5000"}),
@@ -26,7 +26,7 @@ func crowd(tb testing.TB, n int) (*Rollout, []*Instance, *At) {
 	return r, list, at
 }
 
-// TestAReportThatChangesNothingAllocatesNothing: the same holds for a report that changes only counts.
+// TestAReportThatChangesNothingAllocatesNothing: neither does a report that changes only counts.
 func TestAReportThatChangesNothingAllocatesNothing(t *testing.T) {
 	r, list, at := crowd(t, 1000)
 	report := Report{Current: 1, Generation: 1}
@@ -58,7 +58,8 @@ func TestAReportThatChangesNothingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkReport is all reports of one new target by 10,000 instances of a location, the last of which completes it.
+// BenchmarkReport is all reports on one new target by a location's 10,000 instances; the last report completes the
+// target.
 func BenchmarkReport(b *testing.B) {
 	r, list, at := crowd(b, 10_000)
 	b.ReportAllocs()
@@ -97,7 +98,7 @@ func BenchmarkReportFailure(b *testing.B) {
 	}
 }
 
-// BenchmarkReportUnchanged is a report of known facts.
+// BenchmarkReportUnchanged is a report with known facts.
 func BenchmarkReportUnchanged(b *testing.B) {
 	r, list, at := crowd(b, 10_000)
 	report := Report{Current: 1, Generation: 1}

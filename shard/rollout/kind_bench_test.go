@@ -46,7 +46,7 @@ func BenchmarkRolloutReport(b *testing.B) {
 	}
 }
 
-// BenchmarkRolloutAsk: an ask without consequences, executed; and one answered without the log.
+// BenchmarkRolloutAsk: an ask without consequences, executed, and an ask answered without the log.
 func BenchmarkRolloutAsk(b *testing.B) {
 	t := crowdBed(b, 5000)
 	name := []byte("dns")
@@ -73,8 +73,8 @@ func BenchmarkRolloutAsk(b *testing.B) {
 	})
 }
 
-// BenchmarkRolloutPublish: a version for a location with 5,000 instances, which has reached the previous one, and their
-// reports.
+// BenchmarkRolloutPublish: a version for a location with 5,000 instances that have reached the previous version, and
+// their reports.
 func BenchmarkRolloutPublish(b *testing.B) {
 	const instances = 5000
 	t := crowdBed(b, instances)
@@ -96,7 +96,7 @@ func BenchmarkRolloutPublish(b *testing.B) {
 	})
 }
 
-// BenchmarkRolloutWhy: why a rollout is blocked, if the last of its instances is the awaited one.
+// BenchmarkRolloutWhy: why a rollout is blocked, if the awaited instance is the last.
 func BenchmarkRolloutWhy(b *testing.B) {
 	const instances = rolloutkind.MaxInstances
 	t := crowdBed(b, instances)
@@ -113,7 +113,7 @@ func BenchmarkRolloutWhy(b *testing.B) {
 	}
 }
 
-// BenchmarkRolloutList: the longest page of a list, of rollouts whose second location waits for its delay.
+// BenchmarkRolloutList: a list's longest page, with rollouts whose second location waits for its delay.
 func BenchmarkRolloutList(b *testing.B) {
 	t := newBed(1)
 	for i := range maxPage {
@@ -140,7 +140,8 @@ func BenchmarkRolloutList(b *testing.B) {
 	}
 }
 
-// BenchmarkRolloutSnapshot saves a shard with 10,000 idle rollouts of 10 versions each, and reports the size of one.
+// BenchmarkRolloutSnapshot saves a shard with 10,000 idle rollouts with 10 versions each, and reports the size per
+// rollout.
 func BenchmarkRolloutSnapshot(b *testing.B) {
 	const rollouts = 10_000
 	t := newBed(0)

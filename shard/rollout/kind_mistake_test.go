@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// eachRollout applies a bug to all rollouts of the machine.
+// eachRollout applies a bug to all rollouts in the machine.
 func (r *rolloutRun) eachRollout(fn func(ro *rollouts, object arena.Handle, st *stagedRollout)) {
 	ro := rolloutsOf(core(r.M))
 	for h := arena.Handle(1); h < ro.End(); h++ {
@@ -20,7 +20,7 @@ func (r *rolloutRun) eachRollout(fn func(ro *rollouts, object arena.Handle, st *
 	}
 }
 
-// eachPart applies a bug to the parts of a rollout.
+// eachPart applies a bug to a rollout's parts.
 func (r *rolloutRun) eachPart(object arena.Handle, fn func(holding arena.Handle, p *sessionPart)) {
 	all := &core(r.M).Holdings
 	for h, next := all.First(core(r.M).Objects.At(object)), arena.Handle(0); h != 0; h = next {
@@ -29,8 +29,8 @@ func (r *rolloutRun) eachPart(object arena.Handle, fn func(holding arena.Handle,
 	}
 }
 
-// rolloutMistakes are possible bugs in the rollout kind, as resulting machine states, each with a run that detects it,
-// and the expected message. A bug is applied after each step, or after each restart.
+// rolloutMistakes are possible bugs in the rollout kind, as resulting machine states, each with a run that detects the
+// bug, and the expected message. A bug is applied after each step, or after each restart.
 var rolloutMistakes = []struct {
 	name   string
 	seed   uint64

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// readBed is a bed for a rollout whose sas has two leaders at version 1 of 2, and whose man waits.
+// readBed is a bed for a rollout whose sas has two leaders at version 1 (newest 2), and whose man waits.
 func readBed(t *testing.T) *bed {
 	t.Helper()
 	b := rolloutBed(t, 3)
@@ -90,7 +90,7 @@ func TestEachPartOfARolloutIsDescribed(t *testing.T) {
 	}
 }
 
-// TestPartsOfARolloutComeInPages: pages of one row have the rows of one page, in order.
+// TestPartsOfARolloutComeInPages: one-row pages have the same rows, in order, as one page.
 func TestPartsOfARolloutComeInPages(t *testing.T) {
 	b := readBed(t)
 	for _, part := range []string{"", "instances/sas", "history/sas", "actions", "source"} {
@@ -154,7 +154,7 @@ func TestRolloutsAreListedByName(t *testing.T) {
 	}
 }
 
-// TestWhatIsDueByTheEstimateIsWaitedFor: the leader's time estimate is used for descriptions. It executes nothing.
+// TestWhatIsDueByTheEstimateIsWaitedFor: descriptions use the leader's time estimate, and execute nothing.
 func TestWhatIsDueByTheEstimateIsWaitedFor(t *testing.T) {
 	b := readBed(t)
 	for _, now := range []uint64{0, 4000, 60_000} {
@@ -265,7 +265,7 @@ func TestWhatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
 	if _, is := Unchanged(b.M, cmd, 5001); is {
 		t.Error("the version for man is due, and it is answered without the log")
 	}
-	for range 3 { // its own answers count as executed
+	for range 3 { // the session's own answers count as executed
 		if _, is := Unchanged(b.M, cmd, 0); !is {
 			t.Fatal("one after another is not answered")
 		}

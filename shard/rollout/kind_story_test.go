@@ -14,12 +14,12 @@ import (
 	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
-// bed is a machine of rollouts with sessions.
+// bed is a rollout machine with sessions.
 type bed struct {
 	machinetest.Bed[*machine.Machine]
 }
 
-// empty returns a machine of rollouts and semaphores, which lists of rollouts do not show.
+// empty returns a machine with rollouts and semaphores; rollout lists do not show semaphores.
 func empty() *machine.Machine {
 	return machine.New(machine.NewKinds(Kind(), semaphore.Kind()), machine.Options{})
 }
@@ -50,7 +50,7 @@ func twoLocations() rolloutkind.Spec {
 	return rolloutkind.Spec{Locations: locations}.WithDefaults()
 }
 
-// The following commands are by session i; those that need no session have none.
+// The following commands are by session i; commands without a session parameter need none.
 
 func (b *bed) put(name string, p rolloutkind.Put) *shard.Effect {
 	b.Do(shard.Command{Kind: shard.CmdRolloutPut, Node: 1, Name: []byte(name), Body: Append(nil, &p)})

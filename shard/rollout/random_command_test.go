@@ -7,7 +7,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// command sends a random command to both. resumed means that it resumes a rollout, voided that it closes a ticket.
+// command sends a random command to both. resumed reports a resumed rollout, voided a closed ticket.
 func (ra *random) command() (got, want protocol.Status, resumed, voided bool) {
 	if ra.rollout.stopped() && ra.IntN(6) == 0 {
 		ra.last = "resume"
@@ -45,7 +45,7 @@ func (ra *random) command() (got, want protocol.Status, resumed, voided bool) {
 	return got, want, resumed, voided
 }
 
-// fence is a fencing token: mostly the highest so far, sometimes an older one, or none.
+// fence is a fencing token: mostly the highest so far, sometimes an older token, or none.
 func (ra *random) fence() uint64 {
 	switch {
 	case ra.revision%3 == 0:
@@ -152,7 +152,7 @@ func (ra *random) instanceCommand() (got, want protocol.Status) {
 		return ra.rollout.SetRole(ra.at(), i, role).Status, ra.model.role(i.ID, role)
 	}
 	if l := ra.rollout.Find(i.Location); l != nil && l.generation() == i.Generation {
-		i = pick(ra, ra.instances...) // preferably one with something to report
+		i = pick(ra, ra.instances...) // preferably an instance with something to report
 	}
 	report := ra.report(i)
 	ask := ra.IntN(3) == 0

@@ -6,7 +6,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// state is one state of an explored world.
+// state is one state in an explored world.
 type state interface {
 	// key is unique per state.
 	key() []byte
@@ -25,7 +25,7 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%s(%d) at %d", s.what, s.of, s.at) }
 
-// explored is the outcome of an exploration.
+// explored is an exploration's outcome.
 type explored struct {
 	states int
 	whole  bool   // no state is left
@@ -44,8 +44,8 @@ func (e explored) String() string {
 	return text
 }
 
-// explore visits every reachable state, breadth first, until one is invalid. It keeps 128 bits of each key's hash:
-// among ten million states, a collision has a probability of about 10^-25.
+// explore visits every reachable state, breadth first, until a state is invalid. It stores 128 bits from each key's
+// hash: among ten million states, a collision has a probability of about 10^-25.
 func explore(start state, limit int) (e explored) {
 	type node struct {
 		at     state

@@ -32,7 +32,7 @@ func commandOf(k Kind, slot uint16, g uint64) *Command {
 	return &Command{Kind: k, Slot: slot, Generation: g}
 }
 
-// apply executes a command that must have an outcome, with a reason.
+// apply executes a command that must have the given outcome and reason.
 func apply(t *testing.T, s *Slots, f *tables, c *Command, want Outcome, reason string) {
 	t.Helper()
 	if got := s.Apply(c, f, 100); got.Outcome != want || !strings.Contains(got.Reason, reason) || reason == "" &&
@@ -172,7 +172,7 @@ func TestAGivenParcelStaysUntilItIsForgotten(t *testing.T) {
 	apply(t, s, f, back, Void, "away(1)")
 }
 
-// TestAGivenParcelComesBackWhereTheOtherShardWasLost: the other shard's remains have refused the generation, or drop a
+// TestAGivenParcelComesBackWhereTheOtherShardWasLost: the lost shard's remains have refused the generation, or drops a
 // slot that another shard has opened since.
 func TestAGivenParcelComesBackWhereTheOtherShardWasLost(t *testing.T) {
 	s, f, open := sealed(t, "content")

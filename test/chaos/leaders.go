@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// leaderless is the maximum time for a shard without a leader while a majority of its voters is alive and
-	// connected.
+	// leaderless is a shard's maximum time without a leader while a majority of its voters is alive and connected.
 	leaderless = 10 * time.Second
 	// lookPause is the pause between two looks at leaders. At most mostCounted counts per pause, because this process
 	// may have stalled.
@@ -22,7 +21,7 @@ const (
 	mostCounted = 500 * time.Millisecond
 )
 
-// leaderWatch is the accumulated time of shards without a leader although a leader was possible.
+// leaderWatch is each shard's accumulated time without a leader although a leader was possible.
 type leaderWatch map[uint64]time.Duration
 
 // look adds the result of a look at a shard, and reports whether the limit is exceeded. It then starts over.
@@ -74,7 +73,7 @@ func (t *trial) readVoters(ctx context.Context, voters map[uint64][]int) {
 	}
 }
 
-// placesOf returns the places of hosts with matching replicas of a shard. An expelled host's replica has place -1.
+// placesOf returns the places of hosts with a shard's matching replicas. An expelled host's replica has place -1.
 func (t *trial) placesOf(c *admin.Cluster, s *admin.Shard, is func(*admin.Replica) bool) (list []int) {
 	for i := range s.Replicas {
 		if is(&s.Replicas[i]) {
@@ -101,7 +100,7 @@ func (t *trial) placeOf(h *admin.Host) int {
 // calmHosts are running hosts without a fault.
 func (t *trial) calmHosts() []int { return t.cluster.unclaimed(t.cluster.members()) }
 
-// stillCalm are the hosts of a list that are still calm.
+// stillCalm are the listed hosts that are still calm.
 func (t *trial) stillCalm(list []int) []int { return t.cluster.unclaimed(t.cluster.present(list)) }
 
 // hasMajority reports whether a majority of voters is alive, and undisturbed in reaching each other.

@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server/admin"
 )
 
-// members are the places of cluster members.
+// members are the cluster members' places.
 func (c *cluster) members() (list []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,7 +26,7 @@ func (c *cluster) members() (list []int) {
 	return list
 }
 
-// present are the places of a list with a cluster member.
+// present are the listed places with a cluster member.
 func (c *cluster) present(list []int) []int {
 	members := c.members()
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return !slices.Contains(members, i) })
@@ -47,14 +47,14 @@ func (c *cluster) claimAbsent() (i int, free func(), ok bool) {
 	return i, func() { c.free(i) }, true
 }
 
-// leave records that the host of a place has left the cluster.
+// leave records that the host at a place has left the cluster.
 func (c *cluster) leave(i int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.absent[i] = true
 }
 
-// joinArgs are the arguments of a joining host.
+// joinArgs are a joining host's arguments.
 func (c *cluster) joinArgs(i int, more ...string) []string {
 	others := slices.Delete(slices.Clone(c.advertised), i, i+1)
 	return append([]string{"--name", c.places[i].Name, "--shards", strconv.Itoa(shards),
@@ -113,7 +113,7 @@ func leaders(statuses map[int]admin.Status) map[uint64]int {
 	return led
 }
 
-// unclaimed are the places of a list without a fault.
+// unclaimed are the listed places without a fault.
 func (c *cluster) unclaimed(list []int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return !c.idle(i) })
 }

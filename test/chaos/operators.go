@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// poolPace is the pace of rollouts and processes in a node: their delays are about a second.
+	// poolPace is the pace for rollouts and processes in a node: their delays are about a second.
 	poolPace = 1
 	// poolThink is the mean pause of pool workers.
 	poolThink = 150 * time.Millisecond

@@ -9,13 +9,13 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// targets are the semaphores of a trial.
+// targets are a trial's semaphores.
 var targets = workload.Targets(
 	workload.Target{Name: "doomed", Limit: 2, Recreated: true, Data: true},
 	workload.Target{Name: "config", Limit: 1, Config: true},
 )
 
-// profile is the profile of all programs, without idle time.
+// profile is the profile for all programs, without idle time.
 var profile = &workload.Profile{
 	Targets: targets,
 	Odds: workload.Odds{
@@ -35,7 +35,7 @@ var profile = &workload.Profile{
 	Retry:          200 * time.Millisecond,
 }
 
-// Periods in the nodes of acts.
+// Periods in the nodes for acts.
 const (
 	grace     = 2 * time.Second
 	selfCheck = 500 * time.Millisecond

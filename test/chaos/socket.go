@@ -11,8 +11,8 @@ import (
 )
 
 // socketOwner returns the process whose socket is bound to port local and connected to port remote, both on 127.0.0.1.
-// ok is false if no process has it. All hosts share one peer address each, so only the socket owner shows which host
-// connects.
+// ok is false without such a process. All hosts share one peer address each, so only the socket owner shows the
+// connecting host.
 func socketOwner(local, remote int, pids []int) (index int, ok bool) {
 	inode := inodeOf(local, remote)
 	if inode == "" {

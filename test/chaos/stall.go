@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// Faults that are not injected. They disturb every client.
+// Faults that are not injected, and disturb every client.
 const (
 	machineBusy = "the machine is busy"
 	diskBusy    = "the disk is busy"
@@ -30,7 +30,7 @@ type recordSince struct {
 	epoch  time.Duration
 }
 
-// machineTime is the machine's monotonic clock. It neither jumps nor stops while a process is stopped.
+// machineTime is the machine's monotonic clock, which neither jumps nor stops while a process is stopped.
 func machineTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
@@ -39,13 +39,13 @@ func machineTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// since counts from an epoch of the machine's clock, shared by all processes of a run.
+// since counts from an epoch on the machine's clock, shared by all processes in a run.
 func since(epoch time.Duration) func() history.Time {
 	return func() history.Time { return machineTime() - epoch }
 }
 
-// recordStalls records stalls of this process as faults until stopped, because all connections run through it. It does
-// the same for stalls of the directory's disk, during which hosts answer no requests.
+// recordStalls records stalls of this process as faults until stopped, because all connections run through this
+// process. Stalls of the directory's disk, during which hosts answer no requests, are recorded too.
 func recordStalls(dir string, records ...recordSince) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stood := func(what string, from, to time.Duration) {

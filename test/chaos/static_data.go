@@ -17,12 +17,12 @@ const (
 	// staticNode contains the static data: written once, so that snapshots take time to save and need more than one
 	// message for a transfer.
 	staticNode = "/chaos/static"
-	// staticSemaphores is the number of semaphores with static data, staticBytes the data size of each.
+	// staticSemaphores is the count of semaphores with static data, staticBytes the data size of each.
 	staticSemaphores = 128
 	staticBytes      = 60 << 10
 )
 
-// staticData is the static data of a semaphore.
+// staticData is a semaphore's static data.
 func staticData(n int) []byte {
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], uint64(n))

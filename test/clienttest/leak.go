@@ -13,8 +13,8 @@ import (
 // leakPatience is the time limit for goroutines to end by themselves.
 const leakPatience = time.Minute
 
-// Main runs a package's tests, and fails if goroutines of the client, or of an in-memory server, remain afterwards.
-// Time bubbles detect leaks of their own tests; Main detects the rest, including examples.
+// Main runs a package's tests, and fails if client goroutines, or an in-memory server's goroutines, remain afterwards.
+// Time bubbles detect their own tests' leaks; Main detects the rest, including examples.
 func Main(m *testing.M, cleanups ...func()) {
 	code := m.Run()
 	for _, f := range cleanups {
@@ -45,10 +45,10 @@ func stacks() string {
 	}
 }
 
-// stay are the intended goroutines: the observer, and the one whose thread is the parent of processes.
+// stay are the intended goroutines: the observer, and the goroutine whose thread is the parent of processes.
 var stay = []string{"clienttest.Main", "clienttest.leaked", "internal/subprocess."}
 
-// ours picks goroutines running code of this project, except those in stay.
+// ours picks goroutines running this project's code, except the goroutines in stay.
 func ours(stacks string) (found []string) {
 	for _, g := range strings.Split(stacks, "\n\n") {
 		known := slices.ContainsFunc(stay, func(name string) bool { return strings.Contains(g, name) })

@@ -105,7 +105,7 @@ var conformBugs = []clienttest.Bug{
 	},
 }
 
-// namedByABug reports whether a script detects one of the bugs.
+// namedByABug reports whether a script detects a bug.
 func namedByABug(s *play.Script) bool {
 	return slices.ContainsFunc(conformBugs, func(b clienttest.Bug) bool { return b.Noticed == s.Name })
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // TestTheSchemaIsEnoughForAllVectors: a codec that knows only the schema reads each vector's fields from its frame, and
-// builds the frame from the fields. Writers omit trailing zero fields, so these are removed first.
+// builds the frame from the fields. Writers omit trailing zero fields, so the test removes trailing zeros first.
 func TestTheSchemaIsEnoughForAllVectors(t *testing.T) {
 	s := theSchema()
 	files, err := filepath.Glob("../../protocol/testdata/vectors/messages/*.json")

@@ -34,7 +34,7 @@ var AllDirected = []Directed{
 	{"power fails at every step of the log", 3, 200, 500, func(w *world) { w.failAtEach(60, 7, inLog) }, true},
 	{"power of a host alone fails at every step", 1, 20, 3000, func(w *world) { w.failAtEach(120, 5, nil) }, true},
 	{"power fails while snapshots are saved", 3, 20, 500, func(w *world) {
-		w.failAtEach(20, 1, inSnapshots) // before the first step of a snapshot, long after the previous one is complete
+		w.failAtEach(20, 1, inSnapshots) // before a snapshot's first step, long after the previous snapshot is complete
 		w.failAtEach(20, 12, inSnapshots)
 	}, true},
 	{"power fails while segments are made and removed", 3, 20, 8000,
@@ -133,7 +133,7 @@ func (w *world) writeUntil(condition func() bool) {
 	}
 }
 
-// failAfterAcknowledgement fails the power of all hosts at an acknowledgement.
+// failAfterAcknowledgement fails all hosts' power at an acknowledgement.
 func (w *world) failAfterAcknowledgement() {
 	for i := 0; i < 20 && !w.oracle.failed(); i++ {
 		_, r := w.awaitLeader()
@@ -177,8 +177,8 @@ func (w *world) failAfterVote() {
 	}
 }
 
-// elect partitions the leader of three hosts, and returns it with the newly elected leader and its voter, at the time
-// of the vote. They are nil if no host is elected.
+// elect partitions the leader among three hosts. It returns the old leader, the newly elected leader and the voter, at
+// the time of the vote; nil if no host is elected.
 func (w *world) elect() (old, elected, voter *host) {
 	old, r := w.awaitLeader()
 	if old == nil {
@@ -218,7 +218,7 @@ func (w *world) writeFor(d time.Duration, at ...*host) {
 	}
 }
 
-// failWhileStreaming fails the power of a snapshot's receiver, or of its sender, at each step of the transfer.
+// failWhileStreaming fails the power at a snapshot's receiver, or at its sender, at each step in the transfer.
 func (w *world) failWhileStreaming() {
 	var streamed atomic.Int64
 	for i := int64(0); i < 24 && !w.oracle.failed(); i++ {
@@ -277,7 +277,7 @@ func (w *world) others(h *host) []*host {
 	return slices.DeleteFunc(slices.Clone(w.hosts), func(o *host) bool { return o == h })
 }
 
-// failAfterChanges fails the power of all hosts after a membership change. The change must survive.
+// failAfterChanges fails all hosts' power after a membership change. The change must survive.
 func (w *world) failAfterChanges() {
 	leader, _ := w.awaitLeader()
 	if leader == nil {
@@ -320,7 +320,8 @@ func (w *world) failWhileReplacing() {
 	}
 }
 
-// failAfterRemoval removes one of two voters, and fails the power of the other: it can still lead, alone.
+// failAfterRemoval removes one of two voters, and fails the remaining voter's power: the remaining voter can still
+// lead, alone.
 func (w *world) failAfterRemoval() {
 	leader, r := w.awaitLeader()
 	if leader == nil {
@@ -346,7 +347,7 @@ func (w *world) failAfterRemoval() {
 	w.awaitLeader()
 }
 
-// readAtOldLeaders partitions leaders, and reads from them while others lead.
+// readAtOldLeaders partitions leaders, and reads from them while other hosts lead.
 func (w *world) readAtOldLeaders() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var readers sync.WaitGroup

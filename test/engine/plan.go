@@ -13,23 +13,23 @@ type Plan struct {
 	Seed   uint64
 	Hosts  int
 	Length time.Duration
-	// Ticks are the engine ticks of hosts with different clocks.
+	// Ticks are the engine ticks for hosts with different clocks.
 	Ticks []time.Duration
 	// Faults is the mean time between faults.
 	Faults time.Duration
-	// Sync and Delay are the maximum durations of a log sync and a message.
+	// Sync and Delay are the maximum durations for a log sync and a message.
 	Sync, Delay time.Duration
-	// Writers propose values of size Bytes, with a mean pause of Think.
+	// Writers propose values with Bytes bytes, with a mean pause of Think.
 	Writers int
 	Think   time.Duration
 	Bytes   int
-	// SnapshotEntries is the number of entries between snapshots of a host, KeepEntries the number kept in the log.
+	// SnapshotEntries is the entry count between a host's snapshots, KeepEntries the entry count kept in the log.
 	SnapshotEntries, KeepEntries int
 }
 
 func pick[T any](random *rand.Rand, of ...T) T { return of[random.IntN(len(of))] }
 
-// Draw draws the plan of a seed.
+// Draw draws a seed's plan.
 func Draw(seed uint64) Plan {
 	random := rand.New(rand.NewPCG(seed, 1))
 	p := Plan{
@@ -56,7 +56,7 @@ func (p Plan) String() string {
 		p.Ticks, p.Faults, p.Sync, p.Delay, p.Writers, p.Think, p.Bytes, p.SnapshotEntries)
 }
 
-// logBytes is the log size of the given number of entries.
+// logBytes is the log size for the given entry count.
 func (p Plan) logBytes(entries int) int64 { return int64(entries * (raftlog.BatchBytes + p.Bytes)) }
 
 // Again is the command that repeats the plan.

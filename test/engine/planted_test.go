@@ -143,7 +143,7 @@ var mistakes = []clienttest.Bug{
 	},
 }
 
-// TestBugsInTheSourceAreNoticed plants bugs in the source of the production log. A directed fault detects each.
+// TestBugsInTheSourceAreNoticed plants bugs in the production log's source. A directed fault detects each bug.
 func TestBugsInTheSourceAreNoticed(t *testing.T) {
 	for _, bug := range clienttest.ToPlant(t, mistakes, 1) {
 		t.Run(bug.Name, func(t *testing.T) {

@@ -12,12 +12,12 @@ import (
 )
 
 // Soak is a test binary that runs worlds with fresh seeds, each in a separate process: the engine has state shared by
-// all bubbles of a process, and ends the process if it cannot continue.
+// all bubbles in a process, and ends the process if it cannot continue.
 type Soak struct {
 	For time.Duration
 	// Parallel is the number of concurrent worlds.
 	Parallel int
-	// World returns the plan of a seed, and the flags for the binary to run it; no flags if unwanted.
+	// World returns a seed's plan, and the flags that make the binary run the plan; no flags if unwanted.
 	World func(seed uint64) (plan fmt.Stringer, flags []string)
 }
 
@@ -57,9 +57,9 @@ func (s *Soak) Run(t *testing.T) {
 	fmt.Printf("%d worlds\n", played)
 }
 
-// Apart makes a test binary run one test in a separate process, and returns its output; of long output, the first lines
-// and the end. If virtual time stalls, the test is repeated, because that is a limit of virtual time; a mutex that is
-// never released blocks each time.
+// Apart makes a test binary run one test in a separate process, and returns its output; for long output, the first
+// lines and the end. If virtual time stalls, the test is repeated, because stalls are a limit of virtual time; a mutex
+// that is never released blocks each time.
 func Apart(ctx context.Context, program string, flags ...string) (out []byte, err error) {
 	for range 3 {
 		out, err = exec.CommandContext(ctx, program, append([]string{"-test.timeout=0"}, flags...)...).CombinedOutput()
@@ -74,5 +74,5 @@ func Apart(ctx context.Context, program string, flags ...string) (out []byte, er
 	return out, err
 }
 
-// much exceeds the output of any successful test.
+// much exceeds any successful test's output.
 const much = 20_000

@@ -15,7 +15,7 @@ type processRecord struct {
 	finals    []ProcessFinal
 }
 
-// partKey identifies a member of a client.
+// partKey identifies a client's member.
 type partKey struct {
 	memberKey
 	client int
@@ -50,7 +50,7 @@ func (r *processRecord) add(k entryKey, e *Entry) bool {
 	return true
 }
 
-// clientDied ends the beliefs of a client.
+// clientDied ends a client's beliefs.
 func (r *processRecord) clientDied(client int) {
 	for k := range r.parts {
 		if k.client == client {
@@ -91,8 +91,8 @@ func (r *Recorder) Change(c ProcessChange) {
 	r.processes.changes[entryKey{own, r.lastOwn}] = c
 }
 
-// Process records the final state of a process, with the members that clients believe in now. It replaces an earlier
-// record of the process.
+// Process records a process's final state, with the members that clients believe in now. It replaces an earlier record
+// for the process.
 func (r *Recorder) Process(f ProcessFinal) {
 	f.At = r.Now()
 	r.mu.Lock()
@@ -108,7 +108,7 @@ func (r *Recorder) Process(f ProcessFinal) {
 	r.processes.finals = append(r.processes.finals, f)
 }
 
-// Unfinished returns differences between the last recorded state of a process and the required final state.
+// Unfinished returns differences between a process's last recorded state and the required final state.
 func (r *Recorder) Unfinished(of Process) (found findings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,8 +1,8 @@
 package history
 
-// Reached checks that a location gets its next version only after the leaders have reached the previous one: an
-// instance has reported each reached version, a checker has passed it, and every instance that led from one target to
-// the next has reported it.
+// Reached checks that a location gets its next version only after the leaders have reached the previous version: an
+// instance has reported each reached version, a checker has passed the version, and every instance that led from one
+// target to the next has reported the version.
 func Reached(h *History) []string {
 	var found findings
 	e := evidence{reportsOf(h), passedGates(h), leadingOf(h)}
@@ -22,9 +22,9 @@ func Reached(h *History) []string {
 	return found
 }
 
-// evidence is the reports of instances and checkers.
+// evidence is the instances' and checkers' reports.
 type evidence struct {
-	reports map[generation]map[uint64]Time // first report of each generation by each session
+	reports map[generation]map[uint64]Time // each session's first report for each generation
 	passed  map[passedKey]bool
 	leaders []leading
 }
@@ -57,7 +57,7 @@ func (e *evidence) checkNext(f *RolloutFinal, shown map[uint64]*Target, l *Final
 	return found
 }
 
-// checkLeaders checks that instances that led during the whole display of a generation had begun to report it before
+// checkLeaders checks that instances that led while a generation was shown had begun to report the generation before
 // the next generation was shown.
 func (e *evidence) checkLeaders(g generation, from, to *Target) (found findings) {
 	for _, x := range e.leaders {
@@ -73,7 +73,7 @@ func (e *evidence) checkLeaders(g generation, from, to *Target) (found findings)
 	return found
 }
 
-// reportsOf returns the start of each session's first report of a generation.
+// reportsOf returns the start of each session's first report per generation.
 func reportsOf(h *History) map[generation]map[uint64]Time {
 	reports := make(map[generation]map[uint64]Time)
 	for i := range h.Requests {
@@ -118,7 +118,7 @@ type leading struct {
 	from, to Time
 }
 
-// leadingOf returns the leadership intervals of instances, per session.
+// leadingOf returns the instances' leadership intervals, per session.
 func leadingOf(h *History) (list []leading) {
 	ends := make(map[uint64]Time)
 	for i := range h.Sessions {

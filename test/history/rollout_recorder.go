@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Joined: an instance of a client has joined a rollout with a session.
+// Joined: a client's instance has joined a rollout with a session.
 type Joined struct {
 	Rollout Rollout `json:"rollout"`
 	Participant
@@ -19,7 +19,7 @@ type rolloutRecord struct {
 	finals   []RolloutFinal
 }
 
-// joinedKey identifies an instance of a client.
+// joinedKey identifies a client's instance.
 type joinedKey struct {
 	rollout        Rollout
 	client, member int
@@ -48,7 +48,7 @@ func (r *rolloutRecord) add(k entryKey, e *Entry) {
 	}
 }
 
-// clientDied ends the beliefs of a client.
+// clientDied ends a client's beliefs.
 func (r *rolloutRecord) clientDied(client int) {
 	for k := range r.joined {
 		if k.client == client {
@@ -81,8 +81,8 @@ func (r *Recorder) Request(x Request) {
 	r.rollouts.requests[entryKey{own, r.lastOwn}] = x
 }
 
-// Rollout records the final state of a rollout, with the instances that clients believe in now. It replaces an earlier
-// record of the rollout.
+// Rollout records a rollout's final state, with the instances that clients believe in now. It replaces an earlier
+// record for the rollout.
 func (r *Recorder) Rollout(f RolloutFinal) {
 	f.At = r.Now()
 	r.mu.Lock()
@@ -100,7 +100,7 @@ func (r *Recorder) Rollout(f RolloutFinal) {
 	r.rollouts.finals = append(r.rollouts.finals, f)
 }
 
-// NotConverged returns differences between the last recorded state of a rollout and the required final state.
+// NotConverged returns differences between a rollout's last recorded state and the required final state.
 func (r *Recorder) NotConverged(of Rollout) (found findings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,20 +1,20 @@
 package history
 
-// generation is one target of a rollout.
+// generation is one rollout target.
 type generation struct {
 	rollout Rollout
 	number  uint64
 }
 
-// version is one version of a rollout.
+// version is one rollout version.
 type version struct {
 	rollout Rollout
 	seq     uint64
 }
 
-// Targets checks displays of rollout instances: an instance never sees an older target after a newer one, a generation
-// is one version in one location, a version has its publisher's content, and the rollout assigned exactly these
-// targets. A location returns to an older version only by roll-back.
+// Targets checks the targets shown to rollout instances: an instance never sees an older target after a newer target, a
+// generation is one version in one location, a version has its publisher's content, and the rollout assigned exactly
+// the shown targets. A location returns to an older version only by roll-back.
 func Targets(h *History) []string {
 	var found findings
 	type member struct{ client, number int }
@@ -83,7 +83,7 @@ func targetsOf(h *History) (given map[generation]*FinalTarget, whole map[Rollout
 	return given, whole
 }
 
-// checkRows checks the targets of a rollout for consistency.
+// checkRows checks a rollout's targets for consistency.
 func checkRows(f *RolloutFinal) (found findings) {
 	owner := make(map[uint64]string)
 	for i := range f.Locations {

@@ -35,7 +35,7 @@ func Watches(h *History) (found []string) {
 	return found
 }
 
-// lastView is the last view of a watcher before a given time.
+// lastView is a watcher's last view before a given time.
 func (h *History) lastView(watcher int, at Time) (last *View) {
 	for i := range h.Views {
 		if v := &h.Views[i]; v.Watcher == watcher && v.At < at {
@@ -45,8 +45,9 @@ func (h *History) lastView(watcher int, at Time) (last *View) {
 	return last
 }
 
-// Finals checks that in the final state exactly the clients that believe to hold a semaphore own it, without ended
-// sessions and clients that gave up or released. No client waits, because no program asks any more.
+// Finals checks that in the final state a semaphore's owners are exactly the clients that believe in their ownership,
+// without ended sessions and clients that gave up or released. No client waits, because all programs have stopped
+// acquiring.
 func Finals(h *History) (found []string) {
 	removals := removalsOf(h)
 	ends := make(map[uint64]Time)

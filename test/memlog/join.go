@@ -7,9 +7,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Join starts a replica that was created after its group, under the replica id of its membership change. Before the
-// replica is a member, it receives nothing. Join also restarts it later, even after its removal, as in production; only
-// a discarded replica is refused.
+// Join starts a replica that was created after its group, under the replica id in its membership change. Before the
+// replica is a member, the replica receives nothing. Join also restarts the replica later, even after its removal, as
+// in production; only a discarded replica is refused.
 func (n *Network) Join(host shard.HostID, group GroupID, replica uint64, machine shard.StateMachine) (*Log, error) {
 	var l *Log
 	var err error
@@ -48,8 +48,8 @@ func (n *Network) join(host shard.HostID, group GroupID, id uint64, machine shar
 	return startLog(r, machine), nil
 }
 
-// Discard closes a non-member replica and deletes its data. Its id can never be started again. Discarding twice has no
-// effect. It must not be called from a callback.
+// Discard closes a non-member replica and deletes its data. The replica id can never be started again. Discarding twice
+// has no effect. Callbacks must not call Discard.
 func (n *Network) Discard(host shard.HostID, group GroupID, id uint64) error {
 	return locked(n, func() error {
 		if err := n.discard(host, n.group(group), id); err != nil {
@@ -77,7 +77,7 @@ func (n *Network) discard(host shard.HostID, g *Group, id uint64) error {
 	}
 	g.outside = slices.DeleteFunc(g.outside, func(o *replica) bool { return o == r })
 	if slices.Contains(g.proof, r) {
-		g.proof = nil // current voters are responsible for its entries
+		g.proof = nil // current voters are responsible for the group's entries
 	}
 	return nil
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// remadeIndex and remadeTerm are the index and term of a rebuilt group's initial snapshot.
+// remadeIndex and remadeTerm are the index and term in a rebuilt group's initial snapshot.
 const remadeIndex, remadeTerm = 1, 1
 
-// Remake rebuilds a group in place of a group without open logs: it has a single voter with the given state, as in a
-// cluster restored from a backup. Join starts the replica.
+// Remake rebuilds a group in place of a group without open logs. The new group has a single voter with the given state,
+// as in a cluster restored from a backup. Join starts the replica.
 func (n *Network) Remake(id GroupID, on shard.HostID, replica uint64, state []byte) error {
 	return locked(n, func() error {
 		h, old := n.host(on), n.group(id)
@@ -43,9 +43,9 @@ func (n *Network) remake(id GroupID, on *host, replica uint64, begin *savedSnaps
 	r.store.install(begin)
 }
 
-// Regroup rebuilds a group like Remake, while replicas of the old group may still be open elsewhere and continue among
-// themselves. Terms and indexes of the new group are above those of the old group. Join starts the replica. A second
-// Regroup for the replica has no effect.
+// Regroup rebuilds a group like Remake, while the old group's replicas may still be open elsewhere and continue without
+// the new group. The new group's terms and indexes are above the old group's. Join starts the replica. A second Regroup
+// for the replica has no effect.
 func (n *Network) Regroup(id GroupID, on shard.HostID, replica, number uint64, state []byte) error {
 	return locked(n, func() error {
 		h, old := n.host(on), n.group(id)
@@ -69,7 +69,7 @@ func (n *Network) Regroup(id GroupID, on shard.HostID, replica, number uint64, s
 	})
 }
 
-// Salvage passes a machine all data of a closed replica, including entries that possibly no majority accepted.
+// Salvage passes a machine all data from a closed replica, including entries that possibly no majority accepted.
 func (n *Network) Salvage(id GroupID, on shard.HostID, machine shard.StateMachine) error {
 	var state []byte
 	var entries []shard.Entry
@@ -109,7 +109,7 @@ func (n *Network) Has(id GroupID, on shard.HostID, replica uint64) bool {
 // Last returns term and index of the replica's last entry.
 func (l *Log) Last() (term, index uint64) { return l.net.LastOn(l.group.id, l.host.id) }
 
-// LastOn returns term and index of the last entry of a member on a host; zeros if there is none.
+// LastOn returns the term and index of the last entry in a host's member replica; zeros if there is none.
 func (n *Network) LastOn(id GroupID, on shard.HostID) (term, index uint64) {
 	n.do(func() {
 		if g := n.group(id); g != nil {

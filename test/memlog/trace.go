@@ -13,15 +13,15 @@ type RecordKind uint8
 
 // Record kinds. Every record has the time and, if applicable, group and host.
 const (
-	RecordOpened        RecordKind = iota + 1 // Term, Index of the last entry
+	RecordOpened        RecordKind = iota + 1 // the last entry's Term and Index
 	RecordClosed                              //
-	RecordElected                             // Term, Index of the last entry before the term
+	RecordElected                             // Term and Index, last entry before the term
 	RecordLeadership                          // Term, Peer: the leader in the host's belief
 	RecordProposed                            // Term, Index
 	RecordOutcome                             // Outcome
 	RecordCommitted                           // whether or not a replica knows: Term, Index
-	RecordApplied                             // Term of the first, Index of the last entry
-	RecordOverwritten                         // Term, Index of the first dropped entry
+	RecordApplied                             // the first entry's Term, the last entry's Index
+	RecordOverwritten                         // the first dropped entry's Term and Index
 	RecordSaved                               // a snapshot: Term, Index
 	RecordSaveFailed                          // Index
 	RecordRestored                            // Term, Index

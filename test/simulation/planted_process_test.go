@@ -14,13 +14,14 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// processes creates a one-minute world whose clients are members of processes from the start.
+// processes creates a one-minute world whose clients are process members from the start.
 func processes(p *simulation.Plan) {
 	p.Rollouts, p.Processes, p.Operator = 0, 1, true
 	p.Upgrades, p.Quotas, p.Length = nil, shard.Limits{}, time.Minute
 }
 
-// processesElsewhere creates a world with processes in a different shard than the sessions of some members, which die.
+// processesElsewhere creates a world in which processes and some members' sessions are in different shards, and these
+// members die.
 func processesElsewhere(p *simulation.Plan) {
 	processes(p)
 	p.Shards, p.Faults = 2, nil
@@ -31,7 +32,7 @@ func processesElsewhere(p *simulation.Plan) {
 	}
 }
 
-// altered changes every one-th command of a kind.
+// altered changes every one-th command with the given kind.
 func altered(of shard.CommandKind, one int, alter func(*shard.Command)) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		var mu sync.Mutex
@@ -101,7 +102,7 @@ func fewAreEnough() *simulation.Bug {
 	})
 }
 
-// previousData gives every one-th command of a kind the previous command's data.
+// previousData gives every one-th command with the given kind the previous command's data.
 func previousData(of shard.CommandKind, one int) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		var mu sync.Mutex
@@ -167,7 +168,7 @@ func lostItems(one int) func() *simulation.Bug {
 	}
 }
 
-// repeatedItems occasionally repeats the previous request to a member instead of the next one in the same epoch.
+// repeatedItems occasionally repeats the previous request to a member instead of the next request in the same epoch.
 func repeatedItems() *simulation.Bug {
 	var mu sync.Mutex
 	before, count := make(map[uint64]protocol.Item), 0 // by member
@@ -204,7 +205,7 @@ func otherCoordinators() *simulation.Bug {
 	})
 }
 
-// falseEnds occasionally reports to a member the end of its membership.
+// falseEnds occasionally reports to a member that its membership ended.
 func falseEnds() *simulation.Bug {
 	var mu sync.Mutex
 	count := 0

@@ -23,8 +23,8 @@ var (
 	bugTurn = flag.Int("bugs.turn", -1, "which sixteenth of the bugs is planted; -1: the commit decides")
 )
 
-// isPlanted reports whether bug i of a table is planted in this run: one of sixteen, or a single bug if time is short,
-// as under the race detector, which skips worlds with membership changes and restores.
+// isPlanted reports whether bug i in a table is planted in this run: one bug in sixteen, or a single bug if time is
+// short, as under the race detector, which skips worlds with membership changes and restores.
 func isPlanted(i, of int) bool {
 	switch {
 	case *allBugs || *seek > 0:
@@ -36,8 +36,8 @@ func isPlanted(i, of int) bool {
 	return i%parts == turn()%parts
 }
 
-// turn is the number of commits, so that the bugs rotate from commit to commit, and everybody testing a commit plants
-// the same bugs. It is 0 without git.
+// turn is the commit count, so that the bugs rotate from commit to commit, and everybody testing a commit plants the
+// same bugs. Without git, turn is 0.
 var turn = sync.OnceValue(func() int {
 	if *bugTurn >= 0 {
 		return *bugTurn
@@ -146,8 +146,8 @@ var planted = []struct {
 		rule: "exchanges"},
 }
 
-// isolations partitions three hosts in turn, each for a long time. The isolated host's clients still reach it, and only
-// a barrier shows that it no longer leads.
+// isolations partitions three hosts in turn, each for a long time. The isolated host's clients still reach the host,
+// and only a barrier shows that the host no longer leads.
 func isolations(p *simulation.Plan) {
 	p.Hosts, p.Rates, p.Log.CheckQuorum = 3, []float64{1, 1, 1}, false
 	p.Graces = []time.Duration{p.Node.SessionGracePeriod}
@@ -160,7 +160,7 @@ func isolations(p *simulation.Plan) {
 	}
 }
 
-// longWindows is isolations with a long validity of a host's knowledge.
+// longWindows is isolations with long-lasting host knowledge.
 func longWindows(p *simulation.Plan) {
 	p.Node.SessionGracePeriod = 10 * time.Second
 	p.Length, p.Shards, p.Operator, p.Rollouts, p.Processes = 4*time.Minute, 1, false, 0, 0
@@ -171,7 +171,7 @@ func longWindows(p *simulation.Plan) {
 }
 
 // tries is the maximum number of runs until a bug is detected: seeds do not fix everything. The hardest bug, STRICT
-// reads served as RELAXED, is detected in one of a dozen runs.
+// reads served as RELAXED, is detected in one run out of a dozen.
 const tries = 150
 
 func TestPlantedBugsAreNoticed(t *testing.T) {
@@ -206,8 +206,8 @@ func play(t *testing.T, seed uint64, bug *simulation.Bug, shape func(*simulation
 	return run(t, p, bug, &totals{})
 }
 
-// firstFinding returns a finding of a rule, of any rule if empty, or nil. Linear, the slowest rule, runs only if no
-// other rule finds anything.
+// firstFinding returns the rule's first finding, or any rule's if rule is empty, or nil. Linear, the slowest rule, runs
+// only if no faster rule finds anything.
 func firstFinding(h *history.History, rule string) *history.Finding {
 	for _, r := range history.Rules {
 		if rule != "" && rule != r.Name {
@@ -224,7 +224,7 @@ func firstFinding(h *history.History, rule string) *history.Finding {
 	return noticedBy(found, rule)
 }
 
-// noticedBy returns the first finding of a rule, of any rule if empty, or nil.
+// noticedBy returns the rule's first finding, or any rule's if rule is empty, or nil.
 func noticedBy(found []history.Finding, rule string) *history.Finding {
 	for i := range found {
 		if rule == "" || found[i].Rule == rule {
@@ -234,7 +234,7 @@ func noticedBy(found []history.Finding, rule string) *history.Finding {
 	return nil
 }
 
-// seekSeed logs the seeds that detect a bug, by the required rule or by any, with the rules.
+// seekSeed logs the seeds that detect a bug, by the required rule or by any rule, with the rules.
 func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.Plan), rule string) {
 	for seed := range uint64(*seek) {
 		rules, times := make(map[string]bool), 0
@@ -257,8 +257,8 @@ func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.P
 	t.Errorf("no seed up to %d notices it twice", *seek)
 }
 
-// TestSessionsThatSlowClientsGaveUpEnd: slow clients give up one session after another although their connections live:
-// none of these sessions may survive at its host, whatever the client's last reconnects did there.
+// TestSessionsThatSlowClientsGaveUpEnd: slow clients give up one session after another although their connections live.
+// No such session may survive at its host, whatever the client's last reconnects did there.
 func TestSessionsThatSlowClientsGaveUpEnd(t *testing.T) {
 	for _, seed := range []uint64{3, 4} {
 		p := simulation.Draw(seed)

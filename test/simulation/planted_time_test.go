@@ -28,7 +28,7 @@ func (l *stampingLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return l.Log.Propose(shard.AppendBatch(nil, &b), done)
 }
 
-// withStamps plants a bug into the stamps of all data shards. plant is called for each log.
+// withStamps plants a bug into all data shards' stamps. plant is called for each log.
 func withStamps(plant func() func(*shard.Batch)) *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		open := c.Logs
@@ -60,7 +60,7 @@ func elapsedOfEarlierTerms() *simulation.Bug {
 	})
 }
 
-// fastStamps: leaders count two milliseconds for each millisecond.
+// fastStamps: leaders count two milliseconds per millisecond.
 func fastStamps() *simulation.Bug {
 	return withStamps(func() func(*shard.Batch) {
 		return func(b *shard.Batch) { b.Stamp.Elapsed *= 2 }
@@ -84,7 +84,7 @@ func timeOfAnotherReplica() *simulation.Bug {
 	})
 }
 
-// elections creates a world of three hosts that lead in turn.
+// elections creates a world with three hosts that lead in turn.
 func elections(p *simulation.Plan) {
 	several(p)
 	p.Faults = nil

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// Restore is the schedule of a backup and of the replacement by the restored cluster.
+// Restore is the schedule for a backup and for the replacement by the restored cluster.
 type Restore struct {
 	Save time.Duration
 	// Pause is the pause after each shard's state, so that the states differ in time.
@@ -25,7 +25,7 @@ type Restore struct {
 	At    time.Duration
 	// Gap is the time without a cluster.
 	Gap time.Duration
-	// Shards is the number of data shards of the new cluster.
+	// Shards is the new cluster's data shard count.
 	Shards int
 }
 
@@ -38,7 +38,7 @@ const furnishBefore = 5 * time.Second
 // faultsOfRestored are the faults around a restore. Membership changes have separate worlds.
 var faultsOfRestored = []FaultKind{BadLinks, Isolation, Kill, Kill, PowerFailure, HostPause, Restart, Election, CutHost}
 
-// DrawRestored draws the plan of a world whose cluster is backed up while running, and restored.
+// DrawRestored draws the plan for a world whose cluster is backed up while running, and restored.
 func DrawRestored(seed uint64) Plan {
 	p := DrawMembers(seed)
 	random := rand.New(rand.NewPCG(seed, 5))

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// reusedNames is the reuser's number of semaphores: enough for some in each shard.
+	// reusedNames is the reuser's semaphore count: enough for some in each shard.
 	reusedNames = 8
-	// reusedNumbers is the number of latest sequence numbers that it may reuse, none of them acknowledged before.
+	// reusedNumbers is how many recent sequence numbers the reuser may reuse; none was acknowledged before.
 	reusedNumbers = 20
-	// reuserTimeout is its session timeout, reuserThink its longest pause.
+	// reuserTimeout is the reuser's session timeout, reuserThink the longest pause.
 	reuserTimeout = 15 * time.Second
 	reuserThink   = time.Second
 )
 
-// reuser is a program that chooses its own sequence numbers, and reuses numbers for different requests. It is the only
-// user of its semaphores.
+// reuser is a program that chooses its own sequence numbers, and reuses numbers for different requests. No other
+// program uses its semaphores.
 type reuser struct {
 	*world
 	client  *client.Client
@@ -63,8 +63,8 @@ func (w *world) reuseNumbers(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// untilKnown waits until each shard is at the level that binds a number to one request: a release with the number of an
-// acquire is then refused. It returns false if the session is over before.
+// untilKnown waits until each shard is at the level that binds a number to one request: then a release with an
+// acquire's number is refused. It returns false if the session ends first.
 func (r *reuser) untilKnown(ctx context.Context) bool {
 	for i := range reusedNames {
 		for {
@@ -88,7 +88,7 @@ func (r *reuser) untilKnown(ctx context.Context) bool {
 
 func nameOf(i int) string { return fmt.Sprintf("reused-%d", i) }
 
-// step sends a request, half of them with a number used before for a different request. An error means an unknown
+// step sends a request. Half the requests have a number used before for a different request. An error means an unknown
 // outcome.
 func (r *reuser) step(ctx context.Context) error {
 	name, kind := nameOf(r.random.IntN(reusedNames)), workload.Pick(r.random, history.Acquire, history.Release)
@@ -131,7 +131,7 @@ func (r *reuser) step(ctx context.Context) error {
 	return err
 }
 
-// statusOf is the status of a final refusal, otherwise success.
+// statusOf is a final refusal's status, otherwise success.
 func statusOf(err error) protocol.Status {
 	for _, status := range []protocol.Status{protocol.StatusSequenceReused, protocol.StatusStale} {
 		if errors.Is(err, &protocol.Error{Status: status}) {
@@ -158,7 +158,7 @@ func (r *reuser) release(ctx context.Context, m protocol.Mutation, name string) 
 	return released, err
 }
 
-// owns is the order id under which the session owns a semaphore, by a STRICT read, 0 for none.
+// owns returns the order id under which the session owns a semaphore, by a STRICT read, 0 for none.
 func (r *reuser) owns(ctx context.Context, name string) (order uint64, err error) {
 	d, err := r.client.Node(path).Describe(ctx, name, client.WithOwners(), client.WithConsistency(client.Strict))
 	if err != nil {

@@ -52,8 +52,8 @@ type disturbance struct {
 
 // TestLocksBesideBackups measures locks on a host with many semaphores, in turns: undisturbed, on an empty host, with a
 // garbage collection in every turn, during backups into a pipe, during backups onto the log's disk, with snapshots at
-// the default interval, and with more frequent snapshots. It prints the medians of the turns, and the p99 of all turns
-// together, because the p99 of a single turn depends on whether the host collects garbage in that turn.
+// the default interval, and with more frequent snapshots. It prints the turns' medians, and the p99 over all turns
+// together, because a single turn's p99 depends on whether the host collects garbage in the turn.
 func TestLocksBesideBackups(t *testing.T) {
 	if *besideObjects == 0 {
 		t.Skip("make beside runs it")
@@ -114,7 +114,7 @@ type besideLocks struct {
 	at   *place
 	host *host
 	bare *host       // that has nothing
-	with disturbance // current arguments and environment of the host
+	with disturbance // the host's current arguments and environment
 }
 
 // collect has the host collect garbage, every five seconds.
@@ -142,7 +142,7 @@ func (b *besideLocks) save(ctx context.Context, to string, flags ...string) erro
 	return nil
 }
 
-// lastWords keeps the end of the text written.
+// lastWords keeps the end of the written text.
 type lastWords struct{ text []byte }
 
 // Write implements io.Writer.
@@ -156,7 +156,7 @@ func (l *lastWords) Write(p []byte) (int, error) {
 type besideTurns struct {
 	p50, p99  []float64
 	spectra   [][]report.Spectral
-	collected int // number of garbage collections in all turns
+	collected int // garbage collections in all turns
 }
 
 // compare measures locks for each disturbance, in turns. Every second turn reverses the order, so that no disturbance
@@ -249,7 +249,7 @@ func median(of []float64) float64 {
 }
 
 // measure measures locks during a disturbance, which is restarted continuously. A rate of 0 means the maximum. It also
-// returns the number of the host's garbage collections.
+// returns the host's garbage collection count.
 func (b *besideLocks) measure(rate float64, d disturbance) (_ *report.Report, collected int) {
 	b.t.Helper()
 	warmup := 2 * time.Second
@@ -308,7 +308,7 @@ func (b *besideLocks) restart(d disturbance) bool {
 	return true
 }
 
-// snapshots is the number of data shard snapshots saved since the host's start.
+// snapshots is the count of data shard snapshots saved since the host's start.
 func (b *besideLocks) snapshots(h *host) (n int) {
 	b.t.Helper()
 	const series = `signalbox_snapshots_saved_total{shard="1"} `

@@ -27,7 +27,7 @@ const (
 	joinCallers = 64
 	joinTime    = 5 * time.Second
 	joinObjects = 200_000
-	// joinLine is the bandwidth of a slow line.
+	// joinLine is a slow line's bandwidth.
 	joinLine = 1 << 20
 )
 
@@ -77,7 +77,7 @@ func TestLocksBesideAJoin(t *testing.T) {
 	}
 }
 
-// TestLocksWithCopies measures locks on clusters of several sizes, and their cost at the leader.
+// TestLocksWithCopies measures locks on clusters with several sizes, and their cost at the leader.
 func TestLocksWithCopies(t *testing.T) {
 	if *joinTurns == 0 {
 		t.Skip("make joins runs it")
@@ -101,7 +101,7 @@ func TestLocksWithCopies(t *testing.T) {
 	}
 }
 
-// grown starts the first hosts of a cluster with one data shard, and waits until all intended voters vote.
+// grown starts a cluster's first hosts with one data shard, and waits until all intended voters vote.
 func grown(t *testing.T, n int, names ...string) (places []*place, hosts []*host) {
 	t.Helper()
 	dir, err := os.MkdirTemp(scratch, "joins-")

@@ -16,15 +16,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestAFloodStopsAtTheQuotaOfTheShards: clients fill a host with everything that it stores: semaphore data, semaphores
-// without data, owner data, sessions, and unacknowledged answers. The total stays within the shard quotas, and process
-// memory stays bounded.
+// TestAFloodStopsAtTheQuotaOfTheShards: clients fill a host with everything that a host stores: semaphore data,
+// semaphores without data, owner data, sessions, and unacknowledged answers. The total stays within the shard quotas,
+// and process memory stays bounded.
 func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 	const (
 		shards     = 4
 		quota      = 16 << 20 // of each shard
 		memory     = 512 << 20
-		least      = 50 // refusals of each kind
+		least      = 50 // refusals per kind
 		data       = 60_000
 		unanswered = 1000 // unacknowledged answers per client
 	)
@@ -75,7 +75,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 		}},
 		{"answers", func(i int64) error {
 			if answers++; answers > unanswered {
-				return protocol.ErrQuotaExceeded // beyond this number, refused for another reason
+				return protocol.ErrQuotaExceeded // beyond this number, refused for a different reason
 			}
 			name := fmt.Sprint("answered-", i)
 			_, err := unacknowledged.change(name, func(m protocol.Mutation) protocol.RequestMessage {
@@ -133,7 +133,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 	}
 }
 
-// sumOf adds up the series of a metric family.
+// sumOf adds up a metric family's series.
 func sumOf(t *testing.T, page, family string) (sum float64) {
 	t.Helper()
 	for line := range strings.Lines(page) {

@@ -15,8 +15,8 @@ import (
 
 var idleFor = flag.Duration("idle", 0, "for how long TestWhatAnIdleHostTakes watches each host; 0: it is skipped")
 
-// TestWhatAnIdleHostTakes logs the wakeups and the processor time of a host without clients. The number of voluntary
-// waits depends little on other load of the machine.
+// TestWhatAnIdleHostTakes logs an idle host's wakeups and processor time, without clients. Other load on the machine
+// has little effect on the voluntary wait count.
 func TestWhatAnIdleHostTakes(t *testing.T) {
 	if *idleFor == 0 {
 		t.Skip("make idle runs it")
@@ -41,7 +41,7 @@ func TestWhatAnIdleHostTakes(t *testing.T) {
 	}
 }
 
-// voluntaryWaits returns the number of voluntary context switches of a process.
+// voluntaryWaits returns a process's voluntary context switch count.
 func voluntaryWaits(t *testing.T, pid int) (n int) {
 	t.Helper()
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
@@ -62,7 +62,7 @@ func voluntaryWaits(t *testing.T, pid int) (n int) {
 	return n
 }
 
-// processorTicks returns the processor time of a process, in hundredths of a second.
+// processorTicks returns a process's processor time, in hundredths of a second.
 func processorTicks(t *testing.T, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

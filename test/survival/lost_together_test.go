@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// shardsOfFive is the number of data shards in the test's cluster.
+// shardsOfFive is the data shard count in the test's cluster.
 const shardsOfFive = 4
 
 // clientOf returns a client that reaches only the given hosts, with a session whose home is a shard to be lost.
@@ -33,10 +33,10 @@ func (l *losing) clientOf(r *record, hosts []string) *client {
 	}
 }
 
-// TestHostsThatWereLostComeBackTogether: two hosts of five are partitioned and considered lost, and one of their shards
-// is rebuilt. The two hosts are a majority of the old group, reach each other and a client, and continue to grant.
-// Their fencing tokens are below the new group's tokens, so a store refuses them. As soon as the two reach other hosts,
-// they are refused.
+// TestHostsThatWereLostComeBackTogether: two hosts out of five are partitioned and considered lost, and one of their
+// shards is rebuilt. The two hosts are a majority in the old group, reach each other and a client, and continue to
+// grant. Their fencing tokens are below the new group's tokens, so a store refuses the old tokens. As soon as the two
+// reach other hosts, they are refused.
 func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 	t.Parallel()
 	if !inOwnNetwork(t) {
@@ -68,8 +68,8 @@ func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 	})
 	pair := l.pair()
 	lock := l.lockOf(shardsOfFive, func(id uint64) bool { return slices.Contains(l.lost, id) })
-	// A session of two seconds may end while the shards of the lost hosts are being fixed: then the next session asks.
-	// A recovered shard grants nothing until the lost hosts are expelled and the longest timeout has passed.
+	// A session with a two-second timeout may end while the lost hosts' shards are being fixed: then the next session
+	// asks. A recovered shard grants nothing until the lost hosts are expelled and the longest timeout has passed.
 	fence := func() (number uint64) {
 		t.Helper()
 		hosts[0].must(hosts[0].Await("a fence", 2*patience, func() bool {
@@ -109,7 +109,7 @@ func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 		t.Errorf("the hosts that were lost gave fence %d then", old)
 	}
 
-	// They are restarted, and then reach the other hosts.
+	// The lost hosts are restarted, and then reach the other hosts.
 	for i, h := range lost {
 		h.Kill()
 		lost[i] = l.places[pair[i]].serve(t)

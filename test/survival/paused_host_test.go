@@ -19,7 +19,7 @@ type pinnedClient struct {
 
 	mu     sync.Mutex // guards what follows
 	pongs  []pong
-	lostAt time.Time // time at which it learned of the detach, session end, or connection end
+	lostAt time.Time // when the client learned of the detach, session end, or connection end
 	what   string
 }
 
@@ -228,7 +228,7 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 	load.check()
 	load.record.mu.Lock()
 	defer load.record.mu.Unlock()
-	// A timeout of four seconds and a grace period of one leave a slow machine little time to reattach.
+	// A four-second timeout and a one-second grace period leave a slow machine little time to reattach.
 	for _, end := range load.record.ends {
 		t.Logf("ended: %s", end)
 	}

@@ -27,14 +27,14 @@ func (c *client) joinProcess(name string) (id uint64, err error) {
 	return a.ProcessJoin.MemberID, nil
 }
 
-// coordinate completes a round of a process as its only member.
+// coordinate completes a process round as the only member.
 func (c *client) coordinate(name, result string) error {
 	id, err := c.joinProcess(name)
 	if err != nil {
 		return err
 	}
 	head, err := c.processHead(name)
-	for err == nil && head.Epoch < id { // until its first epoch opens: member ids and epochs share one counter
+	for err == nil && head.Epoch < id { // until the first epoch opens: member ids and epochs share one counter
 		head, err = c.processHead(name)
 	}
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *client) coordinate(name, result string) error {
 	return err
 }
 
-// processHead reads the head of a process.
+// processHead reads a process's head.
 func (c *client) processHead(name string) (head kind.Overview, err error) {
 	a, _, err := c.request("semaphore "+name, true, func() protocol.RequestMessage {
 		return &protocol.ProcessDescribe{SectionRequest: protocol.SectionRequest{

@@ -26,8 +26,8 @@ func recovered(t *testing.T, left *place, args ...string) *host {
 	return h
 }
 
-// TestAClusterIsRecoveredFromOneOfThree: of three hosts, one is wiped, one is gone, and one survives. The survivor's
-// data is present, tokens grow, and a returning old host is refused and exits.
+// TestAClusterIsRecoveredFromOneOfThree: one host is wiped, one is gone, and one survives. The survivor's data is
+// present, tokens grow, and a returning old host is refused and exits.
 func TestAClusterIsRecoveredFromOneOfThree(t *testing.T) {
 	places, hosts := three(t)
 	c := newCounter(t, places)

@@ -16,7 +16,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/host"
 )
 
-// voters returns the voting hosts of each data shard, by the records.
+// voters returns each data shard's voting hosts, by the records.
 func (s *spread) voters() map[uint64][]string {
 	c, err := s.operator.Describe(s.t.Context())
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *spread) voters() map[uint64][]string {
 	return list
 }
 
-// extremes are the minimum and maximum number of voters of a data shard since the last reset.
+// extremes are a data shard's minimum and maximum voter count since the last reset.
 type extremes struct {
 	mu           sync.Mutex // guards what follows
 	fewest, most int
@@ -58,9 +58,9 @@ func (e *extremes) forget() (fewest, most int) {
 	return fewest, most
 }
 
-// TestReplicasAreChangedUnderLoad: the number of replicas changes from three to five, to one, and to three. No shard
-// ever has fewer voters than the smaller policy, and no step is requested twice. With one replica, a host is drained:
-// each of its shards temporarily has two voters, and no client is refused or loses a session.
+// TestReplicasAreChangedUnderLoad: the replica count changes from three to five, to one, and to three. No shard ever
+// has fewer voters than the smaller policy, and no step is requested twice. With one replica, a host is drained: each
+// shard on the host temporarily has two voters, and no client is refused or loses a session.
 func TestReplicasAreChangedUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newSpread(t, t.TempDir(), []string{"a", "b", "c", "d", "e"}, func(*admin.Policy) {}, "--shards", "4")

@@ -15,7 +15,7 @@ import (
 
 // TestWhatARestoredClusterHasOfEachKind: the node with its config, the semaphore with its data, the rollout with its
 // version and target, and the process with its last result are restored. Participants are not restored, cannot
-// continue, and are refused by the store that the lock guards.
+// continue, and are refused by the store behind the lock.
 func TestWhatARestoredClusterHasOfEachKind(t *testing.T) {
 	places, a := growing(t, "a")
 	newNode(t, []*host{a}, "/three", protocol.NodeConfig{})
@@ -92,7 +92,8 @@ func (c *client) checkRestoredProcess(t *testing.T, was process.Overview) {
 	}
 }
 
-// checkRestoredRollout checks that a rollout has its version, and that a joining instance gets it as its target.
+// checkRestoredRollout checks that a rollout has its version, and that a joining instance gets this version as the
+// target.
 func (c *client) checkRestoredRollout(t *testing.T) {
 	t.Helper()
 	_, err := c.change("web", func(m protocol.Mutation) protocol.RequestMessage {

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// request is the content of a mutation, without its acknowledgement.
+// request is a mutation's content, without its acknowledgement.
 type request struct {
 	node                        shard.NodeID
 	name                        string
@@ -33,7 +33,7 @@ func requestOf(c *shard.Command) request {
 	return r
 }
 
-// sum is the hash of a request, defined in DESIGN.md section 4.
+// sum is a request's hash, defined in DESIGN.md section 4.
 func (r request) sum() uint64 {
 	fold := func(a, b uint64) uint64 {
 		product := new(big.Int).Mul(new(big.Int).SetUint64(a), new(big.Int).SetUint64(b))
@@ -63,7 +63,7 @@ func (r request) sum() uint64 {
 // knowsRequests reports whether a number is bound to one request for the current command.
 func (t *Twin) knowsRequests() bool { return t.mistake != AnswersOthers }
 
-// isAnother reports whether the cached answer for a command's number belongs to another request.
+// isAnother reports whether the cached answer for a command's number belongs to a different request.
 func (t *Twin) isAnother(s *session, c *shard.Command) bool {
 	asked, known := s.asked[c.Number]
 	_, kept := s.answers[c.Number]
@@ -73,5 +73,5 @@ func (t *Twin) isAnother(s *session, c *shard.Command) bool {
 	return t.knowsRequests() && kept && known && asked != requestOf(c)
 }
 
-// refuseAnother answers a command that reuses the number of another request.
+// refuseAnother answers a command that reuses a different request's number.
 func (t *Twin) refuseAnother() { t.answer(shard.Effect{Status: protocol.StatusSequenceReused}) }

@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/test/twin"
 )
 
-// lowerHalf is the slots of the tests' shard: its remote sessions come from the upper half.
+// lowerHalf is the slots in the tests' shard: remote sessions come from the upper half.
 func lowerHalf() shard.SlotSet {
 	var slots shard.SlotSet
 	slots.Add(0, shard.Slots/2-1)
 	return slots
 }
 
-// allowed is the bounds of a machine in operation.
+// allowed is a machine's bounds in operation.
 var allowed = machine.Bounds{Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession}
 
 // soundState has two home sessions and a guest; the first semaphore has two owners and two waiters,

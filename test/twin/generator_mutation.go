@@ -13,14 +13,14 @@ var (
 	tooLongName = make([]byte, shard.MaxName+1)
 )
 
-// target is what a mutation is aimed at; what does not exist is nil.
+// target is a mutation's target; missing objects are nil.
 type target struct {
 	session *shard.SessionState
 	sem     *shard.SemaphoreState
 	link    *shard.LinkState
 }
 
-// mutationOrAgain makes a new mutation, or sends one again.
+// mutationOrAgain creates a new mutation, or repeats an old mutation.
 func (g *Generator) mutationOrAgain(kind shard.CommandKind) shard.Command {
 	if len(g.recent) > 0 && g.chance(40) {
 		return oneOf(g.random, g.recent)
@@ -86,7 +86,7 @@ func (g *Generator) mutation(kind shard.CommandKind) shard.Command {
 	return c
 }
 
-// contender draws an owner or a waiter of a semaphore that has waiters; false if there is none.
+// contender draws an owner or a waiter from a semaphore with waiters; false if there is none.
 func (g *Generator) contender(c *shard.Command, t *target) bool {
 	var all []target
 	for i := range g.state.Semaphores {
@@ -107,7 +107,7 @@ func (g *Generator) contender(c *shard.Command, t *target) bool {
 	return true
 }
 
-// find returns the session of that id, or nil.
+// find returns the session with the id, or nil.
 func (g *Generator) find(id shard.SessionID) *shard.SessionState {
 	for i := range g.state.Sessions {
 		if s := &g.state.Sessions[i]; s.ID == id {
@@ -117,7 +117,7 @@ func (g *Generator) find(id shard.SessionID) *shard.SessionState {
 	return nil
 }
 
-// actor draws the session of a mutation, and returns it where it exists.
+// actor draws a mutation's session, and returns the session if it exists.
 func (g *Generator) actor(c *shard.Command) *shard.SessionState {
 	if s := g.session(); s != nil && g.chance(930) {
 		if hoarder := g.find(g.hoarder); g.phase == phaseHoarding && hoarder != nil && g.chance(800) {
@@ -138,8 +138,8 @@ func (g *Generator) actor(c *shard.Command) *shard.SessionState {
 	return s
 }
 
-// aim draws the name, mostly of a semaphore that exists and that suits the kind, and reports whether an acquire should
-// say ephemeral.
+// aim draws the name, mostly of an existing semaphore that suits the kind, and reports whether an acquire should be
+// ephemeral.
 func (g *Generator) aim(c *shard.Command, t *target) (ephemeral bool) {
 	var here, linked []*shard.SemaphoreState
 	for i := range g.state.Semaphores {
@@ -192,8 +192,8 @@ func (g *Generator) aim(c *shard.Command, t *target) (ephemeral bool) {
 	return ephemeral != g.chance(30)
 }
 
-// number draws the mutation's number and what it acknowledges: mostly the next one, now and then one that was used, was
-// acknowledged, or was skipped.
+// number draws the mutation's number and acknowledgement: mostly the next number, now and then a used, acknowledged, or
+// skipped number.
 func (g *Generator) number(c *shard.Command, s *shard.SessionState) {
 	if c.Session == 0 {
 		return
@@ -218,7 +218,7 @@ func (g *Generator) number(c *shard.Command, s *shard.SessionState) {
 	case g.chance(40):
 		c.Number = highest + 2 + g.Uint64N(3)
 	case s.SequenceSpace<<36 > highest && g.chance(300):
-		c.Number = s.SequenceSpace<<36 + 1 // as a stream that begins
+		c.Number = s.SequenceSpace<<36 + 1 // like the start of a stream
 	default:
 		c.Number = highest + 1
 	}
@@ -238,7 +238,7 @@ func (g *Generator) number(c *shard.Command, s *shard.SessionState) {
 	}
 }
 
-// guard draws an order id to guard with, in so many of a thousand cases; a right one mostly.
+// guard draws an order id as guard in perMille out of a thousand cases, mostly a correct id.
 func (g *Generator) guard(t target, perMille int) shard.OrderID {
 	if !g.chance(perMille) {
 		return 0
@@ -252,7 +252,8 @@ func (g *Generator) guard(t target, perMille int) shard.OrderID {
 	return 1 + shard.OrderID(g.Uint64N(uint64(g.state.LastOrder)+2))
 }
 
-// expected draws the revision that an update or a resize asks for: mostly none, then the present one or another.
+// expected draws the expected revision for an update or a resize: mostly none, then the present or a different
+// revision.
 func (g *Generator) expected(t target, perMille int) shard.Revision {
 	if !g.chance(perMille) {
 		return 0
@@ -263,7 +264,7 @@ func (g *Generator) expected(t target, perMille int) shard.Revision {
 	return 1 + shard.Revision(g.Uint64N(uint64(g.state.LastRevision)+2))
 }
 
-// newLimit draws the limit of a resize: mostly around what is held and waited for.
+// newLimit draws a resize's limit: mostly around the held and awaited count.
 func (g *Generator) newLimit(t target) uint64 {
 	if g.chance(20) {
 		return 0
@@ -284,7 +285,7 @@ func (g *Generator) newLimit(t target) uint64 {
 	return max(1, oneOf(g.random, []uint64{held, held / 2, held - min(held, 1), t.sem.Limit, t.sem.Limit / 2}))
 }
 
-// count draws what to acquire, around the limit and what the session has already.
+// count draws an acquire's count, around the limit and the session's held count.
 func (g *Generator) count(t target) uint64 {
 	limit := shard.Forever
 	if t.sem != nil {
@@ -328,7 +329,7 @@ func (g *Generator) timeout() uint64 {
 	return oneOf(g.random, []uint64{0, 0, 1, 50, 300, 5000, longest, shard.Forever, shard.Forever})
 }
 
-// data draws data: empty, what is there already, other, long.
+// data draws data: empty, equal to the present data, different, or long.
 func (g *Generator) data(t target) []byte {
 	switch g.weighted(250, 200, 200, 150, 150, 50) {
 	case 1:
@@ -352,7 +353,7 @@ func (g *Generator) data(t target) []byte {
 	return nil
 }
 
-// exchanged draws the data that an exchange gives: mostly as long as may be, now and then longer.
+// exchanged draws an exchange's data: mostly of maximum length, now and then longer.
 func (g *Generator) exchanged(t target) []byte {
 	switch g.weighted(300, 500, 180, 20) {
 	case 1:
@@ -365,7 +366,7 @@ func (g *Generator) exchanged(t target) []byte {
 	return []byte{byte(g.IntN(4))}
 }
 
-// spoil breaks the form of a few commands, each in one way.
+// spoil breaks a few commands' form, each in one way.
 func (g *Generator) spoil(c *shard.Command) {
 	if !g.chance(15) {
 		return

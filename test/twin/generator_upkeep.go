@@ -22,7 +22,7 @@ func (g *Generator) slot() shard.Slot {
 	}
 }
 
-// guest draws a remote session from a small set. If every slot is served, it draws an unknown session of this shard.
+// guest draws a remote session from a small set. If every slot is served, guest draws an unknown session in this shard.
 func (g *Generator) guest() shard.SessionID {
 	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
 		if !g.slots.Has(slot) {
@@ -32,7 +32,7 @@ func (g *Generator) guest() shard.SessionID {
 	return g.stranger()
 }
 
-// stranger draws the id of an ended or nonexistent session of this shard.
+// stranger draws an ended or nonexistent session's id in this shard.
 func (g *Generator) stranger() shard.SessionID {
 	return shard.NewSessionID(g.slot(), 1+g.Uint64N(g.state.LastSession+3))
 }
@@ -70,8 +70,8 @@ func (g *Generator) term() uint64 {
 	return g.Uint64N(g.state.Term + 1)
 }
 
-// stamp draws the stamp of a batch: mostly the leader's, slightly later than the last one; sometimes of a former
-// leader, of a leader still unknown to the machine, or none.
+// stamp draws a batch's stamp: mostly the leader's, slightly later than the last stamp; sometimes from a former leader,
+// from a leader still unknown to the machine, or none.
 func (g *Generator) stamp() clock.Stamp {
 	s := clock.Stamp{Term: g.state.Term, Elapsed: g.state.Now - g.state.TimeBase + g.Uint64N(100)}
 	switch g.weighted(92, 3, 2, 2, 1) {
@@ -287,7 +287,7 @@ func (g *Generator) aboutLevels() shard.Command {
 	return shard.Command{Kind: shard.CmdDigestCompare, Count: g.Uint64(), Sum: g.Uint64()}
 }
 
-// nodeLimits draws quotas of a node, or of the shard: mostly close to or below the current usage; often none, so that
+// nodeLimits draws quotas for a node, or for the shard: mostly close to or below the current usage; often none, so that
 // not everything is refused in the end.
 func (g *Generator) nodeLimits() shard.Command {
 	c := shard.Command{Kind: shard.CmdNodeLimits, Node: oneOf(g.random, g.nodes)}
@@ -312,7 +312,7 @@ func (g *Generator) nodeLimits() shard.Command {
 	return c
 }
 
-// held is the approximate usage of a node, or of all nodes.
+// held is the approximate usage in a node, or in all nodes.
 func (g *Generator) held(node shard.NodeID) (objects, bytes uint64) {
 	for _, sem := range g.state.Semaphores {
 		if sem.Node != node && node != 0 {

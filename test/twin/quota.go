@@ -5,7 +5,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// nodeLimits sets the quotas of a node, or of the shard.
+// nodeLimits sets the quotas for a node, or for the shard.
 func (t *Twin) nodeLimits(c *shard.Command) {
 	limits := shard.Limits{Objects: c.Count, Bytes: c.Bytes}
 	if c.Node == 0 {
@@ -52,7 +52,7 @@ func (t *Twin) NodeUsage(node shard.NodeID) shard.Usage {
 	return used
 }
 
-// ShardUsage returns the usage of all nodes, and the shard's limits.
+// ShardUsage returns all nodes' usage, and the shard's limits.
 func (t *Twin) ShardUsage() shard.Usage {
 	used := shard.Usage{ObjectLimit: 10_000_000, ByteLimit: 4 << 30}
 	if t.limits.Objects != 0 {
@@ -69,7 +69,7 @@ func (t *Twin) ShardUsage() shard.Usage {
 	return used
 }
 
-// size is the size of a semaphore with its links, for quotas.
+// size is a semaphore's quota size, with its links.
 func (sem *semaphore) size() uint64 {
 	size := 192 + len(sem.name) + len(sem.data)
 	for _, l := range sem.links {
@@ -78,7 +78,7 @@ func (sem *semaphore) size() uint64 {
 	return uint64(size)
 }
 
-// size is the size of a session with its cached answers, for quotas.
+// size is a session's quota size, with its cached answers.
 func (s *session) size() uint64 {
 	strings := len(s.details) + len(s.key) + len(s.client.Address) + len(s.client.Name) + len(s.client.Version)
 	return uint64(256 + strings + 40*len(s.answers) + s.bodies())

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// ProcessOperator is the Operator of processes.
+// ProcessOperator is the Operator for processes.
 type ProcessOperator struct{ Desk }
 
 var _ Operator = (*ProcessOperator)(nil)
@@ -92,7 +92,7 @@ func (o *ProcessOperator) do(
 	return c.Outcome == history.Done
 }
 
-// Finish implements Operator. The last activity is a round of each process, with the original spec.
+// Finish implements Operator. The last activity is a round in each process, with the original spec.
 func (o *ProcessOperator) Finish(ctx context.Context) bool {
 	if !o.Make(ctx) {
 		return false

@@ -10,7 +10,7 @@ import (
 )
 
 // Program uses semaphores in a session, one operation at a time, and starts a new session when the session is over. It
-// runs on the goroutine of Run.
+// runs on Run's goroutine.
 type Program struct {
 	Client   Client
 	Recorder Recorder
@@ -19,19 +19,19 @@ type Program struct {
 	Node     string
 	Timeout  time.Duration // of its sessions
 	Think    time.Duration // the mean pause between two operations
-	// Staleness is the maximum age of a RELAXED read relative to its request.
+	// Staleness is a RELAXED read's maximum age relative to its request.
 	Staleness time.Duration
 
 	ctx     context.Context // of Run
 	session Session
-	closed  func()              // records the close of the session
+	closed  func()              // records the session's close
 	held    map[string]*holding // latest lease per semaphore name, lost or not
 	watches map[string]*OneShotWatch
 	written int // values
 	created int // semaphores created once
 }
 
-// holding is a lease of the program, from one change of its count to the next.
+// holding is the program's lease, from one count change to the next.
 type holding struct {
 	target Target
 	lease  Lease
@@ -125,7 +125,7 @@ type pending struct {
 	end func(history.Operation, error)
 }
 
-// start records the start of an operation.
+// start records an operation's start.
 func (p *Program) start(o history.Operation, t Target) *pending {
 	o.Semaphore, o.Session, o.Ephemeral, o.Called = p.of(t), p.session.ID(), t.Ephemeral, p.Recorder.Now()
 	return &pending{o, p.Recorder.Begin(o)}

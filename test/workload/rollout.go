@@ -18,8 +18,8 @@ const (
 	codeBad = "bad-version"
 )
 
-// Rollouts returns the specs of a test's rollouts, by name: one gets published versions, the other requests versions
-// from sources. A slower test has a pace above 1, and longer times.
+// Rollouts returns the specs for a test's rollouts, by name: one rollout gets published versions, the other requests
+// versions from sources. A slower test has a pace above 1, and longer times.
 func Rollouts(pace time.Duration) map[string]rollout.Spec {
 	spec := rollout.Spec{
 		Locations: []rollout.Location{
@@ -37,7 +37,7 @@ func Rollouts(pace time.Duration) map[string]rollout.Spec {
 	return map[string]rollout.Spec{"published": spec, "asked": asked}
 }
 
-// maxKept is the maximum number of versions kept by a rollout.
+// maxKept is the maximum version count kept by a rollout.
 const maxKept = 1024
 
 // StartRollouts starts working with the current and future rollouts.
@@ -81,7 +81,7 @@ type pendingRequest struct {
 	end func(history.Request, error)
 }
 
-// begin records the start of a request.
+// begin records a request's start.
 func (w *worker) begin(s *client.Session, r history.Request) *pendingRequest {
 	r.Rollout, r.Session, r.Called = w.of(), s.ID(), w.Recorder.Now()
 	return &pendingRequest{r, w.Recorder.BeginRequest(r)}

@@ -10,12 +10,12 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// RolloutOperator is the Operator of rollouts.
+// RolloutOperator is the Operator for rollouts.
 type RolloutOperator struct{ Desk }
 
 var _ Operator = (*RolloutOperator)(nil)
 
-// rolloutNames are the names of Rollouts in a fixed order.
+// rolloutNames are the names in Rollouts in a fixed order.
 var rolloutNames = []string{"published", "asked"}
 
 // Make implements Operator.
@@ -41,7 +41,7 @@ func (o *RolloutOperator) Operate(ctx context.Context) {
 	}
 }
 
-// act draws an action, followed by its reversal if it would block the rollout forever.
+// act draws an action, followed by its reversal if the action would block the rollout forever.
 func (o *RolloutOperator) act(ctx context.Context, name string) {
 	long := UpTo(o.Random, 3*o.Pace*time.Second)
 	locations := []string{Pick(o.Random, sas, man, man)}
@@ -85,7 +85,7 @@ func (o *RolloutOperator) recent(ctx context.Context, name string) uint64 {
 	return s.LastSeq - min(s.LastSeq, o.Random.Uint64N(4))
 }
 
-// do performs an action, and reports whether it certainly took effect.
+// do performs an action, and reports whether the action certainly took effect.
 func (o *RolloutOperator) do(ctx context.Context, name string, act rollout.Action) bool {
 	o.acts++
 	act.By = rollout.ChangeInfo{Author: "operator", Reason: fmt.Sprintf("act-%d", o.acts)}
@@ -94,7 +94,8 @@ func (o *RolloutOperator) do(ctx context.Context, name string, act rollout.Actio
 	}, func(ctx context.Context, r *rollout.Rollout, _ *history.Request) error { return r.Act(ctx, act) })
 }
 
-// request sends a request in a new session, so that it takes effect once. It reports whether it certainly did.
+// request sends a request in a new session, so that the request takes effect once. It reports whether the request
+// certainly did.
 func (o *RolloutOperator) request(
 	ctx context.Context, name string, r history.Request,
 	make func(context.Context, *rollout.Rollout, *history.Request) error,
@@ -107,7 +108,7 @@ func (o *RolloutOperator) request(
 	return r.Outcome == history.Done
 }
 
-// Finish implements Operator. The last activity is a version of each rollout.
+// Finish implements Operator. The last activity is a version for each rollout.
 func (o *RolloutOperator) Finish(ctx context.Context) bool {
 	if !o.Make(ctx) {
 		return false

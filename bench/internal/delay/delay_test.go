@@ -66,7 +66,7 @@ func TestLinksWithoutADelayAreTheHosts(t *testing.T) {
 	links.Close()
 }
 
-// syncer is a program that syncs a file, and prints how long that took.
+// syncer is a program that syncs a file, and prints the sync time.
 const syncer = `package main
 
 import (
@@ -84,7 +84,7 @@ func main() {
 }
 `
 
-// TestSyncsAreDelayed: of a Go program, and of one that uses the C library.
+// TestSyncsAreDelayed: in a Go program, and in a program that uses the C library.
 func TestSyncsAreDelayed(t *testing.T) {
 	if _, err := exec.LookPath("cc"); err != nil {
 		t.Skip("no C compiler")

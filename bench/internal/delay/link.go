@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Links are the links to the hosts of a cluster, each with a relay that delays every message in both directions.
+// Links are the links to a cluster's hosts, each with a relay that delays messages in both directions.
 type Links struct {
-	// Addresses are those that other hosts connect to. Without a delay they are the hosts' own addresses.
+	// Addresses are the addresses for connecting hosts. Without a delay, the hosts' own addresses.
 	Addresses []string
 
 	each  time.Duration
@@ -18,7 +18,7 @@ type Links struct {
 	done  sync.WaitGroup
 }
 
-// Link makes the links to the hosts that listen at the given addresses. A message takes so long in each direction.
+// Link creates links to the hosts that listen at the given addresses. each is the delay per message and direction.
 func Link(hosts []string, each time.Duration) (*Links, error) {
 	l := &Links{each: each, open: make(map[net.Conn]struct{})}
 	if each == 0 {
@@ -72,7 +72,7 @@ func (l *Links) accept(port net.Listener, host string) {
 	}
 }
 
-// add notes the two ends of a connection. It returns false, and closes them, after Close.
+// add registers both ends of a connection. After Close, add closes the ends and returns false.
 func (l *Links) add(ends ...net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,13 +86,13 @@ func (l *Links) add(ends ...net.Conn) bool {
 	return l.open != nil
 }
 
-// message is what one read has returned, and when it is due at the other end.
+// message is the data from one read, and its delivery time.
 type message struct {
 	data []byte
 	due  time.Time
 }
 
-// pass passes on one direction of a connection until one end closes, and then closes both.
+// pass forwards one direction of a connection until one end closes, and then closes both.
 func (l *Links) pass(from, to net.Conn) {
 	messages := make(chan message, 1024)
 	l.done.Go(func() {

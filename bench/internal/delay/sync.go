@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// variable is the environment variable with the delay of a sync, in microseconds.
+// variable is the environment variable with the sync delay, in microseconds.
 const variable = "BENCH_SYNC_DELAY_US"
 
-// goSource delays the syncs of Go programs. It first resets the timer slack of the thread, because "signalbox serve"
-// sets 1 ms.
+// goSource delays syncs in Go programs. The code first resets the thread's timer slack, because "signalbox serve" sets
+// 1 ms.
 //
 //go:embed sync.go.txt
 var goSource string
 
-// cSource delays the syncs of programs that use the C library.
+// cSource delays syncs in programs that use the C library.
 //
 //go:embed sync.c.txt
 var cSource string
 
-// Environment returns the environment for a process whose syncs are to be delayed as those of this process are.
+// Environment returns the environment for a child process with this process's sync delay.
 func Environment() []string {
 	if v, ok := os.LookupEnv(variable); ok {
 		return []string{variable + "=" + v}
@@ -35,8 +35,8 @@ func Environment() []string {
 	return nil
 }
 
-// Syncs has every sync of later child processes delayed: of Go programs that were built with the returned flags, and of
-// programs that use the C library. It writes into a directory, which must stay.
+// Syncs delays syncs in later child processes: in Go programs built with the returned flags, and in programs that use
+// the C library. Syncs writes files into dir, which must stay.
 func Syncs(ctx context.Context, dir string, by time.Duration) (buildFlags []string, err error) {
 	if err := os.Setenv(variable, fmt.Sprint(by.Microseconds())); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func Syncs(ctx context.Context, dir string, by time.Duration) (buildFlags []stri
 	return []string{"-overlay", overlay}, os.Setenv("LD_PRELOAD", library)
 }
 
-// writeOverlay writes a copy of a file of Go's library whose syncs wait first.
+// writeOverlay writes a copy of a Go library file with delayed syncs.
 func writeOverlay(ctx context.Context, dir string) (overlay string, err error) {
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {

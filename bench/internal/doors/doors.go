@@ -1,5 +1,5 @@
-// Package doors drives the HTTP APIs of Signalbox and etcd: the same program, with each product's routes. Every caller
-// has its own kept-alive connection and its own session (or lease).
+// Package doors drives Signalbox's and etcd's HTTP APIs: the same program, with each product's routes. Every caller has
+// a separate kept-alive connection and a separate session (or lease).
 package doors
 
 import (
@@ -21,7 +21,7 @@ import (
 // Workloads of this package.
 const (
 	Lock = "http-lock"
-	Echo = "http-echo" // a route that asks no host
+	Echo = "http-echo" // a route that needs no host
 )
 
 // Drive runs a plan's callers against the first endpoint, with the given ways.
@@ -50,8 +50,8 @@ func Drive(ctx context.Context, endpoints []string, plan load.Plan, ways map[str
 // Way prepares one caller's operation.
 type Way func(ctx context.Context, d *Door, caller int) (load.Operation, error)
 
-// Door is one caller's connection, with one request at a time. It replaces net/http's client, whose two goroutines for
-// each connection take more time than the server and would dominate the measurement.
+// Door is one caller's connection, with one request at a time. Door replaces net/http's client, whose two goroutines
+// for each connection take more time than the server and would dominate the measurement.
 type Door struct {
 	conn    net.Conn
 	address string
@@ -71,7 +71,7 @@ func open(ctx context.Context, address string) (*Door, error) {
 // errRefused is an answer without success.
 var errRefused = errors.New("the request was refused")
 
-// ask sends a request and reads its answer, both in JSON. Headers alternate names and values.
+// ask sends a JSON request and reads the JSON answer. Headers alternate names and values.
 func (d *Door) ask(path string, q, answer any, headers ...string) error {
 	body, err := json.Marshal(q)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/bench/internal/load"
 )
 
-// The node, and the life of etcd's leases: nothing renews them during the measurement.
+// The node, and the TTL of etcd leases: leases are not renewed during the measurement.
 const (
 	node         = "/bench"
 	leaseSeconds = 3600
@@ -17,7 +17,7 @@ const (
 
 var errNotAcquired = errors.New("the lock was not acquired")
 
-// Signalbox has the ways of Signalbox.
+// Signalbox returns the operations for Signalbox.
 func Signalbox() map[string]Way {
 	return map[string]Way{
 		Lock: lockAtSignalbox,
@@ -74,7 +74,7 @@ func lockAtSignalbox(_ context.Context, d *Door, caller int) (load.Operation, er
 	}), nil
 }
 
-// Etcd has the ways of etcd: the lock service of its JSON gateway.
+// Etcd returns the operations for etcd: the lock service in its JSON gateway.
 func Etcd() map[string]Way { return map[string]Way{Lock: lockAtEtcd} }
 
 func lockAtEtcd(_ context.Context, d *Door, caller int) (load.Operation, error) {

@@ -17,13 +17,13 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// Module is the server's main package and, in go.mod, a tool: so its version is fixed.
+// Module is the server's main package and, in go.mod, a tool: so the version is fixed.
 const Module = "go.etcd.io/etcd/server/v3"
 
 // startPatience is how long members have to elect a leader.
 const startPatience = 60 * time.Second
 
-// stopTimeout is how long a member may take to stop before it is killed.
+// stopTimeout bounds a member's stop before its kill.
 const stopTimeout = 10 * time.Second
 
 // Cluster is running members.
@@ -35,8 +35,8 @@ type Cluster struct {
 	dir       string
 }
 
-// Start starts a cluster of members with their defaults, data in a new directory below dir. A message between members
-// takes the time of link.
+// Start starts a cluster of default members, with data in a new directory below dir. link is the message delay between
+// members.
 func Start(ctx context.Context, binary, dir string, members int, link time.Duration) (*Cluster, error) {
 	ports, err := subprocess.ReservePorts(2 * members)
 	if err != nil {
@@ -82,7 +82,7 @@ func Start(ctx context.Context, binary, dir string, members int, link time.Durat
 	return c, nil
 }
 
-// ready asks every member for something that it needs the leader for.
+// ready sends every member a request that needs the leader.
 func (c *Cluster) ready(ctx context.Context) error {
 	for _, endpoint := range c.Endpoints {
 		if err := answers(ctx, endpoint); err != nil {
@@ -104,25 +104,25 @@ func answers(ctx context.Context, endpoint string) error {
 	return err
 }
 
-// dial makes a client with one connection to each of the endpoints.
+// dial creates a client with one connection per endpoint.
 func dial(endpoints ...string) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
 }
 
-// Kill ends the process of a member without warning.
+// Kill kills a member's process.
 func (c *Cluster) Kill(host int) { c.members[host].Kill() }
 
-// PID is the number of the process of a member.
+// PID is the process ID of a member.
 func (c *Cluster) PID(host int) int { return c.members[host].PID() }
 
-// Start starts a member that was killed, on what its disk has.
+// Start restarts a killed member on its old disk.
 func (c *Cluster) Start(host int) (err error) {
 	c.members[host], err = c.members[host].Again()
 	return err
 }
 
-// AwaitCaughtUp waits until all members answer, agree on the leader, and have applied what it had. It returns the
-// leader.
+// AwaitCaughtUp waits until all members respond, agree on the leader, and have applied the leader's log as of the call.
+// It returns the leader.
 func (c *Cluster) AwaitCaughtUp(ctx context.Context) (leader int, err error) {
 	err = subprocess.AwaitAll(ctx, "etcd has not caught up", c.members, func(ctx context.Context) (err error) {
 		leader, err = c.caughtUp(ctx)
@@ -159,7 +159,7 @@ func (c *Cluster) caughtUp(ctx context.Context) (leader int, err error) {
 	return leader, nil
 }
 
-// status asks one member for its state.
+// status reads one member's status.
 func (c *Cluster) status(ctx context.Context, host int) (*clientv3.StatusResponse, error) {
 	client, err := dial(c.Endpoints[host])
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *Cluster) status(ctx context.Context, host int) (*clientv3.StatusRespons
 	return client.Status(ctx, c.Endpoints[host])
 }
 
-// Commands are the command lines of all members.
+// Commands returns all members' command lines.
 func (c *Cluster) Commands() [][]string {
 	var all [][]string
 	for _, p := range c.members {

@@ -1,3 +1,3 @@
-// Package etcd runs members of etcd as processes, and drives them with etcd's own client and the recipes of its
+// Package etcd runs etcd members as processes, and drives the members with etcd's own client and the recipes in its
 // concurrency package.
 package etcd

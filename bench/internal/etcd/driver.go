@@ -10,14 +10,13 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// Driver drives a cluster with several clients, each connected to one of the members in turn. Callers are spread over
-// the clients.
+// Driver drives a cluster with several clients, spread over the members. Callers are spread over the clients.
 type Driver struct {
 	clients []*clientv3.Client
 	plan    load.Plan
 }
 
-// workloads by name. Each is in its kind's file.
+// workloads by name. Each workload is in its kind's file.
 var workloads = map[string]func(*Driver, context.Context) (*report.Report, error){
 	"lock":         (*Driver).lock,
 	"handoff":      (*Driver).handoff,

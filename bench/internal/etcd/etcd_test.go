@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// asServer makes the test program a member of etcd.
+// asServer makes the test program an etcd member.
 const asServer = "BENCH_TEST_IS_ETCD"
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,6 @@ func started(t *testing.T, members int) (*Cluster, context.Context) {
 	return cluster, ctx
 }
 
-// TestLeadersAreKilled has three members, one of them the leader.
 func TestLeadersAreKilled(t *testing.T) {
 	cluster, ctx := started(t, 3)
 	failtest.KillsAreMeasured(t, cluster, 2, func(plan failover.Plan) (*report.Report, error) {
@@ -86,7 +85,6 @@ func TestAMemberGrows(t *testing.T) {
 	}
 }
 
-// TestEveryWorkloadRunsOnRealMembers runs each workload briefly.
 func TestEveryWorkloadRunsOnRealMembers(t *testing.T) {
 	cluster, ctx := started(t, 1)
 	for name := range workloads {
@@ -96,7 +94,7 @@ func TestEveryWorkloadRunsOnRealMembers(t *testing.T) {
 					Workload: name, Hosts: 1, Callers: 4, Connections: 2, Watchers: 8, Duration: d,
 				})
 			})
-			// Events of an update at the begin or the end of the measured time belong to no counted operation.
+			// Events from an update at the start or the end of the measured time have no counted operation.
 			if spare := int64(2 * 8); name == "watch" &&
 				max(*r.Events-8*r.Operations, 8*r.Operations-*r.Events) > spare {
 				t.Errorf("%d events of %d updates for 8 watchers", *r.Events, r.Operations)

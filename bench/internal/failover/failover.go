@@ -1,8 +1,8 @@
-// Package failover measures how long a cluster of three hosts grants no locks after the loss of its leader: callers
-// lock and unlock, the leader's process is killed, and the time runs until the grant of a lock requested after the
-// kill. Then the killed host starts again, and once it has caught up, the next leader is killed.
+// Package failover measures how long a cluster with three hosts grants no locks after losing its leader. Callers lock
+// and unlock, the leader's process is killed, and the clock runs until the first grant of a lock requested after the
+// kill. Then the killed host restarts, and once the host has caught up, the next leader is killed.
 //
-// A lock requested before the kill does not count: its answer may have been on its way.
+// A lock requested before the kill does not count, because the response may have been on its way.
 package failover
 
 import (
@@ -19,13 +19,13 @@ import (
 // patience bounds the wait for a lock after a kill and for a host's catching up.
 const patience = 2 * time.Minute
 
-// Cluster is the processes of some hosts, one of them the leader.
+// Cluster is a set of host processes, one host being the leader.
 type Cluster interface {
 	// AwaitCaughtUp waits until all hosts run and have the leader's state as of the call, and returns the leader.
 	AwaitCaughtUp(ctx context.Context) (leader int, err error)
 	// Kill ends a host's process without warning, and returns after its end.
 	Kill(host int)
-	// Start starts a killed host on its old disk. It does not wait until the host serves.
+	// Start restarts a killed host on its old disk, and does not wait until the host serves.
 	Start(host int) error
 }
 
@@ -35,9 +35,9 @@ type Plan struct {
 	Hosts int
 }
 
-// Names of a report's figures. Times are in milliseconds.
+// Names of reported figures. Times are in milliseconds.
 const (
-	// Next is the time from the kill to the next lock of any caller, median and worst; Every is the time to the slowest
+	// Next is the time from the kill to any caller's next lock, median and worst; Every is the time to the slowest
 	// caller's lock.
 	Next       = "kill of the leader to the next lock, median"
 	NextWorst  = "kill of the leader to the next lock, worst"
@@ -47,7 +47,7 @@ const (
 	Failed = "failed attempts for each kill"
 )
 
-// Run measures a cluster. Its callers run until the end.
+// Run measures a cluster. The callers run until the end.
 func Run(ctx context.Context, plan Plan, cluster Cluster, callers []Caller) (*report.Report, error) {
 	if plan.Kills < 1 || len(callers) < 1 {
 		return nil, fmt.Errorf("fail over: %d kills, %d callers: there must be one at least", plan.Kills, len(callers))

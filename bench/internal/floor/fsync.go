@@ -1,5 +1,5 @@
-// Package floor measures lower bounds for every coordination service on this machine: one sync of the disk, and one
-// bare proposal to Signalbox's Raft engine.
+// Package floor measures lower bounds for every coordination service on this machine: one disk sync, and one bare
+// proposal to Signalbox's Raft engine.
 package floor
 
 import (
@@ -19,7 +19,7 @@ const (
 	fileBytes  = 64 << 20
 )
 
-// Fsync writes blocks of 4 KiB to a preallocated file below dir, one after the other, each followed by fdatasync.
+// Fsync writes 4 KiB blocks to a preallocated file below dir, one after another, each followed by fdatasync.
 func Fsync(ctx context.Context, dir string, plan load.Plan) (*report.Report, error) {
 	file, err := preallocate(filepath.Join(dir, "fsync"))
 	if err != nil {
@@ -44,7 +44,7 @@ func preallocate(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The first full write makes the blocks more than reserved: later syncs need not mark them as used.
+	// The first full write allocates the reserved blocks, so that later syncs need not mark the blocks as used.
 	if _, err = file.Write(make([]byte, fileBytes)); err == nil {
 		err = file.Sync()
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// Proposal starts hosts, each as a separate process, and returns the leading host's measurement. command makes a host's
+// Proposal starts hosts in separate processes, and returns the leading host's measurement. command makes a host's
 // command line from its number, its data directory and all addresses, host 1 first.
 func Proposal(ctx context.Context, dir string, hosts int,
 	command func(self int, dir string, addresses []string) []string) (*report.Report, error) {
@@ -43,7 +43,7 @@ func Proposal(ctx context.Context, dir string, hosts int,
 			endings <- ending{printed, err}
 		}()
 	}
-	// Only the leading host ends by itself; then the others are not needed any more.
+	// Only the leading host exits by itself; then the followers are not needed any more.
 	first := <-endings
 	cancel()
 	for range hosts - 1 {

@@ -20,15 +20,15 @@ import (
 // proposalBytes is about the size of one command.
 const proposalBytes = 64
 
-// Host is one host for bare proposals: the log with Signalbox's settings, and nothing above it.
+// Host is one host for bare proposals: the log with Signalbox's settings, and nothing above the log.
 type Host struct {
 	self  shard.HostID
 	log   shard.Log
-	leads chan struct{} // has room for one
+	leads chan struct{} // has capacity for one
 	close []func()
 }
 
-// Open opens a host in its own directory.
+// Open opens a host in dir.
 func Open(dir string, self shard.HostID, members map[shard.HostID]string) (_ *Host, err error) {
 	h := &Host{self: self, leads: make(chan struct{}, 1)}
 	defer func() {
@@ -95,7 +95,7 @@ func (h *Host) Lead(ctx context.Context) error {
 	return nil
 }
 
-// Serve waits until the host leads, then makes proposals one at a time, and returns their result; a host that never
+// Serve waits until the host leads, then makes proposals one at a time, and returns the measurement. A host that never
 // leads waits for the context's end.
 func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard.HostID]string,
 	plan load.Plan) (*report.Report, error) {
@@ -110,10 +110,10 @@ func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard
 	return load.Loop(ctx, plan, []load.Operation{host.Proposer()})
 }
 
-// incarnation is the same for all hosts of this measurement: all directories are new.
+// incarnation is the same in every run, because all directories are new.
 func incarnation(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id)} }
 
-// connect listens for the other hosts.
+// connect listens for other hosts.
 func connect(self shard.HostID, members map[shard.HostID]string, log *slog.Logger) (*transport.Transport, error) {
 	listener, err := net.Listen("tcp", members[self])
 	if err != nil {
@@ -148,7 +148,7 @@ func (h *Host) Proposer() load.Operation {
 // machine is a state machine that only announces its host's leadership.
 type machine struct {
 	self  shard.HostID
-	leads chan struct{} // has room for one
+	leads chan struct{} // has capacity for one
 }
 
 func (machine) Apply([]shard.Entry) error                { return nil }

@@ -1,4 +1,4 @@
-// Package growth measures the cost of many objects: the lock rate of an empty server, then with many semaphores and
+// Package growth measures the cost of many objects: the lock rate on an empty server, then with many semaphores and
 // sessions, without and with a snapshot being saved; then the restart time after a kill.
 package growth
 
@@ -28,20 +28,20 @@ type Server interface {
 	PID(host int) int
 }
 
-// Subject is a server with the functions of the measurement.
+// Subject is a server with the measurement's functions.
 type Subject struct {
 	Server
 	// Fill makes n semaphores, or the peer's equivalent.
 	Fill func(ctx context.Context, n int) error
 	// Open opens n sessions until the context ends; nil if the server cannot have this many.
 	Open func(ctx context.Context, n int) error
-	// Snapshots returns the number of saved snapshots; nil if snapshots do not contain the filled objects.
+	// Snapshots returns the count of saved snapshots; nil if snapshots do not contain the filled objects.
 	Snapshots func() (int, error)
 	// Load measures locks for a while.
 	Load func(ctx context.Context) (*report.Report, error)
 }
 
-// Names of a report's figures.
+// Names of reported figures.
 const (
 	Empty         = "cycles a second, empty"
 	Full          = "cycles a second, full"
@@ -111,7 +111,7 @@ func (s Subject) open(ctx context.Context, plan Plan, r *report.Report) error {
 	return s.weigh(r, SessionMemory, plan.Sessions, func() error { return s.Open(ctx, plan.Sessions) })
 }
 
-// weigh adds the process's growth for each of n things.
+// weigh adds the process's growth per object for n objects.
 func (s Subject) weigh(r *report.Report, name string, n int, do func() error) error {
 	before, err := resident(s.PID(0))
 	if err != nil {
@@ -148,7 +148,7 @@ func (s Subject) loadFull(ctx context.Context, _ Plan, r *report.Report) error {
 	return nil
 }
 
-// loadOnce loads the server, and returns the number of snapshots saved meanwhile.
+// loadOnce loads the server, and returns how many snapshots were saved meanwhile.
 func (s Subject) loadOnce(ctx context.Context) (l *report.Report, saved int, err error) {
 	if s.Snapshots == nil {
 		l, err = s.Load(ctx)
@@ -180,10 +180,10 @@ func (s Subject) restart(ctx context.Context, _ Plan, r *report.Report) error {
 	return nil
 }
 
-// together is the number of things that Many makes at the same time.
+// together is how many objects Many creates concurrently.
 const together = 256
 
-// Many makes n things, many at the same time, and returns the first error.
+// Many creates n objects, many concurrently, and returns the first error.
 func Many(ctx context.Context, n int, one func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -211,7 +211,7 @@ func resident(pid int) (int64, error) {
 	return parseResident(text)
 }
 
-// parseResident reads the second field of statm, a number of pages.
+// parseResident reads the second field in statm, a page count.
 func parseResident(text []byte) (int64, error) {
 	fields := bytes.Fields(text)
 	if len(fields) < 2 {

@@ -1,4 +1,4 @@
-// Package load is the closed loop that drives a peer. It returns a report of Signalbox's load generator, so that all
+// Package load is the closed loop that drives a peer. Reports use the format of Signalbox's load generator, so that all
 // contestants have the same reports.
 package load
 
@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// Plan is one run of a workload.
+// Plan is one workload run.
 type Plan struct {
 	Workload    string
 	Hosts       int
@@ -24,11 +24,11 @@ type Plan struct {
 	Duration    time.Duration // what is measured
 }
 
-// Operation is one caller's repeated action, one at a time.
+// Operation is a caller's repeated action; a caller runs one at a time.
 type Operation func(ctx context.Context) error
 
-// ErrBroken is wrapped by an operation's error about a broken promise of its peer, such as two holders of one lock. It
-// ends the run: a broken service's figures mean nothing.
+// ErrBroken is wrapped by an operation's error about a broken guarantee, such as two holders of one lock. ErrBroken
+// ends the run, because a broken service's figures are meaningless.
 var ErrBroken = errors.New("the service broke a promise")
 
 // window is the measured part of a run.
@@ -96,8 +96,8 @@ func (p Plan) report(w window, all ...*recorder) *report.Report {
 // preparing is the number of callers prepared at the same time.
 const preparing = 64
 
-// Prepare makes the requirements of n callers before the measurement, such as sessions, many at the same time. It
-// returns the first error.
+// Prepare makes the prerequisites for n callers before the measurement, such as sessions, many concurrently. It returns
+// the first error.
 func Prepare[T any](n int, prepare func(i int) (T, error)) ([]T, error) {
 	prepared, failed := make([]T, n), make([]error, n)
 	room := make(chan struct{}, preparing)
@@ -118,7 +118,7 @@ func Prepare[T any](n int, prepare func(i int) (T, error)) ([]T, error) {
 	return prepared, nil
 }
 
-// Exclusion checks that a lock has one holder at a time.
+// Exclusion checks that a lock has at most one holder.
 type Exclusion struct{ holders atomic.Int32 }
 
 // Cycle is an operation that acquires the lock and releases it.

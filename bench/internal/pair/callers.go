@@ -9,12 +9,11 @@ import (
 	"github.com/signalbox/signalbox/bench/internal/load"
 )
 
-// leadIn is the unmeasured first part of a turn: by its end the other side's work has ended, and all callers are busy
-// again.
+// leadIn is a turn's unmeasured first part: by its end the other side's work has ended, and all callers are busy again.
 const leadIn = 0.1
 
 // Callers are a side whose callers repeat operations during its turn. At the turn's end each caller finishes its
-// operation and waits; a caller blocked by another caller stays in its operation.
+// operation and waits; a blocked caller stays in its operation.
 type Callers struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -44,7 +43,7 @@ func Start(ctx context.Context, operations []load.Operation) *Callers {
 	return c
 }
 
-// pass waits for the turn. It returns false if no turn follows. Within a turn it costs nearly nothing.
+// pass waits for the turn, and returns false if no turn follows. Within a turn, pass costs nearly nothing.
 func (c *Callers) pass() bool {
 	gate := *c.gate.Load()
 	select {

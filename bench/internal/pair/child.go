@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// Child is a side in a separate process, for example of another build.
+// Child is a side in a separate process, for example from a different build.
 type Child struct {
 	asks    io.WriteCloser
 	answers *bufio.Reader
@@ -21,8 +21,8 @@ type Child struct {
 
 var _ Side = (*Child)(nil)
 
-// Launch starts a process that calls Obey. The context's end kills the process. Its errors go to this process's error
-// output.
+// Launch starts a process that calls Obey. When the context ends, the process is killed. Its errors go to this
+// process's error output.
 func Launch(ctx context.Context, program string, args ...string) (*Child, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stderr = os.Stderr

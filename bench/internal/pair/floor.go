@@ -7,10 +7,10 @@ import (
 	"github.com/signalbox/signalbox/bench/internal/load"
 )
 
-// Floor is the side of one caller that lets a log make a proposal, and then an echo: each after a pause as long as the
-// other one. Only their own times count, not the way to the log's process.
+// Floor is a side with one caller: a log proposal, then an echo, each after a pause as long as the other. Only proposal
+// and echo are timed, without the messages to the log's process.
 type Floor struct {
-	Log  Side // each of its turns is one proposal
+	Log  Side // one proposal per turn
 	Echo load.Operation
 	Ctx  context.Context
 }
@@ -36,9 +36,9 @@ func (f *Floor) Turn(d time.Duration) (done int64, took time.Duration, err error
 	return done, took, nil
 }
 
-// Bare is the side of a bare log. Its turns are one proposal each, for any requested length.
+// Bare is the side of a bare log. Every turn is one proposal, for any requested length.
 type Bare struct {
-	Ready   func(context.Context) error // called before the first one
+	Ready   func(context.Context) error // called before the first turn
 	Propose load.Operation
 	Ctx     context.Context
 }

@@ -23,7 +23,7 @@ func about(t *testing.T, pairs []Pair, want, off float64) {
 	}
 }
 
-// machine is a machine with operations that get slower with every turn, and slower after the other side's turn.
+// machine is a machine whose operations slow down with every turn, and after the other side's turn.
 type machine struct {
 	turns, each, afterOther float64
 	last                    *fake
@@ -69,7 +69,7 @@ func TestAKnownRatioIsMeasuredInWhateverOrder(t *testing.T) {
 	}
 }
 
-// turns records the order of turns.
+// turns records the turns' order.
 type turns struct {
 	Side
 	now  *atomic.Pointer[string]
@@ -139,7 +139,7 @@ func TestTheFloorHasBothPartsAndNotTheWayBetween(t *testing.T) {
 	})
 }
 
-// late answers a while after its turn.
+// late responds a while after its turn.
 type late struct{ Side }
 
 func (l late) Turn(d time.Duration) (int64, time.Duration, error) {

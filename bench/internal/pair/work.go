@@ -14,17 +14,17 @@ import (
 // Work is a workload and its floor.
 type Work struct {
 	Name string
-	// What and Floor describe each side's operation.
+	// What and Floor describe the two sides' operations.
 	What, Floor string
-	// Floors is the number of floor operations for one operation of the workload.
+	// Floors is the number of floor operations per workload operation.
 	Floors float64
-	// Goal is the workload's largest allowed time, in multiples of its floor.
+	// Goal is the workload's maximum time, in multiples of its floor.
 	Goal    float64
 	Callers int
-	// Log means a floor with a bare proposal and one caller; otherwise the floor is echoes of equally many callers.
+	// Log selects a floor with a bare proposal and one caller; otherwise the floor is echoes with equally many callers.
 	Log bool
 
-	// caller makes the operation of the caller with a number.
+	// caller creates the operation for caller i.
 	caller func(ctx context.Context, c *client.Client, s *shared, i int) (load.Operation, error)
 }
 
@@ -37,7 +37,7 @@ var works = []Work{
 		What: "a relaxed read, 64 callers", Floor: "an echo, 64 callers", Floors: 1},
 }
 
-// Works are the names of all workloads.
+// Works returns all workload names.
 func Works() (names []string) {
 	for _, w := range works {
 		names = append(names, w.Name)
@@ -56,19 +56,19 @@ func WorkOf(name string) (Work, bool) {
 
 const (
 	node = "/bench"
-	// pieces is the number of semaphores to read, with equal data sizes, as in the other runs of reads.
+	// pieces is the number of semaphores to read; data sizes match other read workloads.
 	pieces     = 64
 	pieceBytes = 32
 )
 
-// shared is the common state of a workload's callers.
+// shared is the state shared by a workload's callers.
 type shared struct {
 	data  []byte // of every piece
 	names []string
-	fence atomic.Uint64 // of the latest hand-off
+	fence atomic.Uint64 // from the latest hand-off
 }
 
-// Operations makes the callers' requirements with one client, and returns each caller's operation.
+// Operations prepares the callers with one client, and returns their operations.
 func (w Work) Operations(ctx context.Context, c *client.Client) ([]load.Operation, error) {
 	if _, err := c.CreateNode(ctx, node, client.NodeConfig{}); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func locks(ctx context.Context, c *client.Client, s *shared, i int) (load.Operat
 	}, nil
 }
 
-// handOffs releases the semaphore wanted by all callers, and waits until the caller owns it again: between turns one
-// caller owns the semaphore, and the others wait.
+// handOffs releases the contended semaphore, and waits until the caller owns the semaphore again. Between turns one
+// caller is the owner, and all other callers wait.
 func handOffs(ctx context.Context, c *client.Client, s *shared, _ int) (load.Operation, error) {
 	session, err := c.Session(ctx, node)
 	if err != nil {
@@ -128,7 +128,7 @@ func handOffs(ctx context.Context, c *client.Client, s *shared, _ int) (load.Ope
 	}, nil
 }
 
-// reads describes one piece after the other, each into the same memory.
+// reads describes one piece after another into the same memory.
 func reads(_ context.Context, c *client.Client, s *shared, i int) (load.Operation, error) {
 	at, next := c.Node(node), i%pieces
 	options := []client.DescribeOption{client.WithConsistency(client.Relaxed),

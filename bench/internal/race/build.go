@@ -12,18 +12,18 @@ import (
 	"github.com/signalbox/signalbox/bench/internal/etcd"
 )
 
-// Module is that of this program.
+// Module is the path of the bench module.
 const Module = "github.com/signalbox/signalbox/bench"
 
-// Programs are those that a race runs. An empty path is built from source.
+// Programs are the program paths for a race. An empty path means build from source.
 type Programs struct {
 	Signalbox string
 	Loadgen   string
 	Etcd      string
 }
 
-// Build builds what is missing into a directory. source is the directory of this program's module, from
-// where Go knows the versions of all. flags are those of go build.
+// Build builds missing programs into dir. source is the bench module directory, whose go.mod has all versions. flags
+// are flags for go build.
 func (p Programs) Build(ctx context.Context, source, dir string, flags []string,
 	wanted func(contestant string) bool) (Programs, error) {
 	steps := []struct {
@@ -50,8 +50,7 @@ func (p Programs) Build(ctx context.Context, source, dir string, flags []string,
 	return p, nil
 }
 
-// Source finds the directory of this program's module: the working directory, or the directory bench
-// below it.
+// Source finds the bench module directory: the working directory, or its subdirectory bench.
 func Source() (string, error) {
 	for _, dir := range []string{".", "bench"} {
 		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -63,7 +62,7 @@ func Source() (string, error) {
 		"and what a race runs is built from there; go there, or name all programs with flags")
 }
 
-// FirstLine returns the first line that a program prints, or why it does not.
+// FirstLine returns a program's first output line, or the reason for its failure.
 func FirstLine(ctx context.Context, dir string, command ...string) string {
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Dir = dir

@@ -24,7 +24,7 @@ type Cell struct {
 	Watchers int
 	// Connections is the number of connections; zero means the race's settings.
 	Connections int
-	// Hosts are the sizes of clusters for the cell.
+	// Hosts lists the cell's cluster sizes.
 	Hosts []int
 	// Contestants are the able contestants.
 	Contestants []string
@@ -32,7 +32,7 @@ type Cell struct {
 	LeastDuration time.Duration
 	// Flags are added for loadgen.
 	Flags []string
-	// OnlyNamed excludes the cell unless cells are named: it takes long.
+	// OnlyNamed excludes the slow cell unless the user names it.
 	OnlyNamed bool
 }
 
@@ -56,8 +56,8 @@ func Matrix() []Cell {
 			Hosts: both, Contestants: contestants,
 		}
 	}
-	// ZooKeeper notifies a session once of a watched node, for any number of watchers in the session: a thousand
-	// watchers would be a thousand connections that ask again after every event, which is another workload.
+	// ZooKeeper notifies a session once per watched node, for any number of watchers in the session. A thousand
+	// watchers would need a thousand connections that re-register after every event, a different workload.
 	watch := func(watchers int) Cell {
 		return Cell{
 			Name: fmt.Sprintf("watch-%d", watchers), Workload: "watch", Callers: 1, Watchers: watchers,
@@ -120,7 +120,7 @@ func Matrix() []Cell {
 	}
 }
 
-// Choice is a part of the matrix. An empty field chooses everything.
+// Choice is a selection from the matrix. An empty field selects everything.
 type Choice struct {
 	// Cells are names, or patterns such as lock-*.
 	Cells       []string
@@ -164,7 +164,7 @@ func (c Choice) From(matrix []Cell) ([]Cell, error) {
 	return chosen, nil
 }
 
-// resized makes cells for names like lock-100 outside the matrix, if the matrix has the workload at another size.
+// resized creates cells for names like lock-100 outside the matrix, if the matrix has the workload at another size.
 func (c Choice) resized(matrix []Cell) []Cell {
 	var made []Cell
 	for _, name := range c.Cells {
@@ -193,7 +193,7 @@ func (c Cell) isFor(contestant string, hosts int) bool {
 	return slices.Contains(c.Contestants, contestant) && (hosts == 1 || contestant != results.Redis)
 }
 
-// size is the number of watchers, or else of callers.
+// size is the number of watchers, or else callers.
 func (c Cell) size() string { return strconv.Itoa(max(c.Callers, c.Watchers)) }
 
 func matches(pattern, name string) bool {
@@ -201,7 +201,7 @@ func matches(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// among returns the wanted ones of all; without wanted names, all.
+// among returns the wanted elements; without wanted elements, all.
 func among[T comparable](all, wanted []T) []T {
 	if len(wanted) == 0 {
 		return all

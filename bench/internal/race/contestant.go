@@ -19,15 +19,15 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// Contestant runs tasks. A run starts servers without data, drives them, stops them and removes their files.
+// Contestant runs tasks. A run starts empty servers, drives the servers, stops them and removes their files.
 type Contestant interface {
 	Name() string
 	Version() results.Version
-	// Run returns the result, and the command lines that reproduce it.
+	// Run returns the result, and the command lines that reproduce the run.
 	Run(ctx context.Context, t Task) (*report.Report, [][]string, error)
 }
 
-// Signalbox runs loadgen, which starts the hosts itself, except in workloads that kill or fill hosts.
+// Signalbox runs loadgen, which starts the hosts too, except in workloads that kill or fill hosts.
 type Signalbox struct {
 	Self    string // this program, with the driver over HTTP
 	Loadgen string // the program
@@ -73,8 +73,8 @@ func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 	return result, append(cluster.Commands(), command), err
 }
 
-// overHTTP reports whether a task drives its servers by their HTTP APIs: this program does so for all contestants, so
-// that callers cost the same.
+// overHTTP reports whether a task drives its servers through their HTTP APIs. Then bench drives all contestants, so
+// that the callers cost the same.
 func (t Task) overHTTP() bool { return t.Workload == doors.Lock || t.Workload == doors.Echo }
 
 func (s Signalbox) http(ctx context.Context, t Task) (*report.Report, [][]string, error) {
@@ -92,11 +92,11 @@ func (s Signalbox) http(ctx context.Context, t Task) (*report.Report, [][]string
 	return drive(ctx, t, s.Self, "signalbox-http", ports.Addresses, cluster.Commands())
 }
 
-// callersPerConnection is the number of callers for each Signalbox connection, loadgen's default: a program has one
-// client, and, unlike with peers, few callers over many connections do worse.
+// callersPerConnection is the number of callers per Signalbox connection, loadgen's default: a program has one client,
+// and, unlike with peers, few callers over many connections do worse.
 const callersPerConnection = 128
 
-// output runs a load generator to its end. Its temporary files go to the race's directory.
+// output runs a load generator to its end. Temporary files go to the race's directory.
 func output(ctx context.Context, t Task, name string, command []string) (*report.Report, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.Dir)
@@ -108,7 +108,7 @@ func output(ctx context.Context, t Task, name string, command []string) (*report
 	return report.Parse(printed)
 }
 
-// Etcd runs members of etcd, and drives them.
+// Etcd starts and drives etcd members.
 type Etcd struct {
 	Self   string // this program, with the driver
 	Binary string // the server's
@@ -141,7 +141,7 @@ func (e Etcd) Run(ctx context.Context, t Task) (*report.Report, [][]string, erro
 	return drive(ctx, t, e.Self, driver, cluster.Endpoints, cluster.Commands())
 }
 
-// ZooKeeper runs servers of ZooKeeper, and drives them.
+// ZooKeeper starts and drives ZooKeeper servers.
 type ZooKeeper struct {
 	Self         string // this program, with the driver
 	Installation zookeeper.Installation
@@ -169,7 +169,7 @@ func (z ZooKeeper) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 	return drive(ctx, t, z.Self, "zookeeper", cluster.Endpoints, cluster.Commands())
 }
 
-// Redis runs one server of Redis, and drives it.
+// Redis starts and drives one Redis server.
 type Redis struct {
 	Self         string // this program, with the driver
 	Installation redis.Installation
@@ -207,7 +207,7 @@ func drive(ctx context.Context, t Task, self, peer string, endpoints []string, s
 
 // Floor measures the disk, and bare proposals.
 type Floor struct {
-	Self string // this program, as the hosts of bare proposals
+	Self string // bench, as the hosts for bare proposals
 	Of   string // the log's version
 }
 

@@ -9,23 +9,22 @@ import (
 	"github.com/signalbox/signalbox/bench/internal/results"
 )
 
-// Settings are those of every run of a race.
+// Settings are the settings for every run in a race.
 type Settings struct {
 	Rounds      int
 	Warmup      time.Duration
 	Duration    time.Duration
 	Connections int
-	// Kills is how many leaders are killed in a round of fail-overs.
+	// Kills is the number of leaders killed in a failover round.
 	Kills int
-	// Growth is what servers are filled with where they are to grow.
+	// Growth is the fill plan for growth workloads.
 	Growth growth.Plan
-	// JavaWarmup is the warm-up of servers in Java, which are slow for their first seconds: what runs often
-	// is compiled only while they run.
+	// JavaWarmup is the warm-up time for Java servers, which are slow in their first seconds because hot code is
+	// compiled at run time.
 	JavaWarmup time.Duration
-	// SyncDelay is how much longer each sync of a file takes, LinkDelay how long each message between hosts takes.
+	// SyncDelay is the extra time for each file sync, LinkDelay the extra time for each message between hosts.
 	SyncDelay, LinkDelay time.Duration
-	// Dir is where the data of all servers goes, each in a directory of its own that is removed after
-	// its run.
+	// Dir is the directory for all servers' data. Each run has a subdirectory, removed after the run.
 	Dir string
 }
 
@@ -36,10 +35,10 @@ type Task struct {
 	Settings
 }
 
-// overhead is about what it takes to start servers, prepare callers, stop and remove everything.
+// overhead is the approximate time to start servers, prepare callers, stop and clean up.
 const overhead = 1500 * time.Millisecond
 
-// Estimate is about how long a race takes where every cell is run by those who are named.
+// Estimate returns the approximate time for a race in which every named contestant runs every cell.
 func (s Settings) Estimate(cells []Cell, contestants []Contestant) time.Duration {
 	var round time.Duration
 	for _, cell := range cells {
@@ -55,13 +54,13 @@ func (s Settings) Estimate(cells []Cell, contestants []Contestant) time.Duration
 	return time.Duration(s.Rounds) * round
 }
 
-// killed is about what one fail-over takes, until the killed host has caught up.
+// killed is the approximate time for one failover, until the killed host has caught up.
 const killed = 5 * time.Second
 
-// filled is about what it takes to make one thing of a server that grows.
+// filled is the approximate time to create one object in a growing server.
 const filled = 100 * time.Microsecond
 
-// estimate is about how long a run of a contestant takes without its overhead.
+// estimate returns the approximate run time for a contestant without overhead.
 func (t Task) estimate(contestant string) time.Duration {
 	switch {
 	case t.fails():
@@ -75,7 +74,7 @@ func (t Task) estimate(contestant string) time.Duration {
 	return t.Warmup + t.duration()
 }
 
-// connections is how many there are: no more than are used.
+// connections is the number of connections, no more than callers use.
 func (t Task) connections() int {
 	if t.Cell.Connections > 0 {
 		return t.Cell.Connections
@@ -93,7 +92,7 @@ func (t Task) plan() load.Plan {
 	}
 }
 
-// planFlags are the flags that loadgen and the drivers of peers have in common.
+// planFlags are the flags that loadgen and the peers' drivers share.
 func (t Task) planFlags() []string {
 	flags := []string{
 		"--workload", t.Workload, "--hosts", fmt.Sprint(t.Hosts), "--connections", fmt.Sprint(t.connections()),

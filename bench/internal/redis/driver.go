@@ -15,14 +15,14 @@ import (
 // lease is the time until an unreleased lock is free.
 const lease = 30 * time.Second
 
-// unlock deletes a lock that still has its owner's token.
+// unlock deletes a lock if the value is still the owner's token.
 var unlock = rueidis.NewLuaScript(
 	`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`)
 
-// ErrNotLocked: a caller's own lock was not free, or not the caller's at its release.
+// ErrNotLocked: a caller's own lock was taken, or lost before its release.
 var ErrNotLocked = errors.New("the lock is another one's")
 
-// Drive runs one workload on a server: lock, where every caller locks and unlocks its own lock.
+// Drive runs one workload on a server: lock, in which every caller locks and unlocks its own lock.
 func Drive(ctx context.Context, endpoints []string, plan load.Plan) (*report.Report, error) {
 	if plan.Workload != "lock" {
 		return nil, fmt.Errorf("workload %q: there is none with Redis", plan.Workload)

@@ -56,8 +56,8 @@ type Server struct {
 	dir      string
 }
 
-// Start starts a server with data in a new directory below dir. Its settings other than the defaults: it logs all
-// changes, syncs the log before each acknowledgement, and makes no snapshots.
+// Start starts a server with data in a new directory below dir. Non-default settings: the server logs all changes,
+// syncs the log before each acknowledgement, and saves no snapshots.
 func Start(ctx context.Context, in Installation, dir string) (*Server, error) {
 	ports, err := subprocess.ReservePorts(1)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return client.Do(ctx, client.B().Ping().Build()).Error()
 }
 
-// dial makes a client whose callers share this many connections, a power of two.
+// dial creates a client whose callers share the given number of connections, a power of two.
 func dial(endpoint string, connections int) (rueidis.Client, error) {
 	power := 0
 	for 1<<power < connections {
@@ -111,14 +111,14 @@ func dial(endpoint string, connections int) (rueidis.Client, error) {
 	}
 	multiplex := power
 	if power == 0 {
-		multiplex = -1 // the client takes 0 for its default
+		multiplex = -1 // the client replaces 0 with its default
 	}
 	return rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{endpoint}, ForceSingleClient: true, DisableCache: true, PipelineMultiplex: multiplex,
 	})
 }
 
-// Commands is the command line of the server.
+// Commands is the server's command line.
 func (s *Server) Commands() [][]string { return [][]string{s.process.Args()} }
 
 // Stop ends the server and removes its data.

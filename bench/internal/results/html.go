@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// page is the template of the page.
+// page is the HTML template.
 //
 //go:embed page.html
 var page string
@@ -16,7 +16,7 @@ var page string
 const (
 	chartWidth = 720
 	barLeft    = 110
-	barRoom    = 420 // of the longest bar
+	barRoom    = 420 // width for the longest bar
 	barHeight  = 18
 	barStep    = 26
 )
@@ -27,7 +27,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"gib":    func(bytes uint64) string { return number(float64(bytes) / (1 << 30)) },
 }).Parse(page))
 
-// HTML writes a page with charts that needs nothing from elsewhere.
+// HTML writes a self-contained page with charts.
 func (r *Report) HTML(w io.Writer) error {
 	return pageTemplate.Execute(w, struct {
 		*Report
@@ -35,7 +35,7 @@ func (r *Report) HTML(w io.Writer) error {
 	}{r, r.charts()})
 }
 
-// chart is the picture of one row. Each has a scale of its own: its longest bar fills the room.
+// chart is the picture for one row. Each chart has its own scale: the longest bar fills the width.
 type chart struct {
 	Cell          string
 	Hosts         int
@@ -48,7 +48,7 @@ type bar struct {
 	Top, Middle  int
 	Left, Length float64
 	Height       int
-	// Least and Most are where the whisker ends.
+	// Least and Most are the ends of the whisker.
 	Least, Most float64
 	Label       string
 	LabelLeft   float64

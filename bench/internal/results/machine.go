@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine is what everything ran on.
+// Machine describes the test machine.
 type Machine struct {
 	CPU         string `json:"cpu"`
 	Cores       int    `json:"cores"`
 	MemoryBytes uint64 `json:"memory_bytes"`
 	Kernel      string `json:"kernel"`
-	// Filesystem is that of the directory with the data of all servers.
+	// Filesystem is the filesystem under the servers' data directory.
 	Filesystem string `json:"filesystem"`
 	Go         string `json:"go"`
 }
 
-// ThisMachine describes this machine; what it cannot find out is left empty.
+// ThisMachine describes this machine; unknown fields are empty.
 func ThisMachine(dataDir string) Machine {
 	m := Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), Filesystem: filesystem(dataDir)}
 	m.CPU = field("/proc/cpuinfo", "model name")
@@ -37,7 +37,7 @@ func ThisMachine(dataDir string) Machine {
 	return m
 }
 
-// field returns what follows a name and a colon, the first time.
+// field returns the text after the first occurrence of name and a colon.
 func field(file, name string) string {
 	f, err := os.Open(file)
 	if err != nil {
@@ -53,7 +53,7 @@ func field(file, name string) string {
 	return ""
 }
 
-// filesystems by their magic number, those that a data directory is likely to be on.
+// filesystems maps magic numbers to likely filesystems for a data directory.
 var filesystems = map[int64]string{
 	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs",
 	unix.TMPFS_MAGIC: "tmpfs", unix.OVERLAYFS_SUPER_MAGIC: "overlayfs", unix.F2FS_SUPER_MAGIC: "f2fs",
@@ -70,6 +70,5 @@ func filesystem(dir string) string {
 	return fmt.Sprintf("%#x", s.Type)
 }
 
-// SyncsNothing reports whether the filesystem keeps files in memory, where a sync costs nothing and a race says
-// nothing.
+// SyncsNothing reports whether the filesystem keeps files in memory, where a sync is free and a race is meaningless.
 func (m Machine) SyncsNothing() bool { return m.Filesystem == "tmpfs" }

@@ -1,5 +1,5 @@
-// Package results reports a race: what was measured, how the contestants compare, which targets are met, and on what
-// machine; as text, JSON and a page with charts.
+// Package results reports a race as text, JSON and a page with charts: the measurements, a comparison between
+// contestants, the targets met, and the machine.
 package results
 
 import (
@@ -25,26 +25,26 @@ type Report struct {
 	Skipped      []Skip        `json:"skipped"`
 	Measurements []Measurement `json:"measurements"`
 	Verdicts     []Verdict     `json:"targets"`
-	// Ended says why a race ended before its last round; empty for one that did not.
+	// Ended is the reason why a race ended before its last round; empty for a complete race.
 	Ended string `json:"ended,omitempty"`
 }
 
-// Version is that of something that took part.
+// Version is a participating program's version.
 type Version struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// Settings are those of all runs.
+// Settings are the settings for all runs.
 type Settings struct {
 	Rounds        int     `json:"rounds"`
 	WarmupSeconds float64 `json:"warmup_seconds"`
-	// JavaWarmupSeconds is the warm-up of servers in Java.
+	// JavaWarmupSeconds is the warm-up time for Java servers.
 	JavaWarmupSeconds float64 `json:"java_warmup_seconds"`
 	DurationSeconds   float64 `json:"duration_seconds"`
 	Connections       int     `json:"connections"`
-	// SyncDelaySeconds is how much longer each sync of a file took for all contestants, LinkDelaySeconds how long each
-	// message between hosts took. Both are absent in a race on the machine as it is.
+	// SyncDelaySeconds is the extra time per file sync for all contestants, LinkDelaySeconds the extra time per message
+	// between hosts. Both are absent in a race without added delays.
 	SyncDelaySeconds float64 `json:"sync_delay_seconds,omitempty"`
 	LinkDelaySeconds float64 `json:"link_delay_seconds,omitempty"`
 }
@@ -55,50 +55,50 @@ type Skip struct {
 	Why        string `json:"why"`
 }
 
-// Measurement is what one contestant did of one cell of the matrix, in all rounds.
+// Measurement is one contestant's result in one matrix cell, over all rounds.
 type Measurement struct {
 	Cell       string `json:"cell"`
 	Hosts      int    `json:"hosts"`
 	Contestant string `json:"contestant"`
-	// Commands are those of the first round: the servers, and what drove them.
+	// Commands are the first round's command lines: the servers, and the load generator.
 	Commands [][]string `json:"commands,omitempty"`
 	Runs     []Run      `json:"runs"`
 
-	// What the runs that did not fail come to. They are absent where every run failed.
+	// Summary over successful runs. Absent if every run failed.
 	PerSecond *Spread `json:"per_second,omitempty"`
 	P50US     *Spread `json:"p50_us,omitempty"`
 	P99US     *Spread `json:"p99_us,omitempty"`
-	// EventsPerSecond is of workloads that watch.
+	// EventsPerSecond is set for watch workloads.
 	EventsPerSecond *Spread `json:"events_per_second,omitempty"`
-	// Figures are what only this workload has, in the order in which it reports them.
+	// Figures are workload-specific figures, in the workload's order.
 	Figures []FigureSpread `json:"figures,omitempty"`
 }
 
-// FigureSpread is what a figure came to in several rounds.
+// FigureSpread is a figure's spread over several rounds.
 type FigureSpread struct {
 	Name string `json:"name"`
 	Unit string `json:"unit"`
 	Spread
 }
 
-// Run is one round of a measurement.
+// Run is one round in a measurement.
 type Run struct {
 	Round int `json:"round"`
-	// Failed says why there is no result.
+	// Failed is the reason for a missing result.
 	Failed string         `json:"failed,omitempty"`
 	Result *report.Report `json:"result,omitempty"`
 }
 
-// Figure takes one figure of a result; NaN where it has none.
+// Figure extracts one figure from a result; NaN if missing.
 type Figure func(*report.Report) float64
 
-// PerSecond is the rate of operations; what holds sessions and does nothing has none.
+// PerSecond is the operation rate; a workload with idle sessions has none.
 func PerSecond(r *report.Report) float64 { return orNaN(r.PerSecond) }
 
-// EventsPerSecond is the rate of events that watchers were given.
+// EventsPerSecond is the rate of events delivered to watchers.
 func EventsPerSecond(r *report.Report) float64 { return given(r.EventsPerSecond) }
 
-// Named is a figure of a workload of a name.
+// Named extracts a workload's figure by name.
 func Named(name string) Figure {
 	return func(r *report.Report) float64 {
 		if v, ok := r.Figure(name); ok {
@@ -108,7 +108,7 @@ func Named(name string) Figure {
 	}
 }
 
-// MedianUS is the latency that half of the operations did not reach.
+// MedianUS is the median latency.
 func MedianUS(r *report.Report) float64 {
 	if r.LatencyUS == nil {
 		return math.NaN()
@@ -116,7 +116,7 @@ func MedianUS(r *report.Report) float64 {
 	return orNaN(r.LatencyUS.P50)
 }
 
-// p99US is the latency that one of a hundred operations reached.
+// p99US is the 99th percentile latency.
 func p99US(r *report.Report) float64 {
 	if r.LatencyUS == nil {
 		return math.NaN()
@@ -131,7 +131,7 @@ func orNaN(v float64) float64 {
 	return v
 }
 
-// Rounds returns a figure of every round that has it.
+// Rounds returns a figure for every round that has the figure.
 func (m *Measurement) Rounds(f Figure) map[int]float64 {
 	rounds := make(map[int]float64)
 	for _, run := range m.Runs {
@@ -145,7 +145,7 @@ func (m *Measurement) Rounds(f Figure) map[int]float64 {
 	return rounds
 }
 
-// summarize fills in what the runs come to.
+// summarize fills in the summary over all runs.
 func (m *Measurement) summarize() {
 	of := func(f Figure) *Spread {
 		rounds := m.Rounds(f)
@@ -161,7 +161,7 @@ func (m *Measurement) summarize() {
 	m.Figures = m.figures()
 }
 
-// figures returns the figures of all runs. The first run that has one says where it stands.
+// figures returns the figures from all runs. The first run with a figure decides the figure's position.
 func (m *Measurement) figures() (all []FigureSpread) {
 	for _, run := range m.Runs {
 		if run.Result == nil {
@@ -177,7 +177,7 @@ func (m *Measurement) figures() (all []FigureSpread) {
 	return all
 }
 
-// Headline is the figure by which contestants are compared: events where there are any.
+// Headline is the figure for comparisons between contestants: events if there are any.
 func (m *Measurement) Headline() (s *Spread, f Figure, unit string) {
 	if m.EventsPerSecond != nil {
 		return m.EventsPerSecond, EventsPerSecond, "events/s"
@@ -195,7 +195,7 @@ func (r *Report) Find(cell string, hosts int, contestant string) *Measurement {
 	return nil
 }
 
-// Add adds a run to its measurement. The commands of a first run are kept.
+// Add adds a run to its measurement. The first run's commands are stored.
 func (r *Report) Add(cell string, hosts int, contestant string, commands [][]string, run Run) {
 	m := r.Find(cell, hosts, contestant)
 	if m == nil {
@@ -207,7 +207,7 @@ func (r *Report) Add(cell string, hosts int, contestant string, commands [][]str
 	m.Runs = append(m.Runs, run)
 }
 
-// Conclude works out what all runs come to, and the targets.
+// Conclude computes all summaries and verdicts.
 func (r *Report) Conclude() {
 	for i := range r.Measurements {
 		r.Measurements[i].summarize()
@@ -215,16 +215,16 @@ func (r *Report) Conclude() {
 	r.Verdicts = r.judge(Targets())
 }
 
-// HeapPerSession is how many bytes of the server's heap one idle session takes.
+// HeapPerSession is the server heap per idle session, in bytes.
 func HeapPerSession(r *report.Report) float64 { return given(r.BytesPerSession) }
 
-// RSSPerSession is how many bytes of the server's memory one idle session takes, its connection included.
+// RSSPerSession is the server memory per idle session in bytes, connection included.
 func RSSPerSession(r *report.Report) float64 { return given(r.RSSBytesPerSession) }
 
-// CorePercent is how much of one core the server used.
+// CorePercent is the server's CPU use, in percent of one core.
 func CorePercent(r *report.Report) float64 { return 100 * given(r.ServerCPUSeconds) / orNaN(r.Seconds) }
 
-// ConvergeMS is how long it took until every consumer had seen a change, all but one time in a hundred.
+// ConvergeMS is the 99th percentile time until every consumer had seen a change.
 func ConvergeMS(r *report.Report) float64 {
 	if r.ConvergeMS == nil {
 		return math.NaN()
@@ -232,7 +232,7 @@ func ConvergeMS(r *report.Report) float64 {
 	return r.ConvergeMS.P99
 }
 
-// BytesPerChange is how many bytes one change cost for one consumer.
+// BytesPerChange is the number of bytes per change and consumer.
 func BytesPerChange(r *report.Report) float64 { return given(r.BytesPerChangeAndConsumer) }
 
 func given(v *float64) float64 {

@@ -49,7 +49,7 @@ func TestRatiosCompareMediansAndBoundThemByRounds(t *testing.T) {
 
 func rate(v float64) *float64 { return &v }
 
-// race makes a report of one round from rates.
+// race is a one-round report built from rates.
 type race struct{ Report }
 
 func (r *race) run(cell string, hosts int, contestant string, result report.Report) {
@@ -152,7 +152,7 @@ func TestTargetsOfSignalboxAlone(t *testing.T) {
 	check(t, r.verdict(t, "discovery", 1, "change"), 180, "met")
 }
 
-// small is a report with something of everything.
+// small is a report with every kind of entry.
 func small() *race {
 	r := &race{Report{
 		Started: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC), Seconds: 61, Command: []string{"bench", "run"},
@@ -265,7 +265,7 @@ func TestThisMachineIsKnown(t *testing.T) {
 	}
 }
 
-// TestFiguresOfSomeWorkloadsAreShown has two rounds, of which one has a figure that the other has not.
+// TestFiguresOfSomeWorkloadsAreShown has two rounds; only one round has a certain figure.
 func TestFiguresOfSomeWorkloadsAreShown(t *testing.T) {
 	var r race
 	figures := func(all ...report.Figure) {

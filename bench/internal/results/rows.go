@@ -1,22 +1,22 @@
 package results
 
-// row is one cell of the matrix with one number of hosts, and all who took part.
+// row is one matrix cell at one number of hosts, with all participants.
 type row struct {
 	Cell  string
 	Hosts int
 	Unit  string
-	// Entries are those of contestants, in the order in which they ran.
+	// Entries are the contestants' entries, in run order.
 	Entries []entry
 }
 
 type entry struct {
 	*Measurement
 	Headline *Spread
-	// Ratio is Signalbox's figure against this one's; nil for its own, and where there is none.
+	// Ratio is Signalbox's figure divided by the entry's figure; nil for Signalbox itself, and if a figure is missing.
 	Ratio *Ratio
 }
 
-// rows sorts the measurements by cell, in the order in which they were first made.
+// rows groups the measurements by cell, in the order of first measurement.
 func (r *Report) rows() []row {
 	type place struct {
 		cell  string

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Spread is what several rounds came to.
+// Spread is the spread of a value over several rounds.
 type Spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 }
 
-// SpreadOf returns the median and the bounds of values; that of none is not a number.
+// SpreadOf returns the median and the bounds of values; NaN for no values.
 func SpreadOf(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{math.NaN(), math.NaN(), math.NaN()}
@@ -28,15 +28,14 @@ func SpreadOf(values []float64) Spread {
 
 // Ratio is how two series compare.
 type Ratio struct {
-	// OfMedians is what counts.
+	// OfMedians is the decisive ratio.
 	OfMedians float64 `json:"of_medians"`
-	// Low and High are the bounds of the ratios of those rounds that both took part in.
+	// Low and High bound the ratios in rounds that both sides completed.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// RatioOf compares the rounds of two series. It is not known where one of them has none in common with
-// the other, or where it would be divided by zero.
+// RatioOf compares two series by round. ok is false without a common round, or if the divisor is zero.
 func RatioOf(ours, theirs map[int]float64) (Ratio, bool) {
 	var ratios []float64
 	for round, value := range ours {

@@ -12,28 +12,28 @@ const (
 	Signalbox = "signalbox"
 	Etcd      = "etcd"
 	ZooKeeper = "zookeeper"
-	// Redis is one server, which syncs its log: it has no other hosts that agree.
+	// Redis is one server that syncs its log, without replication to other hosts.
 	Redis = "redis"
-	// Floor is what the machine sets: the disk, and the Raft engine by itself.
+	// Floor is the machine's lower bound: the disk, and the bare Raft engine.
 	Floor = "floor"
 )
 
-// Target is what Signalbox wants to reach in one cell of the matrix.
+// Target is Signalbox's goal for one matrix cell.
 type Target struct {
 	Cell  string
 	Hosts int
-	// Text is what is compared with what.
+	// Text describes the comparison.
 	Text string
-	// Bound is the least value that meets the target, or, with AtMost, the greatest.
+	// Bound is the smallest value that meets the target, or, with AtMost, the largest.
 	Bound  float64
 	AtMost bool
-	// Unit follows the value where people read it.
+	// Unit is printed after the value.
 	Unit string
-	// measure works the value out; ok is false where something for it was not measured.
+	// measure computes the value; ok is false if a required measurement is missing.
 	measure func(r *Report) (value Ratio, ok bool)
 }
 
-// Targets are all of them, in the order of the matrix.
+// Targets returns all targets, in matrix order.
 func Targets() []Target {
 	var all []Target
 	add := func(more ...Target) { all = append(all, more...) }
@@ -64,7 +64,7 @@ func Targets() []Target {
 	return all
 }
 
-// times wants a multiple of what a peer does in the same cell.
+// times requires a multiple of a peer's rate in the same cell.
 func times(cell string, hosts int, peer string, bound float64) Target {
 	return Target{
 		Cell: cell, Hosts: hosts, Text: peer, Bound: bound, Unit: "x",
@@ -79,9 +79,8 @@ func times(cell string, hosts int, peer string, bound float64) Target {
 	}
 }
 
-// overFloor wants the time of one caller's cycle of acquire and release to be near that of what it is
-// made of: two proposals and two messages there and back. Times are the median ones of a run: a disk that
-// stands still for a moment would fall on one of the runs that are compared and not on the others.
+// overFloor requires one caller's acquire and release cycle to be nearly as fast as its parts: two proposals and two
+// message round trips. Median run times are compared, because a brief disk stall would affect only one compared run.
 func overFloor(hosts int) Target {
 	return Target{
 		Cell: "lock-1", Hosts: hosts, Text: "(two bare proposals + two echoes)", Bound: 1.3, AtMost: true, Unit: "x",
@@ -100,7 +99,7 @@ func overFloor(hosts int) Target {
 	}
 }
 
-// overEcho wants a relaxed read to take about what an empty request takes.
+// overEcho requires a relaxed read to be about as fast as an empty request.
 func overEcho(hosts int) Target {
 	each := func(r *report.Report) float64 { return 1 / PerSecond(r) } // all callers together
 	return Target{
@@ -112,7 +111,7 @@ func overEcho(hosts int) Target {
 	}
 }
 
-// overDoor wants a lock and unlock over HTTP to take little more than two requests over HTTP that ask nothing.
+// overDoor requires a lock and unlock over HTTP to take little longer than two empty HTTP requests.
 func overDoor(cell, floor string) Target {
 	return Target{
 		Cell: cell, Hosts: 1, Text: "the time of two requests that ask nothing", Bound: 1.5, AtMost: true, Unit: "x",
@@ -123,7 +122,7 @@ func overDoor(cell, floor string) Target {
 	}
 }
 
-// figures returns a figure of every round of a measurement; nothing where there is none.
+// figures returns a figure for every round of a measurement; nil if none.
 func (r *Report) figures(cell string, hosts int, contestant string, f Figure) map[int]float64 {
 	m := r.Find(cell, hosts, contestant)
 	if m == nil {
@@ -132,7 +131,7 @@ func (r *Report) figures(cell string, hosts int, contestant string, f Figure) ma
 	return m.Rounds(f)
 }
 
-// within wants a figure of Signalbox's own to be below a bound.
+// within requires a Signalbox figure to be below a bound.
 func within(cell string, hosts int, text string, bound float64, unit string, figure Figure) Target {
 	return Target{
 		Cell: cell, Hosts: hosts, Text: text, Bound: bound, AtMost: true, Unit: unit,
@@ -144,21 +143,21 @@ func within(cell string, hosts int, text string, bound float64, unit string, fig
 	}
 }
 
-// Verdict is what became of a target.
+// Verdict is the outcome for a target.
 type Verdict struct {
 	Cell  string  `json:"cell"`
 	Hosts int     `json:"hosts"`
 	Text  string  `json:"text"`
 	Bound float64 `json:"bound"`
-	// AtMost is set where the bound is the greatest value, and not the least.
+	// AtMost is set if the bound is a maximum.
 	AtMost bool   `json:"at_most"`
 	Unit   string `json:"unit"`
-	// Reached is absent where it was not measured.
+	// Reached is absent if the value was not measured.
 	Reached *Ratio `json:"reached,omitempty"`
 	Met     bool   `json:"met"`
 }
 
-// judge compares every target with what was measured. The median counts.
+// judge compares every target with the measured medians.
 func (r *Report) judge(targets []Target) []Verdict {
 	verdicts := make([]Verdict, 0, len(targets))
 	for _, t := range targets {
@@ -186,7 +185,7 @@ func (v Verdict) Outcome() string {
 	return "not met"
 }
 
-// Want is what the target asks for, in words.
+// Want is the target in words.
 func (v Verdict) Want() string {
 	sense := "at least"
 	if v.AtMost {

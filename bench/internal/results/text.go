@@ -38,7 +38,7 @@ func (t *text) printf(format string, args ...any) {
 	}
 }
 
-// table writes a heading, and what content writes with its columns aligned.
+// table writes a heading, then content with aligned columns.
 func (t *text) table(heading string, content func()) {
 	t.printf("\n%s\n\n", heading)
 	out := t.out
@@ -117,7 +117,7 @@ func (s *Spread) words(unit string) string {
 	return fmt.Sprintf("%s%s (%s - %s)", number(s.Median), unit, number(s.Min), number(s.Max))
 }
 
-// duration writes the median of microseconds.
+// duration formats the median in microseconds.
 func (s *Spread) duration() string {
 	if s == nil {
 		return "-"
@@ -140,7 +140,7 @@ func (t *text) verdicts(r *Report) {
 	}
 }
 
-// Value is what was reached, in words.
+// Value is the reached value in words.
 func (v Verdict) Value() string {
 	if v.Reached == nil {
 		return "-"
@@ -165,7 +165,7 @@ func (t *text) failures(r *Report) {
 	}
 }
 
-// number writes a figure with three digits that mean something, and thousands apart.
+// number formats a figure with three significant digits and thousands separators.
 func number(v float64) string {
 	switch size := math.Abs(v); {
 	case math.IsNaN(v):
@@ -182,7 +182,7 @@ func trimmed(s string) string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// unitOf sets a unit apart from its number, where people do.
+// unitOf adds a space before units that need one.
 func unitOf(unit string) string {
 	if unit == "x" || unit == "" {
 		return unit

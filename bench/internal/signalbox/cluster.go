@@ -1,5 +1,5 @@
-// Package signalbox runs hosts of Signalbox as processes for those workloads that kill them or fill them. What only
-// drives hosts is done by loadgen.
+// Package signalbox runs Signalbox hosts as processes, for workloads that kill or fill hosts. Workloads that only drive
+// hosts use loadgen.
 package signalbox
 
 import (
@@ -19,7 +19,7 @@ import (
 const (
 	// startPatience is how long hosts have to be ready.
 	startPatience = 60 * time.Second
-	// stopTimeout is how long a host may take to stop before it is killed.
+	// stopTimeout bounds a host's stop before its kill.
 	stopTimeout = 10 * time.Second
 )
 
@@ -32,8 +32,8 @@ type Cluster struct {
 	dir       string
 }
 
-// Start starts a cluster of new hosts, with data in a new directory below dir, and waits until all are ready. A message
-// between hosts takes the time of link.
+// Start starts a cluster of new hosts, with data in a new directory below dir, and waits until all are ready. link is
+// the message delay between hosts.
 func Start(ctx context.Context, binary, dir string, hosts int, link time.Duration, flags ...string) (*Cluster, error) {
 	home, err := os.MkdirTemp(dir, "signalbox-")
 	if err != nil {
@@ -72,7 +72,7 @@ func Start(ctx context.Context, binary, dir string, hosts int, link time.Duratio
 	return c, nil
 }
 
-// connect has the hosts reach each other by links that take their time.
+// connect connects hosts through delayed links.
 func connect(places []*process.Place, link time.Duration, flags []string) (*delay.Links, error) {
 	var own, list []string
 	for _, p := range places {
@@ -93,7 +93,7 @@ func connect(places []*process.Place, link time.Duration, flags []string) (*dela
 	return links, nil
 }
 
-// AdminEndpoints are the admin addresses of all hosts.
+// AdminEndpoints returns all hosts' admin addresses.
 func (c *Cluster) AdminEndpoints() []string {
 	var all []string
 	for _, p := range c.places {
@@ -102,20 +102,20 @@ func (c *Cluster) AdminEndpoints() []string {
 	return all
 }
 
-// Start starts the process of a host, on what its disk has.
+// Start starts a host's process on its old disk.
 func (c *Cluster) Start(host int) (err error) {
 	c.hosts[host], err = c.places[host].Start()
 	return err
 }
 
-// Kill ends the process of a host without warning.
+// Kill kills a host's process.
 func (c *Cluster) Kill(host int) { c.hosts[host].Kill() }
 
-// PID is the number of the process of a host.
+// PID is the process ID of a host.
 func (c *Cluster) PID(host int) int { return c.hosts[host].PID() }
 
-// AwaitCaughtUp waits until all hosts are ready, agree on the leader of every shard, and have applied what it had. It
-// returns the host that leads the first data shard.
+// AwaitCaughtUp waits until all hosts are ready, agree on every shard's leader, and have applied the leaders' logs as
+// of the call. It returns the host that leads the first data shard.
 func (c *Cluster) AwaitCaughtUp(ctx context.Context) (leader int, err error) {
 	all := make([]*subprocess.Process, 0, len(c.hosts))
 	for _, h := range c.hosts {
@@ -131,7 +131,7 @@ func (c *Cluster) AwaitCaughtUp(ctx context.Context) (leader int, err error) {
 // caughtUp looks once.
 func (c *Cluster) caughtUp() (leader int, err error) {
 	leader = -1
-	applied := make(map[uint64]uint64) // of the leaders, by shard
+	applied := make(map[uint64]uint64) // leaders' applied index by shard
 	for i, h := range c.hosts {
 		if code, text := h.Get("/health/ready"); code != http.StatusOK {
 			return 0, fmt.Errorf("%s: %d %.200s", h.Name, code, text)
@@ -156,7 +156,7 @@ func (c *Cluster) caughtUp() (leader int, err error) {
 	return leader, c.haveApplied(applied)
 }
 
-// haveApplied returns an error unless all hosts have applied so much of each shard.
+// haveApplied returns an error unless all hosts have applied the wanted index in each shard.
 func (c *Cluster) haveApplied(want map[uint64]uint64) error {
 	for _, h := range c.hosts {
 		status, err := h.Status()
@@ -183,7 +183,7 @@ func behind(status admin.Status, want map[uint64]uint64) error {
 	return nil
 }
 
-// Commands are the command lines of all hosts.
+// Commands returns all hosts' command lines.
 func (c *Cluster) Commands() [][]string {
 	var all [][]string
 	for _, h := range c.hosts {

@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// node is the path of the node that callers work in.
+// node is the node for all callers.
 const node = "/bench"
 
-// FailOver kills the leader again and again while callers lock and unlock, each a client of its own.
+// FailOver kills the leader again and again while callers lock and unlock, each through a separate client.
 func FailOver(ctx context.Context, c *Cluster, plan failover.Plan, callers int) (*report.Report, error) {
 	first, err := c.open(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Cluster) open(ctx context.Context) (*client.Client, error) {
 	return client.Open(ctx, strings.Join(c.Endpoints, ","))
 }
 
-// caller makes a semaphore for a caller, and a session in a client of its own.
+// caller creates a caller's semaphore, and a session in a separate client.
 func (c *Cluster) caller(ctx context.Context, by *client.Client, i int) (failover.Caller, error) {
 	name := fmt.Sprint("lock-", i)
 	if err := by.Node(node).Create(ctx, name, 1, nil); err != nil {

@@ -15,7 +15,7 @@ import (
 // growing is over how many clients semaphores and sessions are spread.
 const growing = 8
 
-// Grow fills a host by itself, and loads it with what is given for that.
+// Grow fills a single host, and loads the host with load.
 func Grow(ctx context.Context, c *Cluster, plan growth.Plan,
 	load func(context.Context) (*report.Report, error)) (*report.Report, error) {
 	var clients [growing]*client.Client
@@ -46,7 +46,7 @@ func Grow(ctx context.Context, c *Cluster, plan growth.Plan,
 	})
 }
 
-// savedSeries counts the snapshots that a host has saved of the data shard.
+// savedSeries counts a host's saved snapshots for the data shard.
 const savedSeries = "signalbox_snapshots_saved_total{shard=\"1\"} "
 
 func (c *Cluster) snapshots() (int, error) {

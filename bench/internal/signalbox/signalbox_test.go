@@ -22,7 +22,7 @@ import (
 	"github.com/signalbox/signalbox/server/admin"
 )
 
-// program is the one of this repository, which has a module of its own.
+// program is built from the main module in this repository.
 var program string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -60,7 +60,7 @@ func started(t *testing.T, hosts int, flags ...string) (*Cluster, context.Contex
 	return c, ctx
 }
 
-// TestLeadersAreKilled has three hosts of which one leads.
+// TestLeadersAreKilled has three hosts, one leading.
 func TestLeadersAreKilled(t *testing.T) {
 	c, ctx := started(t, 3)
 	failtest.KillsAreMeasured(t, c, 2, func(plan failover.Plan) (*report.Report, error) {
@@ -68,7 +68,7 @@ func TestLeadersAreKilled(t *testing.T) {
 	})
 }
 
-// TestWorkloadsOverHTTPRunOnARealHost has each do something.
+// TestWorkloadsOverHTTPRunOnARealHost runs each workload briefly.
 func TestWorkloadsOverHTTPRunOnARealHost(t *testing.T) {
 	ports, err := subprocess.ReservePorts(1)
 	if err != nil {
@@ -141,13 +141,13 @@ func TestAHostGrows(t *testing.T) {
 	}
 }
 
-// makeSnapshot changes so much that a host saves a snapshot, and waits for that.
+// makeSnapshot writes until a host saves a snapshot, and waits for the snapshot.
 func makeSnapshot(ctx context.Context, c *Cluster, by *client.Client, round int) error {
 	before, err := c.snapshots()
 	if err != nil {
 		return err
 	}
-	for i := range 150 { // each is a batch
+	for i := range 150 { // a batch each
 		if err := by.Node(node).Create(ctx, fmt.Sprintf("load-%d-%d", round, i), 1, nil); err != nil {
 			return err
 		}

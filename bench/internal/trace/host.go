@@ -19,19 +19,19 @@ import (
 	peers "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// hostRoom is how many stamps a host keeps: those of more than 100,000 requests.
+// hostRoom is the stamp capacity per host, enough for over 100,000 requests.
 const hostRoom = 1 << 20
 
-// Place is what a host of a trace is among the hosts of its cluster.
+// Place is a traced host's position in its cluster.
 type Place struct {
 	Dir    string // for its data
-	Client string // the address at which clients reach it
+	Client string // address for clients
 	Self   shard.HostID
-	Hosts  []string // the addresses at which hosts reach each other, that of host 1 first; empty for a host by itself
+	Hosts  []string // addresses for hosts, host 1 first; empty for a single host
 }
 
-// Serve is a host on its disk and a socket that stamps what it does for requests. It calls a function when it listens.
-// When the context ends it stops, and writes its stamps to a file.
+// Serve runs a host on its disk and a socket, and stamps each request's points. It calls listens once the host listens.
+// When the context ends, Serve stops the host and writes the stamps to file.
 func Serve(ctx context.Context, at Place, file string, listens func()) error {
 	r, err := NewRecorder(hostRoom)
 	if err != nil {
@@ -93,10 +93,10 @@ func Serve(ctx context.Context, at Place, file string, listens func()) error {
 	return r.write(file)
 }
 
-// incarnationOf is the incarnation of a host of a trace, whose directory is new.
+// incarnationOf returns the incarnation for a traced host with a new directory.
 func incarnationOf(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id)} }
 
-// raft is where others would reach the host: one by itself has none.
+// raft is the host's address for other hosts; empty for a single host.
 func (p Place) raft() string {
 	if len(p.Hosts) == 0 {
 		return p.Client
@@ -112,7 +112,7 @@ func (p Place) initialMembers() map[shard.HostID]hosts.Incarnation {
 	return initialMembers
 }
 
-// connect listens for the other hosts.
+// connect listens for other hosts.
 func (p Place) connect(log *slog.Logger) (*peers.Transport, error) {
 	listener, err := net.Listen("tcp", p.raft())
 	if err != nil {
@@ -140,7 +140,7 @@ func (l tappedLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return l.Log.Propose(batch, done)
 }
 
-// machine stamps what is applied.
+// machine stamps applied commands.
 type machine struct {
 	shard.StateMachine
 	to *Recorder
@@ -151,13 +151,13 @@ func (m machine) Apply(entries []shard.Entry) error {
 	return m.StateMachine.Apply(entries)
 }
 
-// handler stamps what connections bring and take.
+// handler stamps connection reads and writes.
 type handler struct {
 	transport.Handler
 	to *Recorder
 }
 
-// rounder is what the server uses of a connection on an event loop beside transport.Conn.
+// rounder is the server's interface to an event loop connection, besides transport.Conn.
 type rounder interface {
 	transport.Conn
 	Rounds() *transport.Rounds
@@ -175,7 +175,7 @@ func (h handler) Opened(c transport.Conn) transport.Events {
 	return events{opened, h.to}
 }
 
-// events stamps what arrives.
+// events stamps arriving requests.
 type events struct {
 	transport.Events
 	to *Recorder

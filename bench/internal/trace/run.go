@@ -12,20 +12,20 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// node and lock are what the callers work with.
+// node and lock name the callers' objects.
 const node, lock = "/trace", "lock"
 
-// Callers are the callers of a trace, with one client whose sockets they watch.
+// Callers are a trace's callers, with one client whose sockets are stamped.
 type Callers struct {
 	to         *Recorder
 	client     *client.Client
-	semaphores []*client.Semaphore // one for each of them
+	semaphores []*client.Semaphore // one per caller
 }
 
-// Connect makes so many callers at a cluster, with room for the stamps of so many cycles.
+// Connect creates the callers for a cluster, with stamp capacity for the given number of cycles.
 func Connect(ctx context.Context, addresses string, callers, cycles int) (_ *Callers, err error) {
 	c := &Callers{}
-	const each = 2 * 4 // two operations, and what is seen of the client in each
+	const each = 2 * 4 // two operations, with the client's stamps for each
 	if c.to, err = NewRecorder(each*cycles + hostRoom); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,8 @@ func (c *Callers) dial(ctx context.Context, address string) (net.Conn, error) {
 	return socket{made.(*net.TCPConn), c.to}, nil
 }
 
-// socket stamps what the client writes and reads. It is a socket to the client, which writes what is small at once.
+// socket stamps the client's writes and reads. The client still sees a TCP socket, and so writes small messages at
+// once.
 type socket struct {
 	*net.TCPConn
 	to *Recorder
@@ -79,10 +80,10 @@ func (s socket) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Span is the time of one operation.
+// Span is one operation's time span.
 type Span struct{ From, To int64 }
 
-// span times what is done by itself.
+// span measures do.
 func (c *Callers) span(do func() error) (s Span, err error) {
 	began := time.Since(c.to.began)
 	err = do()
@@ -90,7 +91,7 @@ func (c *Callers) span(do func() error) (s Span, err error) {
 	return Span{c.to.offset + int64(began), c.to.offset + int64(ended)}, err
 }
 
-// Do does a work so many times after some that only warm up, and returns the spans of each of its operations.
+// Do runs a work n times after a warm-up, and returns the spans for each operation.
 func (c *Callers) Do(ctx context.Context, w Work, warmup, n int) (spans [][]Span, err error) {
 	if w.Callers > 1 {
 		spans, err := c.handOffs(ctx, warmup+n)
@@ -114,7 +115,7 @@ func (c *Callers) Do(ctx context.Context, w Work, warmup, n int) (spans [][]Span
 	return spans, nil
 }
 
-// once does the operations of a work of one caller.
+// once runs a single-caller work's operations.
 func (c *Callers) once(ctx context.Context, w Work) (spans []Span, err error) {
 	var lease *client.Lease
 	does := map[string][]func() error{
@@ -138,8 +139,8 @@ func (c *Callers) once(ctx context.Context, w Work) (spans []Span, err error) {
 	return spans, nil
 }
 
-// handOffs has all callers want one lock until it went from one to the next so many times. Each span is from the time
-// at which one owns it to the time at which the next one does.
+// handOffs lets all callers contend for one lock until the lock was handed over n times. Each span is from one owner's
+// acquire to the next owner's acquire.
 func (c *Callers) handOffs(ctx context.Context, n int) (spans []Span, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -178,8 +179,7 @@ func (c *Callers) handOffs(ctx context.Context, n int) (spans []Span, err error)
 	return spans, nil
 }
 
-// Of follows a work at the hosts at some addresses. stop ends the hosts, and returns the files that they have written
-// their stamps to.
+// Of traces a work on the hosts at the given addresses. stop ends the hosts, and returns their stamp files.
 func Of(ctx context.Context, addresses string, w Work, warmup, cycles int, stop func() (files []string, err error)) (
 	operations []*Operation, err error) {
 	c, err := Connect(ctx, addresses, w.Callers, warmup+cycles)
@@ -209,7 +209,7 @@ func Of(ctx context.Context, addresses string, w Work, warmup, cycles int, stop 
 	return operations, nil
 }
 
-// together reads the stamps of all hosts. Those of the stores of hosts that do not propose are those of others.
+// together merges all hosts' stamps. Store stamps from a host that does not propose count as another host's.
 func together(files []string) (all []Stamp, err error) {
 	var of [][]Stamp
 	leader, most := 0, -1

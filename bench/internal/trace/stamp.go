@@ -1,13 +1,12 @@
-// Package trace follows operations through client, host and log, and says what each hop takes. Neither client nor host
-// has anything for it: what it needs to know it sees at doors that they have anyway, of which it puts itself in the way
-// (the dialer of the client; the handler of connections, the log and the state machine of the host; what the log says
-// of its syncs). So it costs nothing where nothing is traced.
+// Package trace follows operations through client, host and log, and reports the time for each hop. Client and host
+// contain no tracing code: trace wraps interfaces that exist anyway (the client's dialer; the host's connection
+// handler, log and state machine; the log's sync reports). So tracing costs nothing unless used.
 //
-// Each host is a process of its own. All processes stamp what happens with the same clock of the machine. One thing is
-// done at a time, so the stamps of an operation are those between its begin and its end.
+// Each host is a separate process. All processes stamp points with the machine's shared clock. Operations run one at a
+// time, so an operation's stamps are the stamps between its begin and its end.
 //
-// Where to start reading: Point in stamp.go lists what is seen, works in work.go what is followed and its hops, Of in
-// run.go is the callers, Serve in host.go a host.
+// Where to start reading: Point in stamp.go lists the points, works in work.go lists the traced operations with their
+// hops, Of in run.go is the callers, Serve in host.go is a host.
 package trace
 
 import (
@@ -20,33 +19,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Point is something that happens to a request.
+// Point is a step in a request's processing.
 type Point uint8
 
-// The points of a request at its client and at the host that answers it, in the order in which it comes by, and those
-// of the other hosts of its shard.
+// A request's points at its client, at the answering host in order, and at the other hosts in the shard.
 const (
 	Sending       Point = iota // the client gives the request to its socket
-	Arrived                    // the event loop of the host has read it
+	Arrived                    // the host's event loop has read the request
 	Proposed                   // the host proposes a batch to the log
 	Writing                    // the store begins to write the batch
-	Synced                     // the store has written and synced it
-	OthersWriting              // the store of another host begins to write it
-	OthersSynced               // the store of another host has written and synced it
+	Synced                     // the store has written and synced the batch
+	OthersWriting              // another host's store begins to write the batch
+	OthersSynced               // another host's store has written and synced the batch
 	Applying                   // the state machine is given the batch
 	Answered                   // the answer is given to the connection
 	Flushing                   // the host gives the answer to its socket
-	Read                       // the client has read it
+	Read                       // the client has read the answer
 	Returned                   // the client's call returns
 )
 
-// Stamp is the time of a point.
+// Stamp is a point's time.
 type Stamp struct {
 	Point Point
-	Nanos int64 // by the monotonic clock of the machine, which all processes share
+	Nanos int64 // by the machine's monotonic clock, shared by all processes
 }
 
-// Recorder keeps stamps, up to a number. It is safe for use by many goroutines, and costs each a few nanoseconds.
+// Recorder stores stamps up to its capacity. A Recorder is safe for concurrent use, and costs each goroutine a few
+// nanoseconds.
 type Recorder struct {
 	began  time.Time
 	offset int64
@@ -54,7 +53,7 @@ type Recorder struct {
 	stamps []Stamp
 }
 
-// NewRecorder returns one with room for so many stamps.
+// NewRecorder returns a Recorder with capacity for room stamps.
 func NewRecorder(room int) (*Recorder, error) {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -66,7 +65,7 @@ func NewRecorder(room int) (*Recorder, error) {
 // Now stamps a point.
 func (r *Recorder) Now(p Point) { r.put(p, time.Since(r.began)) }
 
-// Before stamps a point that was so long ago.
+// Before stamps a point that happened ago before now.
 func (r *Recorder) Before(p Point, ago time.Duration) { r.put(p, time.Since(r.began)-ago) }
 
 func (r *Recorder) put(p Point, since time.Duration) {
@@ -75,7 +74,7 @@ func (r *Recorder) put(p Point, since time.Duration) {
 	}
 }
 
-// Stamps returns what was recorded. Nothing is recorded any more when it is called.
+// Stamps returns the recorded stamps. No stamps may be recorded after the call.
 func (r *Recorder) Stamps() []Stamp { return r.stamps[:min(r.next.Load(), int64(len(r.stamps)))] }
 
 // write writes the stamps to a file.

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Operation is what the operations of one kind came to.
+// Operation is the result for one kind of operation.
 type Operation struct {
 	Name  string
 	Hops  []Hop
-	Spans int // how many there were
-	// Whole is the time of those that were followed, Parts that of each hop of them.
+	Spans int // number of operations
+	// Whole has the time per traced operation, Parts the time per hop.
 	Whole []time.Duration
 	Parts [][]time.Duration
 }
 
-// Follow finds the stamps of each span. A span in which something else went on as well, such as a ping, has stamps that
-// are not its own: it is counted and not followed.
+// Follow assigns stamps to each span. A span that overlaps with other work, such as a ping, contains foreign stamps,
+// and is counted but not traced.
 func Follow(name string, hops []Hop, spans []Span, stamps []Stamp) *Operation {
 	o := &Operation{Name: name, Hops: hops, Spans: len(spans), Parts: make([][]time.Duration, len(hops))}
 	var sorted []Stamp
@@ -40,11 +40,11 @@ func Follow(name string, hops []Hop, spans []Span, stamps []Stamp) *Operation {
 
 func byTime(s Stamp, nanos int64) int { return cmp.Compare(s.Nanos, nanos) }
 
-// follow adds one operation, if it has each point once, in their order.
+// follow adds one operation, if each point occurs once and in order.
 func (o *Operation) follow(s Span, stamps []Stamp) {
 	ends := make([]int64, 0, len(o.Hops))
 	taken := 0
-	for _, hop := range o.Hops[:len(o.Hops)-1] { // the last one ends with the span
+	for _, hop := range o.Hops[:len(o.Hops)-1] { // the last hop ends with the span
 		of := -1
 		for i, stamp := range stamps {
 			if stamp.Point == hop.To {
@@ -57,7 +57,7 @@ func (o *Operation) follow(s Span, stamps []Stamp) {
 			}
 		}
 		if of < taken {
-			return // there is none, or it came before the one before it
+			return // the point is missing, or precedes the previous point
 		}
 		taken = of
 		ends = append(ends, stamps[of].Nanos)
@@ -70,8 +70,8 @@ func (o *Operation) follow(s Span, stamps []Stamp) {
 	o.Whole = append(o.Whole, time.Duration(s.To-s.From))
 }
 
-// Write writes a table of what each hop took, in microseconds. The medians of the hops need not add up to the median of
-// the whole.
+// Write writes a table with the time for each hop, in microseconds. The hops' medians need not add up to the whole's
+// median.
 func Write(w io.Writer, operations ...*Operation) error {
 	for _, o := range operations {
 		_, err := fmt.Fprintf(w, "%s: %d of %d followed; microseconds\n", o.Name, len(o.Whole), o.Spans)

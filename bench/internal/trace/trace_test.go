@@ -93,10 +93,10 @@ func isFollowed(t *testing.T, name string, count int) {
 	}
 }
 
-// locks are the hops of an acquire on one host.
+// locks are the hops for an acquire on one host.
 var locks = works[0].hops(false)
 
-// stampsFrom has every point of an acquire once, a microsecond apart.
+// stampsFrom has every acquire point once, a microsecond apart.
 func stampsFrom(begin int64) (all []Stamp) {
 	for i, hop := range locks[:len(locks)-1] {
 		all = append(all, Stamp{hop.To, begin + int64(i+1)*1000})

@@ -2,27 +2,27 @@ package trace
 
 import "slices"
 
-// Hop is a part of an operation: from the point before, or its begin, to a point.
+// Hop is an operation's section from the previous point, or the begin, to a point.
 type Hop struct {
 	To   Point
 	What string
-	// Any says that it ends with the first of several stamps: those of several hosts.
+	// Any ends the hop at the first stamp, if several hosts stamp the point.
 	Any bool
 }
 
-// Work is something that can be followed.
+// Work is a traced operation.
 type Work struct {
 	Name string
-	// Callers is how many do it.
+	// Callers is the number of callers.
 	Callers int
-	// log says that it goes through the log, and operations what its parts are called.
+	// log is set if the work goes through the log; operations names the work's operations.
 	log        bool
 	operations []string
-	// The first and the last hop of it, and what an event loop does for what needs no log.
+	// The first and last hop, and the event loop's hop for work without the log.
 	begin, end, handle string
 }
 
-// What one caller's client does first and last.
+// One caller's first and last client hop.
 const (
 	request = "client: make the request"
 	answer  = "client: decode the answer, return"
@@ -39,7 +39,7 @@ var works = []Work{
 		begin: request, handle: "event loop: decode, encode", end: answer},
 }
 
-// Works are the names of what can be followed.
+// Works returns the names of all works.
 func Works() (names []string) {
 	for _, w := range works {
 		names = append(names, w.Name)
@@ -47,7 +47,7 @@ func Works() (names []string) {
 	return names
 }
 
-// WorkOf returns the one with a name, or false.
+// WorkOf returns the work with a name, or false.
 func WorkOf(name string) (Work, bool) {
 	i := slices.IndexFunc(works, func(w Work) bool { return w.Name == name })
 	if i < 0 {
@@ -56,7 +56,7 @@ func WorkOf(name string) (Work, bool) {
 	return works[i], true
 }
 
-// hops are those of the work on one host, or among several.
+// hops returns the work's hops on one host, or with several hosts.
 func (w Work) hops(among bool) []Hop {
 	hops := []Hop{{To: Sending, What: w.begin}, {To: Arrived, What: "socket, and the event loop wakes"}}
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// barrier has every caller go through rounds of a double barrier, with parties that have a session each.
+// barrier runs double barrier rounds in every caller, with one session per party.
 func (d *Driver) barrier(ctx context.Context) (*report.Report, error) {
 	operations, err := load.Prepare(d.plan.Callers, func(i int) (load.Operation, error) {
 		parties := make([]load.Party, load.Parties)
@@ -38,18 +38,18 @@ func (d *Driver) barrier(ctx context.Context) (*report.Report, error) {
 	return load.Loop(ctx, plan, operations)
 }
 
-// readyNode is what a barrier has beside a node for each party, while it is open.
+// readyNode is the extra node, besides one per party, that an open barrier has.
 const readyNode = "ready"
 
-// doubleBarrier is one party of a double barrier, by the recipe of ZooKeeper's documentation. That leaves open who
-// removes the ready node: here it is the last party to leave, together with its own node.
+// doubleBarrier is one party in a double barrier, by the recipe in ZooKeeper's documentation. The recipe does not say
+// who removes the ready node: here the last leaving party does, together with its own node.
 type doubleBarrier struct {
 	session *zk.Conn
 	path    string // of the barrier
-	own     string // the node of this party
+	own     string // this party's node
 }
 
-// newBarrier makes the node of barrier i, if it is not there, for its party k.
+// newBarrier creates the node for barrier i if absent, for party k.
 func newBarrier(session *zk.Conn, i, k int) (*doubleBarrier, error) {
 	b := &doubleBarrier{session: session, path: fmt.Sprintf("/bench/barrier/%d", i), own: fmt.Sprint(k)}
 	for _, path := range []string{"/bench", "/bench/barrier", b.path} {
@@ -60,7 +60,7 @@ func newBarrier(session *zk.Conn, i, k int) (*doubleBarrier, error) {
 	return b, nil
 }
 
-// create makes a node, if it is not there.
+// create creates a node if absent.
 func (b *doubleBarrier) create(path string, flags int32) error {
 	_, err := b.session.Create(path, nil, flags, zk.WorldACL(zk.PermAll))
 	if errors.Is(err, zk.ErrNodeExists) {
@@ -69,7 +69,7 @@ func (b *doubleBarrier) create(path string, flags int32) error {
 	return err
 }
 
-// parties returns the nodes of the parties, in order.
+// parties returns the parties' nodes, in order.
 func (b *doubleBarrier) parties() ([]string, error) {
 	nodes, _, err := b.session.Children(b.path)
 	nodes = slices.DeleteFunc(nodes, func(node string) bool { return node == readyNode })
@@ -77,7 +77,8 @@ func (b *doubleBarrier) parties() ([]string, error) {
 	return nodes, err
 }
 
-// enter makes the node of this party, and the ready node where all parties are there, or waits for that.
+// enter creates this party's node. The last party to enter creates the ready node, and all other parties wait for the
+// ready node.
 func (b *doubleBarrier) enter(ctx context.Context) error {
 	ready := b.path + "/" + readyNode
 	isReady, _, change, err := b.session.ExistsW(ready)
@@ -99,8 +100,8 @@ func (b *doubleBarrier) enter(ctx context.Context) error {
 	return await(ctx, change)
 }
 
-// leave waits until all parties have left. The lowest one waits for the others, from the highest down, and the others
-// remove their nodes and wait for the lowest.
+// leave waits until all parties have left. The lowest party waits for the other parties, from the highest down; every
+// other party removes its node and waits for the lowest party.
 func (b *doubleBarrier) leave(ctx context.Context) error {
 	left := false
 	for {
@@ -134,7 +135,7 @@ func (b *doubleBarrier) leave(ctx context.Context) error {
 	}
 }
 
-// close removes the ready node and that of the last party.
+// close removes the ready node and the last party's node.
 func (b *doubleBarrier) close() error {
 	_, err := b.session.Multi(
 		&zk.DeleteRequest{Path: b.path + "/" + readyNode, Version: -1},
@@ -143,7 +144,7 @@ func (b *doubleBarrier) close() error {
 	return err
 }
 
-// await waits for what is watched to change.
+// await waits for a change to a watched node.
 func await(ctx context.Context, change <-chan zk.Event) error {
 	select {
 	case e := <-change:

@@ -21,13 +21,13 @@ import (
 const (
 	// startPatience is how long servers have to elect a leader.
 	startPatience = 60 * time.Second
-	// stopTimeout is how long a server may take to stop before it is killed.
+	// stopTimeout bounds a server's stop before its kill.
 	stopTimeout = 10 * time.Second
-	// answerPatience is how long a server has to answer whether it serves.
+	// answerPatience bounds a server's response to a status request.
 	answerPatience = time.Second
-	// heap is what ZooKeeper's own start script gives a server.
+	// heap is the heap size in ZooKeeper's own start script.
 	heap = "-Xmx1000m"
-	// logger writes to standard error; a server without it works, and is silent.
+	// logger logs to standard error; without the jar a server works silently.
 	logger = "/usr/share/java/slf4j-simple.jar"
 )
 
@@ -40,8 +40,8 @@ type Cluster struct {
 	dir       string
 }
 
-// Start starts an ensemble of servers with their defaults, data in a new directory below dir. A message between servers
-// takes the time of link.
+// Start starts an ensemble of default servers, with data in a new directory below dir. link is the message delay
+// between servers.
 func Start(ctx context.Context, in Installation, dir string, servers int, link time.Duration) (*Cluster, error) {
 	ports, err := subprocess.ReservePorts(3 * servers)
 	if err != nil {
@@ -61,7 +61,7 @@ func Start(ctx context.Context, in Installation, dir string, servers int, link t
 	}
 	c := &Cluster{Endpoints: ports.Addresses[:servers], ports: ports, links: links, dir: home}
 	for i := range servers {
-		// A server listens at the addresses that it has for itself.
+		// A server listens at its real addresses.
 		addresses := slices.Clone(links.Addresses)
 		copy(addresses[2*i:2*i+2], own[2*i:])
 		if err := c.start(in, i+1, ensemble(addresses)); err != nil {
@@ -78,7 +78,7 @@ func Start(ctx context.Context, in Installation, dir string, servers int, link t
 	return c, nil
 }
 
-// ensemble returns the lines of a config that name the servers; a server by itself has none.
+// ensemble returns the config lines that name the servers; "" for a single server.
 func ensemble(addresses []string) string {
 	if len(addresses) == 2 {
 		return ""
@@ -91,8 +91,8 @@ func ensemble(addresses []string) string {
 	return lines.String()
 }
 
-// start starts one server. What is not its default: the limit of 60 connections from one address, which
-// is less than callers need, and the page for administrators, which wants a port.
+// start starts one server. Non-default settings: more than 60 connections per address, because callers need more, and
+// no admin page, which would need a port.
 func (c *Cluster) start(in Installation, id int, ensemble string) error {
 	dir := filepath.Join(c.dir, fmt.Sprint(id))
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -127,7 +127,7 @@ admin.enableServer=false
 	return nil
 }
 
-// ready asks every server what it is.
+// ready reads every server's state.
 func (c *Cluster) ready(context.Context) error {
 	for _, endpoint := range c.Endpoints {
 		if _, err := stateOf(endpoint); err != nil {
@@ -153,20 +153,20 @@ func ask(endpoint string) (string, error) {
 	return string(answer), err
 }
 
-// Kill ends the process of a server without warning.
+// Kill kills a server's process.
 func (c *Cluster) Kill(host int) { c.servers[host].Kill() }
 
-// PID is the number of the process of a server.
+// PID is the process ID of a server.
 func (c *Cluster) PID(host int) int { return c.servers[host].PID() }
 
-// Start starts a server that was killed, on what its disk has.
+// Start restarts a killed server on its old disk.
 func (c *Cluster) Start(host int) (err error) {
 	c.servers[host], err = c.servers[host].Again()
 	return err
 }
 
-// AwaitCaughtUp waits until all servers serve, and have applied what the leader had. It returns the leader; a server by
-// itself is that.
+// AwaitCaughtUp waits until all servers serve, and have applied the leader's transactions as of the call. It returns
+// the leader; a single server counts as the leader.
 func (c *Cluster) AwaitCaughtUp(ctx context.Context) (leader int, err error) {
 	err = subprocess.AwaitAll(ctx, "ZooKeeper has not caught up", c.servers, func(context.Context) (err error) {
 		leader, err = c.caughtUp()
@@ -178,7 +178,7 @@ func (c *Cluster) AwaitCaughtUp(ctx context.Context) (leader int, err error) {
 // caughtUp looks once.
 func (c *Cluster) caughtUp() (leader int, err error) {
 	leader = -1
-	last := uint64(0) // transaction of the leader
+	last := uint64(0) // leader's last transaction
 	for i, endpoint := range c.Endpoints {
 		s, err := stateOf(endpoint)
 		if err != nil {
@@ -203,14 +203,14 @@ func (c *Cluster) caughtUp() (leader int, err error) {
 	return leader, nil
 }
 
-// state is what a server says of itself.
+// state is a server's reported state.
 type state struct {
 	mode string
 	last uint64 // transaction
 }
 
-// lacks reports whether a server lacks a transaction of the leader. The upper half is the leader's epoch; the number
-// with which an epoch begins is no transaction, and servers do not show it before the first one.
+// lacks reports whether a server lacks a leader's transaction. The upper half is the leader's epoch. An epoch's first
+// number is not a transaction, and servers do not report the number before the first transaction.
 func (s state) lacks(last uint64) bool { return s.last < last && uint32(last) != 0 }
 
 func stateOf(endpoint string) (s state, err error) {
@@ -221,7 +221,7 @@ func stateOf(endpoint string) (s state, err error) {
 	return parseState(answer)
 }
 
-// parseState reads the answer to srvr. A server that does not serve yet says that in place of it.
+// parseState parses the response to srvr. A server that does not serve yet sends a notice instead.
 func parseState(answer string) (s state, err error) {
 	for line := range strings.Lines(answer) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -238,7 +238,7 @@ func parseState(answer string) (s state, err error) {
 	return s, err
 }
 
-// Commands are the command lines of all servers.
+// Commands returns all servers' command lines.
 func (c *Cluster) Commands() [][]string {
 	var all [][]string
 	for _, p := range c.servers {

@@ -1,4 +1,3 @@
-// Package zookeeper runs servers of ZooKeeper from the distribution's package as processes, and drives
-// them with the Go client github.com/go-zookeeper/zk and its lock recipe. (ZooKeeper's own clients are
-// for Java and C.)
+// Package zookeeper runs ZooKeeper servers from the distribution's package as processes, and drives the servers with
+// the Go client github.com/go-zookeeper/zk and its lock recipe. (ZooKeeper's own clients are for Java and C.)
 package zookeeper

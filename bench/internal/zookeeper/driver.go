@@ -12,16 +12,16 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// sessionTimeout is what sessions ask for.
+// sessionTimeout is the requested session timeout.
 const sessionTimeout = 30 * time.Second
 
-// Driver drives an ensemble. A session has a connection of its own, to one of the servers in turn.
+// Driver drives an ensemble. Each session has its own connection; sessions are spread over the servers.
 type Driver struct {
 	endpoints []string
 	plan      load.Plan
 }
 
-// workloads by their name. What each does is in the file of its kind.
+// workloads maps names to workloads, each in the file for its kind.
 var workloads = map[string]func(*Driver, context.Context) (*report.Report, error){
 	"lock":         (*Driver).lock,
 	"handoff":      (*Driver).handoff,
@@ -41,12 +41,12 @@ func Drive(ctx context.Context, endpoints []string, plan load.Plan) (*report.Rep
 	return run(&Driver{endpoints: endpoints, plan: plan}, ctx)
 }
 
-// connect opens the session of a caller.
+// connect opens a caller's session.
 func (d *Driver) connect(ctx context.Context, caller int) (*zk.Conn, error) {
 	return connect(ctx, d.endpoints[caller%len(d.endpoints)])
 }
 
-// connect opens a session with one of the servers.
+// connect opens a session with one of the given servers.
 func connect(ctx context.Context, endpoints ...string) (*zk.Conn, error) {
 	conn, events, err := zk.Connect(endpoints, sessionTimeout, zk.WithLogger(silence{}))
 	if err != nil {
@@ -68,12 +68,12 @@ func connect(ctx context.Context, endpoints ...string) (*zk.Conn, error) {
 	}
 }
 
-// sessions opens a session for every caller. They end with the servers.
+// sessions opens a session for every caller. The sessions end with the servers.
 func (d *Driver) sessions(ctx context.Context) ([]*zk.Conn, error) {
 	return load.Prepare(d.plan.Callers, func(i int) (*zk.Conn, error) { return d.connect(ctx, i) })
 }
 
-// silence is a logger of the client's.
+// silence is a client logger without output.
 type silence struct{}
 
 func (silence) Printf(string, ...any) {}

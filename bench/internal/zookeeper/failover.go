@@ -36,13 +36,13 @@ func (c *Cluster) caller(ctx context.Context, i int) (failover.Caller, error) {
 	}, nil
 }
 
-// ownLock is a lock that one caller uses. The client's recipe leaves its node behind where it fails after the node was
-// made, and waits for that node the next time; so what may be left is deleted first.
+// ownLock is one caller's lock. If the client's recipe fails after creating its node, the node is left behind and the
+// next attempt waits for it. So ownLock first deletes leftover nodes.
 type ownLock struct {
 	session *zk.Conn
 	path    string
 	lock    *zk.Lock
-	unclear bool // an attempt has failed: there may be a node
+	unclear bool // an attempt has failed: a node may be left
 }
 
 func (l *ownLock) acquire() error {
@@ -56,7 +56,7 @@ func (l *ownLock) acquire() error {
 	return err
 }
 
-// release releases the lock. Where an earlier attempt took effect the node is gone.
+// release releases the lock. If an earlier attempt took effect, the node is gone.
 func (l *ownLock) release() error {
 	err := l.lock.Unlock()
 	if errors.Is(err, zk.ErrNoNode) {
@@ -65,7 +65,7 @@ func (l *ownLock) release() error {
 	return err
 }
 
-// clear deletes what is left of the lock, and begins it anew.
+// clear deletes leftover nodes, and creates a new lock.
 func (l *ownLock) clear() error {
 	left, _, err := l.session.Children(l.path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {

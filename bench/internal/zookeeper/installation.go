@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// DefaultJar is where the package zookeeper of Debian and its kin has the server.
+// DefaultJar is the server's path in Debian's package zookeeper.
 const DefaultJar = "/usr/share/java/zookeeper.jar"
 
-// Installation is a ZooKeeper that can be run.
+// Installation is a runnable ZooKeeper.
 type Installation struct {
 	Jar     string
 	Java    string
 	Version string
 }
 
-// Find looks for a ZooKeeper. Its error says what is missing, and how to get it.
+// Find looks for a ZooKeeper. The error names the missing part, and its installation.
 func Find(jar string) (Installation, error) {
 	java, err := exec.LookPath("java")
 	if err != nil {

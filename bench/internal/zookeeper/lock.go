@@ -10,20 +10,20 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// lock has every caller lock and unlock a lock of its own.
+// lock: every caller locks and unlocks its own lock.
 func (d *Driver) lock(ctx context.Context) (*report.Report, error) {
 	return d.locks(ctx, func(caller int) string { return fmt.Sprintf("/bench/lock/%d", caller) },
 		func(int) *load.Exclusion { return new(load.Exclusion) })
 }
 
-// handoff has all callers lock and unlock the same lock.
+// handoff: all callers lock and unlock the same lock.
 func (d *Driver) handoff(ctx context.Context) (*report.Report, error) {
 	var one load.Exclusion
 	return d.locks(ctx, func(int) string { return "/bench/handoff" },
 		func(int) *load.Exclusion { return &one })
 }
 
-// locks has every caller lock and unlock the lock of a path, in a session of its own.
+// locks: every caller locks and unlocks the lock at a path, in a separate session.
 func (d *Driver) locks(ctx context.Context, path func(caller int) string,
 	of func(caller int) *load.Exclusion) (*report.Report, error) {
 	operations, err := load.Prepare(d.plan.Callers, func(i int) (load.Operation, error) {
@@ -44,7 +44,7 @@ func (d *Driver) locks(ctx context.Context, path func(caller int) string,
 	return load.Loop(ctx, d.plan, operations)
 }
 
-// session has every caller open a session and close it.
+// session: every caller opens and closes sessions.
 func (d *Driver) session(ctx context.Context) (*report.Report, error) {
 	operations := make([]load.Operation, d.plan.Callers)
 	for i := range operations {

@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// readStrict has every caller sync and read znodes, which together is no stale read.
+// readStrict: every caller syncs and reads znodes; together this is never a stale read.
 func (d *Driver) readStrict(ctx context.Context) (*report.Report, error) { return d.read(ctx, true) }
 
-// readRelaxed has every caller read znodes from the server that its session is with.
+// readRelaxed: every caller reads znodes from its session's server.
 func (d *Driver) readRelaxed(ctx context.Context) (*report.Report, error) { return d.read(ctx, false) }
 
 func (d *Driver) read(ctx context.Context, strict bool) (*report.Report, error) {
@@ -34,7 +34,7 @@ func (d *Driver) read(ctx context.Context, strict bool) (*report.Report, error) 
 		return nil, err
 	}
 	for _, session := range sessions {
-		// After it the session's server has all znodes, and no later read can miss one.
+		// After the sync the session's server has all znodes, and no later read can miss one.
 		if _, err := session.Sync(parent); err != nil {
 			return nil, fmt.Errorf("sync: %w", err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// started starts servers, where ZooKeeper is installed.
+// started starts servers if ZooKeeper is installed.
 func started(t *testing.T, servers int) (*Cluster, context.Context) {
 	t.Helper()
 	installed, err := Find(DefaultJar)
@@ -105,7 +105,7 @@ func TestAServerLacksATransactionAndNotTheBeginningOfAnEpoch(t *testing.T) {
 	}
 }
 
-// TestLeadersAreKilled has three servers of which one leads.
+// TestLeadersAreKilled has three servers, one leading.
 func TestLeadersAreKilled(t *testing.T) {
 	cluster, ctx := started(t, 3)
 	failtest.KillsAreMeasured(t, cluster, 1, func(plan failover.Plan) (*report.Report, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// TestTheNewestBackupsOfASeriesStay: by the time in their names; other files are left alone.
+// TestTheNewestBackupsOfASeriesStay: age is the timestamp in the file name. Other files are left alone.
 func TestTheNewestBackupsOfASeriesStay(t *testing.T) {
 	all := []string{"signalbox-20260101T000000Z.backup", "signalbox-20260101T010000Z.backup",
 		"signalbox-20260201T000000Z.backup", "signalbox-20260201T000000Z.backup.1.partial", "signalbox.backup"}
@@ -37,7 +37,7 @@ func TestTheNewestBackupsOfASeriesStay(t *testing.T) {
 	}
 }
 
-// pieces counts what is written to it, and keeps the largest piece.
+// pieces counts the bytes written, and records the largest piece.
 type pieces struct{ bytes, most int }
 
 // Write implements io.Writer.
@@ -46,7 +46,7 @@ func (p *pieces) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestABackupIsWrittenAtItsRate: piece by piece, and what was not written for a while is not made up for.
+// TestABackupIsWrittenAtItsRate: the backup is written in pieces, and a pause is not made up for later.
 func TestABackupIsWrittenAtItsRate(t *testing.T) {
 	const second = 4 * cli.PieceBytes
 	for _, c := range []struct {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestABackupGivesWay: with all of its threads, also those that come later. It runs in a process of its own, since what
-// has given way stays so.
+// TestABackupGivesWay: every thread lowers its priority, later threads too. The test runs in a separate process because
+// the lower priority is permanent.
 func TestABackupGivesWay(t *testing.T) {
 	const within = "SIGNALBOX_TEST_GIVE_WAY"
 	if os.Getenv(within) != "" {
@@ -22,7 +22,7 @@ func TestABackupGivesWay(t *testing.T) {
 		defer close(end)
 		for range more {
 			go func() {
-				runtime.LockOSThread() // so each has a thread of its own
+				runtime.LockOSThread() // gives each goroutine a separate thread
 				running <- struct{}{}
 				<-end
 			}()
@@ -40,7 +40,7 @@ func TestABackupGivesWay(t *testing.T) {
 				continue // it has ended
 			}
 			_, rest, _ := strings.Cut(string(stat), ") ")
-			// A test that runs with a higher value already has nothing to lower.
+			// If the test already runs with a higher nice value, nothing can be lowered.
 			if nice, err := strconv.Atoi(strings.Fields(rest)[16]); err != nil || nice < 10 {
 				t.Errorf("a thread has the nice value %d, %v", nice, err)
 			}

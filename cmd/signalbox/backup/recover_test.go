@@ -19,8 +19,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// survivors writes the exports of two hosts of a cluster with three data shards. Both hosts have the meta shard, host a
-// has shard 1, and host b shard 2.
+// survivors writes the exports of two hosts from a cluster with three data shards. Both hosts have the meta shard; host
+// a has shard 1, and host b has shard 2.
 func survivors(t *testing.T) (a, b string) {
 	t.Helper()
 	s := backup.NewStates(backupfile.Header{Cluster: "c1", Begun: time.Now().Add(-time.Hour), Shards: 3,
@@ -43,7 +43,7 @@ func survivors(t *testing.T) (a, b string) {
 		raise := shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)}
 		s.Data[g.Shard].Apply(&shard.Batch{Commands: []shard.Command{raise}}, &out)
 	}
-	// A cluster that was made of states has the records of its hosts.
+	// A cluster recovered from exports keeps the host records.
 	dir := filepath.Join(t.TempDir(), "z")
 	if _, err := restore.Make(t.Context(), restore.Options{Dir: dir, HostName: "z", KeepID: true}, s); err != nil {
 		t.Fatal(err)
@@ -69,9 +69,8 @@ func survivors(t *testing.T) (a, b string) {
 	return export("a", 1), export("b", 2)
 }
 
-// TestARecoveryNamesAllShardsThatAreMissing with the hosts that have them on record, makes nothing without
-// --accept-data-loss, and
-// begins them empty with it.
+// TestARecoveryNamesAllShardsThatAreMissing with the hosts on record. Recovery creates nothing without
+// --accept-data-loss; with the flag, missing shards start empty.
 func TestARecoveryNamesAllShardsThatAreMissing(t *testing.T) {
 	a, b := survivors(t)
 	dir := filepath.Join(t.TempDir(), "new")

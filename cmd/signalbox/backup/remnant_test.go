@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// TestARecoverySaysWhatEachSurvivorLacks: in entries of each shard, and how old it is.
+// TestARecoverySaysWhatEachSurvivorLacks: the missing entries per shard, and the age of the survivor's data.
 func TestARecoverySaysWhatEachSurvivorLacks(t *testing.T) {
 	survivor := func(host string, ago time.Duration, at ...backupfile.Section) *backup.States {
 		s := backup.NewStates(backupfile.Header{Cluster: "c", Host: host, Begun: time.Now().Add(-ago)})

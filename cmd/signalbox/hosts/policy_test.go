@@ -6,7 +6,8 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 )
 
-// TestATierOfFewHostsIsWarnedOf: of fewer than three the meta shard bears no loss. Expelled hosts do not count.
+// TestATierOfFewHostsIsWarnedOf: with fewer than three hosts the meta shard tolerates no failure. Expelled hosts do not
+// count.
 func TestATierOfFewHostsIsWarnedOf(t *testing.T) {
 	in := func(state admin.State) admin.Host {
 		return admin.Host{Target: admin.HostState{State: state}, Domain: admin.Domain{{Key: "role", Value: "control"}}}

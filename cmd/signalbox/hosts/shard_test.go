@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 )
 
-// TestTheStateOfAShardIsInOneWord: what is worst of it.
+// TestTheStateOfAShardIsInOneWord: the shard's worst state.
 func TestTheStateOfAShardIsInOneWord(t *testing.T) {
 	whole := admin.Redundancy{Wanted: 3, Voters: 3, Live: 3, Tolerated: 1}
 	short := admin.Redundancy{Wanted: 3, Voters: 2, Live: 2}

@@ -20,7 +20,7 @@ func atMoment(ago time.Duration) client.Timestamp {
 
 func plainFrame(out *bytes.Buffer) *cli.Frame { return cli.NewFrame(cli.Streams{Out: out, Err: out}) }
 
-// processState is a process in which much happens at once.
+// processState is a process with many simultaneous conditions.
 func processState() *process.State {
 	member := func(id uint64, name string, prepared uint64, unread int) process.MemberState {
 		return process.MemberState{
@@ -76,7 +76,7 @@ epoch 2 was complete 1h0m ago, with a result of 1 byte
 
 last action, 4m1s ago: evict of e (4) by ann@box: it hangs
 `
-	// A second has passed since it was read.
+	// The state is a second old.
 	page := viewProcess("counter", processState(), time.Second).Page(f, 60)
 	if page != want {
 		t.Errorf("got\n%s\nwant\n%s", page, want)
@@ -87,7 +87,7 @@ last action, 4m1s ago: evict of e (4) by ann@box: it hangs
 	}
 }
 
-// TestAPageOfManyMembersShowsThoseThatAreWaitedFor: the first of the others fill it up.
+// TestAPageOfManyMembersShowsThoseThatAreWaitedFor: the first remaining members fill the page.
 func TestAPageOfManyMembersShowsThoseThatAreWaitedFor(t *testing.T) {
 	s := &process.State{Exists: true, Overview: kind.Overview{Epoch: 500, Phase: process.Preparing, Coordinator: 1,
 		Of: 100}}

@@ -16,7 +16,7 @@ func happened(ago time.Duration) rollout.Timestamp {
 	return rollout.Timestamp{Happened: true, Ago: ago}
 }
 
-// rolloutState is a rollout in which much happens at once.
+// rolloutState is a rollout with many simultaneous conditions.
 func rolloutState() *rollout.State {
 	return &rollout.State{
 		Exists: true, Revision: 9, Phase: rollout.Blocked, LastSeq: 18, Generation: 7,
@@ -71,7 +71,7 @@ vla gets version 18 when its delay is over, in 4s
 last action, 3m1s ago: promote man to version 18 by ann@box:
   hotfix
 `
-	// A second has passed since it was read.
+	// The state is a second old.
 	page := newView("/prod", "dns", rolloutState(), time.Second).Page(f, 60)
 	if page != want {
 		t.Errorf("got\n%s\nwant\n%s", page, want)

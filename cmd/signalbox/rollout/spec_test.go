@@ -17,7 +17,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// altered returns what flags make of a spec.
+// altered returns a spec changed by flags.
 func altered(t *testing.T, spec rollout.Spec, args ...string) (rollout.Spec, error) {
 	t.Helper()
 	s, c := &specFlags{}, &cobra.Command{}
@@ -120,7 +120,7 @@ func TestAFileSaysWhatFlagsSay(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("the file of the help: %v\ngot  %+v\nwant %+v", err, got, want)
 	}
-	// What is printed can be read.
+	// Printed output can be parsed again.
 	var out bytes.Buffer
 	if err := plainFrame(&out).YAML(newSpecFile(want)); err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestAFileSaysWhatFlagsSay(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreThoseOfHosts: what the help shows is what a host would take.
+// TestDefaultsAreThoseOfHosts: the defaults in help are the host's defaults.
 func TestDefaultsAreThoseOfHosts(t *testing.T) {
 	got := newSpec()
 	want := kind.Spec{Locations: got.Locations}.WithDefaults()

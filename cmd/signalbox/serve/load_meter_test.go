@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 )
 
-// TestTheLoadOfAHost is the difference of two readings of its metrics.
+// TestTheLoadOfAHost is the difference between two readings of its metrics.
 func TestTheLoadOfAHost(t *testing.T) {
 	t.Parallel()
 	reading := func(text string) adminclient.Metrics {

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 )
 
-// members is a cluster of three hosts with one data shard, of which so many voters are alive.
+// members returns a cluster with three hosts and one data shard with the given number of live voters.
 func members(live int) *admin.Cluster {
 	r := admin.Redundancy{Wanted: 3, Voters: 3, Live: live, Tolerated: max(-1, live-2)}
 	return &admin.Cluster{Observed: true,
@@ -17,7 +17,7 @@ func members(live int) *admin.Cluster {
 		}}
 }
 
-// TestStatusShowsWhatMayFail with each shard, and for all.
+// TestStatusShowsWhatMayFail for each shard, and for all shards.
 func TestStatusShowsWhatMayFail(t *testing.T) {
 	hosts := []client.HostStatus{{ID: 1, Name: "a", Meta: client.ShardStatus{Leader: 1, Term: 2},
 		Shards: []client.ShardStatus{{ID: 1, Leader: 1, Term: 3}}}}

@@ -50,7 +50,7 @@ func TestCheckJudgesWhatHostsSay(t *testing.T) {
 	}
 }
 
-// TestWhatNoHostCanKnowIsNotWell: rollouts, rounds and locks are known to the leader of their shard.
+// TestWhatNoHostCanKnowIsNotWell: only the shard's leader knows about rollouts, rounds and locks.
 func TestWhatNoHostCanKnowIsNotWell(t *testing.T) {
 	for _, kind := range []health.Kind{health.NoQuorum, health.NoLeader} {
 		var x findings
@@ -75,7 +75,7 @@ func TestWhatNoHostCanKnowIsNotWell(t *testing.T) {
 	}
 }
 
-// away is the list of a cluster of which so many hosts do not answer.
+// away returns the health issues of a cluster with the given number of silent hosts.
 func away(of, silent int) admin.HealthIssues {
 	list := admin.HealthIssues{Asked: of}
 	for range silent {
@@ -115,8 +115,8 @@ func TestWhoLeadsIsWhatTheHighestTermSays(t *testing.T) {
 	}
 }
 
-// TestWhoHasNoCopyDoesNotSayWhoLeads: of a shard with replicas on part of the hosts. A host without a copy and a
-// learner name the last leader for ever, and a host without a copy is behind nothing.
+// TestWhoHasNoCopyDoesNotSayWhoLeads: the shard has replicas on some hosts only. A learner, and a host without a
+// replica, report an outdated leader for ever. A host without a replica is never behind.
 func TestWhoHasNoCopyDoesNotSayWhoLeads(t *testing.T) {
 	records := &admin.Cluster{Shards: []admin.Shard{{ID: 1, Replicas: []admin.Replica{{Host: 1, Role: admin.Voter},
 		{Host: 2, Role: admin.Voter}, {Host: 3, Role: admin.Voter}, {Host: 4, Role: admin.Learner},
@@ -217,14 +217,14 @@ signalbox_process_stalled_seconds{node="/a",process="switch",member="c",reason="
 		"switch    /a     c           awaiting-reply   9s\n"; !strings.HasSuffix(l.text(), "\n\n"+want) {
 		t.Errorf("it ends with\n%s\nand not with\n%s", l.text(), want)
 	}
-	// A host that began anew has no past.
+	// A restarted host has no past samples.
 	now[0].Status.Host.Started = began.Add(time.Second)
 	if l := newSample(before, now, 2); len(l.Requests) != 0 || l.Hosts[0].Requests != 0 {
 		t.Errorf("%+v", l)
 	}
 }
 
-// TestAWaitWithoutATimeIsTheLongest: what has no time began before there were times.
+// TestAWaitWithoutATimeIsTheLongest: a wait without a time is from before times were recorded.
 func TestAWaitWithoutATimeIsTheLongest(t *testing.T) {
 	now := time.Now()
 	var waits []wait

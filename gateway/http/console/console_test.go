@@ -21,7 +21,7 @@ const maxWeight = 300 << 10
 
 var variable = regexp.MustCompile(`--([a-z-]+): #([0-9a-f]{6});`)
 
-// TestColoursCanBeRead: every used pair of text and ground has a contrast of at least 4.5 to 1 in both themes.
+// TestColoursCanBeRead: every used pair of text and background has a contrast ratio of at least 4.5 in both themes.
 func TestColoursCanBeRead(t *testing.T) {
 	text, err := fs.ReadFile(console.Files(), "palette.css")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestColoursCanBeRead(t *testing.T) {
 	}
 }
 
-// contrast returns the WCAG contrast of two colours.
+// contrast returns two colours' WCAG contrast ratio.
 func contrast(t *testing.T, a, b string) float64 {
 	t.Helper()
 	luminance := func(colour string) (l float64) {

@@ -143,10 +143,10 @@ func dieAndComeBack(t *testing.T, b *browser) {
 	b.awaitText("3 / 3")
 	st.cluster.Crash(3, false)
 	b.awaitText("2 / 3")
-	// The page of hosts names silent replicas, and offers no act that would be refused: no host is drained.
+	// The hosts page names silent replicas, and offers no action that would be refused: no host is drained.
 	b.visit(st.url + "/hosts")
 	b.awaitText("offline")
-	b.await("document.querySelectorAll('.badge.bad').length === 3") // the host, and its replicas of two shards
+	b.await("document.querySelectorAll('.badge.bad').length === 3") // the host, and its replicas in two shards
 	b.awaitText("host-3 voter, silent")
 	if undrain := b.evaluate("document.querySelector('main').innerText.includes('Undrain')"); undrain != "false" {
 		t.Error("a host that has failed is to be undrained")
@@ -159,7 +159,7 @@ func dieAndComeBack(t *testing.T, b *browser) {
 	b.checkQuiet(st.url)
 }
 
-// showPlaces: only for data shards on a part of the hosts. Silent hosts and missing replicas do not look good.
+// showPlaces: only for data shards on some hosts. Silent hosts and missing replicas are highlighted.
 func showPlaces(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/hosts")
@@ -249,7 +249,7 @@ func drawLongTables(t *testing.T, b *browser) {
 // drawn is true after a page shows its host's answer.
 const drawn = "!document.querySelector('.bones') && document.querySelector('#link').textContent === 'live'"
 
-// allPages are the addresses of all pages, by their pictures' names.
+// allPages returns all page addresses, by screenshot name.
 func allPages(session uint64) map[string]string {
 	at := func(path, name string) string {
 		return path + "?" + url.Values{"node": {node}, "name": {name}}.Encode()
@@ -266,7 +266,7 @@ func allPages(session uint64) map[string]string {
 	}
 }
 
-// save saves a picture of the page, if requested.
+// save saves a screenshot, if requested.
 func (b *browser) save(name string) {
 	b.Helper()
 	if *shots != "" {
@@ -274,7 +274,7 @@ func (b *browser) save(name string) {
 	}
 }
 
-// checkQuiet checks that the page has no complaints and no requests to other sites.
+// checkQuiet checks that the page logs no complaints and sends no requests to other sites.
 func (b *browser) checkQuiet(own string) {
 	b.Helper()
 	b.mu.Lock()

@@ -24,7 +24,7 @@ const (
 	token = "the token of a test"
 )
 
-// stage is a console in front of a cluster of three hosts.
+// stage is a console in front of a three-host cluster.
 type stage struct {
 	*testing.T
 	cluster *servertest.Cluster
@@ -89,7 +89,7 @@ func (st *stage) serve(address string, tokens bool) string {
 	return st.server.Addr().(*net.TCPAddr).String()
 }
 
-// measured counts the measurements of the console's host.
+// measured counts the console host's measurements.
 const measured = 60
 
 // loadAt is a host's load, different each time.
@@ -139,7 +139,7 @@ func await[T any](t *testing.T, what string, from <-chan T) (got T) {
 	return got
 }
 
-// objects makes a rollout of three locations with a version, and a process.
+// objects creates a rollout with three locations and a version, and a process.
 func (st *stage) objects() {
 	st.Helper()
 	s, by := st.session("dns"), rollout.ChangeInfo{Author: "ann", Reason: "a test"}
@@ -162,7 +162,7 @@ func (st *stage) objects() {
 	}
 }
 
-// hang lets a process open a round that one of its two members never prepares for.
+// hang opens a round in a process for which one of two members never prepares.
 func (st *stage) hang(name string) {
 	st.Helper()
 	by := process.ChangeInfo{Author: "ann", Reason: "a test"}

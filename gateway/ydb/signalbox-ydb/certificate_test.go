@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// limit bounds the wait for an event that must come, on any machine.
+// limit is the maximum wait for an expected event, on any machine.
 const limit = time.Minute
 
 // replace copies one file's contents into another.
@@ -28,7 +28,7 @@ func replace(t *testing.T, file, by string) {
 	}
 }
 
-// TestSDKsSeeTheCertificateOfTheMoment and must show one from the configured authority.
+// TestSDKsSeeTheCertificateOfTheMoment and must present a certificate from the configured authority.
 func TestSDKsSeeTheCertificateOfTheMoment(t *testing.T) {
 	ports, err := subprocess.ReservePorts(1)
 	if err != nil {
@@ -129,7 +129,7 @@ func TestHostsSeeTheCertificateOfTheMoment(t *testing.T) {
 		}
 		for until := time.Now().Add(limit); time.Now().Before(until); {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			_, _ = config.Open(ctx, "") // it is no host
+			_, _ = config.Open(ctx, "") // the server is not a host
 			cancel()
 			for len(shown) > 0 {
 				if <-shown == string(pair.Certificate[0]) {

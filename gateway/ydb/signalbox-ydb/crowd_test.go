@@ -23,7 +23,7 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// TestCrowdOfConnectionsAndCalls: a gateway with a limit of 2,000 open files has 2,100 connections that only answer
+// TestCrowdOfConnectionsAndCalls: a gateway with an open file limit of 2,000 has 2,100 connections that only answer
 // pings, and then thousands of calls that send nothing. Other programs get answers, and the gateway's memory is
 // bounded.
 func TestCrowdOfConnectionsAndCalls(t *testing.T) {
@@ -84,7 +84,7 @@ func TestCrowdOfConnectionsAndCalls(t *testing.T) {
 	}
 }
 
-// connect connects to the gateway from an address of this machine.
+// connect connects to the gateway from a local address.
 func connect(t *testing.T, to, from string) *grpc.ClientConn {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -124,7 +124,7 @@ func bare(t *testing.T, to string) {
 	}()
 }
 
-// memory is the resident memory of a process, in KiB.
+// memory is a process's resident memory, in KiB.
 func memory(t *testing.T, pid int) (kib int) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

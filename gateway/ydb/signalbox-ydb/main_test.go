@@ -50,7 +50,7 @@ func TestWhatDiscoveryNames(t *testing.T) {
 	}
 }
 
-// TestHowManyProcessorsItUses: half of them, unless a setting gives another number.
+// TestHowManyProcessorsItUses: half the processors, unless a setting gives another number.
 func TestHowManyProcessorsItUses(t *testing.T) {
 	for _, c := range []struct{ asked, available, want int }{
 		{0, 1, 1}, {0, 2, 1}, {0, 3, 1}, {0, 16, 8}, {3, 16, 3}, {2, 1, 2},
@@ -82,10 +82,10 @@ func TestFlagsThatAreWrong(t *testing.T) {
 	}
 }
 
-// flags finds all text that looks like a flag with a value.
+// flags finds all text resembling a flag with a value.
 var flags = regexp.MustCompile(`(?m)[ "]--([a-z-]+)[ =][^-]`)
 
-// TestFlagsOfTheUnit: all flags in the unit's settings, in the image's comment and in the manifest are flags of this
+// TestFlagsOfTheUnit: all flags in the unit's settings, in the image's comment and in the manifest are flags for this
 // program.
 func TestFlagsOfTheUnit(t *testing.T) {
 	deploy := filepath.Join("..", "..", "..", "deploy")
@@ -157,7 +157,7 @@ func TestItServes(t *testing.T) {
 	}
 }
 
-// selfSigned writes this machine's certificate and key, and returns a pool that trusts it.
+// selfSigned writes this machine's certificate and key, and returns a pool that trusts the certificate.
 func selfSigned(t *testing.T) (certificate, key string, pool *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

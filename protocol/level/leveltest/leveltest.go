@@ -7,11 +7,10 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// Later is a level above that of every release.
+// Later is a level above every release.
 const Later = level.First + 1
 
-// Raise makes Later the newest level of the build for the rest of the test. Tests that call it must not run in
-// parallel with others.
+// Raise makes Later the build's newest level for the rest of the test. Tests that call Raise must not run in parallel.
 func Raise(t testing.TB) {
 	before := level.Newest
 	level.Newest = Later

@@ -13,13 +13,13 @@ import (
 // Program is a runnable signalbox binary.
 type Program struct {
 	Path string
-	// Env is the environment of its processes; an empty one is not replaced by this process's environment.
+	// Env is the processes' environment; an empty Env is not replaced by this process's environment.
 	Env []string
 
 	delays bool // of BuildDelayed
 }
 
-// Build builds the signalbox of this repository into a directory.
+// Build builds this repository's signalbox into a directory.
 func Build(dir string) (Program, error) { return build(filepath.Join(dir, "signalbox")) }
 
 // BuildAt builds a program with the given newest feature level, as visible to a cluster.
@@ -38,20 +38,20 @@ func build(path string, flags ...string) (Program, error) {
 	return p, nil
 }
 
-// Place is the directory and the addresses of a host, used by all its processes in turn. On Linux its ports are
-// reserved while no process runs.
+// Place is a host's directory and addresses, used by all its processes in turn. On Linux its ports are reserved while
+// no process runs.
 type Place struct {
 	Program             Program
 	Name, Dir           string
 	Client, Raft, Admin string   // addresses
 	Args                []string // serve arguments, besides directory and addresses
-	HTTP                string   // address of the HTTP API; empty for none
+	HTTP                string   // HTTP API address; empty for none
 
-	others bool              // part of a cluster, with a peer listener
-	ports  *subprocess.Ports // shared by all places of the cluster
+	others bool              // belongs to a cluster, with a peer listener
+	ports  *subprocess.Ports // shared by all places in the cluster
 }
 
-// lone is the name of a host without a name in its arguments.
+// lone is the host name without a name in the arguments.
 const lone = "signalbox"
 
 // NewPlace allocates a place for a single host, which gets only its directory, its addresses and the arguments.
@@ -60,7 +60,7 @@ func NewPlace(program Program, dir string, args ...string) (*Place, error) {
 	return p, reserve(p)
 }
 
-// Places allocates places for the hosts of a cluster below a directory, with a common host list if there are several.
+// Places allocates places for a cluster's hosts below a directory, with a common host list if there are several.
 func Places(program Program, dir string, names []string, args ...string) ([]*Place, error) {
 	var places []*Place
 	for _, name := range names {
@@ -83,8 +83,8 @@ func Places(program Program, dir string, names []string, args ...string) ([]*Pla
 	return places, nil
 }
 
-// Growing allocates places for the hosts of a cluster below a directory: the first host creates it, by Init, and the
-// others join any existing host.
+// Growing allocates places for a cluster's hosts below a directory: the first host creates the cluster, by Init, and
+// later hosts join any existing host.
 func Growing(program Program, dir string, names []string, args ...string) ([]*Place, error) {
 	places, err := Places(program, dir, names, args...)
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *Place) Init() error {
 	return nil
 }
 
-// settings are the flags of the place.
+// settings are the place's flags.
 func (p *Place) settings() []string {
 	args := []string{"--data-dir", p.Dir, "--listen", p.Client, "--admin-listen", p.Admin}
 	if p.others {

@@ -1,5 +1,5 @@
-// Package conntest makes in-memory connections with faults set by a test: both ends of a connection, for a listener
-// such as transport.NewInside. The connections work inside testing/synctest bubbles.
+// Package conntest makes in-memory connections with faults set by a test, for a listener such as transport.NewInside.
+// The connections work inside testing/synctest bubbles.
 package conntest
 
 import (
@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Direction is a direction of a connection's bytes.
+// Direction is the direction in which bytes flow.
 type Direction uint8
 
 const (
-	// ToServer is the direction of the client's bytes.
+	// ToServer is the direction from client to server.
 	ToServer Direction = 1 << iota
-	// ToClient is the direction of the server's bytes.
+	// ToClient is the direction from server to client.
 	ToClient
 	// BothWays is both.
 	BothWays = ToServer | ToClient
 )
 
-// Buffer is the number of bytes in each direction of a connection of Pair before a write blocks.
+// Buffer is the byte count per direction before a write to a Pair's connection blocks.
 const Buffer = 256 << 10
 
 // Pair makes both ends of a connection; the client's end is a *Conn.
@@ -88,7 +88,7 @@ func (e *end) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// explain converts errors into the form of net package errors, so that callers' checks work.
+// explain converts errors into the net package's form, so that callers' checks work.
 func (e *end) explain(operation string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
@@ -96,13 +96,13 @@ func (e *end) explain(operation string, err error) error {
 	return &net.OpError{Op: operation, Net: e.local.Network(), Source: e.local, Addr: e.remote, Err: err}
 }
 
-// address names an end of a connection.
+// address names a connection's end.
 type address string
 
 func (address) Network() string  { return "memory" }
 func (a address) String() string { return string(a) }
 
-// Conn is the client's end of a connection, with faults for tests. Any goroutine may set faults at any time.
+// Conn is the client's connection end, with faults for tests. Any goroutine may set faults at any time.
 type Conn struct {
 	end
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTextsKeepWhatTheyGot compares texts of all lengths with a list of strings. Freed memory is overwritten by later
-// texts, so a text whose memory was assigned twice differs at the end.
+// TestTextsKeepWhatTheyGot compares texts of all lengths with a list of strings. Later texts overwrite freed memory, so
+// a text whose memory was assigned twice differs at the end.
 func TestTextsKeepWhatTheyGot(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ts := NewTexts()
@@ -82,5 +82,5 @@ func TestTextsOfEveryLengthStandWhereTheyFit(t *testing.T) {
 	}
 }
 
-// TestWhatReadersGotStays: everything read from a machine is compared again after its object was deleted and other
-// texts of equal lengths use the same memory.
+// TestWhatReadersGotStays: all data read from a machine is compared again after its object was deleted and new texts
+// with equal lengths use the same memory.

@@ -9,11 +9,11 @@ import (
 type Bed[M Machine] struct {
 	M       M
 	IDs     []shard.SessionID
-	Numbers []uint64 // last number of each session
+	Numbers []uint64 // each session's last number
 	Out     shard.Effects
 	One     shard.Batch
 	At      level.Level        // of the commands
-	Record  func(*shard.Batch) // if not nil, sees each batch before it is applied
+	Record  func(*shard.Batch) // if not nil, receives each batch before Apply
 }
 
 // New returns a bed with sessions at the first feature level.
@@ -52,7 +52,7 @@ func (b *Bed[M]) Apply(c *shard.Command) {
 	}
 }
 
-// Result returns the result of the last command.
+// Result returns the last command's result.
 func (b *Bed[M]) Result() *shard.Effect {
 	for i := range b.Out.List {
 		if b.Out.List[i].Kind == shard.EffectResult {
@@ -62,7 +62,7 @@ func (b *Bed[M]) Result() *shard.Effect {
 	panic("no result")
 }
 
-// As applies a mutation of session i with its next number.
+// As applies a mutation by session i with its next number.
 func (b *Bed[M]) As(i int, c shard.Command) { b.ApplyAs(i, &c) }
 
 // ApplyAs is As without copying the command.
@@ -72,7 +72,7 @@ func (b *Bed[M]) ApplyAs(i int, c *shard.Command) {
 	b.Apply(c)
 }
 
-// Next returns the command as the next mutation of session i.
+// Next returns the command as session i's next mutation.
 func (b *Bed[M]) Next(i int, c shard.Command) shard.Command {
 	b.Numbers[i]++
 	c.Node, c.Session, c.Number, c.Acked = 1, b.IDs[i], b.Numbers[i], b.Numbers[i]-1
@@ -93,7 +93,7 @@ func (b *Bed[M]) PassTo(at uint64) {
 // RenewalWait is how long a renewed shard waits, in milliseconds.
 const RenewalWait = 12_000
 
-// RenewAs continues with the shard's rebuilt machine, under a leader of the new group, with new sessions.
+// RenewAs continues with the shard's rebuilt machine, under a leader from the new group, with new sessions.
 func (b *Bed[M]) RenewAs(m M) {
 	b.M = m
 	b.One.Stamp.Elapsed = 0

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// ObjectModel is a naive model of one kind's objects in a shard after a command.
+// ObjectModel is a naive model for one kind's objects in a shard after a command.
 type ObjectModel[M Machine] interface {
 	// End releases a session's holdings, Drop removes all objects, Due applies effects of time.
 	End(id shard.SessionID)
@@ -29,7 +29,7 @@ type ObjectModel[M Machine] interface {
 	View(m M) error
 }
 
-// ModelShard is the common part of all kinds' models.
+// ModelShard is the common part in all kinds' models.
 type ModelShard struct {
 	Now      uint64
 	Wall     uint64
@@ -39,13 +39,13 @@ type ModelShard struct {
 	Sessions map[shard.SessionID]*ModelSession
 }
 
-// ModelSession is a session, with the body length of its last answer.
+// ModelSession is a session, with its last answer's body length.
 type ModelSession struct {
 	Number uint64
 	Body   int
 }
 
-// NewModelShard returns the model of an empty shard.
+// NewModelShard returns an empty shard's model.
 func NewModelShard() *ModelShard {
 	return &ModelShard{Limit: shard.DefaultNodeBytes, Sessions: map[shard.SessionID]*ModelSession{}}
 }
@@ -58,7 +58,7 @@ func NextOrder(last shard.OrderID) shard.OrderID {
 	return last
 }
 
-// Bytes is the size of sessions and their answers in quotas.
+// Bytes is the quota size of sessions and their answers.
 func (ms *ModelShard) Bytes() (n uint64) {
 	for _, s := range ms.Sessions {
 		n += shard.SessionBytes
@@ -72,14 +72,14 @@ func (ms *ModelShard) Bytes() (n uint64) {
 	return n
 }
 
-// ObjectRun runs the same random commands on a machine and on a model of one kind's objects.
+// ObjectRun runs the same random commands on a machine and on a model with one kind's objects.
 type ObjectRun[M Machine] struct {
 	Bed[M]
 	*rand.Rand
 	Followers []*RowFollower
 	Tally     map[string]int
 	Mutate    func(id shard.SessionID) error // sends a session's command
-	Applied   func(list []shard.Effect)      // sees the effects of commands
+	Applied   func(list []shard.Effect)      // receives the commands' effects
 	After     func() error                   // checks the machine after each step
 	Tamper    func(moment string)            // a mistake
 
@@ -105,7 +105,7 @@ func NewObjectRun[M Machine](empty func() M, seed, stream uint64, base *ModelSha
 	}
 }
 
-// Play runs a run, and returns the first failure. early is a command of the run.
+// Play runs a run, and returns the first failure. early is a command from the run.
 func (r *ObjectRun[M]) Play(early shard.CommandKind, steps int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -238,7 +238,7 @@ func (r *ObjectRun[M]) check(m M) error {
 // bytes is the total size in quotas.
 func (r *ObjectRun[M]) bytes() uint64 { return r.base.Bytes() + r.objects.Size() }
 
-// objectsDiff shows the lines that differ.
+// objectsDiff shows differing lines.
 func objectsDiff(got, want []shard.ObjectState) string {
 	lines := func(list []shard.ObjectState) (lines []string) {
 		for _, o := range list {
@@ -266,7 +266,7 @@ func objectsDiff(got, want []shard.ObjectState) string {
 	return b.String()
 }
 
-// snapshot saves the machine's state of some steps ago, and sometimes continues with a restored replica.
+// snapshot saves the machine's state from some steps ago, and sometimes continues with a restored replica.
 func (r *ObjectRun[M]) snapshot() error {
 	if r.saved == nil {
 		if r.IntN(15) == 0 {
@@ -299,7 +299,7 @@ func (r *ObjectRun[M]) snapshot() error {
 	return r.restart()
 }
 
-// restart continues with a restored replica, which must have the same digest.
+// restart continues with a restored replica, whose digest must be equal.
 func (r *ObjectRun[M]) restart() error {
 	sn, err := r.M.PrepareSnapshot()
 	if err != nil {
@@ -322,7 +322,7 @@ func (r *ObjectRun[M]) restart() error {
 	return r.check(m)
 }
 
-// Shortened is the number of seeds to run: the race detector runs one in four.
+// Shortened returns the number of seeds to run: with the race detector, a quarter.
 func Shortened(seeds uint64) uint64 {
 	if testing.Short() {
 		return (seeds + 3) / 4

@@ -9,7 +9,7 @@ import (
 )
 
 // damages are the errors with which processes have ended. It handles engine logs, which have one logger for all hosts:
-// an engine goroutine about to panic with one of these errors ends instead.
+// an engine goroutine about to panic with such an error ends instead.
 type damages struct {
 	mu    sync.Mutex
 	texts []string

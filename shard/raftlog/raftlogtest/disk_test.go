@@ -42,7 +42,7 @@ func TestOnlySyncsOfTheLogTakeTime(t *testing.T) {
 	})
 }
 
-// TestWhatIsUnderWayHurriesToo: a slow sync, and a stuck one, which also ends with the process and when the disk is
+// TestWhatIsUnderWayHurriesToo: a slow sync, and a stuck sync, which also ends with the process and when the disk is
 // released.
 func TestWhatIsUnderWayHurriesToo(t *testing.T) {
 	m := NewMachine(NewNetwork(), "host-1:7421", raftlog.Config{})
@@ -77,7 +77,7 @@ func TestWhatIsUnderWayHurriesToo(t *testing.T) {
 	}
 }
 
-// TestAFullDisk: it refuses new data, and a trap refuses its chosen steps.
+// TestAFullDisk: a full disk refuses new data, and a trap refuses its chosen steps.
 func TestAFullDisk(t *testing.T) {
 	d, trapped := NewDisk("/data"), errors.New("trapped")
 	d.Full(true)
@@ -120,7 +120,7 @@ func TestASkippedSyncIsAMistake(t *testing.T) {
 	}
 }
 
-// TestADirectoryIsLocked: by one process at a time, and by the next one after the machine's end.
+// TestADirectoryIsLocked: by one process at a time, and by the next process after the machine's end.
 func TestADirectoryIsLocked(t *testing.T) {
 	files := NewDisk("/data").Files()
 	lock, err := files.LockDirectory("/data")

@@ -44,7 +44,7 @@ func TestHostsCallEachOther(t *testing.T) {
 	}
 }
 
-// TestAHostThatHasNoIDCanOnlyCall: it proves no identity, and the answering host sees that.
+// TestAHostThatHasNoIDCanOnlyCall: such a host proves no identity, and the answering host sees this.
 func TestAHostThatHasNoIDCanOnlyCall(t *testing.T) {
 	var heard, said [32]byte
 	e := newEndpoint(t, withSecret(testSecret), answering(func(ctx context.Context, peer Peer, request []byte) ([]byte,
@@ -74,8 +74,8 @@ func TestAHostThatHasNoIDCanOnlyCall(t *testing.T) {
 	}
 }
 
-// TestAHostThatHasJoinedIsNamed: it got an id and the secret over an unnamed connection, which shows its certificate
-// with TLS.
+// TestAHostThatHasJoinedIsNamed: the host got an id and the secret over an unnamed connection, which shows its
+// certificate with TLS.
 func TestAHostThatHasJoinedIsNamed(t *testing.T) {
 	authority := testcert.New(t)
 	for name, secured := range map[string]bool{"plain": false, "TLS": true} {
@@ -125,7 +125,7 @@ func TestACallThatCannotBeAnsweredFails(t *testing.T) {
 		host    func(*Config)
 		request []byte
 		reason  string
-		answer  bool // the other host reports that
+		answer  bool // whether the other host reports a response
 	}{
 		"an error":                 {say(nil, errors.New("no such shard")), nil, "no such shard", true},
 		"a host that answers none": {answering(nil), nil, "answers no calls", true},
@@ -162,8 +162,8 @@ func TestTheLargestCallIsAnswered(t *testing.T) {
 	}
 }
 
-// TestCallsThatHangKeepNothingElseBack: calls from hosts without an id have a separate limit, and engine frames wait
-// for none.
+// TestCallsThatHangKeepNothingElseBack: calls from hosts without an id have a separate limit, and engine frames never
+// wait for calls.
 func TestCallsThatHangKeepNothingElseBack(t *testing.T) {
 	var calls atomic.Int64
 	release := make(chan struct{})
@@ -222,8 +222,8 @@ func TestTheCloseOfATransportEndsCalls(t *testing.T) {
 	}
 }
 
-// TestTheAddressBookChanges: a host is found at its new address, and connections to its old address end, like
-// connections to and from a host that has left.
+// TestTheAddressBookChanges: a host is found at its new address. Connections to its old address end, like connections
+// to and from a host that has left.
 func TestTheAddressBookChanges(t *testing.T) {
 	e := newEndpoint(t)
 	conn := e.connect(t)

@@ -79,7 +79,7 @@ func TestHostsThatAreNoPeersAreRefused(t *testing.T) {
 					t.Errorf("who is refused hears %v: %v", r.Code, r)
 				}
 			}
-			if e.Identity().Host != 0 { // otherwise it is merely early, which is no fault
+			if e.Identity().Host != 0 { // otherwise the host is merely early, which is no fault
 				eventually(t, "the refusal", func() bool { return e.refused[RefusedHandshake].Load() == 1 })
 			} else if n := e.refused[RefusedHandshake].Load(); n != 0 {
 				t.Errorf("%d refusals are counted", n)
@@ -91,7 +91,7 @@ func TestHostsThatAreNoPeersAreRefused(t *testing.T) {
 	}
 }
 
-// TestAWipedHostIsRefused: its directory was lost, and it returns with its old id.
+// TestAWipedHostIsRefused: the host's directory was lost, and the host returns with its old id.
 func TestAWipedHostIsRefused(t *testing.T) {
 	e := newEndpoint(t)
 	wiped := newDialer(t, e, func(c *Config) { c.Identity.Incarnation = hosts.Incarnation{9} })
@@ -99,7 +99,7 @@ func TestAWipedHostIsRefused(t *testing.T) {
 	if r, ok := errors.AsType[*Refused](err); !ok || r.Code != CodeOtherIncarnation || !r.Code.Lasting() {
 		t.Errorf("have %v", err)
 	}
-	// Nor do the others open a connection to it.
+	// Nor do other hosts open a connection to the wiped host.
 	at := newEndpoint(t, func(c *Config) { c.Identity, c.Hosts = wiped.Identity(), wiped.Hosts() })
 	e.SetHosts([]Host{{ID: 2, Incarnation: two.Incarnation, Address: at.address}})
 	if _, err := e.dialTarget(context.Background(), two); err == nil || !strings.Contains(err.Error(), "was meant") {
@@ -128,7 +128,7 @@ func TestNothingIsSentToWhoDoesNotHaveTheSecret(t *testing.T) {
 	}
 }
 
-// TestARefusalThatProvesNothingIsNotHeeded: it could end a host's process.
+// TestARefusalThatProvesNothingIsNotHeeded: an unproven refusal could end a host's process.
 func TestARefusalThatProvesNothingIsNotHeeded(t *testing.T) {
 	key := []byte("a key of both sides")
 	for name, tamper := range map[string]func([]byte) []byte{
@@ -165,7 +165,7 @@ func TestAHostOfTheVersionWithoutHandshakesIsNamed(t *testing.T) {
 	if _, err := batch.MarshalTo(payload); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFrame(conn, nil, frameMessages, payload); err != nil { // at once, as that version did
+	if err := writeFrame(conn, nil, frameMessages, payload); err != nil { // at once, as the previous version did
 		t.Fatal(err)
 	}
 	awaitEnd(t, conn)
@@ -175,7 +175,7 @@ func TestAHostOfTheVersionWithoutHandshakesIsNamed(t *testing.T) {
 	}
 }
 
-// TestAHostOfTheVersionBeforeHearsOfThisOne: it reads the start of a hello, with the version.
+// TestAHostOfTheVersionBeforeHearsOfThisOne: the previous version reads a hello's start, with the version.
 func TestAHostOfTheVersionBeforeHearsOfThisOne(t *testing.T) {
 	e := newEndpoint(t)
 	conn, err := net.Dial("tcp", e.address)

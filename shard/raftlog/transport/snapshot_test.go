@@ -9,7 +9,7 @@ import (
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
-// chunkOf is one of a snapshot's two chunks.
+// chunkOf is one chunk from a two-chunk snapshot.
 func chunkOf(index, id uint64) raftpb.Chunk {
 	return raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot", Index: index, ChunkId: id,
 		ChunkCount: 2}
@@ -95,7 +95,8 @@ func TestASnapshotWaitsForTheOneOnItsWay(t *testing.T) {
 	}
 }
 
-// TestASnapshotThatIsThereAlreadyIsConfirmed: it is not passed to the engine, which would refuse its last chunk.
+// TestASnapshotThatIsThereAlreadyIsConfirmed: the snapshot is not passed to the engine, which would refuse the last
+// chunk.
 func TestASnapshotThatIsThereAlreadyIsConfirmed(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, meanwhile uint64 // last entry present at the first chunk and at the last
@@ -126,7 +127,7 @@ func TestASnapshotThatIsThereAlreadyIsConfirmed(t *testing.T) {
 	}
 }
 
-// awaitDeliveries waits until the given number of snapshots are being sent to the test's replica, or wait for that.
+// awaitDeliveries waits until the given number of snapshots are being sent to the test's replica, or wait for delivery.
 func (e *engineEnd) awaitDeliveries(t *testing.T, want int) {
 	t.Helper()
 	eventually(t, "snapshots on their way", func() bool {
@@ -137,7 +138,7 @@ func (e *engineEnd) awaitDeliveries(t *testing.T, want int) {
 	})
 }
 
-// TestTheEndOfTheEngineEndsSnapshots: those waiting for their turn or for the other host.
+// TestTheEndOfTheEngineEndsSnapshots: snapshots waiting for their turn or for the other host.
 func TestTheEndOfTheEngineEndsSnapshots(t *testing.T) {
 	e := newEndpoint(t)
 	ctx, cancel := context.WithCancel(t.Context())

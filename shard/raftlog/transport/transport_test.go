@@ -38,7 +38,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// endpoint is the transport of host 1, with a test in place of its engine.
+// endpoint is host 1's transport, with a test in place of its engine.
 type endpoint struct {
 	*engineEnd
 	peer    *engineEnd // host 2, which only dials
@@ -89,8 +89,8 @@ type testReplicas struct {
 	sent  atomic.Int64                        // chunks
 	// has is the replica's last entry.
 	has  atomic.Uint64
-	died atomic.Int64 // number of deaths of the other host
-	// positions are its own reported positions, confirmed those confirmed by the other host.
+	died atomic.Int64 // count of the other host's deaths
+	// positions are the host's own reported positions, confirmed the other host's confirmed positions.
 	positions, confirmed []Position
 }
 
@@ -143,7 +143,7 @@ func routeOf(replica uint64, joined map[uint64]Target) *Route {
 	return r
 }
 
-// newDialer returns the transport of host 2, otherwise configured like host 1's.
+// newDialer returns host 2's transport, otherwise configured like host 1's.
 func newDialer(t *testing.T, of *endpoint, changes ...func(*Config)) *engineEnd {
 	c := of.config
 	c.Identity, c.Listener, c.Refused, c.TurnedAway, c.Dial = identityOf(two), nil, nil, nil, nil
@@ -227,7 +227,7 @@ func newEndpoint(t *testing.T, changes ...func(*Config)) *endpoint {
 	return e
 }
 
-// of returns the replicas of the endpoint's host.
+// of returns the replicas on the endpoint's host.
 func (e *endpoint) of() *testReplicas { return e.replicas.(*testReplicas) }
 
 func goodBatch(data string) raftpb.MessageBatch {
@@ -363,7 +363,7 @@ func TestTooManyConnectionsThatSayNothingAreTurnedAway(t *testing.T) {
 		defer e.mu.Unlock()
 		return len(e.accepted)
 	}
-	e.connect(t) // it does not count
+	e.connect(t) // the connection does not count
 	first := dial()
 	for range maxGreeting - 1 {
 		dial()
@@ -374,7 +374,7 @@ func TestTooManyConnectionsThatSayNothingAreTurnedAway(t *testing.T) {
 	eventually(t, "room", func() bool { return open() < 1+maxGreeting })
 }
 
-// memoryConn is the reading end of an in-memory connection.
+// memoryConn is an in-memory connection's reading end.
 type memoryConn struct{ io.Reader }
 
 func (memoryConn) SetReadDeadline(time.Time) error { return nil }

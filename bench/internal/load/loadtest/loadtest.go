@@ -14,7 +14,7 @@ const (
 )
 
 // Some runs a workload until the measured time contains operations, longer on a slow machine, and returns the last
-// run's result. Errors of a run or of operations fail the test.
+// run's result. Errors from runs or operations fail the test.
 func Some(t *testing.T, run func(time.Duration) (*report.Report, error)) *report.Report {
 	t.Helper()
 	for d := shortest; ; d *= 4 {

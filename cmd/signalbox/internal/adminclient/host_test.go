@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/server/admin"
 )
 
-// serve shows the pages of a host that knows of others.
+// serve serves the pages of a host that knows the other hosts.
 func serve(t *testing.T, cluster string, id uint64, others map[uint64]string) string {
 	t.Helper()
 	mux := http.NewServeMux()

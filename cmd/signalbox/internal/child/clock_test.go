@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// busy are the clocks of a machine on which this process waits for a processor after some of its readings.
+// busy simulates the clocks of a machine that delays this process after some readings.
 type busy struct {
 	awake, slept time.Duration
 	waits        []time.Duration
@@ -48,7 +48,7 @@ func TestWhoWaitsForAProcessorBetweenTwoReadingsHasNotSlept(t *testing.T) {
 			b.slept, b.waits = slept, waits[1]
 			second := b.now()
 			got := first.slept(second)
-			// A machine as busy as that hides a sleep of a few seconds.
+			// So busy a machine hides a sleep of a few seconds.
 			if least := slept - closeEnough - 2*long; got > slept || got < least {
 				t.Errorf("%s: it slept for %v, and is said to have for %v", what, slept, got)
 			}

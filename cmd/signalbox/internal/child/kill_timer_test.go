@@ -19,12 +19,12 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// lease is one that ends when the test says so.
+// lease is a lease that the test ends.
 type lease struct {
 	ctx context.Context
 	end context.CancelCauseFunc
 	mu  sync.Mutex
-	// err is what Err returns before the context has ended.
+	// err is the result of Err before the context has ended.
 	err error
 }
 
@@ -98,7 +98,7 @@ func (ti *timed) line() string {
 	return strings.TrimSpace(line)
 }
 
-// rest is what the command and all that it started say until the last of them is gone.
+// rest returns the output of the command and its children until the last process is gone.
 func (ti *timed) rest() string {
 	ti.t.Helper()
 	<-ti.done
@@ -131,7 +131,7 @@ func TestTheStatusOfTheCommandIsPassedOn(t *testing.T) {
 func TestSignalsReachTheCommandAndWhatItStarted(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if signal.Ignored(sig) {
-			continue // as under nohup: a shell cannot trap it then
+			continue // as under nohup: then a shell cannot trap the signal
 		}
 		s := run(t, time.Hour, `trap 'exit 9' INT TERM HUP QUIT
 			sh -c 'trap "echo inner; exit" INT TERM HUP QUIT; echo ready; while :; do sleep 0.01; done'`)
@@ -161,12 +161,12 @@ func TestALossEndsTheCommandInPeaceWhereItGoes(t *testing.T) {
 }
 
 func TestACommandThatIgnoresSIGTERMIsKilledBeforeTheReserveIsOver(t *testing.T) {
-	const timeout = 40 * time.Second // of which a tenth is the reserve: time enough for a slow machine
+	const timeout = 40 * time.Second // a tenth is the reserve: enough time for a slow machine
 	s := run(t, timeout, `trap '' TERM; sh -c 'trap "" TERM; sleep 600' & echo ready; wait`)
 	s.line()
 	began := time.Now()
 	s.lease.end(silence)
-	s.rest() // ends when no process is left that could write
+	s.rest() // returns once no process is left that could write
 	if took, reserve := time.Since(began), Reserve(timeout); took >= reserve || took < DefaultKillAfter(timeout) {
 		t.Errorf("it was dead after %v, with a reserve of %v", took, reserve)
 	}
@@ -229,7 +229,7 @@ func TestALeaseThatWasGoodLongAgoIsKilledFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := now()
-	good.all -= time.Second // this process stood still since
+	good.all -= time.Second // the time that this process was stopped
 	if out := l.end(p, good, silence); !out.Killed || out.Status != 128+9 {
 		t.Errorf("%+v", out)
 	}
@@ -241,7 +241,7 @@ func TestAMachineThatSleptHasLostItsLeases(t *testing.T) {
 	if _, err := l.check(last); err != nil {
 		t.Errorf("it did not sleep: %v", err)
 	}
-	last.all -= time.Minute // the clock that goes on has gone on
+	last.all -= time.Minute // the running clock has advanced
 	if _, err := l.check(last); !errors.Is(err, ErrSlept) {
 		t.Errorf("it slept: %v", err)
 	}

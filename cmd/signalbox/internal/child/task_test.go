@@ -63,7 +63,7 @@ func (t *tasked) await(want string) {
 	}
 }
 
-// outcome is how the command ended. All that it started is gone then, since it could write otherwise.
+// outcome returns how the command ended. By then all child processes are gone, since a child could still write.
 func (t *tasked) outcome() Outcome {
 	t.t.Helper()
 	if _, err := io.ReadAll(t.lines); err != nil {
@@ -109,7 +109,8 @@ func TestACommandWithoutAPurposeIsStopped(t *testing.T) {
 	}
 }
 
-// TestTasksInTheBackgroundRunAtOnce: each gets its own signals, and the end of one is no matter to the other.
+// TestTasksInTheBackgroundRunAtOnce: each task gets only its own signals, and one task's end does not affect the second
+// task.
 func TestTasksInTheBackgroundRunAtOnce(t *testing.T) {
 	const script = `trap 'echo asked' USR1; trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done`
 	task := Task{KillAfter: time.Hour, Background: true}

@@ -28,7 +28,7 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 		{client.ErrLeaseLost, ExitLost},
 		{&client.SessionEnd{Reason: client.EndDestroyed}, ExitLost},
 		{client.ErrUnauthorized, ExitNoRight},
-		{client.ErrNodeNotFound, ExitFailed}, // by itself it is no answer of a host
+		{client.ErrNodeNotFound, ExitFailed}, // alone it is not a host response
 		{fmt.Errorf("%w: %w", client.ErrNodeNotFound, client.ErrNotFound), ExitNotFound},
 		{client.ErrAlreadyExists, ExitExists},
 		{fmt.Errorf("%w: %w", client.ErrAlreadyExists, client.ErrPreconditionFailed), ExitState},
@@ -66,7 +66,7 @@ func TestARefusalWithoutAMessageSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// tried is an error like those of the SDK: its fields are what was tried.
+// tried is an error like the SDK's errors, with the attempted operation in its fields.
 type tried struct {
 	operation, subject string
 	cause              error

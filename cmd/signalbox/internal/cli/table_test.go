@@ -72,7 +72,7 @@ func TestWhatOthersWroteGivesNoOrdersToATerminal(t *testing.T) {
 		"étage/3":      "étage/3",
 		"a\x1b[2J":     `"a\x1b[2J"`,
 		"two\nlines":   `"two\nlines"`,
-		"\u202etxt":    `"\u202etxt"`, // which would write backwards
+		"\u202etxt":    `"\u202etxt"`, // would print right to left
 		"\u009b2J":     `"\u009b2J"`,
 		"\xff":         `"\xff"`,
 	} {

@@ -17,7 +17,7 @@ import (
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
-// container is a snapshot as the engine of the log writes it, with that content.
+// container returns a snapshot in the log engine's format, with the given content.
 func container(t *testing.T, header raftpb.SnapshotHeader, content []byte) []byte {
 	t.Helper()
 	head, err := header.Marshal()

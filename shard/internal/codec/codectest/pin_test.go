@@ -105,7 +105,7 @@ func TestEveryMistakeOfAFormIsNoticed(t *testing.T) {
 	}
 }
 
-// TestFieldsThatCanChangePlacesAreNoticed: if only the sum of two fields is encoded, no pin distinguishes them.
+// TestFieldsThatCanChangePlacesAreNoticed: if only two fields' sum is encoded, no pin distinguishes the fields.
 func TestFieldsThatCanChangePlacesAreNoticed(t *testing.T) {
 	var s struct{ A, B uint64 }
 	all := fill(t, Form{Name: "sum", Of: &s})

@@ -16,7 +16,7 @@ type Draw struct {
 	random             *rand.Rand
 }
 
-// how selects the pending changes of a file or directory on an image.
+// how selects a file's or directory's pending changes for an image.
 type how int
 
 const (
@@ -106,7 +106,7 @@ func (n *node) image(draw Draw) *node {
 	return m
 }
 
-// some returns how many of the changes, from the first, are on the image.
+// some returns how many changes, from the first, are on the image.
 func (draw Draw) some(h how, changes int) int {
 	switch h {
 	case everything:
@@ -118,7 +118,7 @@ func (draw Draw) some(h how, changes int) int {
 	}
 }
 
-// tear applies some sectors of a write.
+// tear applies some of a write's sectors.
 func (draw Draw) tear(w write, content []byte) []byte {
 	if w.cut {
 		if draw.random.IntN(2) == 0 {
@@ -152,8 +152,7 @@ func (n *node) latest() map[string]int {
 	return names
 }
 
-// Put copies the files below a directory of the disk, with all pending changes, into a directory of another file
-// system.
+// Put copies the files below a disk directory, with all pending changes, into a directory on another file system.
 func (d *Disk) Put(from string, fs vfs.FS, to string) error {
 	n, ok := treeOf(d).find(from)
 	if !ok {
