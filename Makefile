@@ -15,12 +15,15 @@ GOTEST := GOFLAGS="$(GOFLAGS) -ldflags=-w" $(GO) test -vet=off -timeout 20m -p $
 LONGEST := ./client ./docs ./shard/raftlog ./cmd/signalbox ./test/chaos ./test/simulation ./shard/machine ./server/transport ./server ./server/host ./test/conform ./server/executor
 # The client in Python, and the Python that tests it: that of Debian, with its packages.
 PYTHON ?= /usr/bin/python3
+# The versions of Node that test the client in TypeScript, of which sdk/typescript/nodes/package-lock.json has the bytes.
+NODES := 22 24
+NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel error
 # How long each fuzz target runs with `make fuzz`.
 FUZZTIME ?= 2m
 # How long `make soak`, `make soak-engine`, `make chaos` and `make disk` run.
 DURATION ?= 10m
 # What `make chaos` plays again: the acts of a seed, or one of them; 0 for new ones, and for all. DRIVERS are clients of
-# other languages that take part, with commas: go, python.
+# other languages that take part, with commas: go, python, typescript.
 SEED ?= 0
 ACT ?= 0
 DRIVERS ?=
@@ -41,7 +44,7 @@ PACKAGES ?=
 CONSOLES ?= 200
 MIB ?= 128,256,1024
 
-.PHONY: list run test nightly survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk slow idle joins start sessions full memory lists beside share consoles pair trace ydb release packages python
+.PHONY: list run test nightly survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk slow idle joins start sessions full memory lists beside share consoles pair trace ydb release packages python typescript
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -113,7 +116,7 @@ race: ## tests under the race detector, the long ones shortened; not those whose
 	.ci/race $(RACE) $(GOTEST) -race -short -skip '$(UNRACED)' $$($(GO) list $(LONGEST) ./... | grep -vE '/(docs|test/tidy|test/survival|$(PURE))$$')
 	cd $(LIGHT) && "$(CURDIR)/.ci/race" $(RACE) $(GOTEST) -race -short ./...
 
-release: ## archives, packages, images, a chart, bills of materials and checksums, into dist
+release: ## archives, packages, images, a chart, an npm package, bills of materials and checksums, into dist
 	rm -rf dist
 	cd $(RELEASE) && $(GO) run . -source "$(CURDIR)" -out "$(CURDIR)/dist"
 
@@ -128,6 +131,16 @@ python: ## the client in Python: bytes, behaviour, real hosts, three that are ki
 	$(GO) build -o bin/signalbox ./cmd/signalbox
 	cd sdk/python && SIGNALBOX="$(CURDIR)/bin/signalbox" PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src:tests \
 		$(PYTHON) -W error -m unittest discover -s tests
+
+typescript: ## the client in TypeScript, with Node 22 and 24: types, rules, bytes, scripts, real hosts, its page, a package
+	$(GO) build -o bin/signalbox ./cmd/signalbox
+	cd sdk/typescript && { test node_modules/.package-lock.json -nt package-lock.json || $(NPM_CI); } && \
+	{ test nodes/node_modules/.package-lock.json -nt nodes/package-lock.json || $(NPM_CI) --prefix nodes; } && \
+	npx tsc && npx eslint . && \
+	for version in $(NODES); do \
+		SIGNALBOX="$(CURDIR)/bin/signalbox" nodes/node_modules/node-$$version-*/bin/node --test --test-concurrency=4 \
+			--test-reporter=dot "build/test/*.test.js" || exit 1; \
+	done
 
 planted: ## every bug that is planted in the source of the Go client and of the log, in worlds and in clusters, which tests have to notice
 	$(GO) test ./test/conform ./client/process ./client/barrier ./client/assign -run TestBugsInTheSourceAreNoticed -count 1 -v -args -bugs.all
@@ -189,7 +202,7 @@ soak-engine: ## directed faults of the production log, worlds on it for DURATION
 	$(GOTEST) ./test/engine -run '^(TestDirectedFaults|TestSoak)$$' -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
 	$(GOTEST) ./test/simulation -run '^TestSoak$$' -engine -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
 
-chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again; DRIVERS=python has that client take part; HOSTS=9 has each shard on three of nine
+chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again; DRIVERS=python,typescript has those clients take part; HOSTS=9 has each shard on three of nine
 	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -hosts $(HOSTS) -drivers "$(DRIVERS)" -count 1 -timeout 0 -v
 
 disk: ## what 64 objects of 60 kB take on the disk that are changed for DURATION (default 10m), as CSV

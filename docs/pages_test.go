@@ -70,7 +70,7 @@ func walk(t *testing.T, ending string, visit func(path string, text []byte)) {
 			return err
 		}
 		name := d.Name()
-		left := strings.HasPrefix(name, ".") || name == "testdata" || name == "signalbox-data"
+		left := strings.HasPrefix(name, ".") || name == "testdata" || name == "signalbox-data" || name == "node_modules"
 		if d.IsDir() && path != root && left {
 			return fs.SkipDir
 		}

@@ -30,7 +30,7 @@ func TestBlocksOfCodeAreWellFormed(t *testing.T) {
 				err = json.Unmarshal([]byte(f.text), &value)
 			case "sh", "bash":
 				err = parseShell(t, f.text)
-			case "", "text", "console", "hex", "ini", "sql", "dockerfile", "promql", "python":
+			case "", "text", "console", "hex", "ini", "sql", "dockerfile", "promql", "python", "ts":
 				continue
 			default:
 				t.Errorf("%s:%d: the language %q is not known to this test", p.path, f.line, language)

@@ -157,7 +157,7 @@ func (d *desk) open(typed string) *terminal {
 		changed: make(chan struct{})}
 	te.command.Dir, te.command.Env = root, d.environment
 	te.command.Stdout, te.command.Stderr = te, te
-	te.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does, so that Ctrl-C reaches all processes
+	te.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does: Ctrl-C reaches all processes
 	if err := te.command.Start(); err != nil {
 		d.t.Fatal(err)
 	}

@@ -67,9 +67,9 @@ type (
 	Shard = host.Shard
 	// Replica is one replica in a shard.
 	Replica = host.Replica
-	// Redundancy tells which failures a shard tolerates.
+	// Redundancy reports which failures a shard tolerates.
 	Redundancy = host.Redundancy
-	// DomainLoss tells whether a shard survives losing all hosts that share a failure domain label.
+	// DomainLoss reports whether a shard survives losing all hosts that share a failure domain label.
 	DomainLoss = host.DomainLoss
 )
 

@@ -1,6 +1,6 @@
-// Command release builds everything that is installed: archives, packages, images, a chart, bills of materials and
-// checksums. Builds are reproducible: two runs on one commit with the same Go version write the same bytes. Every time
-// in the output is the commit time, lists are sorted, and the machine name does not occur.
+// Command release builds everything that is installed: archives, packages, images, a chart, an npm package, bills of
+// materials and checksums. Builds are reproducible: two runs on one commit with the same version of Go write the same
+// bytes. Every time in the output is the commit time, lists are sorted, and the machine name does not occur.
 //
 // Start with job.run below: every step is a file in this folder.
 package main
@@ -26,8 +26,9 @@ func main() {
 	out := flag.String("out", "dist", "Output directory. Must be empty or missing")
 	root := flag.String("source", filepath.Join("..", ".."), "Root of the source tree")
 	only := flag.String("platforms", strings.Join(platforms, ","), "Platforms, separated by commas")
+	withoutNPM := flag.Bool("without-npm", false, "Leave out the npm package, which needs npm")
 	flag.Parse()
-	j := job{root: *root, out: *out, platforms: strings.Split(*only, ",")}
+	j := job{root: *root, out: *out, platforms: strings.Split(*only, ","), withoutNPM: *withoutNPM}
 	var err error
 	if j.version, err = versionOf(*root); err == nil {
 		err = j.run()
@@ -45,6 +46,8 @@ type job struct {
 	version   version
 	platforms []string // GOOS/GOARCH
 	work      string   // a folder for binaries until the job ends
+	// withoutNPM leaves out the npm package.
+	withoutNPM bool
 }
 
 // run creates the release. The output folder must be empty: files from an earlier release would be listed in the
@@ -73,6 +76,9 @@ func (j *job) run() error {
 		}
 	}
 	if err := j.chart(); err != nil {
+		return err
+	}
+	if err := j.npm(); err != nil {
 		return err
 	}
 	return j.sums()

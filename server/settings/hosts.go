@@ -22,7 +22,7 @@ func ParseHosts(text string) ([]InitialHost, error) {
 		name, address = strings.TrimSpace(name), strings.TrimSpace(address)
 		if name == "" || address == "" {
 			return nil, bad(fmt.Sprintf("%q is not a host with an address", item),
-				"write each host as NAME=ADDRESS, such as a=10.0.0.1:7421")
+				"write hosts as NAME=ADDRESS, such as a=10.0.0.1:7421")
 		}
 		hosts = append(hosts, InitialHost{Name: name, Raft: address})
 	}

@@ -29,7 +29,7 @@ var (
 	other    = flag.String("program", "", "a signalbox to take apart instead of one that is built from this repository")
 	size     = flag.Int("hosts", 0,
 		"how many hosts TestChaos begins with, each with a part of the shards; 0: three with all of them")
-	drivers = flag.String("drivers", "", "clients behind drivers that take part in TestChaos, with commas: go, python")
+	drivers = flag.String("drivers", "", "clients behind drivers in TestChaos, with commas: go, python, typescript")
 	keep    = flag.String("keep", "",
 		"the directory below which a run that finds something keeps its files; a temporary one where it is not given")
 )

@@ -22,8 +22,11 @@ import (
 // driverVariable turns the test binary into the Go client's driver.
 const driverVariable = "SIGNALBOX_CHAOS_DRIVER"
 
-// pythonPackage is the directory of the Python client.
-const pythonPackage = "../../sdk/python"
+// pythonPackage and typescriptPackage are where the clients in Python and TypeScript are.
+const (
+	pythonPackage     = "../../sdk/python"
+	typescriptPackage = "../../sdk/typescript"
+)
 
 // driverOf returns a driver by name.
 func driverOf(t *testing.T, name string) Driver {
@@ -33,6 +36,8 @@ func driverOf(t *testing.T, name string) Driver {
 		return Driver{Name: name, Args: []string{os.Args[0]}, Env: []string{driverVariable + "=1"}}
 	case "python":
 		return pythonDriver(t, pythonPackage+"/src")
+	case "typescript":
+		return typescriptDriver(t, typescriptPackage+"/build")
 	}
 	t.Fatalf("there is no driver %q", name)
 	return Driver{}
@@ -57,20 +62,39 @@ func pythonDriver(t *testing.T, source string) Driver {
 	}
 }
 
+// typescriptDriver is the driver of the client in TypeScript that is compiled in a directory. The test is skipped if
+// `make typescript` has not compiled it and installed Node.
+func typescriptDriver(t *testing.T, build string) Driver {
+	t.Helper()
+	nodes, err := filepath.Glob(typescriptPackage + "/nodes/node_modules/node-*/bin/node")
+	clienttest.Check(t, err)
+	if node := os.Getenv("NODE"); node != "" {
+		nodes = append(nodes, node)
+	}
+	driver, err := filepath.Abs(build + "/test/driver.js")
+	clienttest.Check(t, err)
+	if _, err := os.Stat(driver); err != nil || len(nodes) == 0 {
+		t.Skip("the client in TypeScript does not take part: `make typescript` compiles it and installs Node")
+	}
+	node, err := filepath.Abs(nodes[len(nodes)-1])
+	clienttest.Check(t, err)
+	return Driver{Name: "typescript", Args: []string{node, driver}}
+}
+
 // TestClientsOfOtherLanguagesKeepTheRules has clients behind drivers take part beside the Go client: Go's, to try the
-// rig, and Python's. Their processes are stopped for longer than a lease lasts, killed, cut off and delayed.
+// rig, Python's and TypeScript's. Their processes are stopped for longer than a lease lasts, killed, cut off and
+// delayed.
 func TestClientsOfOtherLanguagesKeepTheRules(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
 	drivers := []Driver{driverOf(t, "go")}
-	together := t.Run("with Python's", func(t *testing.T) {
-		drivers = append(drivers, driverOf(t, "python"))
-		playDriven(t, drivers)
-	})
-	if together && len(drivers) == 1 { // no Python
-		playDriven(t, drivers)
+	for _, language := range []string{"python", "typescript"} {
+		t.Run("the driver of "+language, func(t *testing.T) { // skipped if the machine lacks the language
+			drivers = append(drivers, driverOf(t, language))
+		})
 	}
+	playDriven(t, drivers)
 }
 
 // playDriven plays an act with drivers, and looks whether their clients did something: up to four times, on a machine
@@ -175,8 +199,9 @@ func TestADriverMayBeKilledBeforeItConnects(t *testing.T) {
 // mistake is a bug planted in a driven client, and the faults that expose it.
 type mistake struct {
 	clienttest.Bug
-	faults []Fault
-	// rules are the rules of which at least one must be broken: side effects depend on timing.
+	language string
+	faults   []Fault
+	// rules are those of which one has to be broken: what the mistake does to others is for the moment to say.
 	rules []string
 	// greedy: its programs hold much, for long.
 	greedy bool
@@ -191,7 +216,7 @@ var greedy = workload.Profile{
 	ResolveTimeout: 10 * time.Second, Retry: 200 * time.Millisecond,
 }
 
-// mistakes are the bugs planted in the Python client.
+// mistakes are those of the clients in Python and TypeScript.
 func mistakes() []mistake {
 	const client = resident + 1
 	// apart disconnects the client from all hosts; in one direction, if only answers are to be lost.
@@ -222,14 +247,14 @@ func mistakes() []mistake {
 				Name: "a pause is not noticed", File: "_attachment.py",
 				Is: "if self.timeout > 0 and _clock.now() >= self.deadline():", Becomes: "if False:",
 			},
-			paused, []string{"holders", "writes"}, true, false,
+			"python", paused, []string{"holders", "writes"}, true, false,
 		},
 		{
 			clienttest.Bug{
 				Name: "a lease counts from the answer", File: "_conn.py",
 				Is: "conn.vouched = self.sent", Becomes: "conn.vouched = _clock.now()",
 			},
-			late, []string{"holders", "writes"}, true, true,
+			"python", late, []string{"holders", "writes"}, true, true,
 		},
 		{
 			clienttest.Bug{
@@ -237,12 +262,57 @@ func mistakes() []mistake {
 				Is:      "self.phase, self.error, self.doubt = BROKEN, error, True",
 				Becomes: "self.phase, self.error, self.doubt, self.number = BROKEN, error, True, 0",
 			},
-			broken, []string{"notes", "once", "linear", "revisions", "numbers", "finals", "states"}, false, true,
+			"python", broken, changesTwice, false, true,
+		},
+		{
+			clienttest.Bug{
+				Name: "a pause is not noticed in TypeScript", File: "engine/attachment.js",
+				Is: "this.base + this.timeout - margin(this.timeout) : Infinity", Becomes: "Infinity : Infinity",
+			},
+			"typescript", paused, []string{"holders", "writes"}, true, false,
+		},
+		{
+			clienttest.Bug{
+				Name: "a mutation is sent again under a new sequence in TypeScript", File: "engine/mutation.js",
+				Is: `this.phase = "broken";`, Becomes: `this.phase = "broken"; this.sequence = 0;`,
+			},
+			"typescript", broken, changesTwice, false, true,
 		},
 	}
 }
 
-// TestMistakesInAClientOfAnotherLanguageAreFound plants bugs in the Python client, to be found by the rules.
+// changesTwice are the rules that a client breaks whose changes take effect twice.
+var changesTwice = []string{"notes", "once", "linear", "revisions", "numbers", "finals", "states"}
+
+// plantIn copies the client of a language, plants a mistake in the copy, and returns the copy's driver.
+func plantIn(t *testing.T, m mistake) Driver {
+	t.Helper()
+	folder := t.TempDir()
+	source := filepath.Join(folder, "client")
+	planted := filepath.Join(source, "signalbox", m.File)
+	var d Driver
+	if m.language == "typescript" {
+		driverOf(t, m.language) // skips the test if there is none
+		clienttest.Check(t, os.CopyFS(source, os.DirFS(typescriptPackage+"/build")))
+		manifest, err := os.ReadFile(typescriptPackage + "/package.json")
+		clienttest.Check(t, err)
+		clienttest.Check(t, os.WriteFile(filepath.Join(folder, "package.json"), manifest, 0o600))
+		d, planted = typescriptDriver(t, source), filepath.Join(source, "src", m.File)
+	} else {
+		clienttest.Check(t, os.CopyFS(source, os.DirFS(pythonPackage+"/src")))
+		d = pythonDriver(t, source)
+	}
+	text, err := os.ReadFile(planted)
+	clienttest.Check(t, err)
+	if n := strings.Count(string(text), m.Is); n != 1 {
+		t.Fatalf("%s has %d places for the mistake", m.File, n)
+	}
+	clienttest.Check(t, os.WriteFile(planted, []byte(strings.Replace(string(text), m.Is, m.Becomes, 1)), 0o600))
+	return d
+}
+
+// TestMistakesInAClientOfAnotherLanguageAreFound plants mistakes in the clients in Python and TypeScript, which the
+// rules have to find.
 func TestMistakesInAClientOfAnotherLanguageAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs clusters for some seconds")
@@ -252,16 +322,7 @@ func TestMistakesInAClientOfAnotherLanguageAreFound(t *testing.T) {
 			continue
 		}
 		t.Run(m.Name, func(t *testing.T) {
-			source := filepath.Join(t.TempDir(), "src")
-			clienttest.Check(t, os.CopyFS(source, os.DirFS(pythonPackage+"/src")))
-			d := pythonDriver(t, source)
-			planted := filepath.Join(source, "signalbox", m.File)
-			text, err := os.ReadFile(planted)
-			clienttest.Check(t, err)
-			if n := strings.Count(string(text), m.Is); n != 1 {
-				t.Fatalf("%s has %d places for the mistake", m.File, n)
-			}
-			clienttest.Check(t, os.WriteFile(planted, []byte(strings.Replace(string(text), m.Is, m.Becomes, 1)), 0o600))
+			d := plantIn(t, m)
 			length := calmTime
 			for _, f := range m.faults {
 				length = max(length, f.At+f.For+calmTime)

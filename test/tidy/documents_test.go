@@ -24,7 +24,7 @@ func TestFilesThatDocumentsNameExist(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && entry.Name() == ".git" {
+		if entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "node_modules") {
 			return fs.SkipDir
 		}
 		relative, err := filepath.Rel(root, name)

@@ -26,7 +26,7 @@ const (
 	fewWords = 300
 	// leastWords is the minimum number of explanation words per line of code in such a room: sentences are to be
 	// rewritten, not dropped. Command help explains the command, so multi-line strings count as well.
-	leastWords = 1.4
+	leastWords = 1.2
 )
 
 // pronouns stand for another word. A sentence with many pronouns is a riddle.
