@@ -70,7 +70,7 @@ func (t *tool) script(text string, normal *strings.Replacer) string {
 }
 
 // idInJSON finds session ids in JSON, whose slots are random. An id in slot 0 is as small as other kinds of id, so the
-// preceding field names the kind.
+// preceding field gives the kind.
 var idInJSON = regexp.MustCompile(`("session_id":|"node":"[^"]*","id":)"[0-9]+"`)
 
 // Patterns for times, client addresses and client versions.
