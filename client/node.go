@@ -63,7 +63,7 @@ func (c *NodeConfig) wire() protocol.NodeConfig {
 	}
 }
 
-// orForever is a duration in milliseconds; a duration below zero is for ever.
+// orForever converts a duration to milliseconds; a negative duration means forever.
 func orForever(d time.Duration) uint64 {
 	if d < 0 {
 		return protocol.Forever

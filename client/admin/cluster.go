@@ -67,7 +67,7 @@ type (
 	Shard = host.Shard
 	// Replica is one replica in a shard.
 	Replica = host.Replica
-	// Redundancy reports which failures a shard tolerates.
+	// Redundancy describes which failures a shard tolerates.
 	Redundancy = host.Redundancy
 	// DomainLoss reports whether a shard survives losing all hosts that share a failure domain label.
 	DomainLoss = host.DomainLoss

@@ -45,9 +45,9 @@ func (a *Admin) SetWeight(ctx context.Context, host string, weight int, by Chang
 	return a.host(ctx, &protocol.HostUpdate{Action: protocol.HostSetWeight, Weight: uint64(weight)}, host, by)
 }
 
-// Expel makes a host leave for ever: its replicas are removed everywhere. With force the host may be online. An
-// expelled host is no error, called by name or by id. Hosts find only living hosts by a name; the client looks for
-// expelled hosts.
+// Expel permanently removes a host and all its replicas. With force, Expel also accepts a host that is online.
+// Expelling an expelled host again, by name or by id, is not an error. Hosts only look up live hosts by name, so the
+// client looks up expelled hosts.
 func (a *Admin) Expel(ctx context.Context, host string, force bool, by ChangeInfo) (changed bool, err error) {
 	changed, err = a.host(ctx, &protocol.HostUpdate{Action: protocol.HostExpel, Force: force}, host, by)
 	if errors.Is(err, client.ErrNotFound) {

@@ -16,7 +16,7 @@
 //
 // Whenever members join or leave, all members agree on a new epoch, and one member coordinates it. The coordinator asks
 // each member for its partitions; a member answers once it has handled all orders from earlier epochs. Then the
-// coordinator asks each owner to stop its moving partitions. As soon as an owner confirms that work on a partition has
+// coordinator makes each owner stop its moving partitions. As soon as an owner confirms that work on a partition has
 // ended, the new owner starts it. A slow partition therefore does not delay other partitions. A program outside the
 // epoch has no partitions: their contexts ended with its membership.
 //

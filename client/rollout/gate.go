@@ -61,7 +61,7 @@ func Gate(
 	return failed(OpGateReport, name, err)
 }
 
-// exists finds a mistake in a name before the gate waits for ever.
+// exists detects a mistake in a name before the gate waits forever.
 func (c *checker) exists(ctx context.Context) error {
 	s, err := c.rollout.Describe(ctx)
 	if err != nil {

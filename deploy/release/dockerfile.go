@@ -25,6 +25,7 @@ type imageConfig struct {
 	Healthcheck  *healthcheck        `json:"Healthcheck,omitempty"` // Docker's own
 }
 
+// healthcheck defines when Docker considers a container unhealthy. Durations are in nanoseconds, as Docker expects.
 type healthcheck struct {
 	Test        []string
 	Interval    time.Duration `json:",omitempty"`

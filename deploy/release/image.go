@@ -24,6 +24,7 @@ type descriptor struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
+// ociPlatform selects an image in an index: container runtimes pull the image for their own processor and system.
 type ociPlatform struct {
 	Architecture string `json:"architecture"`
 	OS           string `json:"os"`

@@ -51,7 +51,9 @@ type job struct {
 }
 
 // run creates the release. The output folder must be empty: files from an earlier release would be listed in the
-// checksums and published by mistake.
+// checksums and published by mistake. For each product, run first compiles the programs for all systems, then packs
+// archives, Linux packages, images and the bill of materials from the same binaries. Checksums come last, because the
+// list includes every other file.
 func (j *job) run() error {
 	if err := os.MkdirAll(j.out, 0o755); err != nil {
 		return err
@@ -84,7 +86,7 @@ func (j *job) run() error {
 	return j.sums()
 }
 
-// write writes a release file.
+// write writes a release file into the output folder. Release files are readable by all users.
 func (j *job) write(name string, content []byte) error {
 	return os.WriteFile(filepath.Join(j.out, name), content, 0o644)
 }

@@ -19,6 +19,8 @@ type component struct {
 	Properties []property `json:"properties,omitempty"`
 }
 
+// property is a named value in a component. CycloneDX has no dedicated field for a module checksum or a Git commit, so
+// properties carry both.
 type property struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`

@@ -14,7 +14,7 @@
 // Three shapes cover the rows. A read with one answer is a row of read; follow adds a watch, so that a browser sees
 // changes at once. A list is a row of pages, or overNodes for objects in nodes: over HTTP the list comes in pages with
 // a cursor, because a node can have millions of objects, and a command prints all pages. A change is a row of change,
-// apply or govern. The response to a change without a result shows whether something changed, because repeating a
+// apply or govern. The response to a change without a result reports whether something changed, because repeating a
 // cluster change is not an error.
 //
 // Operations that hold a session, stream, or combine several answers are no rows: packages gateway/http and

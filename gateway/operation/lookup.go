@@ -92,7 +92,8 @@ type putRequest struct {
 	IfRevision *uint64 `about:"Write only if the entry has this revision. 0: only if it does not exist"`
 }
 
-// Leadership reports the leader, if there is one. A leader's fencing token is above every earlier leader's.
+// Leadership reports whether there is a leader, and names the leader. A leader's fencing token is above every earlier
+// leader's.
 type Leadership struct {
 	Leads bool
 	election.Leader

@@ -323,8 +323,8 @@ const leaveTimeout = 5 * time.Second
 func (s *stream) send(m *response) { s.outbox.add(m) }
 
 // stalled ends a stream whose client reads nothing. The session is detached, and the waiting messages are dropped,
-// though the sending goroutine stands still until the client reads on. If the client never does, the connection is
-// closed.
+// though the sending goroutine stays blocked until the client continues reading. If the client never continues, the
+// connection is closed.
 func (s *stream) stalled() {
 	s.gateway.counts.overloaded.Add(1)
 	why := ending{failure: failureOf(

@@ -21,6 +21,8 @@ func Decode(text []byte, into any) error {
 	return decodeObject(text, reflect.ValueOf(into).Elem(), "")
 }
 
+// decodeObject decodes the members of one object. path names the object in errors, such as spec.locations[2], so
+// callers see which nested value is wrong.
 func decodeObject(text []byte, into reflect.Value, path string) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(text, &members); err != nil {
@@ -84,6 +86,7 @@ func pathName(path string) string {
 	return strings.TrimSuffix(path, ".")
 }
 
+// decodeValue decodes a single value by its Go type. 64-bit integers are accepted as numbers and as text.
 func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
 	wrong := func(want string) error { return fmt.Errorf("%s is not %s: %w", path, want, errShape) }
 	switch t, kind := into.Type(), into.Kind(); {
@@ -161,6 +164,7 @@ func formOf(t reflect.Type) string {
 	return "number"
 }
 
+// decodeList decodes a list and replaces the previous content.
 func decodeList(text json.RawMessage, into reflect.Value, path string) error {
 	var items []json.RawMessage
 	if json.Unmarshal(text, &items) != nil {
@@ -192,6 +196,7 @@ func wordsOf(t reflect.Type) (words []string, values []int) {
 	return words, values
 }
 
+// decodeWord decodes an enum. For an unknown word, the error lists all valid words.
 func decodeWord(text json.RawMessage, into reflect.Value, path string) error {
 	words, values := wordsOf(into.Type())
 	var word string

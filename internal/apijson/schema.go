@@ -65,6 +65,7 @@ func (s Schemas) refer(t reflect.Type, answer bool) Schema {
 	return Schema{"$ref": "#/components/schemas/" + name}
 }
 
+// define creates the schema for a structure. Bytes have two alternative properties: text, and base64 with the suffix.
 func (s Schemas) define(t reflect.Type, answer bool) Schema {
 	properties, required := Schema{}, []string{}
 	for _, f := range Fields(t) {

@@ -104,7 +104,7 @@ func (in *Incarnation) verifyIn(l *look, leases []unverified) error {
 	ended := make(chan error)
 	under := 0
 	for _, u := range leases {
-		// If the host does not report, ask for each lease.
+		// If the host does not list the leases, ask for each lease.
 		if held[u.name] != u.lease.Order && in.noteMissing(u, known) &&
 			in.group.scope.Go(func() { ended <- in.verify(ctx, u) }) {
 			under++
