@@ -200,7 +200,7 @@ func TestADivisionOfOnesOwn(t *testing.T) {
 		}
 		state, err := g.process().Describe(t.Context())
 		clienttest.Check(t, err)
-		if act := state.LastAct; act.Kind != process.VerbFailed || !strings.Contains(act.By.Reason, `the part "x"`) {
+		if act := state.LastAct; act.Kind != process.VerbFailed || !strings.Contains(act.By.Reason, `the share "x"`) {
 			t.Errorf("operators read %+v", act)
 		}
 		broken.Store(false)

@@ -93,7 +93,7 @@ func TestHostsWithOtherAccessFilesDoNotBootstrap(t *testing.T) {
 			all[0].AccessFile, all[1].AccessFile = accessFile(t, "secret"), file
 			for _, h := range startSome(t, all...) {
 				awaitLack(t, h, "--initial-hosts, --cluster-name, --shards and "+
-					"--access-file: access control is ")
+					"--access-file must be equal on all hosts: access control is ")
 				if id := h.Identity(); id.Bootstrapped() {
 					t.Errorf("host %s is bootstrapped", h.settings.Name)
 				}

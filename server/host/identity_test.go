@@ -212,7 +212,7 @@ func TestAnOlderCopyOfADirectoryIsRefused(t *testing.T) {
 	putBack()
 	_, err := Start(Options{Settings: all[1]})
 	if !isOlderCopy(err) || KindOf(err) != KindData ||
-		!strings.Contains(err.Error(), "it was started for the 2. time, and its 2. start was seen before") ||
+		!strings.Contains(err.Error(), "this is start number 2, but start number 2 was seen before") ||
 		!strings.Contains(err.Error(), "--name b --replace b") {
 		t.Fatalf("got %v", err)
 	}
@@ -270,7 +270,7 @@ func TestAHostWithOthersNeedsAnAddressForThem(t *testing.T) {
 	without := all[0]
 	without.InitialHosts = nil // the list is no longer needed
 	if _, err := Start(Options{Settings: without}); err == nil || KindOf(err) != KindSettings ||
-		!strings.Contains(err.Error(), "--raft-listen: host a has others in its cluster") {
+		!strings.Contains(err.Error(), "must be able to reach host a; give the address") {
 		t.Fatalf("got %v", err)
 	}
 	without.RaftListen = all[0].InitialHosts[0].Raft

@@ -66,7 +66,7 @@ func (h *Host) newcomer() join.Newcomer {
 			if errors.Is(err, rafttransport.ErrClients) {
 				at, port, _ := net.SplitHostPort(address)
 				_, usual, _ := net.SplitHostPort(settings.DefaultRaftListen)
-				err = fmt.Errorf("%s: %s is a client address; join at %s, or at the host's --raft-listen port",
+				err = fmt.Errorf("%s: port %s is for clients; join at port %s, or at the host's --raft-listen port",
 					at, port, usual)
 			}
 			return answer, err

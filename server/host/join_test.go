@@ -169,7 +169,7 @@ func TestAHostThatJoinsWhereClientsConnectHearsOfIt(t *testing.T) {
 	s := joining(t, "b")
 	s.Join = []string{a.Addresses().ClientAdvertise}
 	b := startSome(t, s)[0]
-	const hint = " is where clients connect; join at 7421"
+	const hint = " is for clients; join at port 7421"
 	for end := within(t, time.Minute); !strings.Contains(b.Ready().Error(), hint); {
 		if end.Err() != nil {
 			t.Fatal(b.Ready())
@@ -215,7 +215,7 @@ func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {
 	without := s
 	without.RaftSecretFile = ""
 	b = startSome(t, without)[0]
-	const hint = "and this host has none, so neither hears the other: start this host with the --raft-secret-file"
+	const hint = "but this host has none, so the hosts cannot communicate; start this host with the --raft-secret-file"
 	for end := within(t, time.Minute); b.Ready() == nil || !strings.Contains(b.Ready().Error(), hint); {
 		select {
 		case <-end.Done():

@@ -62,7 +62,7 @@ func TestALogWithoutAReaderBlocksNoLogger(t *testing.T) {
 	if !strings.HasPrefix(got, "time=") || !strings.Contains(got, "msg=first") {
 		t.Error("the first line is missing")
 	}
-	if !strings.Contains(got, "lines of the log were dropped") {
+	if !strings.Contains(got, "log lines were dropped") {
 		t.Error("no line says that others were dropped")
 	}
 }
