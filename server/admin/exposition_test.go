@@ -60,12 +60,7 @@ signalbox_shard_is_leader{shard="2"} 0
 # HELP signalbox_shard_term Latest leader's Raft term
 # TYPE signalbox_shard_term gauge
 signalbox_shard_term{shard="1"} 7
-<<<<<<< ours
 # HELP signalbox_commit_duration_seconds Time from proposing a batch to applying it: disks, and network between hosts
-=======
-# HELP signalbox_commit_duration_seconds Time from proposing a batch to applying it: the disks, ` +
-		`and the network between hosts
->>>>>>> theirs
 # TYPE signalbox_commit_duration_seconds histogram
 signalbox_commit_duration_seconds_bucket{le="+Inf"} 3
 signalbox_commit_duration_seconds_sum 0.5

@@ -286,12 +286,7 @@ func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 	want := `7 settings must be changed:
   - signalbox.yaml:2: listen_tls: unknown setting; see docs/settings.md or signalbox serve --help for all settings
   - --name a b: invalid host name; use 1 to 256 letters, digits, dots, dashes and underscores
-<<<<<<< ours
   - SIGNALBOX_INITIAL_HOSTS=b: "b" is not a host with an address; write hosts as NAME=ADDRESS, such as a=10.0.0.1:7421
-=======
-  - SIGNALBOX_INITIAL_HOSTS=b: "b" is not a host with an address; ` +
-		`write each host as NAME=ADDRESS, such as a=10.0.0.1:7421
->>>>>>> theirs
   - --shards x: not a whole number; give a number such as 4
   - --listen nowhere: it is not an address; write HOST:PORT, such as 127.0.0.1:7420
   - signalbox.yaml:1: ping-interval: soon: not a duration; give a duration such as 20ms, 10s or 2m

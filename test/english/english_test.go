@@ -53,8 +53,8 @@ const fewWords = 60
 var ceilings = map[string]struct{ kind, file rates }{
 	docs:            {kindBounds, rates{14.7, 7.0}},
 	designPages:     {rates{8.3, 2.6}, rates{10.5, 4.0}},
-	productComments: {rates{6.0, 4.4}, rates{17.6, 14.3}},
-	testComments:    {rates{12.3, 4.0}, rates{26.8, 12.2}},
+	productComments: {kindBounds, rates{17.6, 14.3}},
+	testComments:    {kindBounds, rates{26.8, 12.2}},
 	messages:        {kindBounds, rates{20.6, 9.4}},
 	docstrings:      {rates{14.1, 3.2}, rates{19.9, 7.5}},
 }
