@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -57,11 +58,13 @@ func releaseHere(t *testing.T) string {
 	return made.out
 }
 
+// withNPM has the npm package made and tested, which needs npm and its registry.
+var withNPM = flag.Bool("npm", false, "make and test the npm package, too, which needs npm and its registry")
+
 func newJob(root, out string) *job {
-	_, err := exec.LookPath("npm")
 	return &job{
 		root: root, out: out, version: testVersion, platforms: []string{"linux/" + runtime.GOARCH},
-		withoutNPM: err != nil,
+		withoutNPM: !*withNPM,
 	}
 }
 
