@@ -36,7 +36,7 @@ func TestConformReportsWhatADriverDoesWrong(t *testing.T) {
 	// A script beyond the driver's abilities is skipped, and does not fail.
 	code, out, err := command(nil, "conformance", "--script", "a-node-is-created-once", "--", "sh", "-c",
 		`echo '{"driver": "x", "can": ["watch"]}'; read line`)
-	if code != 0 || !strings.Contains(out, `it needs "node"`) {
+	if code != 0 || !strings.Contains(out, `needs the feature "node"`) {
 		t.Errorf("code %d\n%s\n%s", code, out, err)
 	}
 }

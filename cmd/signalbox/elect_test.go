@@ -92,7 +92,7 @@ func TestALeadThatIsLost(t *testing.T) {
 	s := p.tool(t, "elect", "/jobs", "boss", "--once", "--", "sh", "-c", lead)
 	s.says("leads")
 	rob()
-	s.endsWith(cli.ExitLost, "the leadership of boss is lost: ")
+	s.endsWith(cli.ExitLost, "the leadership of boss was lost: ")
 	s = p.tool(t, "elect", "/jobs", "boss", "--", "sh", "-c", lead)
 	s.says("leads")
 	rob()

@@ -134,7 +134,7 @@ func TestWhyNamesTheHostsThatAreHeardWithoutAMajority(t *testing.T) {
 	var r result
 	hosts[0].await("cluster why says who is heard", func() bool {
 		r = x.run("cluster", "why", "--timeout", "10s")
-		return strings.Contains(r.out, "1 of 3 voters answer: a; b, c do not")
+		return strings.Contains(r.out, "1 of 3 voters answer: a; unreachable: b, c")
 	})
 	if r.code != cli.ExitUnavailable || !strings.Contains(r.out, "signalbox cluster recover") ||
 		!strings.Contains(r.out, "no host governs the cluster") {

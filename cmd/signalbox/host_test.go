@@ -81,7 +81,7 @@ func TestAnActThatTakesItsTimeIsDoneWhenItIsDone(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	if r := x.run("host", "drain", "c"); r.code != cli.ExitDone ||
-		!strings.Contains(r.err, "host c was drained already\n") {
+		!strings.Contains(r.err, "host c was already drained\n") {
 		t.Errorf("%+v", r)
 	}
 	for range 2 { // no host is expelled within the grace period of its clients
@@ -102,10 +102,12 @@ func TestARecoveryLooksBeforeItAsks(t *testing.T) {
 	if r := x.run("cluster", "step", "retry", "shard/1"); !strings.Contains(r.err, "retry step shard/1: ") {
 		t.Errorf("a step that does not wait: %+v", r)
 	}
-	if r := x.run("shard", "recover", "77"); r.code != cli.ExitNotFound || !strings.Contains(r.err, "no shard 77") {
+	if r := x.run("shard", "recover", "77"); r.code != cli.ExitNotFound || !strings.Contains(r.err, "shard 77 "+
+		"does not exist") {
 		t.Errorf("of no shard: %+v", r)
 	}
-	if r := x.run("shard", "recover", "1"); r.code != cli.ExitUsage || !strings.Contains(r.err, "shard 1 anew") {
+	if r := x.run("shard", "recover", "1"); r.code != cli.ExitUsage || !strings.Contains(r.err, "this rebuilds "+
+		"shard 1") {
 		t.Errorf("of a shard: %+v", r)
 	}
 	for _, other := range []string{"0", "meta", "x"} {
@@ -140,7 +142,7 @@ func TestThePolicyIsWhatItsFlagsSay(t *testing.T) {
 		return x.run("cluster", "policy", "set", "--replicas", "3").code == cli.ExitDone
 	})
 	says("replicas 3", "max replica builds 3")
-	if r := x.run("cluster", "policy", "set", "--max-replica-builds", "-2"); !strings.Contains(r.err, "a number of "+
+	if r := x.run("cluster", "policy", "set", "--max-replica-builds", "-2"); !strings.Contains(r.err, "a number "+
 		"must not be negative, but is -2") {
 		t.Errorf("fewer than no copies: %+v", r)
 	}

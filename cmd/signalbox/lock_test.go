@@ -95,11 +95,11 @@ func TestALockThatIsTaken(t *testing.T) {
 	holder := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "echo in; exec sleep 600")
 	holder.says("in")
 	p.tool(t, "lock", "/jobs", "x", "--wait", "0", "--", "echo", "no").endsWith(cli.ExitNotAcquired,
-		"x is held by another owner; the command was not run")
+		"x is in use; the command was not run")
 	p.tool(t, "lock", "/jobs", "x", "--wait", "50ms", "--", "echo", "no").endsWith(cli.ExitNotAcquired,
 		"x was not acquired within 50ms; the command was not run")
 	p.tool(t, "lock", "/jobs", "x", "--shared", "--wait", "0", "--", "echo", "no").endsWith(cli.ExitNotAcquired,
-		"x is taken")
+		"x is in use")
 	waiting := p.tool(t, "lock", "/jobs", "x", "--", "echo", "mine")
 	waiting.remarks("waiting for x\n")
 	gone := p.tool(t, "lock", "/jobs", "x", "--", "echo", "never")
@@ -125,12 +125,12 @@ func TestThoseWhoShareALockRunTogether(t *testing.T) {
 		p.tool(t, args...).says("in")
 		p.tool(t, args...).says("in")
 		if name == "limit" {
-			p.tool(t, args...).endsWith(cli.ExitNotAcquired, "limit is taken")
+			p.tool(t, args...).endsWith(cli.ExitNotAcquired, "limit is in use")
 			p.tool(t, "lock", "/jobs", name, "--wait", "0", "--", "true").endsWith(cli.ExitState,
 				"if limit was created with a limit, give --count")
 		} else {
 			p.tool(t, "lock", "/jobs", name, "--wait", "0", "--", "true").endsWith(cli.ExitNotAcquired,
-				"shared is taken")
+				"shared is in use")
 		}
 	}
 	p.tool(t, "lock", "/jobs", "none", "--count", "1", "--", "true").endsWith(cli.ExitNotFound, "--limit N creates it")
@@ -217,7 +217,7 @@ func TestAPausedServerEndsTheCommandBeforeItsLease(t *testing.T) {
 	server.pause()
 	// Pings sent after this time get no response, so the lease ends before this time plus the timeout.
 	paused := time.Now()
-	s.endsWith(cli.ExitLost, "the lock x is lost: ")
+	s.endsWith(cli.ExitLost, "the lock x was lost: ")
 	took := (<-dead).Sub(paused)
 	t.Logf("dead %v after the pause began", took)
 	if took >= timeout {
@@ -312,7 +312,7 @@ func TestALockThatAnOperatorTakesAway(t *testing.T) {
 	if err := box.DestroySession(t.Context(), d.Owners[0].SessionID); err != nil {
 		t.Fatal(err)
 	}
-	s.endsWith(cli.ExitLost, "the lock x is lost: ")
+	s.endsWith(cli.ExitLost, "the lock x was lost: ")
 	if s.Output() != "in\n" {
 		t.Errorf("it was asked to end, after the lock was gone: %s", s.Output())
 	}
@@ -324,7 +324,7 @@ func TestWrongUsesOfLock(t *testing.T) {
 		want string
 	}{
 		{[]string{"/a", "b"}, "the command is missing; give it after --"},
-		{[]string{"/a", "--", "true"}, "expected two arguments before --, not 1; usage: PATH and NAME"},
+		{[]string{"/a", "--", "true"}, "expected two arguments before --, not 1: PATH and NAME"},
 		{[]string{"/a", "b", "--"}, "the command after -- is missing"},
 		{[]string{"/a", "b", "--shared", "--limit", "2", "--", "true"}, "--shared cannot be combined with " +
 			"--limit and --count: locks are shared, semaphores have a limit"},
@@ -333,13 +333,15 @@ func TestWrongUsesOfLock(t *testing.T) {
 		{[]string{"/a", "b", "--session-timeout", "10ms", "--", "true"},
 			"--session-timeout 10ms is out of range; give 1s to 30m0s, to leave time to stop a command"},
 		{[]string{"/a", "b", "--kill-after", "1s", "--", "true"}, "--kill-after 1s: with --session-timeout 10s the " +
-			"lease can be another's after that; give up to " + child.MaxKillAfter(10*time.Second).String() +
+			"another owner may get the lease before the kill; give at most " +
+			"" + child.MaxKillAfter(10*time.Second).String() +
 			", or a longer session timeout"},
 		{[]string{"/a", "b", "--wait", "-1s", "--", "true"},
 			"--wait must not be negative, but is -1s; omit --wait to wait forever"},
 	} {
 		code, _, err := command(nil, append([]string{"lock"}, c.args...)...)
-		if code != cli.ExitUsage || !strings.HasPrefix(err, "signalbox: "+c.want+"; signalbox lock --help") {
+		if code != cli.ExitUsage || !strings.HasPrefix(err, "signalbox: "+c.want+"; ") ||
+			!strings.HasSuffix(err, " signalbox lock --help\n") {
 			t.Errorf("%v: code %d, %s\nwant %s", c.args, code, err, c.want)
 		}
 	}

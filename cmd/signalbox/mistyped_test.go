@@ -25,7 +25,7 @@ func TestWhatToWriteInsteadOfWhatWasMistyped(t *testing.T) {
 		{[]string{"cluster", "audit", "--limit", "x"}, cli.ExitUsage,
 			`signalbox: invalid argument "x" for "--limit" flag; use a whole number`},
 		{[]string{"status", "--endpoints", "http://127.0.0.1:7420"}, cli.ExitUnavailable,
-			"--endpoints gives others, written HOST:PORT"},
+			"give others with --endpoints, written HOST:PORT"},
 		{[]string{"status", "--json"}, cli.ExitUsage, "unknown flag: --json; use -o json for JSON"},
 		{[]string{"context", "list", "--json"}, cli.ExitUsage, "unknown flag: --json; use -o json for JSON"},
 		{[]string{"status", "--endpoint", "x"}, cli.ExitUsage, "unknown flag: --endpoint; did you mean --endpoints?"},

@@ -12,7 +12,7 @@ func TestALockWithAnotherLimitThanWasAskedForSaysSo(t *testing.T) {
 	}
 	locked := p.tool(t, "lock", "/jobs", "few", "--limit", "3", "--", "true")
 	locked.wait(patience)
-	if said := locked.Errors(); !strings.Contains(said, `the limit of "few" is 1, not 3; signalbox semaphore resize /jobs few`) {
+	if said := locked.Errors(); !strings.Contains(said, `the limit of "few" is 1, not 3; to change the limit, run signalbox semaphore resize /jobs few`) {
 		t.Errorf("it said %q", said)
 	}
 }

@@ -189,7 +189,7 @@ func TestAWatchOfAProcessPrintsWhatHappens(t *testing.T) {
 	x.ok("process", "restart", node, "counter", "--author", "ann", "--reason", "again")
 	lines.says("counter    restart by ann: again\n")
 	lines.says("counter    1 of 2 members have joined")
-	x.fails(cli.ExitUsage, "this deletes process counter of node "+node+" with 1 member", "process", "delete", node,
+	x.fails(cli.ExitUsage, "this deletes process counter in node "+node+" with 1 member", "process", "delete", node,
 		"counter", "--force")
 	x.ok("process", "delete", node, "counter", "--force", "--yes")
 	lines.says("counter    is deleted\n")

@@ -60,7 +60,7 @@ func TestARolloutThatIsInUseIsDeletedByForce(t *testing.T) {
 	x, node := rolloutTool(t, "--location", "sas")
 	s := x.follow(node, "sas", "cat; echo")
 	x.fails(cli.ExitState, "use --force to delete it anyway", "rollout", "delete", node, "dns")
-	x.fails(cli.ExitUsage, "this deletes rollout dns of node "+node+" with 1 instance", "rollout", "delete", node,
+	x.fails(cli.ExitUsage, "this deletes rollout dns in node "+node+" with 1 instance", "rollout", "delete", node,
 		"dns", "--force")
 	x.ok("rollout", "delete", node, "dns", "--force", "--yes")
 	// The instance rejoins when the rollout exists again.

@@ -132,7 +132,7 @@ func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one.refused(t, cli.ExitUnavailable, []string{"--raft-listen: ", one.Raft, "another process listens there"})
+	one.refused(t, cli.ExitUnavailable, []string{"--raft-listen: ", "stop the process that uses the address"})
 	l.Close()
 	s := p.serve(t)
 	s.awaitReady()
@@ -179,8 +179,7 @@ func TestAHostThatOthersCanReachIsMadeOnce(t *testing.T) {
 func TestInitIsForOneHost(t *testing.T) {
 	one := newCluster(t, "a", "b", "c")[0]
 	code, _, errs := command(nil, append([]string{"init", "--data-dir", one.Dir}, one.Args...)...)
-	if code != cli.ExitUsage || !strings.Contains(errs, "start them with signalbox serve, without signalbox init "+
-		"out") {
+	if code != cli.ExitUsage || !strings.Contains(errs, "start them with signalbox serve, without signalbox init") {
 		t.Errorf("code %d\n%s", code, errs)
 	}
 	if _, err := identity.Read(one.Dir); err == nil {
@@ -256,7 +255,7 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(foreign.Dir, "thesis.doc"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	foreign.refused(t, cli.ExitData, []string{`there is "thesis.doc" in it`})
+	foreign.refused(t, cli.ExitData, []string{`the directory contains "thesis.doc"`})
 	if err := os.WriteFile(filepath.Join(p.Dir, identity.FileName), []byte(`{"format": 99}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -158,7 +158,7 @@ func TestAStoppedJobDoesNotRunUnderAnothersLock(t *testing.T) {
 				t.Errorf("%q: the stopped command has gone on beside the next owner", after)
 			}
 			d.types("fg\n")
-			d.says("the lock x is lost: ")
+			d.says("the lock x was lost: ")
 			d.says("the command was killed")
 			d.hasPrompt("after")
 			if now := d.read("beats"); now != stood {

@@ -63,8 +63,7 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	if !strings.Contains(text, "\nhot         /jobs   all     1\n") {
 		t.Errorf("without --admin-endpoints it does not look at the cluster of the endpoints:\n%s", text)
 	}
-	newTool(t, p.Client).fails(cli.ExitUnavailable, "give reachable pages with --admin-endpoints "+
-		"from here",
+	newTool(t, p.Client).fails(cli.ExitUnavailable, "give reachable pages with --admin-endpoints",
 		"top", "--admin-endpoints", "127.0.0.1:1", "--once")
 	newTool(t, p.Client).fails(cli.ExitUsage, "--interval 1ms", "top", "--interval", "1ms")
 }

@@ -66,8 +66,8 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 	if strings.Count(d, "127.0.0.1:") != 2 || strings.Count(d, time.Now().UTC().Format("2006-01-")) != 2 {
 		t.Errorf("%s", d)
 	}
-	x.fails(cli.ExitUsage, "too much", "who", "a", "b")
-	if r := x.run("who", "nothing-begins-so"); r.code != 0 || !strings.Contains(r.err, "nobody waits; signalbox ") {
+	x.fails(cli.ExitUsage, "unexpected argument", "who", "a", "b")
+	if r := x.run("who", "nothing-begins-so"); r.code != 0 || !strings.Contains(r.err, "no waiters; signalbox ") {
 		t.Errorf("where nobody waits: %d, %s", r.code, r.err)
 	}
 }

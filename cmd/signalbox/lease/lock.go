@@ -175,7 +175,7 @@ func (l *lockCommand) explain(err error) error {
 	var end *client.SessionEnd
 	switch {
 	case errors.Is(err, client.ErrNotAcquired) && l.wait == 0:
-		return cli.Errorf(cli.ExitNotAcquired, "%s is held by another owner; the command was not run", cli.Safe(l.name))
+		return cli.Errorf(cli.ExitNotAcquired, "%s is in use; the command was not run", cli.Safe(l.name))
 	case errors.Is(err, client.ErrNotAcquired):
 		return cli.Errorf(cli.ExitNotAcquired, "%s was not acquired within %v; the command was not run",
 			cli.Safe(l.name), l.wait)

@@ -51,7 +51,7 @@ func (r *Runner) TakeCommand(c *cobra.Command, args []string, names ...string) e
 	case dash < 0:
 		return cli.Misuse(c, "the command is missing; give it after --")
 	case dash != len(names):
-		return cli.Misuse(c, "expected two arguments before --, not %d; usage: %s", dash, strings.Join(names, " and "))
+		return cli.Misuse(c, "expected two arguments before --, not %d: %s", dash, strings.Join(names, " and "))
 	case len(args) == len(names):
 		return cli.Misuse(c, "the command after -- is missing")
 	}
