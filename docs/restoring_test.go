@@ -52,7 +52,7 @@ func TestAClusterIsRestoredAsTyped(t *testing.T) {
 	d.open("signalbox node create /prod").awaitEnd("")
 	d.open("signalbox semaphore create /prod flags --limit 1 --data saved").awaitEnd("")
 	d.run(commands[0], "data shards of cluster")
-	d.run(commands[1], "is sound")
+	d.run(commands[1], "is valid")
 	before.interrupt()
 	before.awaitEnd("")
 	d.run(commands[2], "generation 1")

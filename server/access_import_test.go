@@ -98,7 +98,7 @@ func TestAHostWarnsOfAnAccessFileThatIsNotImported(t *testing.T) {
 		k.root = k.enterAt(k.metaLeader(), "root")
 		list := k.root.must(k.root.ask(&protocol.AccessList{Roles: true})).AccessList
 		for id, log := range logs {
-			warns := len(log.lines("the access file differs from the access rules of the cluster"))
+			warns := len(log.lines("the access file differs from the cluster's access rules"))
 			if differs := (id == 3) != (len(list.Roles) == 1); (warns == 1) != differs || warns > 1 {
 				t.Errorf("host %d warns %d times, of the roles %+v", id, warns, list.Roles)
 			}

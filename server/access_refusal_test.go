@@ -97,9 +97,9 @@ func TestANodeThatIsNotThereIsMissingForAll(t *testing.T) {
 		want string
 	}{
 		{"there, without such a semaphore", there, "no semaphore"},
-		{"dropped", dropped, "no node"},
-		{"never there", 1 << 40, "no node"},
-		{"not to be known", hidden, "no node"},
+		{"dropped", dropped, "the node id does not exist"},
+		{"never there", 1 << 40, "the node id does not exist"},
+		{"not to be known", hidden, "the node id does not exist"},
 	} {
 		a := reader.ask(&protocol.SemaphoreDescribe{NodeID: x.node, Name: []byte("none")})
 		if a.Result.Status != protocol.StatusNotFound || !strings.Contains(a.Result.Message, x.want) {

@@ -81,7 +81,7 @@ func TestTheLogAndTheMetricsSayWhyAHostEndsConnections(t *testing.T) {
 				return s
 			}},
 			{"unsupported", "version", false, func() *speaker { return hello(1000, "good") }},
-			{"unauthorized", "not known", false, func() *speaker { return hello(1, "bad") }},
+			{"unauthorized", "unknown token", false, func() *speaker { return hello(1, "bad") }},
 			{"handshake_timeout", "no HELLO", false, func() *speaker { return unauthenticated(t, c) }},
 			{"heartbeat_timeout", "silent", true, func() *speaker { return hello(1, "good") }},
 			{"slow_reader", "slowly", true, func() *speaker {
@@ -98,7 +98,7 @@ func TestTheLogAndTheMetricsSayWhyAHostEndsConnections(t *testing.T) {
 				synctest.Wait()
 				return s
 			}},
-			{"unauthorized", "not good any more", true, func() *speaker {
+			{"unauthorized", "no longer valid", true, func() *speaker {
 				s := hello(1, "good")
 				keeper.revoked.Store(true)
 				return s

@@ -72,7 +72,7 @@ func TestAHostWithoutReplicasSaysWhatItWaitsFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer h.Close()
-		if err := h.Ready(); err == nil || !strings.Contains(err.Error(), "replicas of the shards 0, 1, 2") {
+		if err := h.Ready(); err == nil || !strings.Contains(err.Error(), "replicas of shards 0, 1, 2") {
 			t.Errorf("it says: %v", err)
 		}
 		if leader := h.Leader(); leader != 0 {

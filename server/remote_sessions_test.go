@@ -243,7 +243,7 @@ func TestACheckNamesWhoHoldsALockFromElsewhere(t *testing.T) {
 			}
 		}
 		if x == nil || !strings.HasPrefix(x.WaitsFor, "speaker at ") ||
-			!strings.Contains(x.Text, "the longest is speaker at ") {
+			!strings.Contains(x.Text, "the longest wait is speaker at ") {
 			t.Fatalf("%+v", x)
 		}
 	})

@@ -180,7 +180,7 @@ func TestARefusalOfARolloutSaysWhy(t *testing.T) {
 			{"a delete while instances live", a, &protocol.RolloutDelete{}, protocol.StatusPreconditionFailed,
 				"1 instances have joined"},
 			{"the name of a semaphore", a, &protocol.RolloutPublish{Name: []byte("slots")},
-				protocol.StatusPreconditionFailed, "object of another kind than rollout"},
+				protocol.StatusPreconditionFailed, "object of a kind other than rollout"},
 			{"no such rollout", a, &protocol.RolloutPublish{Name: []byte("none")}, protocol.StatusNotFound,
 				"no rollout of this name"},
 		} {

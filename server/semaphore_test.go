@@ -80,7 +80,7 @@ func TestAResizeThatCannotBeSaysWhy(t *testing.T) {
 	}{
 		{"none", 1, protocol.StatusNotFound, "no semaphore"},
 		{"lock", 1, protocol.StatusPreconditionFailed, "ephemeral"},
-		{"none", 0, protocol.StatusBadRequest, "limit of 0"},
+		{"none", 0, protocol.StatusBadRequest, "the limit must be at least 1"},
 	} {
 		got := s.ask(&protocol.SemaphoreResize{NodeID: a.node, Name: []byte(c.name), Limit: c.limit}).Result
 		if got.Status != c.status || !strings.Contains(got.Message, c.says) {
@@ -103,7 +103,8 @@ func TestARefusalSaysWhy(t *testing.T) {
 	}{
 		{&protocol.SemaphoreUpdate{Mutation: a.mutation(), NodeID: a.node, Name: []byte("none")},
 			protocol.StatusNotFound, "no semaphore"},
-		{&protocol.SemaphoreUpdate{NodeID: a.node + 7, Name: box}, protocol.StatusNotFound, "no node"},
+		{&protocol.SemaphoreUpdate{NodeID: a.node + 7, Name: box}, protocol.StatusNotFound,
+			"the node id does not exist"},
 		{&protocol.SemaphoreUpdate{Mutation: a.mutation(), NodeID: a.node, Name: box, OrderID: 9},
 			protocol.StatusFenced, "order id"},
 		{&protocol.SemaphoreUpdate{Mutation: a.mutation(), NodeID: a.node, Name: box, ExpectedRevision: 99},

@@ -100,7 +100,8 @@ func TestALongTimeoutIsGrantedOnceItIsOnRecord(t *testing.T) {
 		}
 		refused := func(what string, a *protocol.Answer) {
 			t.Helper()
-			if r := &a.Result; r.Status != protocol.StatusUnavailable || !strings.Contains(r.Message, "on record") {
+			r := &a.Result
+			if r.Status != protocol.StatusUnavailable || !strings.Contains(r.Message, "must be recorded") {
 				t.Errorf("%s is answered with %v", what, r.Err())
 			}
 		}

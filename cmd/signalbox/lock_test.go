@@ -332,10 +332,9 @@ func TestWrongUsesOfLock(t *testing.T) {
 			"--count 3 must not be larger than --limit 2"},
 		{[]string{"/a", "b", "--session-timeout", "10ms", "--", "true"},
 			"--session-timeout 10ms is out of range; give 1s to 30m0s, to leave time to stop a command"},
-		{[]string{"/a", "b", "--kill-after", "1s", "--", "true"}, "--kill-after 1s: with --session-timeout 10s the " +
-			"another owner may get the lease before the kill; give at most " +
-			"" + child.MaxKillAfter(10*time.Second).String() +
-			", or a longer session timeout"},
+		{[]string{"/a", "b", "--kill-after", "1s", "--", "true"}, "--kill-after 1s is too long: with " +
+			"--session-timeout 10s another owner may get the lease before the kill; give at most " +
+			child.MaxKillAfter(10*time.Second).String() + ", or a longer session timeout"},
 		{[]string{"/a", "b", "--wait", "-1s", "--", "true"},
 			"--wait must not be negative, but is -1s; omit --wait to wait forever"},
 	} {

@@ -318,7 +318,7 @@ func (mo *processModel) View(m *machine.Machine) error {
 		}
 		for k, act := range mp.rules.Audit() {
 			row := act.Record()
-			shown[fmt.Sprintf("acts %d", mp.rules.Audit()[k].Number)] = &row
+			shown[fmt.Sprintf("actions %d", mp.rules.Audit()[k].Number)] = &row
 		}
 		if err := showsAll(m, name, shown); err != nil {
 			return err

@@ -255,7 +255,7 @@ func TestTheQuotaOfAShardIsThatOfItsLeader(t *testing.T) {
 			})
 			_, err := s.fill(n, fmt.Sprint("of-", id, "-"), 0)
 			q := s.refused(err, client.QuotaShardObjects)
-			if q.Limit != 3+uint64(id) || !strings.Contains(err.Error(), "raise --shard-quota-objects of the hosts") {
+			if q.Limit != 3+uint64(id) || !strings.Contains(err.Error(), "raise --shard-quota-objects on the hosts") {
 				s.Errorf("%+v: %v", q, err)
 			}
 		}

@@ -136,8 +136,8 @@ func newHostList(f *cli.Frame) *cobra.Command {
 		Use:   "list",
 		Short: "List hosts with their states",
 		Long: `Lists the hosts by id: state, target, reason and age of the state, whether the governor
-hears the host, and the number of shards in which the host votes, learns and leads. A slow host, which
-leads no shards, has the slow figures as its reason. -o wide adds figures of the speed of
+hears the host, and the number of shards in which the host votes, learns and leads. A
+slow host leads no shards, and its reason has the slow figures. -o wide adds the speed of
 each host, addresses, failure domains and incarnations.`,
 		Example: `  signalbox host list
   signalbox host list -o wide
