@@ -84,7 +84,7 @@ func giveUpSigningIn(t *testing.T, b *browser) {
 	b.await("!document.querySelector('dialog[open]')")
 	b.evaluate("document.getElementById('sign').click()")
 	b.fill("token", token)
-	b.awaitText("There is no semaphore yet.")
+	b.awaitText("No semaphores. Acquire a lock")
 }
 
 // leaveADialog: work begun in a closed dialog does not affect the next dialog.
@@ -143,7 +143,7 @@ func reportTooManyStreams(t *testing.T, b *browser) {
 	b.awaitText("too many event streams are open")
 	b.await("!document.body.innerText.includes('This host does not answer.')")
 	cancel()
-	b.awaitText("There is no semaphore yet.")
+	b.awaitText("No semaphores. Acquire a lock")
 }
 
 // readNothingUnseen: a tab opened in the background begins to read when it is shown.
@@ -165,5 +165,5 @@ func readNothingUnseen(t *testing.T, b *browser) {
 	}
 	b.mu.Unlock()
 	b.evaluate("window.unseen = false; document.dispatchEvent(new Event('visibilitychange'))")
-	b.awaitText("There is no semaphore yet.")
+	b.awaitText("No semaphores. Acquire a lock")
 }

@@ -101,7 +101,7 @@ func signIn(t *testing.T, b *browser) {
 	b.await("document.querySelector('dialog').innerText.includes('token')")
 	b.await("document.querySelector('dialog .note.bad')?.hidden === false")
 	b.fill("token", token)
-	b.awaitText("There is no semaphore yet.")
+	b.awaitText("No semaphores. Acquire a lock")
 	b.await("document.getElementById('sign').textContent === 'Sign out'")
 	if cookie := b.evaluate("document.cookie"); cookie != "" {
 		t.Errorf("a script sees the cookie %q", cookie)
@@ -221,7 +221,7 @@ func reachByKeyboard(t *testing.T, b *browser) {
 func drawLongTables(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/locks")
-	b.awaitText("There is no semaphore yet.")
+	b.awaitText("No semaphores. Acquire a lock")
 	b.evaluate(`Promise.all([import("/dom.js"), import("/table.js")]).then(([{ replace, h }, { table }]) => {
 		const rows = [...Array(100000).keys()], place = h("div", { id: "long" }), local = { given: {} };
 		const draw = () => replace(place, h("div", {}, table(rows, [["n", (one) => one + 1, "", (one) => one]],

@@ -106,7 +106,7 @@ func keepLookupsApart(t *testing.T, b *browser) {
 		t.Fatal(err)
 	}
 	b.visit(st.url + "/locks")
-	b.awaitText("There is no semaphore yet.")
+	b.awaitText("No semaphores. Acquire a lock")
 	for list, want := range map[string]string{"/configs": "/config limits", "/discovery": "/endpoints web"} {
 		b.visit(st.url + list)
 		b.await("[...document.querySelectorAll('tbody tr')].map((one) => one.querySelector('a')).map((one) => " +
