@@ -30,7 +30,7 @@ func showLoads(t *testing.T, b *browser) {
 	report(3, 100, time.Millisecond, 70<<30)
 	b.visit(st.url + "/")
 	b.awaitText("420\nrequests a second")
-	b.awaitText("4.2\nof them fail")
+	b.awaitText("4.2\nfailed requests a second")
 	b.awaitText("8\nms, p99 of the slowest host")
 	b.awaitText("5.0\nGB free on the fullest disk")
 	b.awaitText("All hosts")
