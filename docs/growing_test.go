@@ -136,7 +136,7 @@ func (p *operatingPage) replaces(d *desk, lost *terminal) *terminal {
 	again := d.open(commands[0])
 	again.await("is ready")
 	te := d.open(commands[1])
-	te.await("it has nothing to do")
+	te.await("nothing to do")
 	te.awaitEnd("")
 	return again
 }

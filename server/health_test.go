@@ -186,7 +186,7 @@ func TestALockThatIsWaitedForTooLongIsAHealthIssue(t *testing.T) {
 		bound(30_000)
 		x := issueOf(healthIssues(t, c), health.LongWait, "db")
 		if x == nil || x.Node != "/prod" || !strings.HasPrefix(x.WaitsFor, "speaker at ") ||
-			!strings.Contains(x.Text, "1 wait") || time.Since(x.Since) < time.Minute {
+			!strings.Contains(x.Text, "waiters: 1") || time.Since(x.Since) < time.Minute {
 			t.Fatalf("%+v", x)
 		}
 		bound(protocol.Forever)

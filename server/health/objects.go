@@ -262,7 +262,7 @@ func (o *objects) queue(q *semaphore.Queue, to []kind.Issue) []kind.Issue {
 	if q.Owner != 0 {
 		owner = o.who(q.Owner)
 	}
-	c, _ := o.issue(kind.LongWait, q.Node, q.Name, 0, fmt.Sprintf("%d waiters; the longest wait is %s", q.Waiters,
+	c, _ := o.issue(kind.LongWait, q.Node, q.Name, 0, fmt.Sprintf("waiters: %d; the longest wait is %s", q.Waiters,
 		o.who(q.First)), owner)
 	c.Since = since
 	return append(to, c)

@@ -156,7 +156,7 @@ func TestAJoinerThatIsKilledGoesOn(t *testing.T) {
 		reached func(*host) bool
 	}{
 		{"it has an incarnation", identified(func(id *identity.Identity) bool { return id.Starts > 0 })},
-		{"it asks", func(h *host) bool { return belongs(h) || strings.Contains(h.Errors(), "the host asks to join") }},
+		{"it asks", func(h *host) bool { return belongs(h) || strings.Contains(h.Errors(), "joining a cluster") }},
 		{"it is of the cluster", belongs},
 		{"its log is open", identified(func(id *identity.Identity) bool { return id.Started })},
 		{"it has a replica", func(h *host) bool {

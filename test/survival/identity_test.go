@@ -111,7 +111,7 @@ func TestAWipedHostDoesNotVoteWithoutItsMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	hosts[1], hosts[2] = places[1].serve(t), places[2].serve(t)
-	hosts[1].awaitRefused("host c is of cluster "+cluster, "another data directory of host b",
+	hosts[1].awaitRefused("host c is in cluster "+cluster, "another data directory of host b",
 		"signalbox serve --join "+places[2].Raft+" --name b --replace b")
 	if code, text := hosts[2].Get("/health/ready"); code == 200 {
 		t.Errorf("c alone is ready: %s", text)

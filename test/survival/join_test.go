@@ -35,7 +35,7 @@ func TestHostsJoinByTheirCertificates(t *testing.T) {
 	hosts := []*host{first, b.serve(t)}
 	hosts[1].awaitReady()
 	awaitReplicas(hosts)
-	c.serve(t).awaitRefused("the host's name is c")
+	c.serve(t).awaitRefused("the host name is c")
 	stranger := d.serve(t)
 	stranger.await("it is turned away", func() bool {
 		return strings.Contains(stranger.Errors(), "certificate signed by unknown authority")
@@ -70,7 +70,7 @@ func TestAHostJoinsByATokenThatTheCommandMade(t *testing.T) {
 	hosts := []*host{first, b.serve(t)}
 	hosts[1].awaitReady()
 	awaitReplicas(hosts)
-	c.serve(t).awaitRefused("signalbox host join-token create makes another one")
+	c.serve(t).awaitRefused("create another one with signalbox host join-token create")
 
 	hosts[1].Kill() // it has kept the secret obtained with the token
 	hosts[1] = b.serve(t)

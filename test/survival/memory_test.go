@@ -294,7 +294,7 @@ func TestAHostThatPromisesTooMuchRefusesBeforeItIsFull(t *testing.T) {
 		at := &place{found[0]}
 		group.confine(t, at)
 		h := serveAll(t, []*place{at})[0]
-		if !strings.Contains(h.Errors(), "the limits promise") {
+		if !strings.Contains(h.Errors(), "the limits allow") {
 			t.Errorf("no warning was logged: %s", h.Errors())
 		}
 		b := newBystander(t, at.Client)

@@ -18,7 +18,7 @@ func recovered(t *testing.T, left *place, args ...string) *host {
 		"--raft-advertise", left.Raft}, args...)
 	out, err := exec.Command(program.Path, args...).CombinedOutput()
 	said := string(out)
-	if err != nil || !strings.Contains(said, "generation 1") || !strings.Contains(said, " wrote its log last at ") {
+	if err != nil || !strings.Contains(said, "generation 1") || !strings.Contains(said, " last wrote its log at ") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	h := (&place{&fresh}).serve(t)

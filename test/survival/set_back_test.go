@@ -143,7 +143,7 @@ func TestOfACopyBesideTheOriginalTheCopyIsRefused(t *testing.T) {
 	other.Name = "b"
 	other.Args = []string{"--name", "b", "--raft-listen", other.Raft, "--raft-advertise", other.Raft}
 	cloneDisk(t, places[1].Dir, other.Dir)
-	(&place{other}).serve(t).awaitRefused("host b runs already, at "+places[1].Raft, "stop this one")
+	(&place{other}).serve(t).awaitRefused("host b already runs at "+places[1].Raft, "stop this process")
 	for _, h := range hosts {
 		h.awaitReady()
 	}
