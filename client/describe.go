@@ -18,7 +18,7 @@ import (
 
 // Owner is a session that owns units of a semaphore. Data is shared and must not be changed.
 type Owner struct {
-	// OrderID is the fencing token: the number that the session got when it joined.
+	// OrderID is the fencing token of the owner.
 	OrderID   uint64 `name:"fence"`
 	SessionID uint64
 	Count     uint64
@@ -41,7 +41,7 @@ type ClientInfo struct {
 
 // Waiter is a session that waits for units of a semaphore.
 type Waiter struct {
-	// OrderID is the place in the queue.
+	// OrderID is the queue position: waiters with smaller numbers are served first.
 	OrderID   uint64
 	SessionID uint64
 	Count     uint64
@@ -54,10 +54,11 @@ type Waiter struct {
 	Client ClientInfo
 }
 
-// SemaphoreDetails is a semaphore's state at one moment.
+// SemaphoreDetails describes a semaphore with its owners and waiters. Owners and Waiters are empty unless WithOwners and
+// WithWaiters ask for them.
 type SemaphoreDetails struct {
 	SemaphoreInfo
-	// Owners and Waiters are sorted by order id, which is the order in which sessions joined.
+	// Owners and Waiters are sorted by OrderID, so the session that has waited longest is first.
 	Owners  []Owner
 	Waiters []Waiter
 }

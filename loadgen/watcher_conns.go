@@ -66,14 +66,14 @@ func (w *watcherConns) keep() {
 	}
 }
 
-// watch opens a watch on a semaphore.
+// watch opens watch i, on the owners of a semaphore or on its data.
 func (w *watcherConns) watch(i int, to sink, name string, owners bool) error {
 	return w.watchAs(i, to, &protocol.Watch{
 		NodeID: w.run.nodeID, Name: []byte(name), Owners: owners, Data: !owners,
 	})
 }
 
-// watchAs opens a watch; watches are distributed over the connections.
+// watchAs opens watch i on connection i modulo the number of connections.
 func (w *watcherConns) watchAs(i int, to sink, m *protocol.Watch) error {
 	return w.streams[i%len(w.streams)].watch(to, m)
 }

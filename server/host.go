@@ -84,7 +84,7 @@ func Open(config Config) (*Host, error) {
 		Gained: config.Replicas, Calls: config.Calls, Rejoin: config.Rejoin, Show: h.showSession, Apart: config.Apart,
 		Report: func(commands []byte) { h.member.ReportCommands(commands) },
 		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, Logs: config.Logs,
-		Delay: config.AcquireDelay, QueuedBytes: int(config.QueuedBytes), SyncTime: config.SyncTime,
+		Delay: config.AcquireDelay, QueuedBytes: int(config.QueuedBytes), Syncs: config.LogSyncs,
 		DigestInterval: config.DigestInterval,
 		Halt:           config.Halt, Clock: config.Clock, NextAlarm: config.NextAlarm, Log: config.Log,
 		Metrics: h.metrics, Watches: h.watches, Maintenance: h.maintain, Fits: config.Fits,

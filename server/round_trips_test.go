@@ -28,7 +28,7 @@ func playDistant(t *testing.T, apart bool, play func(d distant)) {
 			n.Path.Delay = memlog.Exactly(oneWay)
 			n.ElectionTimeout, n.Heartbeat = time.Second, 50*time.Millisecond
 		}), servertest.Config(func(config *server.Config) {
-			config.SyncTime = func() time.Duration { return 0 } // the test's disks take no time
+			config.LogSyncs = server.NewSyncTimes() // the test's disks take no time
 		}))
 		leader := c.Leader(1)
 		if apart {

@@ -18,7 +18,6 @@ const anchorEvery = 2 * time.Second
 // logSynced is called with the duration of every log sync.
 func (h *Host) logSynced(took time.Duration) {
 	h.logSyncs.Observe(int64(took))
-	h.syncTime.Note(took)
 	select {
 	case h.logGrew <- struct{}{}:
 	default:

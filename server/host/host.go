@@ -23,7 +23,6 @@ import (
 	"github.com/signalbox/signalbox/server/join"
 	"github.com/signalbox/signalbox/server/memguard"
 	"github.com/signalbox/signalbox/server/metrics"
-	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
@@ -87,7 +86,6 @@ type Host struct {
 	peers         atomic.Pointer[rafttransport.Transport] // nil: no connections to remote hosts
 	identity      identity.Identity
 	logSyncs      *metrics.Histogram
-	syncTime      pipeline.Shortest
 	logGrew       chan struct{} // has a token if the log has grown since its end was last recorded
 	logSnapshots  *server.SnapshotTransfers
 	doors         atomic.Pointer[func(io.Writer)] // write the metrics of additional gateways; nil: no gateways
@@ -269,7 +267,7 @@ func (h *Host) coreConfig() server.Config {
 		PingInterval: s.PingInterval, Guard: h.disk.Guard, Memory: h.memory.Guard, Fits: h.memory.FitsState,
 		Own: h.own, Authority: h.authority,
 		Halt: h.halt, NotesNodes: true,
-		LogSyncs: h.logSyncs, SyncTime: h.syncTime.Get, LogSnapshots: h.logSnapshots, Log: h.log, AccessRules: h.rules,
+		LogSyncs: h.logSyncs, LogSnapshots: h.logSnapshots, Log: h.log, AccessRules: h.rules,
 		Closed: h.identity.Closed,
 	}
 	if h.tokens != nil {

@@ -1,8 +1,9 @@
 package pipeline
 
 import (
-	"sync/atomic"
 	"time"
+
+	"github.com/signalbox/signalbox/server/metrics"
 )
 
 // pace decides when the next batch is proposed while others may be in flight. The pipeline's lock guards it.
@@ -15,47 +16,28 @@ import (
 // wait. With a slow disk, only one batch is in flight at a time: the engine does nothing else while it syncs, so it
 // is ready when the other voters' answers arrive. With a slow network, batches overlap.
 type pace struct {
-	sync     func() time.Duration // sync time on the host's disk; nil: unknown
-	round    time.Duration        // average time from a batch's proposal until the shard applies it
-	rounds   Shortest             // round times
-	landed   time.Time            // when the last batch was applied
-	expected int                  // commands in the next batch if all answered callers ask again
-	arrived  time.Time            // when the latest command was seen since then
-	queued   int                  // number of commands queued then
-	timer    *time.Timer          // ends the wait for callers
-	waiting  bool                 // the timer is running
+	syncs    *metrics.Histogram // sync times of the host's log; nil: unknown
+	round    time.Duration      // average time from a batch's proposal until the shard applies it
+	shortest time.Duration      // minimum of the current and the last shortestOf rounds
+	current  time.Duration      // minimum of the current rounds
+	rounds   int                // number of the current rounds
+	disk     bool               // the disk took much of the last shortestOf rounds, or its sync times are unknown
+	synced   uint64             // number of the log's syncs when the current rounds began
+	syncing  time.Duration      // the sum of their times
+	landed   time.Time          // when the last batch was applied
+	expected int                // commands in the next batch if all answered callers ask again
+	arrived  time.Time          // when the latest command was seen since then
+	queued   int                // number of commands queued then
+	timer    *time.Timer        // ends the wait for callers
+	waiting  bool               // the timer is running
 }
-
-// Shortest is the minimum of the latest durations. A busy processor prolongs single rounds and syncs, but not all of
-// them. Only one goroutine at a time may call Note; Get may be called at any time.
-type Shortest struct {
-	of      atomic.Int64 // minimum of the current and the last shortestOf durations
-	current time.Duration
-	noted   int
-}
-
-// Note records a duration.
-func (s *Shortest) Note(took time.Duration) {
-	if s.noted == 0 || took < s.current {
-		s.current = took
-	}
-	if s.noted++; s.noted == shortestOf {
-		s.of.Store(int64(s.current))
-		s.noted = 0
-	} else if s.current < s.Get() {
-		s.of.Store(int64(s.current))
-	}
-}
-
-// Get returns the minimum of the latest durations, 0 before enough durations were recorded.
-func (s *Shortest) Get() time.Duration { return time.Duration(s.of.Load()) }
 
 // slow returns whether rounds are so long that waiting for callers pays off.
-func (p *pace) slow() bool { return p.rounds.Get() >= slowRound }
+func (p *pace) slow() bool { return p.shortest >= slowRound }
 
 // most returns the maximum number of batches in flight.
 func (p *pace) most() int {
-	if p.slow() && (p.sync == nil || p.sync() > p.rounds.Get()/diskShare) {
+	if p.slow() && p.disk {
 		return 1
 	}
 	return maxInflight
@@ -63,7 +45,7 @@ func (p *pace) most() int {
 
 // scale returns how many quanta a source may have in a batch that light and heavy sources share. The longer a round
 // takes, the less a larger batch prolongs the round, and the more rounds a small batch would cost the heavy sources.
-func (p *pace) scale() int { return 1 + int(min(p.rounds.Get()/slowRound, maxScale-1)) }
+func (p *pace) scale() int { return 1 + int(min(p.shortest/slowRound, maxScale-1)) }
 
 // due returns whether the next batch, with the given number of commands, may be proposed now. If only the wait for
 // callers remains, due starts the timer that ends the wait.
@@ -93,9 +75,28 @@ func (p *pace) due(inflight, queued int, now func() time.Time) bool {
 func (p *pace) note(b *inflight, now time.Time, queued int) {
 	took := now.Sub(b.proposed)
 	p.round += (took - p.round) / 8
-	p.rounds.Note(took)
+	if p.rounds == 0 || took < p.current {
+		p.current = took
+	}
+	if p.rounds++; p.rounds == shortestOf {
+		p.shortest, p.rounds = p.current, 0
+		p.measureDisk()
+	}
+	p.shortest = min(p.shortest, p.current)
 	p.landed, p.arrived, p.queued, p.expected = now, now, queued, 0
 	if b.whole { // otherwise callers already wait, and their share of a batch can go alone
 		p.expected = queued + len(b.ops)
 	}
+}
+
+// measureDisk compares the sync times since the last call with the shortest round.
+func (p *pace) measureDisk() {
+	if p.disk = p.syncs == nil; p.disk {
+		return
+	}
+	synced, syncing, _ := p.syncs.Totals()
+	if n := synced - p.synced; n > 0 {
+		p.disk = (syncing-p.syncing)/time.Duration(n) > p.shortest/diskShare
+	}
+	p.synced, p.syncing = synced, syncing
 }

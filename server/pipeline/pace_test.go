@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -17,7 +18,7 @@ const testRound = 8 * time.Millisecond
 func newSlowed(t *testing.T) *slowed {
 	s := &slowed{heldLog: newHeld(t)}
 	s.p.clock = time.Now
-	s.p.pace.rounds.of.Store(0)
+	s.p.pace.shortest = 0
 	return s
 }
 
@@ -116,7 +117,10 @@ func TestBatchesOverlapIfTheNetworkIsSlow(t *testing.T) {
 	for sync, most := range map[time.Duration]int{testRound / 10: maxInflight, testRound / 2: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newSlowed(t)
-			s.p.pace.sync = func() time.Duration { return sync }
+			s.p.pace.syncs = metrics.NewHistogram("syncs", "")
+			for range shortestOf {
+				s.p.pace.syncs.Observe(int64(sync))
+			}
 			s.learn(1)
 			time.Sleep(time.Second)
 			for n := range 2 * maxInflight {

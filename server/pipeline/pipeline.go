@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -78,8 +79,8 @@ type Options struct {
 	Delay time.Duration
 	// QueuedBytes limits the commands that wait for a batch; 0 means DefaultQueuedBytes.
 	QueuedBytes int
-	// Sync returns the sync time on the host's disk; nil if unknown.
-	Sync func() time.Duration
+	// Syncs are the sync times of the host's log; nil: unknown.
+	Syncs *metrics.Histogram
 	// Clock is the host's time for batch timestamps; nil means the machine's time.
 	Clock func() time.Time
 }
@@ -90,7 +91,7 @@ func New(o Options) *Pipeline {
 	if p.clock == nil {
 		p.clock = time.Now
 	}
-	p.pace.sync = o.Sync
+	p.pace.syncs = o.Syncs
 	p.flows.init(cmp.Or(o.QueuedBytes, DefaultQueuedBytes))
 	p.timer = time.AfterFunc(time.Hour, p.flushNow)
 	p.timer.Stop()

@@ -18,7 +18,7 @@ func newPipeline(log shard.Log) *Pipeline {
 		now = now.Add(time.Second)
 		return now
 	}})
-	p.pace.rounds.of.Store(int64(slowRound))
+	p.pace.shortest, p.pace.disk = slowRound, true
 	p.SetLevel(level.Newest)
 	p.Open(log)
 	p.term = term{number: 1, stage: leading, zero: p.clock()}

@@ -106,7 +106,7 @@ const asks = shard.CmdContinue
 func TestTheCommandThatBeginsATermGoesFirst(t *testing.T) {
 	for _, round := range []time.Duration{0, slowRound} {
 		b := newTermBed(t)
-		b.p.pace.rounds.of.Store(int64(round))
+		b.p.pace.shortest, b.p.pace.disk = round, true
 		b.p.Elect(5)
 		b.ask(2)
 		b.nothing()
@@ -184,7 +184,7 @@ func TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack(t *testing.T) {
 // leader.
 func TestAHostThatDoesNotLeadProposesNothing(t *testing.T) {
 	b := newTermBed(t)
-	b.p.pace.rounds.of.Store(int64(slowRound)) // one batch is in flight
+	b.p.pace.shortest, b.p.pace.disk = slowRound, true // one batch is in flight
 	b.ask(1)
 	b.p.Elect(5)
 	b.lead(4) // from an earlier term

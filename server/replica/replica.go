@@ -102,7 +102,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	r.waits.waiters.init()
 	r.Pipeline = pipeline.New(pipeline.Options{
 		Shard: int(id - 1), Proposer: s.proposer, Delay: s.config.Delay,
-		QueuedBytes: s.config.QueuedBytes, Clock: s.config.Clock, Sync: s.config.SyncTime,
+		QueuedBytes: s.config.QueuedBytes, Clock: s.config.Clock, Syncs: s.config.Syncs,
 	})
 	r.Pipeline.Open(r.log)
 	r.leader.init(r)

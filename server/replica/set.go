@@ -50,8 +50,8 @@ type Config struct {
 	Apart bool
 	// Delay is how long an acquire that will be queued may wait for other commands; see pipeline.Options.
 	Delay          time.Duration
-	QueuedBytes    int                  // see pipeline.Options
-	SyncTime       func() time.Duration // see pipeline.Options
+	QueuedBytes    int                // see pipeline.Options
+	Syncs          *metrics.Histogram // see pipeline.Options
 	DigestInterval time.Duration
 	// Halt is called if the host cannot continue; may be nil.
 	Halt  func(error)

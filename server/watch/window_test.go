@@ -12,7 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// times records the arrival times for all of the client's watches, in milliseconds from now.
+// times starts to record when views arrive at the client, in milliseconds from now. The returned function returns the
+// recorded times.
 func (c *client) times() func() []int {
 	began := time.Now()
 	var at []int
@@ -35,7 +36,8 @@ func TestTheFirstChangeGoesOutAtOnceAndABurstWhenItsWindowEnds(t *testing.T) {
 		rest()
 		times := c.times()
 		began := time.Now()
-		// 0 is the first; 3 and 7 are merged; 12 is in the window starting at 10; 35 is after a rest.
+		// The window is 10 ms. The change at 0 is sent at once. The changes at 3 and 7 are sent together at 10, when
+		// the first window ends, and the change at 12 at 20. No window is open at 35, so this change is sent at once.
 		for i, at := range []int{0, 3, 7, 12, 35, 36} {
 			time.Sleep(time.Until(began.Add(time.Duration(at) * time.Millisecond)))
 			b.acquire(i, "sem", "")

@@ -20,10 +20,11 @@ func Command(f *cli.Frame) *cobra.Command {
 		Use:   "rollout",
 		Short: "Staged rollouts: create, publish, status, promote and more",
 		Long: `A rollout delivers versions to instances, location by location: SAS at once, MAN 5 s
-after SAS, VLA 5 s after MAN. A location gets the next version when all its leaders have
-reached their current version, and the location before has had the next version for the
-delay. Gates can block a location until they pass, versions that instances cannot use
-are abandoned, and operators can pause, promote, abort and roll back at any time.
+after SAS, VLA 5 s after MAN. Two conditions must hold before a location gets the next
+version: the location's own leaders all run its current version, and the previous
+location has run the next version for the delay. Gates can block a location until they
+pass. Versions that instances cannot use are abandoned. Operators can pause, promote,
+abort and roll back at any time.
 
 Instances are programs that use package client/rollout, or signalbox rollout follow.`,
 	}, newCreate(f), newAlter(f), newPrintSpec(f), newStatus(f), newWhy(f),

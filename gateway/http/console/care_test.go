@@ -140,7 +140,7 @@ func reportTooManyStreams(t *testing.T, b *browser) {
 		defer answer.Body.Close()
 	}
 	b.visit(st.url + "/locks")
-	b.awaitText("too many event streams are open")
+	b.awaitText("too many waiting requests or open event streams")
 	b.await("!document.body.innerText.includes('This host does not answer.')")
 	cancel()
 	b.awaitText("No semaphores. Acquire a lock")

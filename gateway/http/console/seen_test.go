@@ -147,7 +147,7 @@ func nameRoles(t *testing.T, b *browser) {
 	b.await("[...document.querySelectorAll('dialog [name=role] option')].map((one) => one.value).join() === " +
 		"'read,write,operator,admin,root'")
 	b.evaluate("document.querySelector('dialog').close()")
-	b.awaitText("read, write, operator, admin, root are there by themselves")
+	b.awaitText("Predefined: read, write, operator, admin, root.")
 }
 
 // plotThePast: a newly opened page shows the last minutes.

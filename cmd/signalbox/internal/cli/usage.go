@@ -171,8 +171,8 @@ func (f *Frame) writeFlags(w io.Writer, c *cobra.Command, said func(pflag.Flag) 
 		fmt.Fprintf(w, "\nFlags:\n%s", own.FlagUsagesWrapped(flagWidth))
 	}
 	if shared {
-		fmt.Fprintf(w, "\nGlobal flags: --endpoints, --context, --timeout, --output and others; see signalbox "+
-			"help\nconnection and signalbox help output.\n")
+		fmt.Fprintf(w, "\nGlobal flags: --endpoints, --context, --timeout, --output and others. For details, run\n"+
+			"signalbox help connection and signalbox help output.\n")
 	}
 }
 
