@@ -307,7 +307,7 @@ func sayWhatIsLost(t *testing.T, b *browser) {
 	b.visit(st.url + "/locks")
 	b.awaitText("Unavailable")
 	b.visit(st.url + "/")
-	b.awaitText("host-3 has not said what it sees")
+	b.awaitText("host-3 did not report its health issues")
 	b.await("!document.querySelector('.bones')")
 	b.await("document.querySelector('link[rel=icon]').getAttribute('href') === '/bad.svg'")
 }
