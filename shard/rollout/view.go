@@ -124,8 +124,8 @@ func (ro *rollouts) AppendRow(dst []byte, co *machine.Core, object arena.Handle,
 	return dst, false
 }
 
-// appendInstance appends the row of the instance whose holding has the order id. It returns false if the location has no
-// such instance.
+// appendInstance appends the row of the instance whose holding has the order id. It returns false if the location has
+// no such instance.
 func (ro *rollouts) appendInstance(dst []byte, co *machine.Core, object arena.Handle, l *Location, id uint64) ([]byte,
 	bool) {
 	h := co.Holdings.After(co.Objects.At(object), shard.OrderID(id)-1)
@@ -155,8 +155,8 @@ func (ro *rollouts) NextRow(co *machine.Core, object arena.Handle, v machine.Vie
 	return 0, false
 }
 
-// instanceAfter returns the first instance of a location whose row number is larger than after, 0 if there is none. root
-// is the location's tree of instances.
+// instanceAfter returns the first instance of a location whose row number is larger than after, 0 if there is none.
+// root is the location's tree of instances.
 func (ro *rollouts) instanceAfter(root arena.Handle, after uint64) arena.Handle {
 	return ro.byLocation.Search(root, func(h arena.Handle) bool {
 		return InstanceRow(ro.parts.At(h).instance.ID) > after
