@@ -54,8 +54,8 @@ type Waiter struct {
 	Client ClientInfo
 }
 
-// SemaphoreDetails describes a semaphore with its owners and waiters. Owners and Waiters are empty unless WithOwners and
-// WithWaiters ask for them.
+// SemaphoreDetails describes a semaphore with its owners and waiters. Owners and Waiters are empty unless WithOwners
+// and WithWaiters ask for them.
 type SemaphoreDetails struct {
 	SemaphoreInfo
 	// Owners and Waiters are sorted by OrderID, so the session that has waited longest is first.

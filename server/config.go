@@ -113,8 +113,8 @@ type Config struct {
 	// Authority returns the SHA-256 of the certificate by which hosts recognise each other, or of its authority's
 	// certificate; nil for hosts without TLS. New hosts need the hash. May be nil.
 	Authority func() []byte
-	// LogSyncs are the log's sync times, for the metrics, the host's speed and the pace of batches. Nil: unknown, and the
-	// speed is not measured.
+	// LogSyncs are the log's sync times, for the metrics, the host's speed and the pace of batches. Nil: unknown, and
+	// the speed is not measured.
 	LogSyncs *metrics.Histogram
 	// LogSnapshots is included in the metrics. May be nil.
 	LogSnapshots *SnapshotTransfers
