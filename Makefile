@@ -71,6 +71,7 @@ WAITING := HostsComeAndGoAsTyped|GoDriverConformsAsThePageSays|RecipeOfRolloutsW
 LONG := BugsInTheSourceAreNoticed|LargeClusterComesToRest|LiveOnAPartOfTheHosts|FleetsOfPartsComeToRest|FleetsComeToRest|MistakesInAnswersAreNoticed|NoSessionEndsWhoseClientBelieves|OwnersAreThoseOfTheNaiveList
 
 test: ## the tests of all packages, within ten minutes; those that take real clusters apart are `make survival`, long ones `make worlds`
+	@df -Pk "$${TMPDIR:-/tmp}" | awk 'NR == 2 && $$4 < 5 * 1048576 { print "the tests need 5 GiB of free disk space for temporary files: a host rejects changes on a nearly full disk"; exit 1 }'
 	$(GOTEST) -skip '$(ALONE)|$(WAITING)|$(LONG)' $$($(GO) list $(LONGEST) ./... | grep -vE '/test/(survival|chaos|simulation)$$')
 	cd $(LIGHT) && $(GOTEST) ./...
 
