@@ -46,10 +46,9 @@ func Data(data []byte) AcquireOption {
 	return func(c *acquireConfig) { c.Data = data }
 }
 
-// Wait sets how long to wait in the queue; ErrNotAcquired says that the time has passed. Without a Wait, an
-// acquire waits for as long as the session lives and the context lasts. The host counts the time; if no host can be
-// reached, or a new leader begins to count anew, the client gives up half a second later. The timeout is from 0, with
-// which an acquire does not wait, to a day.
+// Wait sets how long to wait in the queue; ErrNotAcquired says that the time has passed. Without a Wait, an acquire
+// waits for as long as the session lives and the context lasts. The host measures the time. If no host can be reached,
+// the client gives up half a second later. The timeout is from 0, with which an acquire does not wait, to a day.
 func Wait(d time.Duration) AcquireOption {
 	return func(c *acquireConfig) { c.Timeout = d }
 }

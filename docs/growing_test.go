@@ -148,7 +148,7 @@ func (p *operatingPage) upgrades(d *desk, running *terminal) *terminal {
 	te.await("host b is drained")
 	te.awaitEnd("")
 	again := d.open("signalbox host drain b --wait-timeout 1m")
-	again.await("host b was drained already")
+	again.await("host b was already drained")
 	again.awaitEnd("")
 	d.open("signalbox host drain c --wait-timeout 1m").await("host c cannot be drained: ")
 	running.interrupt()
