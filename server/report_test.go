@@ -71,6 +71,7 @@ func TestReportsThatAreLostLateOrTwiceDoNoHarm(t *testing.T) {
 		}
 		time.Sleep(time.Second) // it serves
 		speak(t, c, c.Leader(1)).session("/jobs", time.Minute)
+		synctest.Wait() // the meta leader may apply the record after the followers
 		if known, _ := c.Host(c.Leader(0)).Topology(); known.Records.Longest().Timeout != 60_000 {
 			t.Errorf("the longest timeout on record is %+v", known.Records.Longest())
 		}

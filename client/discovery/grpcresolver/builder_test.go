@@ -42,9 +42,9 @@ func target(t *testing.T, text string) resolver.Target {
 func TestTargetsAreChecked(t *testing.T) {
 	c := cluster(t)
 	for text, says := range map[string]string{
-		"signalbox:///":                         "no list",
-		"signalbox:///endpoints":                "no list",
-		"signalbox:///prod/jobs/":               "no list",
+		"signalbox:///":                         "the list in a node is missing",
+		"signalbox:///endpoints":                "the list in a node is missing",
+		"signalbox:///prod/jobs/":               "the list in a node is missing",
 		"signalbox://10.0.0.1:7420/prod/jobs/x": "authority",
 	} {
 		_, err := grpcresolver.New(c).Build(target(t, text), newListener(), resolver.BuildOptions{})
