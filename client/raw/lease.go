@@ -32,8 +32,18 @@ func (s *Session) LeaseLeft() time.Duration {
 	return s.vouched().Add(s.timeout - s.timeout/10).Sub(s.client.scope.Now())
 }
 
-// vouched returns the time from which the lease counts.
+// vouched returns the time from which the lease counts. Later pings over the connection do not renew a session whose
+// handle is over: the host may have detached the session.
 func (s *Session) vouched() lifecycle.Instant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.vouchedLocked()
+}
+
+func (s *Session) vouchedLocked() lifecycle.Instant {
+	if s.over != nil {
+		return s.last
+	}
 	if v := s.home.LastVouched(); v > s.since {
 		return v
 	}
@@ -113,7 +123,7 @@ func (s *Session) end(why error) bool {
 		s.mu.Unlock()
 		return false
 	}
-	s.over = why
+	s.last, s.over = s.vouchedLocked(), why
 	requests, bound := s.requests, s.bound
 	s.requests, s.bound = nil, nil
 	s.mu.Unlock()

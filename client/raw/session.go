@@ -52,8 +52,9 @@ type Session struct {
 	sent, since lifecycle.Instant
 	home        *conn.Conn // the session is attached over home
 
-	mu       sync.Mutex // guards the fields below; a connection's lock is taken under mu
-	over     error      // why nothing more comes; nil before
+	mu       sync.Mutex        // guards the fields below; a connection's lock is taken under mu
+	over     error             // why nothing more comes; nil before
+	last     lifecycle.Instant // vouched when the handle ended
 	bound    map[*conn.Conn]*binding
 	requests map[*request]struct{} // requests that wait for messages
 }

@@ -242,10 +242,13 @@ func TestALeaseIsCountedFromThePings(t *testing.T) {
 				t.Fatalf("%v are left, of %v", left, most)
 			}
 		}
-		r.cluster.Isolate(r.cluster.Leader(1))
+		leader := r.cluster.Leader(1)
+		r.cluster.Isolate(leader)
 		began := time.Now()
 		for h.LeaseLeft() > 10*time.Second {
-			time.Sleep(10 * time.Millisecond)
+			if time.Sleep(10 * time.Millisecond); time.Since(began) > time.Minute {
+				t.Fatalf("host %d was isolated, %d leads, and the lease goes on: %v", leader, r.cluster.Leader(1), h.Err())
+			}
 		}
 		// The host may answer for the grace period after its latest barrier.
 		if took := time.Since(began); took > 15*time.Second {
@@ -253,6 +256,21 @@ func TestALeaseIsCountedFromThePings(t *testing.T) {
 		}
 		if ended := h.Err(); ended == nil {
 			h.ends(client.ErrUnavailable)
+		}
+	})
+}
+
+// TestTheLeaseOfAnEndedHandleRunsOut: the host detaches the session, and goes on to answer pings over the connection.
+func TestTheLeaseOfAnEndedHandleRunsOut(t *testing.T) {
+	play(t, 3, 1, func(t *testing.T, r *rig) {
+		h := r.start()
+		if err := r.cluster.Elect(1, r.cluster.Leader(1)%3+1); err != nil {
+			t.Fatal(err)
+		}
+		h.ends(client.ErrUnavailable)
+		time.Sleep(time.Minute)
+		if left := h.LeaseLeft(); left > 0 {
+			t.Errorf("%v are left a minute after the end: %v", left, h.Err())
 		}
 	})
 }
