@@ -30,7 +30,7 @@ type heldLog struct {
 	shard.Log
 	t        *testing.T
 	p        *Pipeline
-	proposed [][]byte
+	proposed [][]byte // guarded by the pipeline's lock
 }
 
 func (l *heldLog) Propose(data []byte, _ func(shard.Outcome)) error {
@@ -42,9 +42,7 @@ func (l *heldLog) Propose(data []byte, _ func(shard.Outcome)) error {
 func (l *heldLog) land() (commands int) {
 	l.t.Helper()
 	var b shard.Batch
-	for len(l.proposed) > 0 {
-		data := l.proposed[0]
-		l.proposed = l.proposed[1:]
+	for data := l.take(); data != nil; data = l.take() {
 		if err := shard.DecodeBatch(data, &b, level.Newest); err != nil {
 			l.t.Fatal(err)
 		}
@@ -56,6 +54,16 @@ func (l *heldLog) land() (commands int) {
 		l.p.Completed(ops)
 	}
 	return commands
+}
+
+// take returns the first proposed batch that has not landed, nil if there is none.
+func (l *heldLog) take() (data []byte) {
+	l.p.mu.Lock()
+	defer l.p.mu.Unlock()
+	if len(l.proposed) > 0 {
+		data, l.proposed = l.proposed[0], l.proposed[1:]
+	}
+	return data
 }
 
 func newHeld(t *testing.T) *heldLog {

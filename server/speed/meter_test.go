@@ -3,6 +3,9 @@ package speed
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +19,16 @@ import (
 type bed struct {
 	*Meter
 	syncs *metrics.Histogram
-	peers map[shard.HostID]time.Duration // below zero: no answer
+
+	mu    sync.Mutex
+	peers map[shard.HostID]time.Duration // below zero: no answer; guarded by mu
+}
+
+// peer sets how long a peer takes to answer.
+func (b *bed) peer(id shard.HostID, d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.peers[id] = d
 }
 
 func play(t *testing.T, test func(t *testing.T, b *bed)) {
@@ -24,7 +36,9 @@ func play(t *testing.T, test func(t *testing.T, b *bed)) {
 		b := &bed{syncs: metrics.NewHistogram("x", ""), peers: make(map[shard.HostID]time.Duration)}
 		b.Meter = New(Config{Syncs: b.syncs,
 			Ping: func(ctx context.Context, peer shard.HostID) error {
+				b.mu.Lock()
 				d := b.peers[peer]
+				b.mu.Unlock()
 				if d < 0 {
 					<-ctx.Done()
 					return errors.New("no answer")
@@ -35,11 +49,10 @@ func play(t *testing.T, test func(t *testing.T, b *bed)) {
 				}
 				return ctx.Err()
 			},
-			Peers: func() (list []shard.HostID) {
-				for id := range b.peers {
-					list = append(list, id)
-				}
-				return list
+			Peers: func() []shard.HostID {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				return slices.Collect(maps.Keys(b.peers))
 			}})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -72,7 +85,8 @@ func TestNothingIsKnownAtFirst(t *testing.T) {
 // TestSyncTimeFollowsTheDisk within half of the window, however many fast syncs there were before.
 func TestSyncTimeFollowsTheDisk(t *testing.T) {
 	play(t, func(t *testing.T, b *bed) {
-		b.peers[2], b.peers[3] = time.Millisecond, time.Millisecond
+		b.peer(2, time.Millisecond)
+		b.peer(3, time.Millisecond)
 		b.sync(time.Millisecond, 20*time.Second)
 		if s := b.Figures(); s.Sync != 1000 || s.Round != 1000 || s.Delay == 0 || s.Stalls != 0 {
 			t.Errorf("a fast disk: %+v", s)
@@ -95,7 +109,7 @@ func TestSyncTimeFollowsTheDisk(t *testing.T) {
 // TestStallsAreCounted: a stall changes no other figure, and is forgotten after some minutes.
 func TestStallsAreCounted(t *testing.T) {
 	play(t, func(t *testing.T, b *bed) {
-		b.peers[2] = time.Millisecond
+		b.peer(2, time.Millisecond)
 		for n := range uint64(3) {
 			b.sync(time.Millisecond, 10*time.Second)
 			b.sync(time.Second, time.Second)
@@ -128,7 +142,7 @@ func TestRoundIsThatOfAMajority(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, b *bed) {
 				for i, d := range c.peers {
-					b.peers[shard.HostID(i+2)] = d
+					b.peer(shard.HostID(i+2), d)
 				}
 				time.Sleep(20 * time.Second)
 				if s := b.Figures(); s.Round != c.want {
