@@ -106,7 +106,7 @@ func FrameLimits(dataBytes uint64) Limits {
 	longest := max(dataBytes, MaxRolloutPayloadBytes, MaxProcessPayloadBytes)
 	return Limits{
 		RequestFrameBytes: longest + FrameRoom,
-		// A page with an item that passed PageBytes, and the page's semaphore data.
+		// PageBytes may be exceeded by one item; a page also carries the semaphore's data.
 		AnswerFrameBytes: PageBytes + 2*longest + FrameRoom,
 		DataBytes:        dataBytes,
 	}

@@ -52,9 +52,9 @@ type Lease struct {
 	// GraceMillis is added to the session's timeout when the leader changes. Clients must not rely on the grace period.
 	GraceMillis uint64
 	Config      NodeConfig
-	// Lost are order ids, each in a rebuilt shard's class: in the rebuilt shard, the session holds nothing under a
-	// lower order id. The client gives up the lost holdings before relying on the lease, and ignores later grants for
-	// lost holdings.
+	// Lost has one order id per rebuilt shard, in the shard's class. The session has lost all its holdings in the shard
+	// with a lower order id. The client gives up the lost holdings before relying on the lease, and ignores later
+	// grants for lost holdings.
 	Lost OrderIDs
 }
 

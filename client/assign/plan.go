@@ -4,13 +4,13 @@ import (
 	"slices"
 )
 
-// plan is how parts move from their present owners to their new owners.
+// plan lists the steps that move partitions from their current owners to their new owners.
 type plan struct {
 	// starts maps a member to free partitions to start at once.
 	starts map[uint64][]string
 	// stops maps a member to the partitions to stop.
 	stops map[uint64][]string
-	// moves are the stopped parts with a new owner: by the old owner, and then by the new owner.
+	// moves maps the old owner and the new owner to the partitions that move between them.
 	moves map[uint64]map[uint64][]string
 	// assignment is the assignment after all moves.
 	assignment Assignment

@@ -172,7 +172,7 @@ func (d *description) rest(first *protocol.SemaphoreDescribe, next uint64) {
 	d.finish(nil)
 }
 
-// finish sends the result, and starts the description that waits for the free slot.
+// finish sends the result, frees the slot, and starts the next waiting description.
 func (d *description) finish(err error) {
 	s := d.stream
 	d.send(err)

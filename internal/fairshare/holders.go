@@ -10,7 +10,7 @@ import (
 // holders are the parties that hold units in a pool, by token and address.
 type holders struct {
 	tokens map[string]*tokenHolder
-	// withTokens is how much parties with a token hold, withoutToken how much parties without a token hold.
+	// withTokens is the total held by parties with a token, withoutToken the total held by parties without a token.
 	withTokens, withoutToken int64
 }
 
@@ -19,7 +19,7 @@ type tokenHolder struct {
 	name      string
 	held      int64
 	addresses map[netip.Prefix]*holder
-	// spare has the addresses with units in a state, largest holder first.
+	// spare has, for each state below Pinned, the addresses with units in the state, largest holder first.
 	spare [Pinned]heap.Heap[*holder, byHeld]
 }
 

@@ -108,8 +108,8 @@ func (r *Rule) Effective() Right {
 	return rights
 }
 
-// Check returns what is wrong with a rule's form. As with all checks in this package, the text is part of the meta
-// shard's state, because answers are kept: every build must return the same text.
+// Check validates a rule's form. Error texts in this package are part of the meta shard's state, because answers are
+// stored: every build must return the same text.
 func (r *Rule) Check() error {
 	if err := checkPlace(r.Path, r.Object); err != nil {
 		return err
@@ -127,10 +127,10 @@ func (r *Rule) Check() error {
 	return nil
 }
 
-// Check returns what is wrong with a grant's path or object. Whether the role exists is checked by the book.
+// Check validates a grant's path and object. The access book checks that the role exists.
 func (g *Grant) Check() error { return checkPlace(g.Path, g.Object) }
 
-// Check returns what is wrong with a role to be created.
+// Check validates a role to be created.
 func (r *Role) Check() error {
 	if err := checkWord("the name of a role", r.Name, MaxName); err != nil {
 		return err

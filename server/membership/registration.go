@@ -66,7 +66,7 @@ func (r *registration) run(ctx context.Context) {
 	}
 }
 
-// enter makes the host use the host records, if the records are new.
+// enter applies the host records on this host if they have changed.
 func (r *registration) enter() {
 	if r.Set.Meta.Machine.RecordsRevision() == r.entered {
 		return
@@ -107,8 +107,9 @@ func (r *registration) attend(ctx context.Context) error {
 	return nil
 }
 
-// takenForFailed reports whether the host's target state is offline because of silence, with the epoch. A host
-// without a meta shard replica relies on the governor's report, which contains no reason, and asks.
+// takenForFailed reports whether the cluster considers this running host failed, and the epoch of that decision. A host
+// without a meta shard replica only knows the target state in the governor's report, which has no reason, so any
+// Offline target counts.
 func (r *registration) takenForFailed(own *hosts.Host) (epoch uint64, failed bool) {
 	if r.Set.Holds(replica.MetaShard) {
 		if own == nil || own.Wanted() {

@@ -21,7 +21,7 @@ type pace struct {
 	shortest time.Duration      // minimum of the current and the last shortestOf rounds
 	current  time.Duration      // minimum of the current rounds
 	rounds   int                // number of the current rounds
-	disk     bool               // the disk took much of the last shortestOf rounds, or its sync times are unknown
+	disk     bool               // log syncs are a large part of a round, or their times are unknown
 	synced   uint64             // number of the log's syncs when the current rounds began
 	syncing  time.Duration      // the sum of their times
 	landed   time.Time          // when the last batch was applied

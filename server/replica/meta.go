@@ -325,8 +325,8 @@ func (m *Meta) confirmed(limit time.Duration) bool {
 	return m.SureFor(m.set.Now()) <= staleAfter || within(limit, m.Confirm)
 }
 
-// upkeep is the host's work for the meta shard in every upkeep: the leader proposes the cluster's slot table, and
-// every host registers itself.
+// upkeep runs once per upkeep round of the set. The meta shard leader proposes the initial slot table; every host
+// registers itself.
 func (m *Meta) upkeep() {
 	s := m.set
 	if !m.CaughtUp() {

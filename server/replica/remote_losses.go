@@ -74,8 +74,8 @@ func (se *Sessions) pushLook(id shard.SessionID, flush func(Conn)) bool {
 	return se.pushLoss(&protocol.HoldingLost{SessionID: uint64(id)}, flush)
 }
 
-// hearLosses compares the number of a session's losses in a shard with the notifications. A session without a
-// connection is left for a later sweep.
+// hearLosses asks a client to check its holdings if shard in has counted more losses for the session than the client
+// was notified about. If the session has no connection, a later sweep asks again.
 func (se *Sessions) hearLosses(in uint64, l shard.Loss) {
 	if l.Count > se.remoteSessions.lossesOf(l.Session, in) && se.pushLook(l.Session, func(c Conn) { c.Flush(false) }) {
 		se.remoteSessions.countLoss(l.Session, in, l.Count)

@@ -23,9 +23,9 @@ func ruleLeaving(v View) (f finding) {
 	return f
 }
 
-// leaveAll transfers a host's votes and leaderships, and reports whether the host is needed until the transfers are
-// done. The governor's own host transfers the meta shard last, because the next governor begins by asking all hosts for
-// their state.
+// leaveAll moves all of a host's votes and leaderships to other hosts, and reports whether the host must stay up until
+// the moves are done. The governor's own host gives up the meta shard last, because the next governor begins by asking
+// all hosts for their state.
 func (f *finding) leaveAll(v View, all []*group, h *hosts.Host) (pending bool) {
 	if !v.Seen.live(h.ID) {
 		return v.Seen.unheard(h.ID)
@@ -41,8 +41,8 @@ func (f *finding) leaveAll(v View, all []*group, h *hosts.Host) (pending bool) {
 	return pending || last != nil && f.leave(last, h)
 }
 
-// leave transfers the vote and the leadership in a group away from a host in contact, and reports whether the host is
-// needed until then.
+// leave moves a live host's vote and leadership in a group to other hosts, and reports whether the host must stay up
+// until the move is done.
 func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
 	must := h.Target.Reason == hosts.ReasonDrained // a stopping host does not wait for the impossible
 	m := g.voter(h.ID)
@@ -66,8 +66,8 @@ func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
 	return must && g.spread // the replica moves to another host first
 }
 
-// replace takes the vote from a live member to be removed: first a learner gets a vote, then the member is removed. It
-// reports whether the exchange is in progress; without a learner that can vote there is no exchange.
+// replace exchanges a live voter that is to be removed: a learner gets a vote, then the voter is removed. It reports
+// whether the exchange is in progress. Without a learner that can vote, the voter stays.
 func (f *finding) replace(g *group, m *member) bool {
 	stay := 0
 	for _, m := range g.voters {

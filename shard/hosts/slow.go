@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Slow is the record of how a host was found many times slower than the other hosts. A slow host keeps its votes and
-// replicas, and leads no shards.
+// Slow records that a host is many times slower than the other hosts. A slow host keeps its votes and replicas, and
+// leads no shards.
 type Slow struct {
 	// Since is the moment from which the host has counted as slow, 0 for a host that is not slow.
 	Since uint64
@@ -21,23 +21,23 @@ type Slow struct {
 }
 
 const (
-	// recoverMillis is for how long a slow host must be as fast as the others before it leads again. The time doubles
-	// with each relapse, up to maxRecoverMillis, so that leaders do not move to and fro.
+	// recoverMillis is the time a slow host must keep pace with the other hosts before it leads shards again. The time
+	// doubles with each relapse, up to maxRecoverMillis, so that leaderships do not move to and fro.
 	recoverMillis    = 60_000
 	maxRecoverMillis = 64 * recoverMillis
-	// relapseMillis is how long after a recovery a host that is slow again counts as relapsed.
+	// relapseMillis is the time after a recovery within which slowness counts as a relapse.
 	relapseMillis = 3600_000
 )
 
 // IsSlow reports whether the host counts as slow.
 func (h *Host) IsSlow() bool { return h.Slow.Since != 0 }
 
-// RecoverMillis is for how long the host must be as fast as the others until it no longer counts as slow.
+// RecoverMillis is the time a slow host must keep pace with the other hosts before it counts as recovered.
 func (h *Host) RecoverMillis() uint64 {
 	return min(uint64(recoverMillis)<<min(max(h.Slow.Times, 1)-1, 16), maxRecoverMillis)
 }
 
-// SetSlow records that a host is slow, or has recovered, as the governor has found. The term is the governor's term.
+// SetSlow records the governor's finding that a host is slow, or has recovered. term is the governor's term.
 func (r *Records) SetSlow(at At, term uint64, id shard.HostID, slow bool, text string) Answer {
 	h := r.Host(id)
 	switch {

@@ -204,9 +204,9 @@ func (m *Machine) FullestNodes(share float64, most int, dst []shard.NodeUsage) [
 	return dst[:from+min(len(found), most)]
 }
 
-// fullOf appends the nodes that use the share, from the list page that ends before an index, and returns the end of the
-// next page. The scan begins at the list's end: when a node is removed, the node that takes its index was scanned
-// already, or will be again.
+// fullOf scans one page of the node list, the nodes before index end, and appends those that use at least the given
+// share. It returns the end of the next page. The scan runs from the list's end to its start: if a node is removed, the
+// last node takes the free index, and was already scanned or will be scanned again.
 func (m *Machine) fullOf(share float64, end int, dst []shard.NodeUsage) (_ []shard.NodeUsage, next int, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

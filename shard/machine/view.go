@@ -7,9 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// A view is an object part that can be watched separately. It has its own revision and history, apart from changes in
-// other parts. It has a head, which is sent as a whole, and rows, which are sent individually. The view with the empty
-// name is the whole object.
+// A view is an object part that can be watched separately. A view has its own revision and change history. Its head is
+// sent as a whole, its rows are sent individually. The view with the empty name is the whole object.
 
 // View is an object's view during a read.
 type View struct {
@@ -27,7 +26,7 @@ type ViewTrack struct {
 // snapshot gets its track from RestoredView.
 func (hi *History) NewView() ViewTrack { return RestoredView(hi.core.lastRevision + 1) }
 
-// RestoredView returns the track for a view with changes known from a revision on.
+// RestoredView returns the track for a view from a snapshot. Changes up to revision at are not in its history.
 func RestoredView(at shard.Revision) ViewTrack {
 	return ViewTrack{track: track{Revision: at, base: at}, Head: at}
 }

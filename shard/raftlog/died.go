@@ -31,8 +31,8 @@ func (h *Host) Died(host shard.HostID) (all []transport.Stand) {
 	return all
 }
 
-// stand returns how this host's replica stands for election, if a host leads the shard and this host votes. The first
-// follower to stand changes with the term.
+// stand plans this replica's election if the given host leads the shard and this replica has a vote. Followers take
+// turns by term, so that not always the same follower stands first.
 func (l *Log) stand(leader shard.HostID) (s transport.Stand, ok bool) {
 	led, v := l.Leadership(), l.view.Load()
 	from := v.voterOn(leader)

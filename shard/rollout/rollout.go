@@ -56,8 +56,8 @@ type Room interface {
 	MayGrow(bytes int) bool
 }
 
-// mayGrow asks for the bytes a command itself adds. Consequences that follow by the rules need no question, because the
-// limits bound them.
+// mayGrow reports whether the quota allows the bytes that a command adds directly. Further changes that the rules
+// derive from the command are not checked, because fixed limits bound them.
 func (at At) mayGrow(bytes int) bool { return bytes <= 0 || at.Room == nil || at.Room.MayGrow(bytes) }
 
 func noRoom() Answer {

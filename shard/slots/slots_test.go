@@ -172,7 +172,7 @@ func TestAGivenParcelStaysUntilItIsForgotten(t *testing.T) {
 	apply(t, s, f, back, Void, "away(1)")
 }
 
-// TestAGivenParcelComesBackWhereTheOtherShardWasLost: the lost shard's remains have refused the generation, or drops a
+// TestAGivenParcelComesBackWhereTheOtherShardWasLost: the lost shard's remains have refused the generation, or drop a
 // slot that another shard has opened since.
 func TestAGivenParcelComesBackWhereTheOtherShardWasLost(t *testing.T) {
 	s, f, open := sealed(t, "content")

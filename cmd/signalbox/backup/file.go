@@ -34,7 +34,7 @@ func (s *steady) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// wait waits until a piece with the given size is due. Idle time is not caught up.
+// wait delays the next piece to keep the rate. After an idle time, the rate is not exceeded to catch up.
 func (s *steady) wait(bytes int) error {
 	if s.rate == 0 {
 		return nil

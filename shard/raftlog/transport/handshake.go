@@ -27,9 +27,9 @@ import (
 //	bytes 0..2     "SBX"
 //	byte  3        3, a kind that no frame has
 //	byte  4        handshakeVersion
-//	byte  5        1 where a secret is set, else 0
+//	byte  5        1 if a secret is set, else 0
 //	byte  6        the purpose
-//	byte  7        of the engine's frames: 1 where the host exchanges positions; of calls: 2 where the host keeps the
+//	byte  7        for frames: 1 if the host exchanges positions; for calls: 2 if the host keeps the
 //	               connection for further calls; else 0
 //	bytes 8..15    deployment, big endian
 //	bytes 16..31   generation
@@ -39,8 +39,8 @@ import (
 //	bytes 64..71   draw of the start, big endian
 //	bytes 72..103  random
 //
-// If both hellos offer it, replica positions (position.go) follow the dialer's proof and the acceptor's positive
-// verdict: each side has the peer's positions before it sends its own verdict.
+// If both hellos offer position exchange, the sides send their replica positions (position.go): the dialer after its
+// proof, the acceptor after its positive verdict. So each side has the peer's positions before sending its own verdict.
 //
 // A verdict is a code (1 byte), the text length (2 bytes), the text, and a MAC over all three (32 bytes). The proof,
 // and the keys for verdicts and frames, are derived from the secret with HKDF-SHA256, salted with both hellos. Without
