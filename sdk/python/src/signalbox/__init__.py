@@ -1,4 +1,4 @@
-"""The client of Signalbox, a coordination service: locks, semaphores, elections, discovery and configuration.
+"""Client for Signalbox, a coordination service: locks, semaphores, elections, discovery and configuration.
 
     import asyncio
     import signalbox
@@ -11,9 +11,8 @@
 
     asyncio.run(main())
 
-A task that loses a lease is cancelled within the block, and the block ends with `LeaseLostError`. Programs without
-asyncio
-use `signalbox.sync`, which has the same names.
+If a task loses its lease, the task is cancelled within the block, and the block ends with `LeaseLostError`. Programs
+without asyncio use `signalbox.sync`, which has the same names.
 """
 
 from ._client import Client, connect

@@ -1,4 +1,5 @@
-"""One session at its hosts: its lease, the connection over which it is attached, and those that it is bound to."""
+"""A session on its hosts: the lease, the connection that the session is attached over, and the connections it is bound
+to."""
 
 from __future__ import annotations
 
@@ -24,25 +25,25 @@ SESSION_ATTACH, SESSION_BIND, SESSION_STOP = 17, 18, 19
 
 
 class Owner(Protocol):
-    """The session of the user, which has one of these after the other where it is renewed."""
+    """The user's session. With renewal, it has one attachment after the previous has ended."""
 
     def _is_attached(self, session: Attachment) -> None:
-        """It is attached."""
+        """Called after the session was attached."""
 
     def _is_detached(self, session: Attachment, why: BaseException) -> None:
-        """No connection carries it at the moment."""
+        """Called when the session has lost its home connection."""
 
     def _has_ended(self, session: Attachment, reason: EndReason) -> None:
-        """It is over."""
+        """Called when the session has ended."""
 
 
 def margin(timeout: float) -> float:
-    """How long before its end a client gives a session up: for clocks of different speeds, and for acting."""
+    """Time before the lease ends at which the client gives the session up. Covers clock drift and time to react."""
     return min(max(timeout / 10, MIN_MARGIN), timeout / 2)
 
 
 class Attachment:
-    """A session from its start to its end. All of it runs on the event loop, so that nothing of it is half done."""
+    """A session from start to end. Runs on the event loop only, so every change is atomic."""
 
     __slots__ = (
         "core", "owner", "id", "node_id", "secret", "timeout", "grace", "born", "cause", "attach_sequence", "home",
@@ -74,18 +75,18 @@ class Attachment:
     # The lease.
 
     def base(self) -> float:
-        """The moment that the lease counts from."""
+        """Time from which the lease counts."""
         home = self.home  # threads of the sync face read this too
         if home is not None and home.vouched > self.since:
             return home.vouched
         return self.sent
 
     def deadline(self) -> float:
-        """When the client gives the session up."""
+        """Time at which the client gives the session up."""
         return self.base() + self.timeout - margin(self.timeout)
 
     def alive(self) -> bool:
-        """Whether the session can be counted on, by the clock of this moment. It is ended if not."""
+        """True if the session is alive by the current clock. Ends an overdue session."""
         if self.cause is not None:
             return False
         if self.timeout > 0 and _clock.now() >= self.deadline():
@@ -94,12 +95,12 @@ class Attachment:
         return True
 
     def lost(self) -> SessionLostError:
-        """The exception of what ends with the session."""
+        """Returns a new exception with the session's end reason."""
         assert self.cause is not None
         return self.cause.again()
 
     async def wait(self, future: asyncio.Future[Any]) -> None:
-        """Waits for a future, and until the session is over at the longest."""
+        """Waits for a future, at most until the session ends."""
         if self.cause is not None:
             raise self.lost()
         self.waiting.add(future)
@@ -109,10 +110,10 @@ class Attachment:
             self.waiting.discard(future)
 
     def end(self, reason: EndReason, text: str = "") -> bool:
-        """Ends the session on this side. It returns False where it was over.
+        """Ends the session on the client side. Returns False if the session had already ended.
 
-        A host that ends a session whose lease has run out by the client's clock ends nothing that the client believes
-        in: a process that stood still may read the host's word before its own timer runs.
+        If a host reports an expired session and the deadline has passed by the client's clock too, `alive` ends the
+        session: after a stall, the report may be read before the deadline timer runs.
         """
         if self.cause is not None or reason is EndReason.EXPIRED and not self.alive():
             return False
@@ -136,19 +137,19 @@ class Attachment:
     # What its heir does with objects.
 
     def drop(self) -> None:
-        """Ends all that the session has: its leases, and what waits."""
+        """Ends all leases and pending operations of the session."""
 
     def holding_lost(self, push: dict[str, Any]) -> None:
-        """The session owns something no more."""
+        """Called when the session has lost a semaphore."""
 
     def lose_below(self, fence: int) -> None:
-        """A shard was rebuilt: what the session held there below a fence is lost."""
+        """Called after a shard was rebuilt: holdings with order ids below the fence are lost."""
 
     def inbox(self, conn: Connection, raw: list[Any]) -> None:
-        """Something came for a member of a process."""
+        """Called with inbox items for a process member."""
 
     def unbound(self, conn: Connection) -> None:
-        """Nothing that was under way over a connection comes any more."""
+        """Called when no more messages can arrive over a connection."""
 
     # The connection over which it is attached.
 
@@ -164,7 +165,7 @@ class Attachment:
         self.home, self.last = None, self.home
 
     def attached_over(self, conn: Connection, sequence: int, sent: float, lease: dict[str, Any]) -> None:
-        """Makes a connection the home, once the answer to an attach that was sent at a moment is there."""
+        """Makes a connection the home connection after a successful attach request, sent at the given time."""
         if self.cause is not None or sequence != self.attach_sequence or conn.error is not None:
             return
         if self.home is not None:
@@ -225,13 +226,13 @@ class Attachment:
         self.unbound(conn)
 
     def reattach(self) -> None:
-        """Starts to attach the session again."""
+        """Starts to reattach the session in the background."""
         if not self.attaching and self.cause is None:
             self.attaching = True
             self.core.spawn(self._attach_until_done())
 
     def try_timeout(self) -> float:
-        """What bounds one try to attach or to bind, so that a host that does not answer leaves time for others."""
+        """Timeout for one attempt to attach or bind. Leaves time for further attempts on other hosts."""
         return max(self.timeout / 8, MIN_TRY)
 
     async def _attach_until_done(self) -> None:
@@ -274,7 +275,7 @@ class Attachment:
     async def pause_after(
         self, retries: Retries, error: SignalboxError, conn: Connection | None, h: Peer | None,
     ) -> None:
-        """Waits before the next try of what the session needs."""
+        """Waits before the next attempt."""
         try:
             async with asyncio.timeout(retries.patience or None):
                 await self.core.cluster.redirect(error, conn, h, self.wait)
@@ -286,7 +287,7 @@ class Attachment:
         await retries.again(error, self.wait)
 
     async def attach(self, conn: Connection) -> None:
-        """Attaches the session over a connection to the leader of its home shard."""
+        """Attaches the session over a connection to its home shard's leader."""
         self.attach_sequence += 1
         handler = Attach(self, self.attach_sequence)
         request = conn.send(handler, SESSION_ATTACH, (self.id, self.secret, self.attach_sequence))
@@ -299,7 +300,7 @@ class Attachment:
     # Connections that it is bound to.
 
     async def connect(self, slot: int, attempt: Try, tried: Tried = NOTHING_TRIED) -> Connection:
-        """A connection to the leader of a slot's shard, over which the session may act."""
+        """Returns a connection to the slot's leader, after binding the session to the connection."""
         cluster = self.core.cluster
         attempt.conn = None
         attempt.host = h = cluster.choose(cluster.leader_at(slot), tried)
@@ -309,7 +310,7 @@ class Attachment:
         return conn
 
     def ready(self, slot: int) -> Connection | None:
-        """The same where nothing has to be waited for; None where something has."""
+        """Returns such a connection if no waiting is needed, otherwise None."""
         shard = self.core.cluster.at(slot)
         if shard is None or shard.leader is None or self.cause is not None:
             return None
@@ -319,10 +320,10 @@ class Attachment:
         return None
 
     async def bind(self, conn: Connection) -> None:
-        """Makes sure that the session may act over a connection.
+        """Makes sure that the session may use a connection.
 
-        While the session is detached it binds to nothing new: a host that serves it proves nothing about its lease, and
-        the attach comes first.
+        A detached session is not bound to new connections: serving hosts prove nothing about its lease, so the session
+        must be attached first.
         """
         while self.cause is None and self.home is None and conn not in self.bound:
             returned: asyncio.Future[None] = self.core.loop.create_future()
@@ -372,7 +373,7 @@ class Attachment:
             asked.set_result(error)
 
     def unknown_at(self, conn: Connection, retries: Retries) -> bool:
-        """Handles a host that does not know the session. It returns False where that has happened too often."""
+        """Handles a BAD_SESSION answer. Returns False after too many."""
         if not retries.unknown():
             return False
         if conn is self.home or conn in self.bound:
@@ -383,10 +384,10 @@ class Attachment:
     # The end at its host.
 
     async def stop(self) -> None:
-        """Ends a session at its host that is over for its user.
+        """Stops the session on its host after the session has ended for the user.
 
-        It returns when a host says that the session is over, or when it has ended by itself unless something renewed
-        it: a try that was not answered may have attached it once more, over a connection that others keep alive.
+        Returns when a host confirms the end, or when the session must have expired. A lost attach request may still
+        extend the session, if other sessions keep the connection alive.
         """
         conn, tried = self.last, Tried()
         cluster = self.core.cluster
@@ -430,12 +431,13 @@ class Attachment:
                 await retries.again(error, plainly)
 
     async def _stop_at(self, moment: float) -> None:
-        """Ends the session at its host when it may be given away anyhow, so that no other waits for it."""
+        """Stops the session when its semaphores may be granted to others, so that waiters need not wait for the
+        timeout."""
         await asyncio.sleep(max(moment - _clock.now(), 0))
         await self.stop_later()
 
     async def stop_later(self) -> None:
-        """Ends the session at its host, however long that takes."""
+        """Stops the session on its host, with retries."""
         async with self.core.stopping:
             try:
                 await self.stop()
@@ -444,7 +446,7 @@ class Attachment:
 
 
 class Attach:
-    """Waits for the answer to a SESSION_ATTACH, and takes it before anything else that the host sends."""
+    """Waits for the SESSION_ATTACH answer and handles the answer before later messages from the host."""
 
     __slots__ = ("session", "attach_sequence", "sent", "future")
 

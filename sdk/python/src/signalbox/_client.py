@@ -1,4 +1,4 @@
-"""The client: what a program has of a cluster."""
+"""The client: entry point for access to a cluster."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from .errors import BadRequestError, NotFoundError, UnavailableError, UnknownOut
 
 
 class Client:
-    """A client of one cluster, for one event loop: `async with signalbox.connect("127.0.0.1:7420") as client:`.
+    """Client for one cluster and one event loop: `async with signalbox.connect("127.0.0.1:7420") as client:`.
 
-    It has one connection to each host that it needs, over which all of its sessions go. All tasks of the event loop may
-    use it; threads use `signalbox.sync`.
+    The client opens one connection per host, shared by all its sessions. All tasks on the event loop may share the
+    client; threads use `signalbox.sync`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Client:
         return self._opened
 
     async def open(self) -> Client:
-        """Connects to the cluster. `async with` and `await` do it."""
+        """Connects to the cluster. Called by `async with` and `await`."""
         if self._opened is not None:
             raise BadRequestError("the client is open already")
         core = Core(asyncio.get_running_loop())
@@ -77,7 +77,7 @@ class Client:
         return self.open().__await__()
 
     async def close(self) -> None:
-        """Ends all sessions, waiting for hosts up to a second, and closes the connections."""
+        """Ends all sessions, waits up to a second for the hosts, and closes the connections."""
         core = self._opened
         if core is None or core.closed:
             return
@@ -91,24 +91,23 @@ class Client:
         self, path: str, timeout: float = DEFAULT_TIMEOUT, *, description: str = "", renew: bool = False,
         on_state: Callable[[State], None] | None = None,
     ) -> Session:
-        """A session in a node: `async with client.session("/prod/jobs") as session:`.
+        """Opens a session in a node: `async with client.session("/prod/jobs") as session:`.
 
-        `timeout` is how long, in seconds, the session lives at its host without a connection: how long others wait for
-        what a program owned that died, and how long a program has to come back after an interruption. With `renew` a
-        session that has ended is replaced by another one: leases stay lost, and what is called then works. `on_state`
-        is called when its state changes.
+        `timeout` is the session timeout in seconds: the time a session survives without a connection, and the time
+        after which a crashed program's locks are released. With `renew`, an ended session is replaced by a new one: its
+        leases stay lost, and later calls use the new session. `on_state` is called on session state changes.
         """
         return Session(self, path, timeout, {"description": description}, renew, on_state)
 
     def node(self, path: str) -> Node:
-        """What can be done in a node without a session: describe, list, watch."""
+        """Returns a handle to describe, list and watch objects in a node without a session."""
         return Node(self, path)
 
     # Nodes.
 
     @contextlib.asynccontextmanager
     async def _in_time(self, what: str, doubtful: bool = False) -> AsyncIterator[None]:
-        """Bounds what needs no session by the timeout of the client."""
+        """Applies the client timeout to a request without a session."""
         try:
             async with asyncio.timeout(self.timeout) as bound:
                 yield
@@ -120,7 +119,8 @@ class Client:
             raise unknown if doubtful else UnavailableError(text) from None
 
     async def create_node(self, path: str, config: NodeConfig | None = None) -> NodeInfo:
-        """Creates a node. One that exists is returned as it is: so a program may call this whenever it starts."""
+        """Creates a node, or returns the existing node unchanged. So a program may call `create_node` on every start.
+        """
         self._core.check()
         async with self._in_time(f"create the node {path}", doubtful=True):
             wanted = (config or NodeConfig()).record()
@@ -139,7 +139,7 @@ class Client:
         return node_info(a["node"])
 
     async def alter_node(self, path: str, config: NodeConfig, *, if_version: int = 0) -> NodeInfo:
-        """Changes what is set in the config, and leaves the rest as it is."""
+        """Updates the config fields that are set; other fields are unchanged."""
         self._core.check()
         async with self._in_time(f"alter the node {path}", doubtful=True):
             a = await self._core.cluster.do_idempotent("NODE_ALTER", path=path, config=config.record(),
@@ -147,7 +147,7 @@ class Client:
         return node_info(a["node"])
 
     async def drop_node(self, path: str) -> None:
-        """Removes a node with all its semaphores, and ends its sessions. Nothing guards a node that is in use."""
+        """Drops a node with all its semaphores, and ends its sessions. Nodes in use are not protected."""
         info = await self.describe_node(path)
         # The id sees to it that another try does not hit a node that was made after the first.
         async with self._in_time(f"drop the node {path}", doubtful=True):
@@ -155,7 +155,7 @@ class Client:
         self._node_ids.pop(path, None)
 
     async def nodes(self, prefix: str = "") -> AsyncIterator[NodeInfo]:
-        """The nodes whose paths begin with the prefix, in the order of their paths."""
+        """Lists nodes whose paths begin with the prefix, in path order."""
         cluster, after = self._core.cluster, ""
         while True:
             self._core.check()
@@ -172,13 +172,13 @@ def connect(
     endpoints: str | Sequence[str], token: Token = None, *, tls: TLS = None, name: str | None = None,
     timeout: float = 30.0, dial_timeout: float = 5.0,
 ) -> Client:
-    """A client of the cluster of which some hosts are at the endpoints: HOST:PORT, several of them with commas or as a
-    list. Use it as `async with signalbox.connect("127.0.0.1:7420") as client:`, or as
-    `client = await signalbox.connect(...)`, and `await client.close()` in the end.
+    """Returns a client for the cluster with the given endpoints: HOST:PORT, several as a list or separated by commas.
+    Use `async with signalbox.connect("127.0.0.1:7420") as client:`, or `client = await signalbox.connect(...)` and
+    finally `await client.close()`.
 
-    `token` lets the client in; a function that returns one, or a coroutine of one, is called for each new connection.
-    `tls` is True for TLS with the certificates that the system trusts, or an ssl.SSLContext, or a function that returns
-    one for each new connection. `name` is what hosts list the client under. `timeout` is how long, in seconds, what
-    needs no session waits for a host; `dial_timeout` bounds the making of one connection.
+    `token` is the access token, or a function or coroutine function that returns a token for each new connection. `tls`
+    is True for TLS with the system's trusted certificates, an ssl.SSLContext, or a function that returns a context for
+    each new connection. `name` is the client name shown by hosts. `timeout` is the maximum time in seconds that
+    requests without a session wait for a host. `dial_timeout` limits the time to open one connection.
     """
     return Client(endpoints, token, tls, name, timeout, dial_timeout)

@@ -1,4 +1,4 @@
-"""The clock by which clients count leases."""
+"""The clock for leases."""
 
 from __future__ import annotations
 

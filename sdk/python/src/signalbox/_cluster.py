@@ -1,4 +1,4 @@
-"""The hosts that a client knows, its connections to them, and which host leads what."""
+"""The hosts known to a client, the connections, and the shard leaders."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Target = Callable[[Tried], Host | None]
 
 
 class Cluster:
-    """The hosts of a cluster, and the routing."""
+    """The cluster's hosts and routing."""
 
     def __init__(
         self, addresses: list[str], *, name: str, version: str, token: Token, tls: TLS, dial_timeout: float,
@@ -70,7 +70,7 @@ class Cluster:
     # Connections.
 
     async def dial(self, address: str) -> Connection:
-        """Makes a connection: the connection itself, TLS where it is wanted, HELLO and WELCOME."""
+        """Opens a connection: TCP, TLS if configured, HELLO and WELCOME."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self.dial_timeout):
@@ -100,7 +100,7 @@ class Cluster:
         return token.encode() if isinstance(token, str) else bytes(token or b"")
 
     def meet(self, h: Host, address: str, conn: Connection) -> Host:
-        """Notes which host answered at an address, and returns it."""
+        """Records the host that answered at an address, and returns the host."""
         w = conn.welcome
         if self.id and w["cluster_id"] != self.id:
             conn.fail("it belongs to another cluster")
@@ -126,7 +126,7 @@ class Cluster:
         return met
 
     async def open(self, timeout: float) -> None:
-        """Asks hosts for the routing, in random order, until the first has answered."""
+        """Requests the routing from hosts in random order until one answers."""
         hosts = random.sample(self.hosts, len(self.hosts))
         tasks: set[asyncio.Task[None]] = set()
         errors: list[SignalboxError] = []
@@ -166,7 +166,8 @@ class Cluster:
                     raise
 
     def reconnect(self) -> None:
-        """Makes a connection in the background where the last one was lost: over it the client hears of other hosts."""
+        """Reconnects in the background after the last connection was lost, because hosts announce new hosts over
+        connections."""
         if not self._reconnects and not self.closed and all(h.conn is None for h in self.hosts):
             self._reconnects = True
             self.spawn(self._until_connected())
@@ -186,7 +187,7 @@ class Cluster:
     # Routing.
 
     def refresh_soon(self, conn: Connection | None) -> None:
-        """Asks a host for the routing, in the background."""
+        """Requests the routing from a host in the background."""
         self._refreshed = -1e9
         if self._refreshing is None:
             self._begin_refresh(conn, None)
@@ -207,7 +208,7 @@ class Cluster:
                 done.set_result(error)
 
     async def refresh(self, avoid: Peer | None = None, wait: Wait = plainly) -> SignalboxError | None:
-        """Asks for the routing, any other host than the one to avoid. Many that ask at once share one question."""
+        """Requests the routing from any host except the one to avoid. Concurrent callers share one request."""
         if time.monotonic() < self._refreshed + _REFRESH_GAP or self.closed:
             return self._failure
         if self._refreshing is None:
@@ -256,7 +257,7 @@ class Cluster:
             raise TransportError(f"host {conn.address}: it is slow to answer") from None
 
     def learn(self, a: dict[str, Any]) -> None:
-        """Makes an answer about the routing the present one. One of an older version comes from a host that lags."""
+        """Applies a routing answer. Answers with an older version come from lagging hosts and are ignored."""
         if a["version"] < self.version or not a["shards"]:
             return
         hosts = {h["id"]: self.host(h["id"], h["address"]) for h in a["hosts"] if h["state"] != 3}
@@ -280,7 +281,8 @@ class Cluster:
         self.version, self.meta = a["version"], a["meta_shard_id"]
 
     def host(self, id: int, address: str) -> Host:
-        """The host of an id, of which an address is noted. A new address is tried first, unless the host is reached."""
+        """Returns the host with an id and records its address. A new address is tried first, unless the host is
+        connected."""
         for h in self.hosts:
             if h.id == id:
                 if address and address not in h.addresses:
@@ -295,31 +297,31 @@ class Cluster:
         return h
 
     def place(self, slot: int, shard: int, generation: int) -> bool:
-        """Notes the place of a slot. False, and the place is dropped, if a higher generation is known."""
+        """Records a slot's location. Returns False, and ignores the location, if a higher generation is known."""
         known = self.generation(slot)
         if generation > known:
             self.places[slot] = shard, generation
         return generation >= known
 
     def generation(self, slot: int) -> int:
-        """The known generation of a slot. Reads name the generation, so that no host answers with the state before a
-        move."""
+        """Returns the slot's known generation. Reads carry the generation, so that no host answers with the state
+        before a slot move."""
         return self.places.get(slot, (0, 0))[1]
 
     def at(self, slot: int) -> Shard | None:
-        """The shard of a slot."""
+        """Returns the slot's shard."""
         place = self.places.get(slot)
         return self.slots[slot] if place is None else self.shards.get(place[0])
 
     def moved(self, d: dict[str, Any], conn: Connection | None) -> None:
-        """Notes the detail of a MOVED. A host that names a lower generation of a slot than the known one lags."""
+        """Applies a MOVED detail. A host that reports a lower slot generation than the known one lags."""
         if d["generation"] and not self.place(d["slot"] % wire.SLOTS, d["shard_id"], d["generation"]):
             self.refresh_soon(conn)
             return
         self.led(d["shard_id"], d["leader_host_id"], d["leader_address"], d["routing_version"], conn)
 
     def led(self, shard: int, leader: int, address: str, version: int, conn: Connection | None) -> None:
-        """Notes the leader of a shard, as a host said."""
+        """Records a shard leader reported by a host."""
         if not leader or shard not in self.shards:
             self.refresh_soon(conn)
             return
@@ -331,7 +333,7 @@ class Cluster:
             before.conn.doubt()
 
     def routing_changed(self, conn: Connection, push: dict[str, Any]) -> None:
-        """A host knows a newer routing, or who leads a shard."""
+        """Called when a host has a newer routing or a shard leader."""
         if push["leader_host_id"] and push["term"] > self.terms.get(push["shard_id"], 0):
             self.terms[push["shard_id"]] = push["term"]
             known = any(h.id == push["leader_host_id"] for h in self.hosts)
@@ -341,26 +343,26 @@ class Cluster:
             self.refresh_soon(conn)
 
     def host_silent(self, h: Host) -> None:
-        """A host answers neither requests nor a ping. If it hangs, another host will lead: a client that is
-        connected to
-        no other host asks one, and hears of the leader over the connection that is made for that."""
+        """Called if a host answers neither requests nor a ping. If the host hangs, another host takes over. A client
+        without another connection opens one, and learns about the new leader over it."""
         if not any(other.conn is not None for other in self.hosts if other is not h):
             self.spawn(self.refresh(h))
 
     def data_shards(self) -> list[int]:
-        """The ids of all shards but the meta shard."""
+        """Returns the ids of all shards except the meta shard."""
         return [i for i in self.shards if i != self.meta]
 
     # Where a request goes.
 
     def meta_leader(self, tried: Tried) -> Host | None:
-        """The host for what changes nodes."""
+        """Returns the host for node changes."""
         s = self.shards.get(self.meta)
         return s.leader if s else None
 
     def session_home(self, tried: Tried) -> Host | None:
-        """A host that leads a data shard, for new sessions: the same one for `SESSIONS_AT_HOME` sessions, so that one
-        ping keeps many alive. After a failure it is any other one, as what is known of leaders may be old."""
+        """Returns a leader of a data shard for a new session. `SESSIONS_AT_HOME` sessions share one host, so that one
+        ping keeps many sessions alive. After a failure, returns a random other leader, because the known leaders may be
+        outdated."""
         start = random.getrandbits(16) if tried else self.start + self.starts // SESSIONS_AT_HOME
         self.starts += 1
         leaders = [s.leader for s in self.shards.values()
@@ -369,35 +371,35 @@ class Cluster:
         return tried.next(leaders[first:] + leaders[:first])
 
     def leader_at(self, slot: int) -> Target:
-        """The leader of a slot's shard."""
+        """Targets the leader of a slot's shard."""
         def target(tried: Tried) -> Host | None:
             s = self.at(slot)
             return s.leader if s else None
         return target
 
     def replica_at(self, slot: int) -> Target:
-        """Some host that holds a slot's shard: the client keeps to one while it is reachable."""
+        """Targets a replica of a slot's shard. The client stays with one replica while the host is reachable."""
         def target(tried: Tried) -> Host | None:
             s = self.at(slot)
             return s.replica(self.start, tried) if s else None
         return target
 
     def near_leader(self, slot: int) -> Target:
-        """The leader of a slot's shard, and another host that holds it where the leader did not answer."""
+        """Targets the leader of a slot's shard, or another replica if the leader did not answer."""
         def target(tried: Tried) -> Host | None:
             s = self.at(slot)
             return s.near(tried) if s else None
         return target
 
     def near_shard_leader(self, shard: int) -> Target:
-        """The same for a shard."""
+        """Targets a shard's leader, or another replica if the leader did not answer."""
         def target(tried: Tried) -> Host | None:
             s = self.shards.get(shard)
             return s.near(tried) if s else None
         return target
 
     def choose(self, target: Target, tried: Tried = NOTHING_TRIED) -> Host:
-        """The target's host, or the next of all hosts in random order where the target has none."""
+        """Returns the target's host. Without a target, returns the next host in random order."""
         h = target(tried)
         if h is None:
             h = tried.next(random.sample(self.hosts, len(self.hosts)), lambda other: other.conn is not None)
@@ -410,7 +412,7 @@ class Cluster:
     async def redirect(
         self, error: SignalboxError, conn: Connection | None, h: Peer | None, wait: Wait = plainly,
     ) -> None:
-        """Learns from a failure where to go instead."""
+        """Learns a better target from a failure."""
         if isinstance(error, TransportError):
             await self.refresh(h, wait)
         elif error.status == Status.MOVED:
@@ -425,7 +427,7 @@ class Cluster:
     async def repeat(
         self, target: Target, attempt: Callable[[Connection], Awaitable[Any]], retries: Retries | None = None,
     ) -> Any:
-        """Calls attempt with a connection to the target's host until it succeeds, or fails for good."""
+        """Calls attempt with a connection to the target's host until success or a final failure."""
         retries = retries or Retries(self.leaders)
         tried = Tried()
         while True:
@@ -444,13 +446,13 @@ class Cluster:
             await retries.again(error, plainly)
 
     async def do(self, target: Target, request: str, /, **values: Any) -> dict[str, Any]:
-        """Carries out a request that may be sent again at will."""
+        """Sends a request that may be repeated."""
         kind, body = wire.number_of(request), wire.body(request, values)
         raw = await self.repeat(target, lambda conn: conn.call(kind, body))
         return wire.fields(raw)
 
     async def do_once(self, target: Target, request: str, /, **values: Any) -> dict[str, Any]:
-        """Carries out a request that must not be carried out twice. It fails where a try may have been."""
+        """Sends a request that must not be executed twice. Fails if an attempt may have been executed."""
         kind, body = wire.number_of(request), wire.body(request, values)
         sent = False
 
@@ -476,7 +478,7 @@ class Cluster:
             raise
 
     async def do_idempotent(self, request: str, /, **values: Any) -> dict[str, Any]:
-        """Carries out a request that changes nodes once, however often the request is sent."""
+        """Sends a node change that takes effect once, however often the request is sent."""
         kind, doubt = wire.number_of(request), False
         idempotency: tuple[Any, ...] = ()
 
@@ -516,7 +518,7 @@ class Cluster:
 
 
 class _Doubt(Exception):
-    """A try may have been carried out."""
+    """Raised if an attempt may have been executed."""
 
     def __init__(self, error: SignalboxError) -> None:
         super().__init__(str(error))
@@ -524,12 +526,12 @@ class _Doubt(Exception):
 
 
 def unknown(error: SignalboxError) -> UnknownOutcomeError:
-    """The exception of a change that may have been made."""
+    """Returns the exception for a change that may have been made."""
     return UnknownOutcomeError(f"{error}: whether it was carried out is not known; look before you try again")
 
 
 def addresses_of(endpoints: str | list[str] | tuple[str, ...]) -> list[str]:
-    """The addresses in what a program gives as endpoints."""
+    """Returns the addresses in the given endpoints."""
     parts = endpoints.split(",") if isinstance(endpoints, str) else list(endpoints)
     found = [p.strip() for p in parts if p.strip()]
     for address in found:

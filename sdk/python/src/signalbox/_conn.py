@@ -1,7 +1,7 @@
-"""One connection to a host, from its welcome to its end.
+"""A connection to a host, from WELCOME to close.
 
-A connection is never repaired: its host makes another one. What many tasks send in one turn of the event loop leaves
-in one write; a request that is alone leaves at once.
+Connections are never repaired; the host object opens a new connection instead. Frames sent in one turn of the event
+loop are written together; a single request is written immediately.
 """
 
 from __future__ import annotations
@@ -41,59 +41,59 @@ WATCH_STOP = 33
 
 
 class Handler(Protocol):
-    """What gets the answer to one request, and every push with its id, in the order in which the host sends them."""
+    """Receives a request's answer and all pushes with its id, in the order sent by the host."""
 
     def answered(self, conn: Connection, raw: list[Any]) -> bool:
-        """Takes an answer or a push. It returns whether more may follow."""
+        """Handles an answer or a push. Returns whether more may follow."""
 
     def lost(self, conn: Connection, error: TransportError) -> None:
-        """The connection is down. Nothing comes after this."""
+        """Called once when the connection is lost."""
 
 
 class Attached(Protocol):
-    """A session, as a connection sees it."""
+    """A session, as seen by a connection."""
 
     def detached(self, conn: Connection, status: int, detail: Any) -> None:
-        """The session is no longer attached or bound over the connection."""
+        """Called when the session is no longer attached or bound over the connection."""
 
     def ended(self, reason: int) -> None:
-        """The session is over."""
+        """Called when the session has ended."""
 
     def holding_lost(self, push: dict[str, Any]) -> None:
-        """The session owns something no more."""
+        """Called when the session has lost a semaphore."""
 
     def inbox(self, conn: Connection, raw: list[Any]) -> None:
-        """Something came for a member of a process."""
+        """Called with inbox items for a process member."""
 
     def connection_lost(self, conn: Connection, error: TransportError) -> None:
-        """The connection is down."""
+        """Called when the connection is lost."""
 
 
 class Peer(Protocol):
-    """The host of a connection, as the connection sees it."""
+    """A connection's host, as seen by the connection."""
 
     @property
     def merged(self) -> Peer | None:
-        """The host that this one turned out to be."""
+        """The host that replaces this host, if both turned out to be the same."""
 
     def routing_changed(self, conn: Connection, push: dict[str, Any]) -> None:
-        """The host knows a newer routing, or who leads a shard."""
+        """Called when the host has a newer routing or a shard leader."""
 
     def going_away(self, conn: Connection, why: SignalboxError) -> None:
-        """The host ends the connection."""
+        """Called when the host announces to close the connection."""
 
     def token_expiring(self, conn: Connection, push: dict[str, Any]) -> None:
-        """The token ends soon."""
+        """Called when the token is about to expire."""
 
     def silent(self) -> None:
-        """The host answers neither requests nor a ping."""
+        """Called if the host answers neither requests nor a ping."""
 
     def connection_lost(self, conn: Connection) -> None:
-        """The connection is down."""
+        """Called when the connection is lost."""
 
 
 class Call:
-    """A request that has one answer."""
+    """A request with a single answer."""
 
     __slots__ = ("future",)
 
@@ -129,7 +129,7 @@ class _Pong:
 
 
 class Connection(asyncio.Protocol):
-    """A connection over which many sessions and requests go. All of it runs on the event loop."""
+    """A connection shared by many sessions and requests. Runs on the event loop only."""
 
     __slots__ = (
         "loop", "address", "host", "transport", "welcome", "error", "vouched", "pong_missing", "doubted", "_buffer",
@@ -174,7 +174,7 @@ class Connection(asyncio.Protocol):
     # Opening.
 
     async def greet(self, name: str, version: str, token: bytes) -> None:
-        """Says HELLO, and waits for the WELCOME."""
+        """Sends HELLO and waits for WELCOME."""
         assert self._greeting is not None
         hello = wire.body("HELLO", {"version_min": 1, "version_max": 1, "client_name": name[:64],
                                     "client_version": version, "token": token, "push_kinds": _PUSHES})
@@ -214,13 +214,13 @@ class Connection(asyncio.Protocol):
         greeting.set_result(None)
 
     def knows(self, kind: int) -> bool:
-        """Whether the host knows requests of the kind."""
+        """True if the host supports a request kind."""
         return kind < 48 or kind in self._requests
 
     # Sending.
 
     def send(self, handler: Handler, kind: int, body: tuple[Any, ...]) -> int:
-        """Sends a request and returns its id; the handler gets what comes of it."""
+        """Sends a request and returns its id; the handler gets the answer and pushes."""
         if self.error is not None:
             raise self.error
         if kind >= 48 and kind not in self._requests:
@@ -265,7 +265,7 @@ class Connection(asyncio.Protocol):
             self._write(frame)
 
     async def call(self, kind: int, body: tuple[Any, ...]) -> list[Any]:
-        """Sends a request and returns its answer, raw. What is refused is raised."""
+        """Sends a request and returns the raw answer. Raises the host's error."""
         future: asyncio.Future[list[Any]] = self.loop.create_future()
         request = self.send(Call(future), kind, body)
         try:
@@ -278,15 +278,15 @@ class Connection(asyncio.Protocol):
         return raw
 
     async def request(self, name: str, **values: Any) -> dict[str, Any]:
-        """Sends a request that is given by name, and returns the fields of its answer."""
+        """Sends a request by message name and returns the answer's fields."""
         return wire.fields(await self.call(wire.number_of(name), wire.body(name, values)))
 
     def forget(self, request: int) -> None:
-        """Drops what still comes for a request."""
+        """Ignores further messages for a request."""
         self._handlers.pop(request, None)
 
     def stop_watch(self, request: int) -> None:
-        """Ends a watch. One that is still held back is never sent."""
+        """Ends a watch. A watch request still waiting to be sent is dropped."""
         self._handlers.pop(request, None)
         for i, (held, _) in enumerate(self._held):
             if held == request:
@@ -384,14 +384,14 @@ class Connection(asyncio.Protocol):
     # Pings.
 
     def add_timeout(self, timeout: float) -> None:
-        """Makes pings frequent enough for a session of that timeout."""
+        """Raises the ping frequency to suit the given session timeout."""
         self._timeouts[timeout] = self._timeouts.get(timeout, 0) + 1
         if not self._smallest or timeout < self._smallest:
             self._smallest = timeout
             self._arm()
 
     def remove_timeout(self, timeout: float) -> None:
-        """Undoes add_timeout."""
+        """Reverts add_timeout."""
         self._timeouts[timeout] -= 1
         if not self._timeouts[timeout]:
             del self._timeouts[timeout]
@@ -434,8 +434,8 @@ class Connection(asyncio.Protocol):
         self.send(_Pong(now), PING, ())
 
     def _look(self, now: float) -> None:
-        """Sends a ping to a host that has answered nothing since the latest look though requests are open. Where it has
-        not answered a ping either it is silent."""
+        """Sends a ping if requests are open and nothing has arrived since the last check. If the previous ping is also
+        unanswered, reports the host as silent."""
         if not self._open:
             self._look_at = 0.0
             return
@@ -447,9 +447,8 @@ class Connection(asyncio.Protocol):
         self._look_at, self._seen = now + SILENCE, self._answers
 
     def doubt(self) -> None:
-        """Another host leads a shard that this one led. If it does not answer a ping soon it hangs, and the
-        connection is
-        brought down: requests that wait for it are sent to the new leader."""
+        """Checks the host after another host has become leader of its shard. If the host does not answer a ping soon,
+        it hangs: the connection is closed, and waiting requests are sent to the new leader."""
         if self.error is None:
             self.doubted = True
             if not self.pong_missing:
@@ -459,7 +458,7 @@ class Connection(asyncio.Protocol):
     # The end.
 
     def fail(self, why: str, cause: SignalboxError | None = None) -> None:
-        """Brings the connection down, and reports that to all that rely on it."""
+        """Closes the connection and notifies everything that uses it."""
         if self.error is not None:
             return
         self.error = error = TransportError(f"host {self.address}: {why}")
@@ -483,7 +482,7 @@ class Connection(asyncio.Protocol):
 
 
 class _Unheard:
-    """The handler of a request whose answer says nothing."""
+    """Ignores an answer."""
 
     __slots__ = ()
 
@@ -500,7 +499,7 @@ _KNOWN = frozenset(MESSAGES)
 async def dial(
     loop: asyncio.AbstractEventLoop, address: str, default_port: int, tls: ssl.SSLContext | None,
 ) -> Connection:
-    """Connects to an address. The connection has not said HELLO."""
+    """Connects to an address. HELLO is not sent yet."""
     host, port = split_address(address, default_port)
     conn = Connection(loop, address)
     try:
@@ -515,7 +514,7 @@ async def dial(
 
 
 def split_address(address: str, default_port: int) -> tuple[str, int]:
-    """The host and the port of an address."""
+    """Splits an address into host and port."""
     host, colon, port = address.rpartition(":")
     if not colon or (":" in host and not host.startswith("[")) or not port.isdigit():
         return address.strip("[]"), default_port

@@ -1,4 +1,4 @@
-"""What the parts of one client share: its event loop, its hosts, its background tasks, and whether it may be used."""
+"""State shared within a client: event loop, hosts, background tasks, and whether the client is usable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _cores: weakref.WeakSet[Core] = weakref.WeakSet()
 
 
 class OpenSession(Mortal, Protocol):
-    """A session, as a fork and the end of the interpreter see it."""
+    """A session, as seen by fork and exit handling."""
 
     id: int
     secret: bytes
@@ -33,11 +33,11 @@ class OpenSession(Mortal, Protocol):
     last: Connection | None
 
     def end(self, reason: EndReason) -> object:
-        """Ends the session on this side."""
+        """Ends the session on the client side."""
 
 
 class Core:
-    """The state of one client. It is used by its event loop alone."""
+    """A client's state. Used by its event loop only."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -52,7 +52,7 @@ class Core:
         _cores.add(self)
 
     def check(self) -> None:
-        """Raises where the client may not be used."""
+        """Raises an exception if the client is not usable."""
         if self.forked:
             raise ForkedProcessError(
                 "the client was made before a fork, by the parent process: connect anew in this one")
@@ -60,7 +60,7 @@ class Core:
             raise ClosedError("the client is closed")
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any] | None:
-        """Runs something in the background, until the client is closed."""
+        """Runs a coroutine in the background until the client is closed."""
         if self.closed or self.forked or self.loop.is_closed():
             work.close()
             return None
@@ -76,7 +76,7 @@ class Core:
                                               "task": task})
 
     async def close(self) -> None:
-        """Ends the background tasks and the connections."""
+        """Ends the background tasks and closes the connections."""
         self.closed = True
         self.deadlines.close()
         self.cluster.close()
@@ -87,7 +87,8 @@ class Core:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _in_child(self) -> None:
-        """Marks the client in a process that was forked. Connections are the parent's: nothing is sent, nor closed."""
+        """Marks the client unusable in a forked process. The connections belong to the parent: nothing is sent or
+        closed."""
         self.forked = self.closed = True
         for session in list(self.sessions):
             session.timeout = 0.0

@@ -1,9 +1,9 @@
-"""When clients stop believing in their sessions, also where the event loop stands still.
+"""Session deadlines, kept even if the event loop is blocked.
 
-One timer of the event loop looks at all sessions. Where a session has leases a thread looks too: while user code blocks
-the event loop no timer runs, and when the loop goes on the tasks that were ready run before timers that are late. So
-the thread puts the look in front of all that waits to run. It looks once a second at the latest, because timers and
-waits stand still while the machine is suspended, and leases do not.
+A timer on the event loop checks all sessions. If leases exist, a thread checks too: while user code blocks the event
+loop, timers do not run, and afterwards ready tasks run before late timers. So the thread queues the check before all
+waiting tasks. It checks at least once a second, because timers and waits pause while the machine is suspended, and
+leases do not.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _LATER = 0.002
 
 
 class Mortal(Protocol):
-    """A session, as its deadlines see it."""
+    """A session, as seen by its deadlines."""
 
     @property
     def cause(self) -> BaseException | None:
-        """Why it is over; None while it is not."""
+        """Reason for the end; None while the session is alive."""
 
     def deadline(self) -> float:
-        """When the client gives the session up."""
+        """Time at which the client gives the session up."""
 
     def alive(self) -> bool:
-        """Whether the session can be counted on, by the clock of this moment. It is ended if not."""
+        """True if the session is alive by the current clock. Ends an overdue session."""
 
 
 class Deadlines:
-    """The deadlines of a client's sessions. The fields are the event loop's, but for those that the thread reads."""
+    """The deadlines of a client's sessions. Fields belong to the event loop, except for those read by the thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -53,7 +53,7 @@ class Deadlines:
         self._closed = False
 
     def add(self, session: Mortal) -> None:
-        """Looks at a session at its deadline, and again at each later one, until it is over."""
+        """Checks a session at each of its deadlines until the session has ended."""
         if len(self._heap) >= self._purge_at:
             self._heap = [entry for entry in self._heap if entry[2].cause is None]
             heapq.heapify(self._heap)
@@ -62,7 +62,7 @@ class Deadlines:
         self._arm()
 
     def check(self) -> None:
-        """Ends the sessions whose deadline has passed."""
+        """Ends all overdue sessions."""
         now = _clock.now()
         later = []
         while self._heap and self._heap[0][0] <= now + _GRAIN:
@@ -91,13 +91,13 @@ class Deadlines:
         self.check()
 
     def watch(self) -> None:
-        """Starts the thread: there are leases from now on."""
+        """Starts the thread, once leases exist."""
         if self._thread is None and not self._closed:
             self._thread = threading.Thread(target=self._run, name="signalbox-leases", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Ends the looking."""
+        """Stops all checks."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()

@@ -11,7 +11,7 @@ from . import _wire as wire
 
 
 class Consistency(enum.IntEnum):
-    """How fresh what is read must be."""
+    """Read consistency."""
 
     #: What the config of the node says.
     DEFAULT = 0
@@ -22,7 +22,7 @@ class Consistency(enum.IntEnum):
 
 
 class Counters(enum.IntEnum):
-    """How finely the metrics of a node count."""
+    """Metric detail for a node."""
 
     DEFAULT = 0
     #: By semaphore.
@@ -33,7 +33,7 @@ class Counters(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClientInfo:
-    """From where the client of a session speaks, and what it calls itself."""
+    """A session client's address, name and version."""
 
     address: str = ""
     name: str = ""
@@ -42,7 +42,7 @@ class ClientInfo:
 
 @dataclass(frozen=True, slots=True)
 class OwnerInfo:
-    """A session that owns some of a semaphore."""
+    """A session that owns units of a semaphore."""
 
     #: The fencing token.
     order_id: int
@@ -57,7 +57,7 @@ class OwnerInfo:
 
 @dataclass(frozen=True, slots=True)
 class Waiter:
-    """A session that waits for some of a semaphore."""
+    """A session that waits for a semaphore."""
 
     #: The place in the queue.
     order_id: int
@@ -72,7 +72,7 @@ class Waiter:
 
 @dataclass(frozen=True, slots=True)
 class SemaphoreInfo:
-    """A semaphore at one moment."""
+    """A semaphore at one time."""
 
     name: str
     limit: int
@@ -90,7 +90,7 @@ class SemaphoreInfo:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A session, as hosts list it."""
+    """A session, as listed by hosts."""
 
     id: int
     #: In seconds.
@@ -107,7 +107,7 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """How a node behaves. What is None, or a default, is not set: hosts use their default, and alter leaves it."""
+    """Node config. None and zero fields are not set: hosts use the default, and alter leaves the field unchanged."""
 
     #: How often a leader makes sure that it leads, in seconds.
     self_check_period: float | None = None
@@ -121,7 +121,7 @@ class NodeConfig:
     quota_bytes: int | None = None
 
     def record(self) -> tuple[Any, ...]:
-        """The config as it is sent."""
+        """The config in wire form."""
         return wire.record("NodeConfig", {
             "self_check_period_ms": round((self.self_check_period or 0) * 1000),
             "session_grace_period_ms": round((self.session_grace_period or 0) * 1000),
@@ -133,7 +133,7 @@ class NodeConfig:
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """A node, as hosts describe it."""
+    """A node, as described by hosts."""
 
     #: The node's for ever: a path that is dropped and made again gets another one.
     id: int
@@ -157,7 +157,7 @@ def _known(kind: type[Any], number: int) -> Any:
 
 
 def node_info(n: dict[str, Any], existed: bool = False) -> NodeInfo:
-    """A node from its record."""
+    """Returns a node from its record."""
     c = n["config"]
     return NodeInfo(n["id"], n["path"], NodeConfig(
         c["self_check_period_ms"] / 1000 or None, c["session_grace_period_ms"] / 1000 or None,
@@ -167,19 +167,19 @@ def node_info(n: dict[str, Any], existed: bool = False) -> NodeInfo:
 
 
 def session_info(s: dict[str, Any]) -> SessionInfo:
-    """A session from its record."""
+    """Returns a session from its record."""
     return SessionInfo(s["id"], s["timeout_ms"] / 1000, s["attached"], s["owned"], s["waiting"],
                        _moment(s["since_ms"]), ClientInfo(**s["client"]), **s["details"])
 
 
 def semaphore_info(s: dict[str, Any]) -> SemaphoreInfo:
-    """A semaphore from its record, without owners and waiters."""
+    """Returns a semaphore from its record, without owners and waiters."""
     return SemaphoreInfo(s["name"], s["limit"], s["count"], s["revision"], s["ephemeral"], s["owners"], s["waiters"],
                        s["data"])
 
 
 def description(pages: list[dict[str, Any]]) -> SemaphoreInfo:
-    """A semaphore from the pages of a description."""
+    """Returns a semaphore from the pages of a description."""
     s = pages[0]["semaphore"]
     owners = tuple(
         OwnerInfo(o["order_id"], o["session_id"], o["count"], o["data"], _moment(o["since_ms"]),
@@ -198,5 +198,5 @@ def describe_body(
     node: int, name: str, owners: bool, waiters: bool, consistency: Consistency, after: int = 0,
     watch_data: bool = False, watch_owners: bool = False, session: int = 0, generation: int = 0,
 ) -> tuple[Any, ...]:
-    """The fields of a SEMAPHORE_DESCRIBE."""
+    """Returns the fields for SEMAPHORE_DESCRIBE."""
     return node, name, owners, waiters, int(consistency), after, 0, watch_data, watch_owners, session, generation

@@ -1,7 +1,7 @@
-"""The end of an interpreter: sessions that were not closed are stopped, so that nobody waits for their timeouts.
+"""Interpreter exit: stops open sessions, so that no program must wait for their timeouts.
 
-The event loop of a client is closed by then, mostly. So the sessions are attached once more and stopped over plain
-sockets, within a second for all of them.
+By then, the client's event loop is usually closed. So the sessions are reattached and stopped over plain sockets,
+within a second for all sessions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _pid = os.getpid()
 
 
 def at_exit(core: Core) -> None:
-    """Has the sessions of a client stopped when the interpreter ends before it is closed."""
+    """Registers a client's sessions to be stopped if the interpreter exits before the client is closed."""
     _open.add(core)
 
 
@@ -49,7 +49,7 @@ def _stop_all() -> None:
 
 
 def _stop(core: Core, address: str, sessions: list[OpenSession], until: float) -> None:
-    """Stops sessions at the host that they were attached to."""
+    """Stops sessions on the host they were attached to."""
     cluster = core.cluster
     with socket.create_connection(split_address(address, DEFAULT_PORT), max(until - time.monotonic(), 0.01)) as bare:
         sock: socket.socket = bare
@@ -76,6 +76,6 @@ def _stop(core: Core, address: str, sessions: list[OpenSession], until: float) -
 
 
 def _answer(answers: object) -> None:
-    """Reads one frame, whatever it says."""
+    """Reads one frame and ignores its content."""
     head = answers.read(4)  # type: ignore[attr-defined]
     answers.read(struct.unpack(">I", head)[0])  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""One host as the client knows it, the connection to it, and the shards that hosts hold."""
+"""A host as known to the client, its connection, and the shards held by hosts."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ log = logging.getLogger("signalbox")
 
 
 class HostCluster(Protocol):
-    """The cluster of a host, as the host sees it."""
+    """The cluster, as seen by a host."""
 
     #: Reports that there is a new connection.
     connections: News
 
     def spawn(self, work: Any, /) -> Any:
-        """Runs something in the background."""
+        """Runs a coroutine in the background."""
 
     async def dial(self, address: str) -> Connection:
-        """Makes a connection."""
+        """Opens a connection."""
 
     def meet(self, h: Host, address: str, conn: Connection) -> Host:
-        """Notes which host answered at an address, and returns it."""
+        """Records the host that answered at an address, and returns the host."""
 
     def reconnect(self) -> None:
-        """Makes a connection in the background where the last one was lost."""
+        """Reconnects in the background after the last connection was lost."""
 
     def host_silent(self, h: Host) -> None:
-        """A host answers neither requests nor a ping."""
+        """Called if a host answers neither requests nor a ping."""
 
     def routing_changed(self, conn: Connection, push: dict[str, Any]) -> None:
-        """A host knows a newer routing, or who leads a shard."""
+        """Called when a host has a newer routing or a shard leader."""
 
 
 class Host:
-    """A server process as the client knows it, and the connection to it."""
+    """A server process as known to the client, with its connection."""
 
     __slots__ = ("cluster", "id", "addresses", "conn", "dialing", "began", "failures", "failed_at", "retry_at", "error",
                  "merged")
@@ -61,11 +61,11 @@ class Host:
 
     @property
     def address(self) -> str:
-        """The address that worked last."""
+        """The last address that worked."""
         return self.addresses[0] if self.addresses else f"{self.id}, whose address is not known"
 
     async def connect(self, wait: Wait = plainly, patience: float = _DIAL_WAIT) -> Connection:
-        """A connection to the host, made where there is none."""
+        """Returns the connection to the host, and opens one if necessary."""
         host = self
         while host.merged is not None:
             host = host.merged
@@ -147,33 +147,33 @@ class Host:
         return conn
 
     def connection_lost(self, conn: Connection) -> None:
-        """The connection is out of use."""
+        """Called when the connection is closed."""
         if self.conn is conn:
             self.conn = None
             log.debug("lost the connection to host %s: %s", self.id, conn.error)
             self.cluster.reconnect()
 
     def going_away(self, conn: Connection, why: SignalboxError) -> None:
-        """The client does not come back to the host before it may."""
+        """Delays the next connection to the host as requested by the host."""
         self.error = TransportError(f"host {conn.address}: {why}")
         self.retry_at = time.monotonic() + max(REQUESTS.pause(1), why.wait)
 
     def silent(self) -> None:
-        """The host answers neither requests nor a ping."""
+        """Called if the host answers neither requests nor a ping."""
         self.cluster.host_silent(self)
 
     def routing_changed(self, conn: Connection, push: dict[str, Any]) -> None:
-        """The host knows a newer routing, or who leads a shard."""
+        """Called when the host has a newer routing or a shard leader."""
         self.cluster.routing_changed(conn, push)
 
     def token_expiring(self, conn: Connection, push: dict[str, Any]) -> None:
-        """The token ends soon."""
+        """Called when the token is about to expire."""
         log.warning("the token %r expires in %.0f s; host %s closes the connection then", push["token"],
                     push["left_ms"] / 1000, self.address)
 
 
 class Try:
-    """Where the latest try of an operation went."""
+    """Target of an operation's latest attempt."""
 
     __slots__ = ("conn", "host")
 
@@ -183,16 +183,16 @@ class Try:
 
 
 class Tried(list[Peer]):
-    """The hosts that an operation has tried, the latest last: empty when it begins.
+    """The hosts tried by an operation, latest last. Empty at the beginning.
 
-    All hosts are kept: an operation that avoided only the latest would go back and forth between two hosts that fail,
-    and never ask a third.
+    All hosts are recorded: an operation that avoided only the latest host would alternate between two failing hosts,
+    and never try a third.
     """
 
     __slots__ = ()
 
     def add(self, h: Peer | None) -> None:
-        """Notes a try."""
+        """Records an attempt."""
         if h is None:
             return
         while h.merged is not None:
@@ -203,12 +203,11 @@ class Tried(list[Peer]):
 
     @property
     def latest(self) -> Peer | None:
-        """The host that was tried last."""
+        """The last tried host."""
         return self[-1] if self else None
 
     def next(self, hosts: list[Host], preferred: Callable[[Host], bool] | None = None) -> Host | None:
-        """The first host that was not tried and is preferred, or else the first that was not tried, or else the one
-        whose try is the longest ago."""
+        """Returns the first untried preferred host, or the first untried host, or the host tried longest ago."""
         if not self:
             for h in hosts:
                 if preferred is None or preferred(h):
@@ -225,7 +224,7 @@ NOTHING_TRIED = Tried()
 
 
 class Shard:
-    """The hosts of one shard."""
+    """The hosts with a shard's replicas."""
 
     __slots__ = ("id", "leader", "replicas")
 
@@ -233,12 +232,12 @@ class Shard:
         self.id, self.leader, self.replicas = id, leader, replicas
 
     def replica(self, start: int, tried: Tried) -> Host | None:
-        """The next host in a ring that holds the shard: preferably one that can be reached."""
+        """Returns the next host with a replica, in ring order. Reachable hosts come first."""
         first = start % len(self.replicas) if self.replicas else 0
         return tried.next(self.replicas[first:] + self.replicas[:first], lambda h: not h.failures)
 
     def near(self, tried: Tried) -> Host | None:
-        """The leader, and another host that holds the shard where the leader did not answer."""
+        """Returns the leader, or another replica if the leader did not answer."""
         replica = self.replica(random.getrandbits(16), tried)
         if self.leader is None or self.leader is tried.latest:
             return replica

@@ -1,4 +1,4 @@
-"""The inbox of a member of a process: it is opened at the leader of the process's shard, and again where that ends."""
+"""A process member's inbox. Opened on the process shard's leader, and reopened after connection loss."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _ACK_DELAY, _ACK_ITEMS = 0.1, 64
 
 
 class EvictedError(SignalboxError):
-    """The membership is over: the member was put out, or the process was deleted."""
+    """The membership has ended: the member was removed, or the process was deleted."""
 
 
 class Ends(Protocol):
-    """A round, as the end of its membership sees it."""
+    """A round, as seen by its membership."""
 
     def end(self) -> None:
-        """The epoch is over."""
+        """Called when the epoch has ended."""
 
 
 R = TypeVar("R", bound=Ends)
 
 
 class Ending:
-    """What came of the end of an exchange."""
+    """Outcome of an ended exchange."""
 
     __slots__ = ("epoch", "outcome", "replies", "missing", "missed", "done")
 
@@ -49,7 +49,7 @@ class Ending:
 
 
 class Part(Generic[R]):
-    """One membership: from a join to its end, by one incarnation of the session."""
+    """One membership: from join to end, by one incarnation of the session."""
 
     def __init__(self, inc: Incarnation, name: str, early: Callable[[Part[R], dict[str, Any]], R | None]) -> None:
         self.inc, self.name, self._early = inc, name, early
@@ -66,12 +66,12 @@ class Part(Generic[R]):
         self._inbox: Inbox[R] | None = None
 
     def begin(self, id: int, inbox: Inbox[R]) -> None:
-        """The session has joined."""
+        """Called after the session has joined."""
         self.id, self._inbox = id, inbox
         inbox.open()
 
     def close(self) -> None:
-        """The membership is over on this side."""
+        """Ends the membership on the client side."""
         if self.closed:
             return
         self.closed = True
@@ -88,7 +88,7 @@ class Part(Generic[R]):
             self._arrived.set_result(None)
 
     def take(self, items: list[dict[str, Any]]) -> None:
-        """Items came; those of before may be among them."""
+        """Handles new items. Items received earlier may be repeated."""
         for item in items:
             if item["seq"] <= self.received or self.closed:
                 continue
@@ -110,19 +110,19 @@ class Part(Generic[R]):
                 e.done.set_result(None)
 
     def ending_of(self, exchange: int) -> Ending:
-        """The end of an exchange, which can come before the answer that says which exchange it is."""
+        """Returns an exchange's end, which may arrive before the answer with the exchange id."""
         if exchange not in self._endings:
             self._endings[exchange] = Ending(self.inc.core.loop)
         return self._endings[exchange]
 
     def sent(self, raw: list[Any]) -> int:
-        """The exchange of a request that was sent."""
+        """Returns the exchange id from a request's answer."""
         exchange = wire.uint_of(raw, 4)
         self.ending_of(exchange)
         return exchange
 
     async def ending(self, exchange: int) -> Ending:
-        """Waits for the end of an exchange."""
+        """Waits for an exchange to end."""
         e = self.ending_of(exchange)
         try:
             await asyncio.shield(e.done)
@@ -131,7 +131,7 @@ class Part(Generic[R]):
             self._endings.pop(exchange, None)
 
     async def next(self) -> tuple[dict[str, Any], R | None] | None:
-        """The next item to be handled; None where the membership is over."""
+        """Returns the next item to handle, None after the membership has ended."""
         while True:
             if self.closed or self.removed is not None or self.inc.cause is not None:
                 return None
@@ -144,12 +144,12 @@ class Part(Generic[R]):
                 await self.inc.wait(self._arrived)
 
     def handled(self, item: dict[str, Any]) -> None:
-        """An item was handled. What is sent after that acknowledges it."""
+        """Called after an item was handled. The next command acknowledges the item."""
         self._handling = 0
         self._count()
 
     def _ack(self) -> int:
-        """Up to where a command is to acknowledge, 0 for nothing new."""
+        """Returns the seq up to which a command acknowledges items, 0 if nothing is new."""
         seq = self.received
         if self._handling:
             seq = self._handling - 1
@@ -189,7 +189,7 @@ class Part(Generic[R]):
         self, kind: int, epoch: int, body: tuple[Any, ...], read: Callable[[list[Any]], Any] | None = None, *,
         impatient: bool = False,
     ) -> Any:
-        """Carries a command of the member out, beside others, and acknowledges what was handled along with it."""
+        """Sends a member command, concurrently with others, and acknowledges handled items with it."""
         seq = self._ack()
         try:
             return await self.inc.change_beside(self.name, kind, (self.id, epoch, seq, *body), read, impatient)
@@ -201,7 +201,7 @@ class Part(Generic[R]):
     def post(
         self, kind: int, epoch: int, body: tuple[Any, ...], then: Callable[[], object] | None = None,
     ) -> None:
-        """Carries a command out that no method waits for. What a host refuses comes too late."""
+        """Sends a command in the background. Errors are ignored, because no caller waits."""
         async def work() -> None:
             with contextlib.suppress(SignalboxError):
                 await self.command(kind, epoch, body)
@@ -212,7 +212,7 @@ class Part(Generic[R]):
 
 
 class Inbox(Generic[R]):
-    """The inbox of one member, as its session sees it."""
+    """A member's inbox, as seen by its session."""
 
     def __init__(self, part: Part[R]) -> None:
         self.part = part
@@ -221,21 +221,21 @@ class Inbox(Generic[R]):
         self._short = 0
 
     def open(self) -> None:
-        """Opens the inbox, and keeps it open."""
+        """Opens the inbox and keeps it open."""
         p = self.part
         if p.id and self.conn is None and not self._opening and not p.closed and p.inc.cause is None:
             self._opening = True
             p.inc.core.spawn(self._open_until_done())
 
     def lost(self, conn: Connection) -> None:
-        """Nothing comes over a connection any more."""
+        """Called when a connection is lost."""
         if self.conn is conn:
             self.conn = None
             self._short += 1
             self.open()
 
     def take(self, conn: Connection, push: dict[str, Any]) -> None:
-        """Something came."""
+        """Handles pushed items."""
         p = self.part
         if push["member_id"] != p.id or push["node_id"] != p.inc.node_id:
             return

@@ -1,4 +1,4 @@
-"""What one session does with objects: changes that are carried out once, acquires, leases."""
+"""Object operations of a session: changes executed once, acquires, leases."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ SHARDS = 1 << 10
 
 
 class Observer(Protocol):
-    """A one-shot watch, as its session sees it."""
+    """A one-shot watch, as seen by its session."""
 
     conn: Connection
 
     def notify(self, data: bool, owners: bool) -> None:
-        """Reports a change, once. Both false: something may have been missed."""
+        """Reports a change, once. If both flags are false, a change may have been missed."""
 
 
 class Look:
-    """The leases of one shard that are verified, with their sequences, until a host has reported whether each is lost.
+    """The leases in one shard to be verified, with their sequences, until a host has reported which are lost.
 
-    Each shard has a look of its own: a shard that does not answer hides no loss in another.
+    Each shard is verified separately: a shard that does not answer hides no loss in other shards.
     """
 
     __slots__ = ("gaps", "leases", "shard")
@@ -55,7 +55,7 @@ class Look:
 
 
 class Incarnation(Attachment):
-    """A session and what it owns. One mutation of a name is under way at a time; others wait for their turn."""
+    """A session with its holdings. Mutations are serialized per name; later mutations wait in a queue."""
 
     __slots__ = ("last_sequence", "low", "early", "room", "queues", "notices", "inboxes", "looks", "_verify", "fences")
 
@@ -95,9 +95,10 @@ class Incarnation(Attachment):
         self._verify(self)
 
     def lose_refused(self, q: KeyQueue) -> None:
-        """Ends the lease of a queue if its shard does not list it, and a host refuses for now what is under way.
+        """Ends a queue's lease if its shard does not list the lease and a host currently refuses the mutation in
+        progress.
 
-        The lease is released: a host of an earlier build hides what the client may not see.
+        The lease is also released, because hosts with earlier builds hide holdings that the client may not read.
         """
         lease = q.lease
         if q.refused and lease is not None and lease.missing:
@@ -111,9 +112,9 @@ class Incarnation(Attachment):
             self.drop_if_empty(q)
 
     def lose_below(self, fence: int) -> None:
-        """Ends the leases of a shard that was rebuilt.
+        """Ends a session's leases in a rebuilt shard.
 
-        No host of the shard is asked: one of the group before could vouch for what is lost, and grant more.
+        No host is asked: a host in the former replica group could confirm lost leases and grant new ones.
         """
         self.fences[fence % SHARDS] = max(fence, self.fences.get(fence % SHARDS, 0))
         for q in list(self.queues.values()):
@@ -122,7 +123,7 @@ class Incarnation(Attachment):
                 self.drop_if_empty(q)
 
     def is_fenced(self, order: int) -> bool:
-        """Whether an order id is of a group that its shard has left behind."""
+        """True if an order id belongs to a replica group from before the shard was rebuilt."""
         return order < self.fences.get(order % SHARDS, 0)
 
     def holding_lost(self, push: dict[str, Any]) -> None:
@@ -155,7 +156,7 @@ class Incarnation(Attachment):
     # Numbers.
 
     def sequence_done(self, sequence: int) -> None:
-        """Notes that a sequence will not be used again."""
+        """Records that a sequence will not be used again."""
         if sequence == self.low + 1:
             self.low = sequence
             if self.early:
@@ -175,7 +176,8 @@ class Incarnation(Attachment):
     # The queue of a name.
 
     def begin_now(self, name: str) -> KeyQueue | None:
-        """The queue of a name, if nothing is under way in it. After it the caller calls begin_next."""
+        """Returns a name's queue if no mutation is in progress, otherwise None. The caller must call begin_next
+        afterwards."""
         q = self.queues.get(name)
         if q is None:
             q = self.queues[name] = KeyQueue(name, slot_of(self.node_id, name))
@@ -185,7 +187,7 @@ class Incarnation(Attachment):
         return q
 
     async def begin(self, name: str) -> KeyQueue:
-        """Waits until a mutation of the name may be sent. After it the caller calls begin_next."""
+        """Waits for a mutation's turn. The caller must call begin_next afterwards."""
         if not self.alive():
             raise self.lost()
         q = self.begin_now(name)
@@ -206,7 +208,7 @@ class Incarnation(Attachment):
         return q
 
     def begin_next(self, q: KeyQueue) -> None:
-        """Lets the next mutation of a queue begin."""
+        """Starts the next mutation in a queue."""
         q.refused = False
         while q.places:
             place = q.places.popleft()
@@ -218,14 +220,14 @@ class Incarnation(Attachment):
         self.drop_if_empty(q)
 
     def drop_if_empty(self, q: KeyQueue) -> None:
-        """Forgets a queue in which nothing is."""
+        """Deletes an empty queue."""
         if not q.busy and q.waiting is None and q.lease is None and self.queues.get(q.name) is q:
             del self.queues[q.name]
 
     # Sending.
 
     async def send_until_answered(self, m: Mutation) -> None:
-        """Sends a mutation until it is answered for good. It raises the host's refusal, or why it gave up."""
+        """Sends a mutation until its answer is final. Raises the host's error, or the reason for giving up."""
         try:
             await self.send_once(m)
             return
@@ -254,7 +256,7 @@ class Incarnation(Attachment):
             raise e.error from None
 
     async def repeat(self, attempt: Callable[[Tried], Awaitable[None]], where: Try) -> None:
-        """Calls attempt until it succeeds, or fails for good, or the session is over."""
+        """Calls attempt until success, a final failure, or the end of the session."""
         cluster = self.core.cluster
         retries = Retries(cluster.leaders)
         tried = Tried()
@@ -278,7 +280,7 @@ class Incarnation(Attachment):
             await retries.again(error, self.wait)
 
     async def send_once(self, m: Mutation, tried: Tried = NOTHING_TRIED) -> None:
-        """Sends a mutation once and waits for the answer. One that is under way already is only waited for."""
+        """Sends a mutation once and waits for the answer. If the mutation is already in flight, only waits."""
         if m.phase != SENT:
             conn = self.ready(m.queue.slot)
             if conn is None:
@@ -317,7 +319,7 @@ class Incarnation(Attachment):
     async def change(
         self, name: str, kind: int, body: tuple[Any, ...], read: Callable[[list[Any]], Any] | None = None,
     ) -> Any:
-        """Carries a change out, once. `read` makes the result of the answer."""
+        """Executes a change once. `read` converts the answer to the result."""
         q = await self.begin(name)
         return await self._change(q, kind, body, read, False)
 
@@ -325,7 +327,8 @@ class Incarnation(Attachment):
         self, name: str, kind: int, body: tuple[Any, ...], read: Callable[[list[Any]], Any] | None = None,
         impatient: bool = False,
     ) -> Any:
-        """The same beside others of the same name, in any order. An overloaded host has refused an impatient one."""
+        """Executes a change once, in any order with other changes for the name. An impatient change fails if the host
+        is overloaded."""
         q = KeyQueue(name, slot_of(self.node_id, name))
         q.busy = True
         return await self._change(q, kind, body, read, impatient)
@@ -359,7 +362,7 @@ class Incarnation(Attachment):
     # Acquires.
 
     async def acquire(self, name: str, r: Request) -> Lease | None:
-        """Acquires a semaphore. The result is None where it was not granted in time."""
+        """Acquires a semaphore. Returns None if the wait has expired."""
         if r.wait is None or r.wait <= 0:
             return await self._acquire(name, r)
         try:
@@ -386,7 +389,7 @@ class Incarnation(Attachment):
         return self._outcome(m)
 
     def _outcome(self, m: Mutation) -> Lease | None:
-        """What an acquire returns once it is known. The lease is looked at here, before anything is returned."""
+        """Returns an acquire's result, after a last check that the lease is alive."""
         if m.phase == ENDED:
             if isinstance(m.error, NotAcquiredError):
                 return None
@@ -415,7 +418,7 @@ class Incarnation(Attachment):
                 raise
 
     async def _send_waiting(self, m: Mutation) -> None:
-        """Sends an acquire that waits again, under its sequence, so that its outcome is reported."""
+        """Resends a waiting acquire under its sequence to learn its outcome."""
         try:
             q = await self.begin(m.queue.name)
         except BaseException:
@@ -436,7 +439,7 @@ class Incarnation(Attachment):
     # undoes it. The sequence makes sure that a copy of the acquire that is on its way can take effect no more.
 
     def _abandon(self, m: Mutation) -> None:
-        """Ends an acquire that was given up, or refused."""
+        """Ends an abandoned or refused acquire."""
         if self.cause is None:  # otherwise the end of the session undoes everything
             if m.refused():
                 if m.waited:
@@ -449,7 +452,7 @@ class Incarnation(Attachment):
         self.begin_next(m.queue)
 
     async def _undo(self, m: Mutation) -> None:
-        """Reverses an acquire whose outcome is open. No other mutation of its queue is under way."""
+        """Reverts an acquire with an unknown outcome, while no other mutation in its queue is in progress."""
         q = m.queue
         try:
             before = q.lease.fence if m.changes and q.lease is not None else 0
@@ -474,7 +477,7 @@ class Incarnation(Attachment):
             self.begin_next(q)
 
     async def _withdraw(self, m: Mutation) -> None:
-        """Removes an acquire that was given up while it waited, or gives back what it was granted meanwhile."""
+        """Withdraws an abandoned acquire from the queue, or releases the lease granted meanwhile."""
         try:
             q = await self.begin(m.queue.name)
         except SessionLostError:
@@ -492,9 +495,9 @@ class Incarnation(Attachment):
     # Releases.
 
     async def release(self, name: str, order: int) -> bool:
-        """Gives back what the session has: under an order id, or whatever it is where that is 0.
+        """Releases the holding with an order id, or any holding if the order id is 0.
 
-        It goes on in the background where its caller is cancelled.
+        Continues in the background if the caller is cancelled.
         """
         try:
             q = self.begin_now(name) if self.alive() else None
@@ -530,7 +533,7 @@ class Incarnation(Attachment):
             self.begin_next(m.queue)
 
     async def give_back(self, q: KeyQueue, order: int) -> None:
-        """Releases what the session has, if it has it. No other mutation of the queue is under way."""
+        """Releases a holding if it exists, while no other mutation in the queue is in progress."""
         with contextlib.suppress(FencedError):
             await self._send_release(Mutation(self, q, RELEASE, (self.node_id, q.name, order)))
 
@@ -545,7 +548,7 @@ class Incarnation(Attachment):
 
 
 class _Impatient(Exception):
-    """A refusal that is not waited for."""
+    """Raised instead of waiting after a refusal."""
 
     def __init__(self, error: SignalboxError) -> None:
         super().__init__(str(error))

@@ -1,4 +1,4 @@
-"""What a session owns: what it asks for, and its lease from the grant to the release or the loss."""
+"""Leases: acquire requests, and a lease from grant to release or loss."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEMAPHORE_UPDATE = 25
 
 
 class Request:
-    """What an acquire asks for. A wait of None is for ever."""
+    """An acquire request. A wait of None waits indefinitely."""
 
     __slots__ = ("count", "data", "ephemeral", "wait", "on_queued")
 
@@ -29,40 +29,40 @@ class Request:
 
     @property
     def timeout_ms(self) -> int:
-        """The wait as the host counts it: a fraction of a millisecond is a whole one."""
+        """The wait in whole milliseconds, rounded up."""
         return FOREVER if self.wait is None else -int(-self.wait * 1000 // 1)
 
 
 class Holder(Protocol):
-    """A session, as its leases see it."""
+    """A session, as seen by its leases."""
 
     core: Core
     id: int
     timeout: float
 
     def alive(self) -> bool:
-        """Whether the session can be counted on, by the clock of this moment. It is ended if not."""
+        """True if the session is alive by the current clock. Ends an overdue session."""
 
     def deadline(self) -> float:
-        """When the client gives the session up."""
+        """Time at which the client gives the session up."""
 
     async def acquire(self, name: str, r: Request) -> Lease | None:
-        """Acquires a semaphore. The result is None where it was not granted in time."""
+        """Acquires a semaphore. Returns None if the wait has expired."""
 
     async def release(self, name: str, order: int) -> bool:
-        """Gives back what the session has under an order id."""
+        """Releases the holding with an order id."""
 
     async def change(self, name: str, kind: int, body: tuple[Any, ...]) -> Any:
-        """Carries a change out, once."""
+        """Executes a change once."""
 
     def lease_lost(self, lease: Lease, cause: BaseException) -> None:
         """Ends a lease that its host does not know."""
 
 
 class Loss:
-    """Whether a lease was lost: false while it is held, and after a release; true once it is lost.
+    """Loss of a lease: false while the lease is held and after a release, true after a loss.
 
-    `if lease.lost` looks at the clock of this moment. `await lease.lost` waits for the loss and returns its reason.
+    `if lease.lost` checks the current clock. `await lease.lost` waits for the loss and returns the reason.
     """
 
     __slots__ = ("_lease",)
@@ -74,17 +74,18 @@ class Loss:
         return self.reason is not None
 
     def is_set(self) -> bool:
-        """Whether it is lost, by the clock of this moment."""
+        """True if the lease is lost by the current clock."""
         return self.reason is not None
 
     @property
     def reason(self) -> BaseException | None:
-        """Why it is lost, None where it is not: a `SessionLostError`, an `AbortedError`, a `LeaseLostError`."""
+        """Reason for the loss: a `SessionLostError`, an `AbortedError` or a `LeaseLostError`. None while the lease is
+        not lost."""
         cause = self._lease._over()
         return None if isinstance(cause, Released) else cause
 
     async def wait(self) -> BaseException:
-        """Waits for the loss and returns its reason. A lease that is released first is a `NotHeldError`."""
+        """Waits for the loss and returns the reason. Raises `NotHeldError` if the lease is released first."""
         return await self._lease._wait_lost()
 
     def __await__(self) -> Generator[Any, None, BaseException]:
@@ -95,13 +96,13 @@ class Loss:
 
 
 class Released(Exception):
-    """The end of a lease that its holder gave back."""
+    """Marks a lease released by its holder."""
 
 
 class Lease:
-    """What a session owns of a semaphore.
+    """A session's ownership of a semaphore.
 
-    A session has at most one lease of a semaphore. All tasks of the session's event loop may use it.
+    A session has at most one lease per semaphore. All tasks on the session's event loop may share the lease.
     """
 
     __slots__ = ("session", "name", "fence", "sequence", "count", "data", "ephemeral", "missing", "cause", "lost",
@@ -129,19 +130,18 @@ class Lease:
 
     @property
     def held(self) -> bool:
-        """Whether it is held, by the clock of this moment."""
+        """True if the lease is held by the current clock."""
         return self._over() is None
 
     @property
     def session_id(self) -> int:
-        """The id of the session that owns."""
+        """Id of the owning session."""
         return self.session.id
 
     def check(self) -> None:
-        """Raises `LeaseLostError`, or `NotHeldError` after a release, where the lease is not held by the clock of
-        this moment.
+        """Raises `LeaseLostError` after a loss and `NotHeldError` after a release.
 
-        Call it before something that must not be done without the lease.
+        Call `check` before actions that require the lease.
         """
         cause = self._over()
         if isinstance(cause, Released):
@@ -150,7 +150,7 @@ class Lease:
             raise self.lost_error(cause)
 
     def lost_error(self, cause: BaseException) -> LeaseLostError:
-        """The exception of a lease that is lost."""
+        """Returns the exception for the lost lease."""
         error = LeaseLostError(f"the lease of {self.name!r} is lost: {cause}", cause)
         error.__cause__ = cause
         return error
@@ -190,14 +190,14 @@ class Lease:
                 scope.cancel()
 
     def release_now(self) -> None:
-        """Ends the lease because a host has released it."""
+        """Ends the lease after a host has released it."""
         self.lose(Released())
 
     async def release(self) -> None:
-        """Gives the lease back. From the call on it is not held, whatever comes of the call.
+        """Releases the lease. The lease is no longer held from this call on, even if the call fails.
 
-        Where the task is cancelled before the host has answered, the release goes on in the background. It is no error
-        to release twice. `LeaseLostError` says that it was lost before.
+        If the task is cancelled, the release continues in the background. A second release does nothing. Raises
+        `LeaseLostError` if the lease was lost before.
         """
         cause = self._over()
         if isinstance(cause, Released) or isinstance(cause, SessionLostError) and cause.reason is EndReason.CLOSED:
@@ -211,8 +211,7 @@ class Lease:
             raise self.lost_error(e) from e
 
     async def update(self, data: bytes) -> None:
-        """Replaces the data of the semaphore, if the lease is still held: the host decides. Else it is
-        `FencedError`."""
+        """Replaces the semaphore's data if the host confirms that the lease is held. Otherwise raises `FencedError`."""
         await self._update(data, 0)
 
     async def _update(self, data: bytes, revision: int) -> None:
@@ -226,7 +225,7 @@ class Lease:
             raise
 
     async def change(self, *, count: int | None = None, data: bytes | None = None) -> None:
-        """Gives a part of the lease back, or replaces what others can read of the owner. A count only gets smaller."""
+        """Reduces the lease's count, or replaces the owner data shown to other clients. A count can only be reduced."""
         self.check()
         r = Request(self.count if count is None else count, self.data if data is None else data, self.ephemeral, 0)
         now = await self.session.acquire(self.name, r)
@@ -242,21 +241,21 @@ class Lease:
 
 
 class Held(Protocol):
-    """What a block holds: a lease, or an endpoint that is published."""
+    """Something held by a block: a lease or a published endpoint."""
 
     _scopes: list[Scope] | None
 
     def _over(self) -> BaseException | None:
-        """Why it is held no more; None while it is."""
+        """Reason for the loss; None while held."""
 
     def lost_error(self, cause: BaseException) -> LeaseLostError:
-        """The exception of the block."""
+        """Returns the exception to raise in the block."""
 
 
 class Scope:
-    """A block that runs while something is held: the task in it is cancelled when that is lost.
+    """A block guarded by a holding: when the holding is lost, the task in the block is cancelled.
 
-    It works as asyncio.timeout does, so that it fits into task groups and into other timeouts.
+    Works like asyncio.timeout, so it can be combined with task groups and timeouts.
     """
 
     __slots__ = ("lease", "task", "_cancelling", "fired")
@@ -280,7 +279,7 @@ class Scope:
             self.task.cancel(str(self.lease.lost_error(cause)))
 
     async def exit(self, exc: BaseException | None) -> SignalboxError | None:
-        """Ends the block. The result is what it is to raise in the place of what it ended with."""
+        """Ends the block. Returns the exception to raise instead of the block's own."""
         lease = self.lease
         assert lease._scopes is not None
         lease._scopes.remove(self)

@@ -1,4 +1,4 @@
-"""Locks. A session has one place in a semaphore: its tasks take turns in it, or share it."""
+"""Locks. A session has one position per semaphore; its tasks take turns or share the position."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FAREWELL = 1.0
 
 
 async def acquire(inc: Incarnation, name: str, r: Request, limit: int | None, data: bytes = b"") -> Lease | None:
-    """Acquires a semaphore, which is made with a limit where it is missing and there is one."""
+    """Acquires a semaphore. A missing semaphore is created if a limit is given."""
     if not 1 <= len(name) <= 1024 or len(name) > 256 and len(name.encode()) > 1024:
         raise BadRequestError(f"a name of {len(name.encode())} bytes: 1 to 1024")
     if r.count < 1:
@@ -44,7 +44,7 @@ async def acquire(inc: Incarnation, name: str, r: Request, limit: int | None, da
 
 
 class _Place:
-    """The one place that a session has in a semaphore."""
+    """A session's position in a semaphore."""
 
     __slots__ = ("users", "busy", "turns", "group")
 
@@ -56,7 +56,7 @@ class _Place:
         self.group: _Group | None = None
 
     def free(self) -> None:
-        """Gives the place to the next task that waits for it; it stays busy then."""
+        """Passes the position to the next waiting task, and keeps it busy."""
         while self.turns:
             turn = self.turns.popleft()
             if not turn.done():
@@ -66,7 +66,7 @@ class _Place:
 
 
 class _Group:
-    """The tasks that share one lease."""
+    """Tasks that share one lease."""
 
     __slots__ = ("lease", "size", "gone")
 
@@ -76,18 +76,18 @@ class _Group:
 
 
 class LockSession(Protocol):
-    """A session, as its locks see it."""
+    """A session, as seen by its locks."""
 
     _core: Core
     _current: Incarnation | None
     _places: Places
 
     async def incarnation(self) -> Incarnation:
-        """The session at its hosts; waits for it while it is renewed."""
+        """Returns the session's current incarnation. Waits while the session is recreated."""
 
 
 class Places:
-    """The places of a session that are used."""
+    """A session's positions in use."""
 
     __slots__ = ("_session", "_places")
 
@@ -96,7 +96,7 @@ class Places:
         self._places: dict[str, _Place] = {}
 
     async def take(self, lock: Lock) -> tuple[Lease, _Group | None]:
-        """Gets the place of a name for a lock."""
+        """Takes the position for a lock."""
         place = self._places.get(lock.name)
         if place is None:
             place = self._places[lock.name] = _Place()
@@ -119,7 +119,7 @@ class Places:
             raise
 
     async def _turn(self, place: _Place, lock: Lock) -> None:
-        """Waits until no other task of the session acquires the place, or has it alone."""
+        """Waits until no other task acquires or exclusively holds the position."""
         try_only = lock.wait is not None and lock.wait <= 0
         if not place.busy:
             place.busy = True
@@ -150,7 +150,7 @@ class Places:
             raise
 
     async def _acquire(self, place: _Place, lock: Lock, wait: float | None) -> tuple[Lease, _Group | None]:
-        """Gets the place, by joining the group that shares it or with a lease of its own."""
+        """Joins the group that shares the position, or acquires a lease."""
         if (group := place.group) is not None:
             group.size += 1
             place.free()
@@ -170,7 +170,7 @@ class Places:
         return lease, group
 
     async def give(self, name: str, lease: Lease, group: _Group | None) -> None:
-        """Gives the place back, and the lease unless others still share it."""
+        """Releases the position, and the lease unless other tasks share it."""
         place = self._places[name]
         try:
             if group is not None:
@@ -194,7 +194,7 @@ class Places:
 
 
 class Hold:
-    """A lock that is held."""
+    """A held lock."""
 
     __slots__ = ("lock", "lease", "group", "scope")
 
@@ -203,12 +203,12 @@ class Hold:
         self.scope: Scope | None = None
 
     async def give(self) -> None:
-        """Gives it back."""
+        """Releases the lock."""
         await self.lock.session._places.give(self.lock.name, self.lease, self.group)
 
 
 class Lock:
-    """A lock, as `Session.lock` makes it. Use it with `async with`, or with `acquire` and `release`."""
+    """A lock, created by `Session.lock`. Use `async with`, or `acquire` and `release`."""
 
     __slots__ = ("session", "name", "wait", "shared", "limit", "count", "data", "create", "_holds")
 
@@ -226,18 +226,18 @@ class Lock:
         self._holds: dict[asyncio.Task[Any] | None, Hold] = {}
 
     def request(self, wait: float | None) -> Request:
-        """What is asked of the host."""
+        """Returns the acquire request for the host."""
         if self.limit is not None:
             return Request(self.count, self.data, False, wait)
         return Request(1 if self.shared else FOREVER, self.data, True, wait)
 
     def not_acquired(self) -> NotAcquiredError:
-        """The exception of a lock that was not got."""
+        """Returns the exception for a lock that was not acquired."""
         waited = "it is taken" if not self.wait else f"it was taken for all of {self.wait:g} s"
         return NotAcquiredError(f"the lock {self.name!r} was not acquired: {waited}")
 
     async def acquire(self) -> Lease:
-        """Waits for the lock, for work that does not fit into a block. `release` gives it back."""
+        """Waits for the lock, for use without a block. Unlock with `release`."""
         return (await self._enter()).lease
 
     async def _enter(self) -> Hold:
@@ -254,7 +254,8 @@ class Lock:
         return hold
 
     async def release(self) -> None:
-        """Gives the lock back. `LeaseLostError` says that it was lost before, `NotHeldError` that it is not held."""
+        """Releases the lock. Raises `LeaseLostError` if the lock was lost before, `NotHeldError` if the lock is not
+        held."""
         hold = self._holds.pop(asyncio.current_task(), None)
         if hold is None and len(self._holds) == 1:
             hold = self._holds.pop(next(iter(self._holds)))

@@ -1,4 +1,4 @@
-"""One change of an object by a session, with all of its tries, and the queue in which it has its place."""
+"""A session's change to an object, with all its attempts, and the queue that orders changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ slot_of = functools.lru_cache(1 << 16)(wire.semaphore_slot)
 
 
 class KeyQueue:
-    """What a session does with one object. At most one mutation of it is under way; others wait for their places."""
+    """A session's operations on one object. At most one mutation is in progress; later mutations wait."""
 
     __slots__ = ("name", "slot", "busy", "places", "waiting", "lease", "early", "refused")
 
@@ -45,7 +45,7 @@ class KeyQueue:
         self.refused = False
 
     def remove_lease(self, cause: BaseException, of: Lease | None = None) -> None:
-        """Ends the lease, where there is one, or this very one."""
+        """Ends the lease, if there is one; with `of`, only that lease."""
         lease = self.lease
         if lease is not None and of in (None, lease):
             self.lease = None
@@ -53,23 +53,24 @@ class KeyQueue:
 
 
 class Changing(Holder, Protocol):
-    """A session, as its mutations see it."""
+    """A session, as seen by its mutations."""
 
     def sequence_done(self, sequence: int) -> None:
-        """Notes that a sequence will not be used again."""
+        """Records that a sequence will not be used again."""
 
     def is_fenced(self, order: int) -> bool:
-        """Whether an order id is of a group that its shard has left behind."""
+        """True if an order id belongs to a replica group from before the shard was rebuilt."""
 
     def lose_refused(self, q: KeyQueue) -> None:
-        """Ends the lease of a queue if its shard does not list it, and a host refuses for now what is under way."""
+        """Ends a queue's lease if its shard does not list the lease and a host currently refuses the mutation in
+        progress."""
 
     def drop_if_empty(self, q: KeyQueue) -> None:
-        """Forgets a queue in which nothing is."""
+        """Deletes an empty queue."""
 
 
 class Mutation(Try):
-    """A change that is sent under one sequence until it has an answer, so that it takes effect once."""
+    """A change sent under one sequence until answered, so that it takes effect once."""
 
     __slots__ = (
     "session", "queue", "kind", "body", "sequence", "phase", "request", "tries", "future", "status", "error", "doubt",
@@ -93,22 +94,22 @@ class Mutation(Try):
         self.then: Callable[[], None] | None = None  # what is done once it is answered, if its caller is gone
 
     def check(self) -> None:
-        """Raises what the latest try has failed with."""
+        """Raises the latest attempt's error."""
         if self.error is not None and self.phase in (ANSWERED, BROKEN):
             raise self.error
 
     def refused(self) -> bool:
-        """Whether the host has answered with a failure for good."""
+        """True if the host has answered with a final error."""
         return self.phase == ANSWERED and self.error is not None and not _leaves_as_it_was(self.status)
 
     def drop_sequence(self) -> None:
-        """Gives up the sequence of a mutation that was not carried out, or whose outcome does not matter any more."""
+        """Gives up the sequence after a refusal, or if the outcome is irrelevant."""
         if self.sequence:
             self.session.sequence_done(self.sequence)
             self.sequence = 0
 
     def answered(self, conn: Connection, raw: list[Any]) -> bool:
-        """Takes what the host says, in its order: so a loss that comes later finds the lease."""
+        """Handles an answer or push in the order sent by the host, so a later loss finds the lease."""
         kind = raw[0]
         if kind == _GRANTED:
             if self.phase in (QUEUED, UNOBSERVED):
@@ -189,7 +190,7 @@ class Mutation(Try):
             self.end_acquire(NotAcquiredError("it was not granted in time"))
 
     def _own(self, order: int) -> None:
-        """Makes the lease of an acquire that owns, or changes the one that is there."""
+        """Creates the lease for a granted acquire, or updates the existing lease."""
         q = self.queue
         if q.waiting is self:
             q.waiting = None
@@ -230,7 +231,7 @@ class Mutation(Try):
         self._wake()
 
     def unobserve(self) -> None:
-        """Notes that the outcome of an acquire that waits will not be reported any more."""
+        """Records that a waiting acquire's outcome will not be reported."""
         if self.phase == QUEUED:
             if self.conn is not None:
                 self.conn.forget(self.request)
@@ -239,5 +240,6 @@ class Mutation(Try):
 
 
 def _leaves_as_it_was(status: int) -> bool:
-    """Whether a status leaves a mutation as it was. A host that does not know the session has not read it."""
+    """True if a status means that the mutation was not executed. A host that does not know the session has not read the
+    mutation."""
     return is_retried(status) or status == Status.BAD_SESSION

@@ -1,4 +1,4 @@
-"""A node, by its path: what can be done in it without a session."""
+"""A node, by path: operations without a session."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _TRIES = 4
 
 
 class NodeClient(Protocol):
-    """A client, as its nodes see it."""
+    """A client, as seen by its nodes."""
 
     #: By path: the id of a node, and since when it is known.
     _node_ids: dict[str, tuple[int, float]]
 
     @property
     def _core(self) -> Core:
-        """What the parts of the client share."""
+        """The client's shared state."""
 
     async def describe_node(self, path: str) -> NodeInfo:
         """Describes a node."""
 
     def _in_time(self, what: str, doubtful: bool = False) -> AbstractAsyncContextManager[None]:
-        """Bounds what needs no session by the timeout of the client."""
+        """Applies the client timeout to a request without a session."""
 
 
 class Node:
-    """A node, as `Client.node` makes it. Making one asks no host."""
+    """A node handle, created by `Client.node`. Creating a handle sends no request."""
 
     def __init__(self, client: NodeClient, path: str) -> None:
         self._client, self._core, self.path = client, client._core, path
@@ -55,7 +55,7 @@ class Node:
         return info.id
 
     async def _in_node(self, work: Any) -> Any:
-        """Does something by the id of the node, and again where it turns out to be another node by now."""
+        """Runs an operation with the node's id, and repeats it if the path now belongs to a new node."""
         self._core.check()
         before = await self._id()
         try:
@@ -68,7 +68,7 @@ class Node:
     async def describe(
         self, name: str, *, owners: bool = True, waiters: bool = True, consistency: Consistency = Consistency.DEFAULT,
     ) -> SemaphoreInfo:
-        """A semaphore of the node, with its owners and waiters."""
+        """Describes a semaphore, with owners and waiters."""
         found: SemaphoreInfo = await self._in_node(
             lambda id: self._describe(id, name, owners, waiters, consistency))
         return found
@@ -103,7 +103,7 @@ class Node:
     async def _shards(
         self, request: str, next: str, key: str, first: Any, make: Any, **values: Any,
     ) -> AsyncIterator[Any]:
-        """The items of a list that all data shards have a part of."""
+        """Yields the items of a list with a section in every data shard."""
         node = await self._id()
         if not self._core.cluster.data_shards():
             await self._core.cluster.refresh()
@@ -121,16 +121,16 @@ class Node:
                     break
 
     def semaphores(self, prefix: str = "", *, data: bool = False) -> AsyncIterator[SemaphoreInfo]:
-        """The semaphores of the node whose names begin with the prefix, shard by shard in the order of their names."""
+        """Lists semaphores whose names begin with the prefix: shard by shard, in name order."""
         return self._shards("SEMAPHORE_LIST", "next", "semaphores", "", semaphore_info, prefix=prefix,
                             include_data=data)
 
     def sessions(self) -> AsyncIterator[SessionInfo]:
-        """The sessions of the node."""
+        """Lists the node's sessions."""
         return self._shards("SESSION_LIST", "next", "sessions", 0, session_info)
 
     async def destroy_session(self, id: int) -> None:
-        """Ends a session of another client. One that is over already is no error."""
+        """Ends another client's session. Does nothing if the session has already ended."""
         cluster = self._core.cluster
         async with self._client._in_time("destroy a session"):
             try:
@@ -140,15 +140,16 @@ class Node:
                     raise
 
     async def create(self, name: str, limit: int = 1, data: bytes = b"") -> None:
-        """Creates a semaphore without a session. `UnknownOutcomeError` says that it may have been created."""
+        """Creates a semaphore without a session. Raises `UnknownOutcomeError` if the semaphore may have been created.
+        """
         await self._once("SEMAPHORE_CREATE", name, limit=limit, data=data)
 
     async def update(self, name: str, data: bytes, *, if_revision: int = 0) -> None:
-        """Replaces the data of a semaphore without a session; see `Semaphore.update`."""
+        """Replaces a semaphore's data without a session; see `Semaphore.update`."""
         await self._once("SEMAPHORE_UPDATE", name, data=data, expected_revision=if_revision)
 
     async def resize(self, name: str, limit: int, *, if_revision: int = 0) -> None:
-        """Gives a semaphore another limit without a session; see `Semaphore.resize`."""
+        """Sets a semaphore's limit without a session; see `Semaphore.resize`."""
         await self._once("SEMAPHORE_RESIZE", name, limit=limit, expected_revision=if_revision)
 
     async def delete(self, name: str, *, force: bool = False) -> None:
@@ -165,7 +166,7 @@ class Node:
         await self._in_node(work)
 
     def watch(self, name: str, *, data: bool = True, owners: bool = True) -> Watch:
-        """The views of a semaphore, which need not exist yet: `async for view in node.watch("leader"):`."""
+        """Watches a semaphore, which need not exist yet: `async for view in node.watch("leader"):`."""
         return self._watch(name, data, owners, 0, "")
 
     def _watch(self, name: str, data: bool, owners: bool, kind: int, view: str) -> Watch:

@@ -1,4 +1,4 @@
-"""A one-shot watch, from its description to the one change that it reports."""
+"""A one-shot watch, from the description to the single reported change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEMAPHORE_DESCRIBE, _WATCH_CHANGED = 29, 115
 
 
 class Change:
-    """What a one-shot watch reports. Both false: something may have been missed, so describe again."""
+    """A one-shot watch's report. If both flags are false, a change may have been missed: describe again."""
 
     __slots__ = ("data", "owners")
 
@@ -29,7 +29,7 @@ class Change:
 
 
 class Notice:
-    """Waits for the answer to a description, and for the change after it."""
+    """Waits for the description, then for the change."""
 
     __slots__ = ("session", "conn", "request", "described", "changed")
 
@@ -40,7 +40,7 @@ class Notice:
         self.request = 0
 
     async def describe(self, body: tuple[Any, ...]) -> dict[str, Any]:
-        """Describes the semaphore, and leaves the watch."""
+        """Describes the semaphore and leaves a watch."""
         self.request = self.conn.send(self, SEMAPHORE_DESCRIBE, body)
         try:
             await self.session.wait(self.described)
@@ -81,7 +81,7 @@ class Notice:
             self.session.notices.discard(self)
 
     def notify(self, data: bool, owners: bool) -> None:
-        """Reports a change, once."""
+        """Reports the change, once."""
         self._remove()
         if not self.changed.done():
             self.changed.set_result(Change(data, owners))

@@ -1,4 +1,4 @@
-"""When a request that failed is sent again. The only backoff of the package is here."""
+"""Retry rules. The package's only backoff is defined here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPREAD = 0.05
 
 
 class Backoff:
-    """A random part of a time that doubles with each failure."""
+    """Random pauses, up to a limit that doubles with each failure."""
 
     __slots__ = ("first", "most")
 
@@ -26,7 +26,7 @@ class Backoff:
         self.first, self.most = first, most
 
     def pause(self, failures: int) -> float:
-        """How long to wait after so many failures before this one."""
+        """Returns the pause after the given number of earlier failures."""
         return random.random() * min(self.first * (1 << min(failures, 10)), self.most) + 1e-6
 
 
@@ -35,7 +35,7 @@ REQUESTS = Backoff(0.025, 1.0)
 
 
 class News:
-    """Something that happens again and again, and that many wait for."""
+    """A recurring event with many waiters."""
 
     __slots__ = ("count", "_waiting")
 
@@ -44,7 +44,7 @@ class News:
         self._waiting: set[asyncio.Future[None]] = set()
 
     def report(self) -> None:
-        """It has happened."""
+        """Records an event and wakes all waiters."""
         self.count += 1
         waiting, self._waiting = self._waiting, set()
         for future in waiting:
@@ -52,7 +52,8 @@ class News:
                 future.set_result(None)
 
     def add(self, since: int, future: asyncio.Future[None]) -> Callable[[], None]:
-        """Completes a future once it has happened since a count. The result undoes that."""
+        """Completes a future at the next event after the given count. The returned function cancels the registration.
+        """
         if self.count != since and not future.done():
             future.set_result(None)
         self._waiting.add(future)
@@ -64,12 +65,12 @@ Wait = Callable[["asyncio.Future[None]"], Coroutine[Any, Any, None]]
 
 
 async def plainly(future: asyncio.Future[None]) -> None:
-    """Waits for a future, and for nothing else."""
+    """Waits for a future, without other conditions."""
     await future
 
 
 class Retries:
-    """Decides what becomes of a request that was not carried out, from try to try."""
+    """Decides how to proceed with a failed request, across its attempts."""
 
     __slots__ = ("leaders", "connected", "leader_count", "connected_count", "patience", "tries", "moves", "unknowns")
 
@@ -82,17 +83,17 @@ class Retries:
         self.begin()
 
     def begin(self) -> None:
-        """A try begins: what is heard from now on ends the pause after it."""
+        """Starts an attempt: later events end the pause after it."""
         self.leader_count = self.leaders.count
         if self.connected is not None:
             self.connected_count = self.connected.count
 
     def reset(self) -> None:
-        """What was tried has worked for a while."""
+        """Resets the counters after a period of success."""
         self.tries = self.moves = self.unknowns = 0
 
     def delay(self, error: SignalboxError) -> float | None:
-        """How long to wait after an error before the request may be sent again; None where it may not."""
+        """Returns the pause before a retry, or None if the error is final."""
         wait: float = 0
         if isinstance(error, TransportError):
             wait = self._next(0)
@@ -116,12 +117,12 @@ class Retries:
         return max(at_least, REQUESTS.pause(self.tries - 2))
 
     def unknown(self) -> bool:
-        """Counts an answer of a host that does not know the session. It returns False where there were too many."""
+        """Counts a BAD_SESSION answer. Returns False after too many."""
         self.unknowns += 1
         return self.unknowns <= _UNKNOWN_TRIES
 
     async def again(self, error: SignalboxError, wait: Wait) -> None:
-        """Waits until the request may be sent again after an error, and raises it where it may not."""
+        """Waits until a failed request may be retried. Raises a final error."""
         pause = self.delay(error)
         if pause is None:
             raise error
@@ -163,5 +164,5 @@ def _complete(future: asyncio.Future[None]) -> None:
 
 
 async def sleep(pause: float, wait: Wait) -> None:
-    """Waits for a time, in the way of an operation."""
+    """Pauses with an operation's wait function."""
     await Retries._sleep(asyncio.get_running_loop(), pause, wait)

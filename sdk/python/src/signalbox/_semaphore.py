@@ -1,4 +1,4 @@
-"""Semaphores, as one session uses them."""
+"""Semaphores, as used by a session."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def _revision(raw: list[Any]) -> int:
 
 
 class SemaphoreSession(LockSession, Protocol):
-    """A session, as its semaphores see it."""
+    """A session, as seen by its semaphores."""
 
     path: str
 
     @property
     def _client(self) -> NodeClient:
-        """The client of the session."""
+        """The session's client."""
 
 
 class Semaphore:
-    """A semaphore, as `Session.semaphore` and `Session.ephemeral` make it. Making one asks no host.
+    """A semaphore handle, created by `Session.semaphore` or `Session.ephemeral`. Creating a handle sends no request.
 
-    As a block, `async with semaphore as lease:`, it works as a lock does, and tasks of the session take turns.
+    `async with semaphore as lease:` works like a lock: tasks of the session take turns.
     """
 
     __slots__ = ("session", "name", "limit", "_data", "_create", "_ephemeral", "_lock")
@@ -57,13 +57,13 @@ class Semaphore:
         self, count: int = 1, wait: float | None = None, *, data: bytes = b"",
         on_queued: Callable[[int], None] | None = None,
     ) -> Lease:
-        """Waits until the session owns `count` of the limit. `NotAcquiredError` says that `wait` seconds have passed.
+        """Waits until the session owns `count` units of the limit. Raises `NotAcquiredError` after `wait` seconds.
 
-        A session has one place in a semaphore. An acquire while it waits takes the place over, and the earlier one is
-        `AbortedError`; an acquire of what it owns makes the count smaller, replaces the data, and returns the lease
-        that is
-        there. Tasks that are to wait for each other use a lock, a block, or a limiter. Where the task is cancelled
-        nothing is left behind: no place in the queue, and no owner. `on_queued` is called with the place in the queue.
+        A session has one position per semaphore. If the session already waits, the new acquire takes over the position,
+        and the earlier call raises `AbortedError`. If the session is an owner, the acquire reduces the count, replaces
+        the data and returns the existing lease. Use a lock, a block or a limiter for tasks that must exclude each
+        other. If the task is cancelled, the acquire is undone: no queue position or ownership remains. `on_queued` is
+        called with the order id after the acquire has joined the queue.
         """
         inc = await self.session.incarnation()
         r = Request(count, data, self._ephemeral, wait, on_queued)
@@ -73,30 +73,30 @@ class Semaphore:
         return lease
 
     async def try_acquire(self, count: int = 1, *, data: bytes = b"") -> Lease | None:
-        """Acquires without waiting in the queue; None where that would be needed."""
+        """Acquires without waiting in the queue. Returns None if the semaphore is not available."""
         try:
             return await self.acquire(count, 0, data=data)
         except NotAcquiredError:
             return None
 
     async def release(self) -> bool:
-        """Gives back what the session owns of the semaphore, or ends its waiting. False: there was nothing.
+        """Releases the session's units, or withdraws the waiting acquire. Returns False if neither existed.
 
-        A lease releases itself more safely: only what it stands for.
+        `Lease.release` is safer: it releases only that lease.
         """
         return await (await self.session.incarnation()).release(self.name, 0)
 
     async def create(self, limit: int | None = None, data: bytes | None = None) -> int:
-        """Creates the semaphore and returns its revision. `AlreadyExistsError` says that it was there; it is as it
-        was."""
+        """Creates the semaphore and returns its revision. If the semaphore exists, raises `AlreadyExistsError` and
+        changes nothing."""
         body = ((limit if limit is not None else self.limit) or 1, self._data if data is None else data)
         return await self._change(SEMAPHORE_CREATE, body)
 
     async def update(self, data: bytes, *, if_revision: int = 0, lease: Lease | None = None) -> None:
-        """Replaces the data of the semaphore. It needs no lease, unless one is given to guard it.
+        """Replaces the semaphore's data. No lease is required; with `lease`, the host checks that the lease is held.
 
-        `if_revision` lets it take effect only if the semaphore has the revision with which it was described; else it is
-        `PreconditionFailedError`, and nothing has changed.
+        With `if_revision`, the update takes effect only if the semaphore's revision is unchanged. Otherwise raises
+        `PreconditionFailedError` and changes nothing.
         """
         if lease is None:
             await self._change(SEMAPHORE_UPDATE, (data, 0, if_revision))
@@ -106,13 +106,14 @@ class Semaphore:
             await lease._update(data, if_revision)
 
     async def resize(self, limit: int, *, if_revision: int = 0) -> None:
-        """Gives the semaphore another limit. A higher one lets in those who wait; a lower one takes nothing away."""
+        """Sets the semaphore's limit. A higher limit admits waiters; a lower limit leaves owners unchanged."""
         if limit < 1:
             raise BadRequestError(f"a limit of {limit}: nothing could ever be acquired")
         await self._change(SEMAPHORE_RESIZE, (limit, if_revision))
 
     async def delete(self, *, force: bool = False) -> None:
-        """Deletes the semaphore. One in use is `PreconditionFailedError`, unless `force` takes it from its owners."""
+        """Deletes the semaphore. Raises `PreconditionFailedError` if the semaphore is in use, unless `force` removes
+        its owners."""
         await self._change(SEMAPHORE_DELETE, (force,))
 
     async def _change(self, kind: int, body: tuple[Any, ...]) -> int:
@@ -123,7 +124,7 @@ class Semaphore:
     async def describe(
         self, *, owners: bool = True, waiters: bool = True, consistency: Consistency = Consistency.DEFAULT,
     ) -> SemaphoreInfo:
-        """The semaphore, with its owners and waiters."""
+        """Describes the semaphore, with owners and waiters."""
         node = Node(self.session._client, self.session.path)
         return await node._describe((await self.session.incarnation()).node_id, self.name, owners, waiters, consistency)
 
@@ -131,11 +132,11 @@ class Semaphore:
         self, *, data: bool = True, owners: bool = True, waiters: bool = False,
         consistency: Consistency = Consistency.DEFAULT,
     ) -> tuple[SemaphoreInfo, asyncio.Future[Change]]:
-        """The semaphore with its first page of owners, and of waiters if they are asked for; and a future that is done
-        once it has changed after that.
+        """Returns the semaphore with the first page of owners (and of waiters, if requested), and a future for the next
+        change.
 
-        Of a session and a semaphore there is one such watch: another one ends it with a change of which both flags are
-        false. So does a lost connection.
+        A session has one such watch per semaphore: a second watch completes the first with both flags false, as does a
+        lost connection.
         """
         inc: Incarnation = await self.session.incarnation()
         slot, where = slot_of(inc.node_id, self.name), Try()
@@ -155,7 +156,7 @@ class Semaphore:
         return description([found]), notice.changed
 
     def watch(self, *, data: bool = True, owners: bool = True) -> Watch:
-        """The views of the semaphore: `async for view in semaphore.watch():`. The present one is the first."""
+        """Watches the semaphore: `async for view in semaphore.watch():`. The first view is the current state."""
         async def key() -> Key:
             return Key((await self.session.incarnation()).node_id, self.name, data, owners)
 

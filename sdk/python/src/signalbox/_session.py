@@ -1,4 +1,4 @@
-"""A session, as its user has it."""
+"""The session, as seen by the user."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = logging.getLogger("signalbox")
 
 
 class State(enum.Enum):
-    """What a session is to its user."""
+    """Session state."""
 
     #: It is not opened yet, or is being renewed.
     NEW = "new"
@@ -45,17 +45,17 @@ class State(enum.Enum):
 
 
 class SessionClient(NodeClient, Protocol):
-    """A client, as its sessions see it."""
+    """A client, as seen by its sessions."""
 
     timeout: float
     _sessions: set[Session]
 
 
 class Session:
-    """A lease in a node: what it owns is given to others when it ends.
+    """A session in a node. When the session ends, its holdings are released to other clients.
 
-    Use it as `async with client.session("/prod/jobs") as session:`; or `session = await client.session(...)`, and
-    `await session.close()` in the end. All tasks of its event loop may use it.
+    Use `async with client.session("/prod/jobs") as session:`, or `session = await client.session(...)` and finally
+    `await session.close()`. All tasks on the session's event loop may share the session.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Session:
     # Its opening and its end.
 
     async def open(self) -> Session:
-        """Starts the session. `async with` and `await` do it."""
+        """Starts the session. Called by `async with` and `await`."""
         if self._state is not State.NEW or self._current is not None:
             raise BadRequestError("the session is open already; a session is opened once")
         self._core = self._client._core
@@ -105,7 +105,7 @@ class Session:
         return self
 
     async def _start(self) -> None:
-        """Starts an incarnation and makes it the session's."""
+        """Starts a new incarnation and makes it current."""
         cluster = self._core.cluster
         inc: Incarnation
 
@@ -140,11 +140,11 @@ class Session:
         return self.open().__await__()
 
     async def close(self, timeout: float = 1.0) -> None:
-        """Ends the session: its leases end at once, and what waits fails.
+        """Ends the session: leases end at once, and pending calls fail.
 
-        A host is waited for up to the timeout; then the ending goes on in the background, and the session ends by its
-        own timeout at the latest. What it owned in other shards is given to others a moment later; release a lease
-        first where the next owner is to have it at once.
+        Waits for a host up to `timeout` seconds, then continues in the background; at the latest, the session ends by
+        its session timeout. Semaphores in other shards are released a moment later. To release a lease immediately,
+        call `Lease.release` first.
         """
         self._closing = True
         inc = self._current
@@ -160,25 +160,25 @@ class Session:
 
     @property
     def id(self) -> int:
-        """The id of the session, 0 while it has none."""
+        """Session id, 0 while no session is open."""
         return self._current.id if self._current is not None else 0
 
     @property
     def state(self) -> State:
-        """What the session is, by the clock of this moment."""
+        """The session's state by the current clock."""
         if self._current is not None:
             self._current.alive()
         return self._state
 
     @property
     def error(self) -> SignalboxError | None:
-        """Why the session is over; None while it is not."""
+        """Reason for the end; None while the session is open."""
         if self._current is not None:
             self._current.alive()
         return self._error
 
     async def lost(self) -> SignalboxError:
-        """Waits until the session is over for good, and returns why."""
+        """Waits until the session has finally ended, and returns the reason."""
         if self._error is None and self._over is not None:
             await asyncio.shield(self._over)
         return self._error or SessionLostError()
@@ -240,7 +240,7 @@ class Session:
             self._core.loop.call_soon(self._on_state, state)
 
     async def incarnation(self) -> Incarnation:
-        """The session at its hosts; waits for it while it is renewed."""
+        """Returns the session's current incarnation. Waits while the session is recreated."""
         while self._current is None:
             self._core.check()
             if self._error is not None:
@@ -259,30 +259,30 @@ class Session:
         self, name: str, wait: float | None = None, *, shared: bool = False, limit: int | None = None, count: int = 1,
         data: bytes = b"",
     ) -> Lock:
-        """A lock: `async with session.lock("job") as lease:`.
+        """Returns a lock: `async with session.lock("job") as lease:`.
 
-        The block runs while the lock is held. If the lock is lost its task is cancelled within the block, and the block
-        ends with `LeaseLostError`, whose `reason` says why. `lease.fence` is to be sent along with every write.
+        The block runs while the lock is held. If the lock is lost, the block's task is cancelled, and the block raises
+        `LeaseLostError` with the `reason`. Send `lease.fence`, the fencing token, with every write.
 
-        `wait` is how long to wait, in seconds: None for as long as the session lives, 0 not at all; then the block is
-        not run, and `NotAcquiredError` is raised. `shared` lets others in that share it too. With `limit` it is a
-        counting
-        semaphore: the holder takes `count` of the limit. `data` is what others can read of the holder.
+        `wait` is the maximum wait in seconds: None waits for the session's lifetime, 0 tries once. If the lock is not
+        acquired in time, `NotAcquiredError` is raised and the block does not run. `shared` requests a shared lock. With
+        `limit`, the lock is a counting semaphore, and the holder takes `count` units. `data` is the owner data shown to
+        other clients.
 
-        Tasks that share a session take turns; it is not recursive.
+        Tasks of one session take turns. Locks are not recursive.
         """
         return Lock(self, name, wait, shared, limit, count, data)
 
     def semaphore(
         self, name: str, limit: int | None = None, *, data: bytes = b"", create: bool = True,
     ) -> Semaphore:
-        """The persistent semaphore of that name.
+        """Returns a handle for a persistent semaphore.
 
-        It is made by its first acquire where it is missing, with this limit (1 where none is given) and this data,
-        unless `create` is False. One that exists keeps its limit.
+        The first acquire creates a missing semaphore with this limit (default 1) and data, unless `create` is False. An
+        existing semaphore keeps its limit.
         """
         return Semaphore(self, name, limit, data, create, False)
 
     def ephemeral(self, name: str) -> Semaphore:
-        """The ephemeral semaphore of that name: it comes with its first owner and goes with its last."""
+        """Returns a handle for an ephemeral semaphore. It is created with the first owner and deleted with the last."""
         return Semaphore(self, name, None, b"", False, True)

@@ -1,4 +1,4 @@
-"""xxHash64, which spreads names over slots."""
+"""xxHash64, which maps names to slots."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _round(acc: int, lane: int) -> int:
 
 
 def xxhash64(data: bytes) -> int:
-    """The hash of some bytes with seed 0."""
+    """The hash with seed 0."""
     n, at = len(data), 0
     if n >= 32:
         a, b, c, d = (_P1 + _P2) & _MASK, _P2, 0, -_P1 & _MASK

@@ -1,4 +1,4 @@
-"""The start of a session."""
+"""Session start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SESSION_START = 16
 
 
 class Start:
-    """Waits for the answer to a SESSION_START."""
+    """Waits for a SESSION_START answer."""
 
     __slots__ = ("session", "sent", "future", "abandoned")
 
@@ -24,7 +24,7 @@ class Start:
         self.future: asyncio.Future[None] = session.core.loop.create_future()
 
     async def over(self, conn: Connection, path: str, details: dict[str, Any]) -> None:
-        """Starts the session over a connection. Where its caller gives up, a session that came into being is ended."""
+        """Starts the session over a connection. If the caller gives up, a session started meanwhile is ended."""
         s = self.session
         record = wire.record("SessionDetails", details)
         conn.send(self, SESSION_START, (path, round(s.timeout * 1000), record, s.secret, s.attach_sequence))

@@ -1,13 +1,13 @@
-"""What a session has lost while it had no connection.
+"""Detects leases lost while a session was disconnected.
 
-A lease can be lost without its session: when its semaphore is deleted by force, or when a shard lost its majority and
-was rebuilt. The host pushes that to the owner, but not while it has no connection. So after each gap a session asks
-each shard what it holds there, and sends the acquire of what is missing again, under its sequence: that is answered
-from the state.
+A lease can be lost although its session lives: if the semaphore is deleted by force, or if a shard has lost its quorum
+and was rebuilt. Hosts notify the owner, but not while the session is disconnected. So after each gap, the client lists
+the session's holdings in every shard. For missing leases, it repeats the acquire under its sequence, and the host
+answers from its state.
 
-What is under way with the semaphore comes first. A host that refuses it for now, though the shard does not list the
-lease, does not have the lease: a shard that was rebuilt grants nothing until all owners have noticed what they have
-lost, so the session must not believe until it is carried out.
+A mutation in progress for the semaphore is completed first. If a host temporarily refuses the mutation, and the shard
+does not list the lease, the lease is lost: a rebuilt shard grants nothing until all owners have noticed their losses,
+so the client must not rely on the lease any longer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TURN_PATIENCE = 1.0
 
 
 def verify(inc: Incarnation) -> None:
-    """Has the leases verified, because news of them may have been missed. Looks that are under way begin again."""
+    """Verifies all leases, because notifications may have been missed. A verification in progress starts again."""
     if inc.cause is not None:
         return
     for look in inc.looks.values():
@@ -64,7 +64,7 @@ async def _verify_until_done(inc: Incarnation, look: Look) -> None:
 
 
 async def _verify_in(inc: Incarnation, shard: int, leases: list[tuple[Lease, int]]) -> None:
-    """Verifies leases of one shard, beside each other."""
+    """Verifies the leases in one shard concurrently."""
     if not leases:
         return
     held: dict[str, int] | None = None
@@ -93,7 +93,7 @@ async def _verify_in(inc: Incarnation, shard: int, leases: list[tuple[Lease, int
 
 
 async def _held_at(inc: Incarnation, shard: int, name: str) -> dict[str, int]:
-    """What the session holds in a shard. The read is strict: no replica of a group that is no more answers."""
+    """Lists the session's holdings in a shard. The read is strict, so no replica from a former group answers."""
     conn = await inc.connect(slot_of(inc.node_id, name), Try())
     held, after = {}, 0
     while True:
@@ -106,7 +106,7 @@ async def _held_at(inc: Incarnation, shard: int, name: str) -> dict[str, int]:
 
 
 async def _verify(inc: Incarnation, lease: Lease, sequence: int, end: float) -> None:
-    """Sends the acquire of a lease again, in its turn, for which it waits until `end`. A repetition changes nothing."""
+    """Repeats a lease's acquire in its turn, waiting until `end`. Repetitions change nothing."""
     try:
         async with asyncio.timeout_at(end):
             q = await inc.begin(lease.name)

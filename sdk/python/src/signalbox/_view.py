@@ -1,4 +1,4 @@
-"""Streaming watches: a view of an object that is kept up to date, whatever happens to connections and hosts."""
+"""Streaming watches: object views kept up to date across lost connections and hosts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CREATED, _DELETED = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A session that owns some of a semaphore."""
+    """A session that owns units of a semaphore."""
 
     #: The fencing token: the number that the session got on joining.
     order_id: int
@@ -33,7 +33,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A semaphore at one moment, as a watch shows it."""
+    """A semaphore at one time, as shown by a watch."""
 
     exists: bool = False
     #: It grows with every change; revisions of different names cannot be compared.
@@ -52,7 +52,7 @@ class View:
 
 
 class Key(NamedTuple):
-    """What a watch at a host is for. Loops of the same key share one watch."""
+    """Parameters of a watch. Loops with equal keys share one watch."""
 
     node: int
     name: str
@@ -63,11 +63,11 @@ class Key(NamedTuple):
 
 
 class _Behind(Exception):
-    """A host sent a change that does not follow on what was sent before."""
+    """Raised if a delta does not continue the received state."""
 
 
 class Watching(Protocol):
-    """The client of a watch, as the watch sees it."""
+    """A watch's client, as seen by the watch."""
 
     loop: asyncio.AbstractEventLoop
     cluster: Cluster
@@ -75,14 +75,14 @@ class Watching(Protocol):
     watches: dict[Key, SharedWatch]
 
     def check(self) -> None:
-        """Raises where the client may not be used."""
+        """Raises an exception if the client is not usable."""
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any] | None:
-        """Runs something in the background, until the client is closed."""
+        """Runs a coroutine in the background until the client is closed."""
 
 
 class SharedWatch:
-    """A watch at some host, which is opened again at another one when it breaks off, and the view it has led to."""
+    """A watch with its view. If the stream ends, the watch is reopened on another host."""
 
     def __init__(self, core: Watching, key: Key) -> None:
         self.core, self.key = core, key
@@ -97,7 +97,7 @@ class SharedWatch:
         self.task: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Opens a stream, and another one when it is over, until the last reader has left or it has failed for good."""
+        """Keeps a stream open until the last reader has left or an error is final."""
         cluster = self.core.cluster
         target = cluster.replica_at(wire.semaphore_slot(self.key.node, self.key.name))
         retries = Retries(cluster.leaders)
@@ -112,7 +112,7 @@ class SharedWatch:
         self._wake()
 
     async def _follow(self, conn: Connection, retries: Retries) -> None:
-        """Opens a stream over a connection. It raises why it is over."""
+        """Opens a stream over a connection. Raises the reason for the end."""
         stream = self.stream = _Stream(self)
         self.draft = None
         k = self.key
@@ -137,7 +137,7 @@ class SharedWatch:
                 retries.reset()
 
     def show(self, changed: bool) -> None:
-        """The state is another one; changed says whether a user can see that."""
+        """Publishes a new state. `changed` reports whether users can see a difference."""
         self.shown = None
         self.whole = True
         if changed:
@@ -145,7 +145,7 @@ class SharedWatch:
             self._wake()
 
     def view(self) -> View:
-        """The newest view. It is made when a reader wants it."""
+        """Returns the newest view, built on demand."""
         if self.shown is None:
             self.shown = self.state.view()
         return self.shown
@@ -159,7 +159,7 @@ class SharedWatch:
             del self.core.watches[self.key]
 
     def leave(self, reader: _Reader) -> None:
-        """A reader wants no more. The last one ends the watch."""
+        """Removes a reader. The watch ends with its last reader."""
         self.readers.discard(reader)
         if not self.readers:
             self._remove()
@@ -168,7 +168,7 @@ class SharedWatch:
 
 
 class _State:
-    """What a view is made of, as it is changed in place."""
+    """A view's state, updated in place."""
 
     __slots__ = (
         "exists", "revision", "ephemeral", "limit", "data", "owners", "rows", "birth", "whole", "behind", "_sorted",
@@ -189,7 +189,7 @@ class _State:
                     self.birth, self.whole)
 
     def join(self, owners: list[dict[str, Any]], rows: list[dict[str, Any]]) -> bool:
-        """Adds owners and rows. It returns whether that changed anything."""
+        """Adds owners and rows. Returns whether anything has changed."""
         changed = False
         for o in owners:
             owner = Owner(o["order_id"], o["session_id"], o["count"], o["data"])
@@ -206,7 +206,7 @@ class _State:
         self.limit, self.ephemeral = 0, False
 
     def apply(self, p: dict[str, Any]) -> bool:
-        """Applies a delta. It returns whether a user can see what it changed."""
+        """Applies a delta. Returns whether users can see a difference."""
         if p["to"] <= self.revision:
             return False  # the view has it all already
         if p["from"] > self.revision:
@@ -233,14 +233,14 @@ class _State:
         return self.join(p["joined"], p["rows"]) or changed
 
     def looks_like(self, other: _State) -> bool:
-        """Whether a user sees no difference, but for the revision."""
+        """True if users see no difference, apart from the revision."""
         return (self.exists == other.exists and self.birth == other.birth and self.ephemeral == other.ephemeral
                 and self.limit == other.limit and self.data == other.data and self.owners == other.owners
                 and self.rows == other.rows)
 
 
 class _Stream:
-    """One watch at one host. What comes for one that is not the current one is dropped."""
+    """A watch on one host. Messages for a former stream are ignored."""
 
     __slots__ = ("watch", "over")
 
@@ -306,7 +306,7 @@ class _Stream:
 
 
 class _Reader:
-    """One loop over the views of a watch."""
+    """A loop over a watch's views."""
 
     __slots__ = ("seen", "waiting", "shared", "closed")
 
@@ -329,10 +329,10 @@ class _Reader:
 
 
 class Watch:
-    """The views of an object, as an asynchronous iterator: the present one first, then the newest after each change.
+    """An asynchronous iterator over an object's views: first the current view, then the newest view after each change.
 
-    A loop that is slow is given the newest view, and not those in between. The watch ends when its loop is left and the
-    object is gone; where that matters at once, use `async with` or call `close`.
+    Slow loops get the newest view and skip older ones. The watch ends when the loop has ended and the iterator is
+    garbage collected. To end the watch immediately, use `async with` or call `close`.
     """
 
     def __init__(self, core: Watching, key: Callable[[], Awaitable[Key]]) -> None:

@@ -1,8 +1,8 @@
-"""The bytes of the protocol: frames, values and messages.
+"""Wire encoding: frames, values and messages.
 
-Values of Python stand for values of the wire: int, bool, str and bytes for a uint, a bool, a text and bytes, a tuple
-for a record, a list for a list. What is read stays raw, an array of what is in it, until `fields` gives it names: so
-frequent answers are read by position, and what a client does not look at costs nothing.
+Python values represent wire values: int, bool, str and bytes for uint, bool, text and bytes, a tuple for a record, a
+list for a list. Decoded messages stay raw arrays until `fields` adds names: frequent answers are read by position, and
+unused fields cost nothing.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _length = struct.Struct(">I").pack
 
 
 class Malformed(Exception):
-    """Bytes that are no message, or a field of a type that it cannot have."""
+    """Raised for bytes that are not a valid message, or a field of a wrong type."""
 
 
 class Skipped:
-    """A value of a type that no known field has: a float, a map, an extension, or what is nested too deep."""
+    """A value that no known field can have: a float, a map, an extension, or deeply nested content."""
 
     __slots__ = ("what",)
 
@@ -44,7 +44,7 @@ class Skipped:
 
 
 def number_of(name: str) -> int:
-    """The kind of a message by its name."""
+    """Returns a message kind by name."""
     return _KINDS[name]
 
 
@@ -110,7 +110,7 @@ def put(out: bytearray, value: Any) -> None:
 
 
 def frame(kind: int, request: int, body: Iterable[Any]) -> bytes:
-    """The frame of a message. Trailing fields that are zero are left out; those of records are to be gone already."""
+    """Returns a message's frame. Trailing zero fields are omitted; in records, the caller must have omitted them."""
     values = [kind, request, *body]
     while len(values) > 2 and not values[-1]:
         values.pop()
@@ -121,12 +121,12 @@ def frame(kind: int, request: int, body: Iterable[Any]) -> bytes:
 
 
 def body(name: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The fields of a message, in order, from values by name. What is not named is zero."""
+    """Returns a message's fields in order, from values by name. Missing values are zero."""
     return _compose(name, _spec_of(_KINDS[name]), values)
 
 
 def record(name: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """A record from values by name, without its trailing zeros."""
+    """Returns a record from values by name, without trailing zeros."""
     made = list(_compose(name, _record_spec(name), values))
     while made and not made[-1]:
         made.pop()
@@ -157,7 +157,7 @@ def _compose(name: str, spec: _Spec, values: Mapping[str, Any]) -> tuple[Any, ..
 
 
 def unpack(payload: bytes) -> list[Any]:
-    """The message in a payload, raw: kind, request id, and what follows."""
+    """Returns a payload's raw message: kind, request id, and fields."""
     try:
         value, end = _value(payload, 0, 0)
     except (IndexError, struct.error):
@@ -256,7 +256,7 @@ _COUNTED = {0xDC: (2, 1), 0xDD: (4, 1), 0xDE: (2, 2), 0xDF: (4, 2)}
 
 
 def _skip(b: bytes, at: int, values: int) -> int:
-    """Where so many values end, however deep they are."""
+    """Returns the end of the given number of values at any depth."""
     while values > 0:
         if values > len(b) - at:
             raise Malformed(f"{values} values announced in {len(b) - at} bytes")
@@ -393,23 +393,23 @@ def _named(spec: _Spec, raw: list[Any], at: int) -> dict[str, Any]:
 
 
 def is_answer(kind: int) -> bool:
-    """Whether a kind is that of an answer."""
+    """True if a kind is an answer's kind."""
     return 65 <= kind <= 111 or 192 <= kind <= 255
 
 
 def fields(raw: list[Any]) -> dict[str, Any]:
-    """The fields of a message that was read raw, by name; of an answer those behind status and detail."""
+    """Returns a raw message's fields by name; for an answer, the fields after status and detail."""
     kind = raw[0]
     return _named(_spec_of(kind), raw, 4 if is_answer(kind) else 2)
 
 
 def read_record(name: str, raw: Any) -> dict[str, Any]:
-    """The fields of a record that was read raw, by name."""
+    """Returns a raw record's fields by name."""
     return _named(_record_spec(name), [] if raw is None else _list(raw), 0)
 
 
 def unpack_record(name: str, data: bytes) -> dict[str, Any]:
-    """A record that stands by itself, as the heads and rows of objects do."""
+    """Returns a standalone record, such as an object's head or row."""
     if not data:
         return read_record(name, [])
     try:
@@ -420,13 +420,13 @@ def unpack_record(name: str, data: bytes) -> dict[str, Any]:
 
 
 def text_of(raw: list[Any], index: int) -> str:
-    """A text of a raw array, empty where it is missing."""
+    """Returns a text in a raw array, empty if missing."""
     value = raw[index] if len(raw) > index else None
     return "" if value is None else _str(value)
 
 
 def uint_of(raw: list[Any], index: int) -> int:
-    """A uint of a raw array, 0 where it is missing."""
+    """Returns a uint in a raw array, 0 if missing."""
     value = raw[index] if len(raw) > index else 0
     if type(value) is int and value >= 0:
         return value
@@ -434,10 +434,10 @@ def uint_of(raw: list[Any], index: int) -> int:
 
 
 def semaphore_slot(node: int, name: str) -> int:
-    """The slot of a semaphore, or of another object of that name."""
+    """Returns the slot for an object name."""
     return xxhash64(node.to_bytes(8, "little") + name.encode()) % SLOTS
 
 
 def session_slot(session: int) -> int:
-    """The slot of a session."""
+    """Returns a session's slot."""
     return session >> 52

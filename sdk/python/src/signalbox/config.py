@@ -1,6 +1,6 @@
-"""Small pieces of configuration, and programs that see when they change.
+"""Small config entries, and notifications about changes.
 
-A piece of config is the data of a persistent semaphore with a limit of 1. It needs no session.
+A config entry is a persistent semaphore's data; the semaphore's limit is 1. No session is needed.
 
     await config.put(client, "/prod/jobs", "limits", b'{"workers": 8}')
 
@@ -25,7 +25,7 @@ _LIMIT = 1
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A piece of config at one moment."""
+    """A config entry at one time."""
 
     #: Whether there is any: an empty value exists too.
     exists: bool
@@ -35,7 +35,7 @@ class Value:
 
 
 async def get(client: Client, path: str, name: str) -> Value:
-    """A piece of config. It sees every put that has returned before: who asks again and again should watch."""
+    """Reads a config entry. The result includes every completed put. To poll, use `watch` instead."""
     try:
         d = await client.node(path).describe(name, owners=False, waiters=False, consistency=Consistency.STRICT)
     except NotFoundError:
@@ -45,11 +45,11 @@ async def get(client: Client, path: str, name: str) -> Value:
 
 
 async def put(client: Client, path: str, name: str, data: bytes, *, if_revision: int | None = None) -> None:
-    """Makes the data the piece of config of that name, which is created where there is none.
+    """Writes a config entry, and creates the entry if necessary.
 
-    With `if_revision` it takes effect only where the config has the revision that `get` returned; else another program
-    was faster, nothing has changed, and it is `PreconditionFailedError`. `UnknownOutcomeError` says that it may have
-    been put.
+    With `if_revision`, the write takes effect only if the revision from `get` is still current. Otherwise another
+    program was faster: raises `PreconditionFailedError` and changes nothing. Raises `UnknownOutcomeError` if the write
+    may have taken effect.
     """
     node = client.node(path)
     if if_revision == 0:
@@ -73,17 +73,16 @@ async def put(client: Client, path: str, name: str, data: bytes, *, if_revision:
 
 
 async def put_guarded(lease: Lease, data: bytes) -> None:
-    """Puts a piece of config while the lease of its semaphore is held. The host decides that: else it is
-    `FencedError`."""
+    """Writes a config entry if the host confirms that the semaphore's lease is held. Otherwise raises `FencedError`."""
     await lease.update(data)
 
 
 async def edit(client: Client, path: str, name: str, change: Callable[[bytes | None], bytes]) -> bytes:
-    """Changes a piece of config from what it is to what `change` makes of it, and returns that.
+    """Replaces a config entry with the result from `change`, and returns the new value.
 
-    What `change` was given is what is replaced: it is called again where another write came first, and is given None
-    where there is none. While another session owns the semaphore an edit waits. It works in a session of its own, so
-    that a write whose answer was lost is not made twice.
+    `change` gets the current entry, None if the entry is missing, and is called again if another write came first.
+    Waits while another session owns the semaphore. Uses its own session, so that a write is never applied twice if an
+    answer is lost.
     """
     async with client.session(path, description="a config edit") as session:
         semaphore = session.semaphore(name, create=False)
@@ -94,7 +93,7 @@ async def edit(client: Client, path: str, name: str, change: Callable[[bytes | N
 
 
 async def _rewrite(semaphore: Semaphore, change: Callable[[bytes | None], bytes]) -> bytes | None:
-    """Replaces the value once, if nothing comes in between."""
+    """Replaces the value once, unless another write comes first."""
     try:
         d = await semaphore.describe(waiters=False, consistency=Consistency.STRICT)
     except NotFoundError:
@@ -119,9 +118,10 @@ async def _rewrite(semaphore: Semaphore, change: Callable[[bytes | None], bytes]
 
 
 async def watch(client: Client, path: str, name: str) -> AsyncIterator[Value]:
-    """The values of a piece of config: the present one at once, even if there is none, then the newest after a change.
+    """Yields a config entry's values: first the current value, even if the entry is missing, then the newest after each
+    change.
 
-    The node must exist, the name need not. Lost connections and changes of leader do not end the loop.
+    The node must exist, the entry need not. The loop continues across lost connections and leader changes.
     """
     before: Value | None = None
     async with client.node(path).watch(name, owners=False) as views:

@@ -1,4 +1,4 @@
-"""Who is there: programs register an address, and others watch the list.
+"""Service discovery: programs register addresses, clients watch the list.
 
     async with discovery.register(session, "api", "10.0.0.7:8080", zone="a"):
         ...  # cancelled if the session ends; published again if it has renew=True
@@ -6,8 +6,8 @@
     async for endpoints in discovery.watch(client, "/prod/jobs", "api"):
         ...
 
-A list is a persistent semaphore without a limit, of which every registered session owns a part; what it publishes is
-the data of the owner: the address alone, or JSON of address and metadata.
+A service list is a persistent semaphore without a limit. Every registered session owns one unit, and its owner data is
+the endpoint: the address alone, or JSON with address and metadata.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = logging.getLogger("signalbox")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a service is to be found."""
+    """A service endpoint."""
 
     address: str
     #: What callers may want to know before they call: a zone, a weight, a version.
@@ -47,7 +47,7 @@ class Endpoint:
     session_id: int = 0
 
     def encode(self) -> bytes:
-        """What is published."""
+        """The published bytes."""
         if not self.address or self.address[0] == "{":
             raise BadRequestError(f"an endpoint's address {self.address!r}: it is not empty, and begins with no brace")
         if not self.metadata:
@@ -56,7 +56,7 @@ class Endpoint:
 
 
 def _decode(owner: Any) -> Endpoint | None:
-    """What an owner has published; None where it is no endpoint."""
+    """Decodes owner data. Returns None for other data."""
     try:
         text = owner.data.decode()
         if text[:1] != "{":
@@ -73,11 +73,10 @@ def _endpoints(owners: Iterable[Any]) -> tuple[Endpoint, ...]:
 
 
 class Registration:
-    """An endpoint that is published, from `register` until `close` or the end of its session.
+    """A published endpoint, from `register` until `close` or the session's end.
 
-    When a session ends that is not renewed the registration is over: a block is cancelled, and ends with
-    `LeaseLostError`, as
-    blocks of locks do. Without a block `await registration.lost()` waits for that.
+    If a session without renewal ends, the registration ends too: a block is cancelled and raises `LeaseLostError`, like
+    a lock's block. Without a block, `await registration.lost()` waits for the end.
     """
 
     def __init__(self, session: Session, name: str, endpoint: Endpoint) -> None:
@@ -92,7 +91,7 @@ class Registration:
         self._scope: Scope | None = None
 
     async def open(self) -> Registration:
-        """Publishes the endpoint; `async with` and `await` do it."""
+        """Publishes the endpoint. Called by `async with` and `await`."""
         await self._publish()
         self._task = self._session._core.spawn(self._keep())
         return self
@@ -118,19 +117,19 @@ class Registration:
         return self._cause
 
     def lost_error(self, cause: BaseException) -> LeaseLostError:
-        """The exception of a registration that is over."""
+        """Returns the exception for an ended registration."""
         error = LeaseLostError(f"the endpoint in {self.name!r} is published no more: {cause}", cause)
         error.__cause__ = cause
         return error
 
     async def lost(self) -> LeaseLostError:
-        """Waits until the registration is over because its session has ended, and returns why."""
+        """Waits until the registration has ended with its session, and returns the reason."""
         cause = self._cause or await self._session.lost()
         return self.lost_error(cause)
 
     @property
     def fence(self) -> int:
-        """The order id under which the endpoint was published last."""
+        """The latest order id of the published endpoint."""
         return self._lease.fence if self._lease is not None else 0
 
     async def _publish(self) -> None:
@@ -143,7 +142,7 @@ class Registration:
             self._lease, self.error = lease, None
 
     async def _keep(self) -> None:
-        """Publishes the endpoint again whenever it is lost, until the registration ends."""
+        """Publishes the endpoint again after each loss, until the registration ends."""
         failures = 0
         while True:
             try:
@@ -166,7 +165,7 @@ class Registration:
                 failures += 1
 
     async def update(self, address: str, **metadata: str) -> None:
-        """Publishes another endpoint in the place of the present one, under the same order id."""
+        """Replaces the published endpoint, keeping the order id."""
         before, self._data = self._data, Endpoint(address, metadata).encode()
         try:
             await self._publish()
@@ -175,7 +174,7 @@ class Registration:
             raise
 
     async def close(self) -> None:
-        """Withdraws the endpoint. Where no host can be reached it ends with the session at the latest."""
+        """Withdraws the endpoint. If no host is reachable, the endpoint expires with the session."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -190,16 +189,15 @@ class Registration:
 def register(session: Session, name: str, address: str, **metadata: str) -> Registration:
     """Publishes an endpoint: `async with discovery.register(session, "api", "10.0.0.7:8080", zone="a"):`.
 
-    It stays until the block ends, or the session: if the session ends first, the block is cancelled and ends with
-    `LeaseLostError`. With a session that has `renew=True` the block goes on through the session's expiry: the
-    endpoint is
-    published again, by itself, under another order id.
+    The endpoint stays published until the block or the session ends. If the session ends first, the block is cancelled
+    and raises `LeaseLostError`. With `renew=True`, the block continues, and the endpoint is published again under a new
+    order id.
     """
     return Registration(session, name, Endpoint(address, metadata))
 
 
 async def watch(client: Client, path: str, name: str) -> AsyncIterator[tuple[Endpoint, ...]]:
-    """Who is there: at once, even if there is no endpoint, and then whenever that has changed, by order id."""
+    """Yields the list of endpoints, sorted by order id: at once, even if empty, and after each change."""
     before: tuple[Endpoint, ...] | None = None
     async with client.node(path).watch(name, data=False) as views:
         async for view in views:
@@ -210,7 +208,7 @@ async def watch(client: Client, path: str, name: str) -> AsyncIterator[tuple[End
 
 
 async def endpoints(client: Client, path: str, name: str) -> tuple[Endpoint, ...]:
-    """Who is there now. It sees every registration that has returned before; who asks again and again should watch."""
+    """Returns the current endpoints, including every completed registration. To poll, use `watch` instead."""
     try:
         d = await client.node(path).describe(name, waiters=False, consistency=Consistency.STRICT)
     except NotFoundError:

@@ -1,4 +1,4 @@
-"""Elections: one of many programs leads.
+"""Leader election among programs.
 
     async def lead(term):
         while True:
@@ -6,7 +6,7 @@
 
     await election.run(session, "leader", b"10.0.0.7:8080", lead)
 
-An election is a persistent semaphore with a limit of 1: its owner leads, waiters are the candidates.
+An election is a persistent semaphore with limit 1: the owner leads, waiters are candidates.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PAUSE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """Who leads. Where no candidate does, the fence is 0."""
+    """The current leader. Without a leader, the fence is 0."""
 
     #: That of the term: it is larger than those of all terms before.
     fence: int = 0
@@ -43,11 +43,11 @@ class Leader:
 
 
 class Resign(Exception):
-    """Raised within a term it gives the term up; the candidate contends again, behind those who wait."""
+    """Raise within a term to resign; the candidate contends again, behind the waiting candidates."""
 
 
 class Term:
-    """The time for which a candidate leads without a break."""
+    """A candidate's uninterrupted time as the leader."""
 
     def __init__(self, lease: Lease, data: bytes) -> None:
         #: The lease of the term: its loss cancels the task that leads.
@@ -57,13 +57,12 @@ class Term:
         self.data = data
 
     def check(self) -> None:
-        """Raises `LeaseLostError` where the term is over by the clock of this moment. Ask before acting as the
-        leader."""
+        """Raises `LeaseLostError` if the term has ended by the current clock. Call before actions as the leader."""
         self.lease.check()
 
 
 class Candidacy:
-    """One term: `async with election.lead(session, "leader", b"me") as term:` waits until it leads."""
+    """One term: `async with election.lead(session, "leader", b"me") as term:` waits to become the leader."""
 
     def __init__(self, session: Session, name: str, data: bytes, wait: float | None) -> None:
         self._lock = session.lock(name, wait, limit=1, data=data)
@@ -87,16 +86,16 @@ class Candidacy:
 
 
 def lead(session: Session, name: str, data: bytes = b"", wait: float | None = None) -> Candidacy:
-    """Leads once: the block runs while this program leads, and is cancelled with `LeaseLostError` when the term is
-    lost."""
+    """Leads for one term: the block runs while this program leads. If the term is lost, the block is cancelled and
+    raises `LeaseLostError`."""
     return Candidacy(session, name, data, wait)
 
 
 async def run(session: Session, name: str, data: bytes, work: Callable[[Term], Awaitable[object]]) -> None:
-    """Contends in an election, and calls `work` whenever this program leads; it is cancelled when the term is lost.
+    """Contends in an election and calls `work` whenever this program leads. `work` is cancelled if the term is lost.
 
-    It contends again when `work` returns, raises `Resign`, or the term was lost, until it is cancelled, the session is
-    over for good (use `renew=True`), or `work` raises anything else.
+    The program contends again after `work` returns, raises `Resign`, or loses the term. `run` ends when it is
+    cancelled, when the session has finally ended (use `renew=True`), or when `work` raises another exception.
     """
     while True:
         try:
@@ -112,7 +111,7 @@ async def run(session: Session, name: str, data: bytes, work: Callable[[Term], A
 
 
 async def _read(client: Client, path: str, name: str) -> tuple[Leader, bool, int]:
-    """Who leads at this moment, whether the election exists, and its revision."""
+    """Returns the current leader, whether the election exists, and its revision."""
     try:
         d = await client.node(path).describe(name, waiters=False, consistency=Consistency.STRICT)
     except NotFoundError:
@@ -123,14 +122,15 @@ async def _read(client: Client, path: str, name: str) -> tuple[Leader, bool, int
 
 
 async def current(client: Client, path: str, name: str) -> Leader:
-    """Who leads at the moment: a false `Leader` where no candidate does."""
+    """Returns the current leader, a false `Leader` if there is none."""
     return (await _read(client, path, name))[0]
 
 
 async def observe(client: Client, path: str, name: str) -> AsyncIterator[Leader]:
-    """Who leads: the present one first, then each change, in the order of the fences; a false one while none does.
+    """Yields leaders: first the current leader, then each change, by increasing fence; a false `Leader` while there is
+    none.
 
-    It never goes back behind who led when it was called, whichever host it watches at.
+    The sequence never starts behind the leader at the time of the call, whichever host is watched.
     """
     shown, exists, revision = await _read(client, path, name)
     yield shown

@@ -1,9 +1,8 @@
-"""What goes wrong, as exceptions. `SignalboxError` is the base of all of them.
+"""Exceptions. `SignalboxError` is the base class.
 
-A program that uses locks meets four: `NotAcquiredError` (it was taken for all of the time that the program waited),
-`LeaseLostError` (it was got and lost), `SessionLostError` (the session is over, and all that it owned), and
-`UnknownOutcomeError` (a
-change may have been made, or not).
+A program that uses locks handles four exceptions: `NotAcquiredError` (the wait has expired), `LeaseLostError` (the lock
+was acquired and lost), `SessionLostError` (the session has ended, with all its holdings), and `UnknownOutcomeError` (a
+change may have been made).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from . import _wire as wire
 
 
 class Status(enum.IntEnum):
-    """What a host answers."""
+    """A host's answer status."""
 
     SUCCESS = 0
     BAD_REQUEST = 1
@@ -46,7 +45,7 @@ _AGAIN = frozenset({
 
 
 class SignalboxError(Exception):
-    """The base of all errors of this package."""
+    """Base class for all errors in this package."""
 
     #: What a host answered, as a number; 0 where no host did.
     status: int = 0
@@ -57,41 +56,42 @@ class SignalboxError(Exception):
 
 
 class BadRequestError(SignalboxError):
-    """The request breaks a rule that no state can change, such as asking for more than the limit."""
+    """The request breaks a rule that does not depend on state, for example by asking for more than the limit."""
 
     status = Status.BAD_REQUEST
 
 
 class UnauthorizedError(SignalboxError):
-    """The token does not give the right to do this. The text says whose token it is, and which right it lacks."""
+    """The token lacks a right. The text names the token and the right."""
 
     status = Status.UNAUTHORIZED
 
 
 class UnauthenticatedError(UnauthorizedError):
-    """Hosts let no connection of the client in: its token is not known, or not any more."""
+    """The token is unknown or no longer valid, so hosts accept no connection from the client."""
 
 
 class NotFoundError(SignalboxError):
-    """There is no such node, semaphore, rollout, process or member."""
+    """The node, semaphore, rollout, process or member does not exist."""
 
     status = Status.NOT_FOUND
 
 
 class AlreadyExistsError(SignalboxError):
-    """What was to be made is there. Nothing was changed."""
+    """The object already exists. Nothing was changed."""
 
     status = Status.ALREADY_EXISTS
 
 
 class PreconditionFailedError(SignalboxError):
-    """The state forbids it: the semaphore is in use, or has another revision, or is of the other sort."""
+    """The current state forbids the request: the semaphore is in use, has a different revision, or has a different
+    type."""
 
     status = Status.PRECONDITION_FAILED
 
 
 class AbortReason(enum.IntEnum):
-    """What overtook an acquire that waited."""
+    """Reason for an aborted acquire."""
 
     UNKNOWN = 0
     REPLACED = 1
@@ -111,7 +111,7 @@ _ABORTED = {
 
 
 class AbortedError(SignalboxError):
-    """An acquire that waited was overtaken; `reason` says by what."""
+    """A waiting acquire was aborted for the given `reason`."""
 
     status = Status.ABORTED
 
@@ -125,13 +125,13 @@ class AbortedError(SignalboxError):
 
 
 class FencedError(SignalboxError):
-    """The lease that guards the change is over: its fence is not the current one. Nothing was changed."""
+    """The lease that guards the change is no longer held: its fence is not current. Nothing was changed."""
 
     status = Status.FENCED
 
 
 class EndReason(enum.Enum):
-    """What ended a session."""
+    """Reason for a session's end."""
 
     UNKNOWN = "it is over"
     SILENCE = "no host has vouched for it in time"
@@ -144,7 +144,8 @@ class EndReason(enum.Enum):
 
 
 class SessionLostError(SignalboxError):
-    """The session is over, and all that it owned is lost. `reason` says why; open another one, or use `renew=True`."""
+    """The session has ended, and all its holdings are lost, for the given `reason`. Open a new session, or use
+    `renew=True`."""
 
     status = Status.SESSION_EXPIRED
 
@@ -153,12 +154,12 @@ class SessionLostError(SignalboxError):
         self.session_id, self.reason, self.text = session_id, reason, text
 
     def again(self) -> SessionLostError:
-        """Another exception that says the same, for another task to raise."""
+        """Returns a new exception with equal content, for a different task to raise."""
         return type(self)(self.session_id, self.reason, self.text)
 
 
 class BadSessionError(SignalboxError):
-    """The host does not take the session from this client: another one took it, with its secret."""
+    """The host rejects this client for the session: a different client has attached the session with its secret."""
 
     status = Status.BAD_SESSION
 
@@ -170,51 +171,52 @@ class UnavailableError(SignalboxError):
 
 
 class UnknownOutcomeError(UnavailableError):
-    """The change may have been made, or not: look before it is tried again."""
+    """The change may have been made: check the state before a new attempt."""
 
 
 class SessionLostUnknownError(SessionLostError, UnknownOutcomeError):
-    """The session ended before a host had answered a change: it may have been made, or not."""
+    """The session ended before a host had answered a change. The change may have been made."""
 
     status = Status.SESSION_EXPIRED
 
 
 class OverloadedError(SignalboxError):
-    """A limit of the host was reached. Nothing happened."""
+    """A host limit was reached. Nothing was changed."""
 
     status = Status.OVERLOADED
 
 
 class StorageFullError(SignalboxError):
-    """The host refuses writes until there is room on its disk. Nothing happened."""
+    """The host refuses writes until disk space is available. Nothing was changed."""
 
     status = Status.STORAGE_FULL
 
 
 class UnsupportedError(SignalboxError):
-    """The host does not know the request."""
+    """The host does not support the request."""
 
     status = Status.UNSUPPORTED
 
 
 class InternalError(SignalboxError):
-    """The host found itself in a state that it must not be in, or broke the protocol. Please report it."""
+    """The host has found an invalid internal state, or has broken the protocol. Please report a bug."""
 
     status = Status.INTERNAL
 
 
 class QuotaExceededError(SignalboxError):
-    """A node or a shard would hold more than its quota. Free something, or have the quota raised."""
+    """The change would exceed a node's or the shard's quota. Free space, or ask for a higher quota."""
 
     status = Status.QUOTA_EXCEEDED
 
 
 class NotAcquiredError(SignalboxError):
-    """It was not got in the time that the program waits. Nothing is left in the queue."""
+    """The lock was not acquired in time. The queue position is released."""
 
 
 class LeaseLostError(SignalboxError):
-    """It was got, and lost before it was released: others may have it. The cause, or `reason`, says how."""
+    """The lock was acquired, and lost before its release: another session may hold the lock. The cause or `reason`
+    explains the loss."""
 
     def __init__(self, text: str, reason: BaseException | None = None) -> None:
         super().__init__(text)
@@ -222,7 +224,7 @@ class LeaseLostError(SignalboxError):
 
 
 class NotHeldError(SignalboxError):
-    """It was released, or never got."""
+    """The lock was released, or never acquired."""
 
 
 class ClosedError(SignalboxError):
@@ -230,15 +232,15 @@ class ClosedError(SignalboxError):
 
 
 class ForkedProcessError(ClosedError):
-    """The client belongs to the process before the fork. Connect anew in this one."""
+    """The client belongs to the parent process. Connect again after a fork."""
 
 
 class TransportError(UnavailableError):
-    """A connection could not be made, or was lost. What was under way over it has an unknown outcome."""
+    """A connection failed or was lost. Requests in progress have an unknown outcome."""
 
 
 class Answer(SignalboxError):
-    """A status that has no exception of its own: of a newer host, or one that the client handles itself."""
+    """A status without a separate exception: from a newer host, or handled by the client."""
 
 
 _OF_STATUS: dict[int, type[SignalboxError]] = {
@@ -249,7 +251,7 @@ _OF_STATUS: dict[int, type[SignalboxError]] = {
 
 
 def of_status(status: int, raw: Any) -> SignalboxError:
-    """The exception of an answer, by its status and its detail as it was read."""
+    """Returns the exception for an answer's status and raw detail."""
     detail = wire.read_record("Detail", raw)
     if status == Status.ABORTED:
         error: SignalboxError = AbortedError(detail["message"], detail["reason"])
@@ -266,27 +268,27 @@ def of_status(status: int, raw: Any) -> SignalboxError:
 
 
 def answer_error(raw: list[Any]) -> SignalboxError:
-    """The exception of a message whose status and detail stand behind kind and id."""
+    """Returns the exception for a raw message with status and detail after kind and id."""
     return of_status(wire.uint_of(raw, 2), raw[3] if len(raw) > 3 else None)
 
 
 def refused(raw: list[Any]) -> SignalboxError | None:
-    """Why a host refused a request, None where it did not."""
+    """Returns the host's error in an answer, None on success."""
     return answer_error(raw) if wire.uint_of(raw, 2) else None
 
 
 def refusal(error: BaseException | None) -> int:
-    """The status of a host's answer; 0 for a lost connection, whatever it carries."""
+    """Returns the status in a host's answer; 0 for a lost connection, regardless of the cause."""
     if isinstance(error, SignalboxError) and not isinstance(error, TransportError):
         return error.status
     return 0
 
 
 def is_retried(status: int) -> bool:
-    """Whether a status leaves a request as it was, so that it is sent again."""
+    """True if a status means that the request was not executed and may be retried."""
     return status in _AGAIN or status == Status.STALE
 
 
 def is_doubtful(error: SignalboxError) -> bool:
-    """Whether a request may have been carried out though it failed. A host that asks to wait has done nothing."""
+    """True if a failed request may have been executed. A host that asks to wait has executed nothing."""
     return isinstance(error, TransportError) or error.status == Status.UNAVAILABLE and error.wait == 0

@@ -1,12 +1,12 @@
-"""Limiters: so many blocks run at a time, over all tasks of all processes.
+"""Limiters: limit concurrent blocks across all tasks of all processes.
 
     async with limiter.Limiter(client, "/prod/jobs", "exports", 5) as exports:
         async with exports.slot() as slot:
             await export(slot.fence)
 
-The limit is that of a persistent semaphore, made by the first use. A session has one place in a semaphore, so a limiter
-has a session for each slot that is held or waited for, and keeps some for the next ones. They share the connections of
-their client and its pings.
+The limit is stored in a persistent semaphore, created on first use. A session has one position per semaphore, so a
+limiter uses one session per held or awaited slot, and keeps some sessions for reuse. The sessions share the client's
+connections and pings.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RETRY = 0.05
 
 
 class Limiter:
-    """Lets so many blocks run at a time. A process needs one for a name."""
+    """Limits concurrent blocks. A process needs one limiter per name."""
 
     def __init__(
         self, client: Client, path: str, name: str, limit: int, *, sessions: int = 1000,
@@ -47,9 +47,10 @@ class Limiter:
         self._closed = False
 
     def slot(self, wait: float | None = None) -> Slot:
-        """A slot: `async with limiter.slot() as lease:`. The block is cancelled when the slot is lost.
+        """Returns a slot: `async with limiter.slot() as lease:`. The block is cancelled if the slot is lost.
 
-        `wait` is how long to wait, in seconds: None without end, 0 not at all; then it is `NotAcquiredError`.
+        `wait` is the maximum wait in seconds: None waits without limit, 0 tries once. Raises `NotAcquiredError` if no
+        slot was free in time.
         """
         return Slot(self, wait)
 
@@ -71,7 +72,7 @@ class Limiter:
         return session
 
     def _give(self, session: Session) -> None:
-        """Keeps a session for the next slot, and closes those that were not used for long."""
+        """Keeps a session for the next slot, and closes sessions unused for long."""
         now = time.monotonic()
         if session.error is None and not self._closed:
             self._idle.append((now, session))
@@ -83,7 +84,7 @@ class Limiter:
             self._client._core.spawn(old.close())
 
     async def close(self) -> None:
-        """Ends the limiter: slots that are held are lost, and what waits fails with `SessionLostError`."""
+        """Closes the limiter: held slots are lost, and waiting calls raise `SessionLostError`."""
         self._closed = True
         sessions, self._all = self._all, set()
         self._idle.clear()
@@ -97,7 +98,7 @@ class Limiter:
 
 
 class Slot:
-    """A slot of a limiter, as `Limiter.slot` makes it. A slot is used once."""
+    """A slot, created by `Limiter.slot`. A slot can be used once."""
 
     def __init__(self, limiter: Limiter, wait: float | None) -> None:
         self._limiter, self._wait = limiter, wait

@@ -1,4 +1,4 @@
-"""Coordination processes: members do something together in rounds, which one of them coordinates.
+"""Coordination processes: members work together in rounds, led by a coordinator.
 
     class Rebalance(process.Handler):
         async def coordinate(self, round):
@@ -12,7 +12,7 @@
     async with process.join(session, "rebalance", Rebalance()) as member:
         result = await member.result()
 
-Payloads are bytes; members in Go agree with those of other languages on how these are written.
+Payloads are bytes; members in different languages must agree on the encoding.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ log = logging.getLogger("signalbox")
 
 
 class CancelledError(SignalboxError):
-    """The epoch is over: a member came or went, or the round was given up. `replies` are those that came."""
+    """The epoch has ended: a member joined or left, or the round was abandoned. `replies` contains the replies so far.
+    """
 
     def __init__(self, text: str, replies: Sequence[Reply] = ()) -> None:
         super().__init__(text)
@@ -53,7 +54,7 @@ class CancelledError(SignalboxError):
 
 
 class ReplyTimeoutError(CancelledError):
-    """Some members have not replied in time; `missed` are the ids of the first of them. The round goes on."""
+    """Some members did not reply in time; `missed` contains the first member ids. The round continues."""
 
     def __init__(self, text: str, replies: Sequence[Reply], missed: Sequence[int]) -> None:
         super().__init__(text, replies)
@@ -61,12 +62,12 @@ class ReplyTimeoutError(CancelledError):
 
 
 class MemberFailedError(CancelledError):
-    """All have replied, and some could not do what they were asked."""
+    """All members have replied, and some replied with a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """How a process works. What is 0 is left to the default; times are in seconds."""
+    """Process settings. Zero fields use the default; times are in seconds."""
 
     #: For how long nothing has changed before the next epoch opens, and how long that is waited for at the most.
     open_delay: float = 0
@@ -80,7 +81,7 @@ class Spec:
     keep_results: int = 0
 
     def record(self) -> tuple[Any, ...]:
-        """The spec as it is sent."""
+        """The spec in wire form."""
         return wire.record("ProcessSpec", {
             "open_delay_ms": round(self.open_delay * 1000), "max_open_delay_ms": round(self.max_open_delay * 1000),
             "min_members": self.min_members, "reply_timeout_ms": round(self.reply_timeout * 1000),
@@ -89,7 +90,7 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a member is asked."""
+    """A request to a member."""
 
     sender: int
     payload: bytes
@@ -97,7 +98,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a member replied."""
+    """A member's reply."""
 
     sender: int
     payload: bytes
@@ -107,39 +108,40 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the coordinator of a round has completed it with."""
+    """A completed round's result, set by the coordinator."""
 
     epoch: int
     payload: bytes
 
 
 class Handler:
-    """What a member does. Its methods are called one at a time, in the order in which things came, but for
-    `coordinate`, which runs beside the others. A method that belongs to a round is cancelled when its epoch ends."""
+    """A member's callbacks. Methods are called one at a time, in the order of arrival; only `coordinate` runs
+    concurrently with other methods. Methods for a round are cancelled when its epoch ends."""
 
     async def prepare(self, round: Round) -> None:
-        """An epoch opens. The round begins when this has returned on all members. An exception gives the round up."""
+        """Called when an epoch opens. The round begins after all members have returned. An exception abandons the
+        round."""
 
     async def coordinate(self, round: Round) -> bytes:
-        """All are prepared, and this member coordinates. What it returns completes the round."""
+        """Called on the coordinator after all members have prepared. The return value completes the round."""
         raise NotImplementedError
 
     async def request(self, round: Round, request: Request) -> bytes:
-        """A request. What is returned is the reply; an exception is a failure, with its text."""
+        """Called for each request. The return value is the reply; an exception is sent as a failure with its text."""
         raise BadRequestError("this member handles no requests")
 
     async def complete(self, round: Round, result: Result) -> None:
-        """The coordinator has completed the round."""
+        """Called after the coordinator has completed the round."""
 
     async def cancel(self, round: Round) -> None:
-        """A round that was begun is over, and was not completed. All that was started for it is to be ended here."""
+        """Called after a prepared round has ended without completion. Stop all work for the round here."""
 
     async def terminate(self) -> None:
-        """The membership is over."""
+        """Called after the membership has ended."""
 
 
 class Round:
-    """What happens in one epoch, as one of its members sees it."""
+    """An epoch, as seen by a member."""
 
     def __init__(self, member: Member, part: Part[Round], item: dict[str, Any]) -> None:
         self._member, self._part = member, part
@@ -155,23 +157,22 @@ class Round:
 
     @property
     def id(self) -> int:
-        """The id of this member."""
+        """This member's id."""
         return self._part.id
 
     @property
     def done(self) -> bool:
-        """Whether the epoch is over, for this member and by the clock of this moment."""
+        """True if the epoch has ended for this member, by the current clock."""
         return self._over.done() or not self._part.inc.alive()
 
     async def broadcast(
         self, payload: bytes, *, to: Sequence[int] | None = None, others: bool = False, timeout: float = 0,
     ) -> tuple[Reply, ...]:
-        """Sends a request to all members, or to those named, and waits for all replies.
+        """Sends a request to all members, or to the given members, and waits for all replies.
 
-        All of them get it, once, or none. `others` leaves the sender out. `ReplyTimeoutError` says that the timeout
-        has passed,
-        `MemberFailedError` that some could not do it, `CancelledError` that the epoch is over; all have
-        the replies that came.
+        Either all receivers get the request, exactly once, or none. `others` excludes the sender. Raises
+        `ReplyTimeoutError` after the timeout, `MemberFailedError` if some members failed, and `CancelledError` if the
+        epoch has ended; all contain the replies so far.
         """
         audience = _MEMBERS if to is not None else _OTHERS if others else _ALL
         ids = [i for i in to or () if not (others and i == self.id)]
@@ -203,11 +204,11 @@ class Round:
         return replies
 
     async def send(self, member: int, payload: bytes, *, timeout: float = 0) -> bytes:
-        """Sends a request to one member, and returns its reply."""
+        """Sends a request to one member, and returns the reply."""
         return (await self.broadcast(payload, to=[member], timeout=timeout))[0].payload
 
     async def _until(self, work: Awaitable[Any]) -> Any:
-        """Waits for something, and until the epoch is over at the longest."""
+        """Awaits work, at most until the epoch ends."""
         task = asyncio.ensure_future(work)
         try:
             await asyncio.wait({task, self._over}, return_when=asyncio.FIRST_COMPLETED)
@@ -218,7 +219,7 @@ class Round:
             task.cancel()
 
     def end(self) -> None:
-        """The epoch is over."""
+        """Called when the epoch has ended."""
         if not self._over.done():
             self._over.set_result(None)
         if self._task is not None:
@@ -226,7 +227,7 @@ class Round:
 
 
 class Member:
-    """A session that has joined a process, from `join` until `leave`, its removal, or the end of its session."""
+    """A session that has joined a process, from `join` until `leave`, removal, or the session's end."""
 
     def __init__(
         self, session: Session, name: str, handler: Handler, member: str, attributes: bytes, spec: Spec | None,
@@ -247,7 +248,7 @@ class Member:
         self.error: SignalboxError | None = None
 
     async def open(self) -> Member:
-        """Joins; `async with` and `await` do it."""
+        """Joins the process. Called by `async with` and `await`."""
         part = await self._joined()
         self._task = self._session._core.spawn(self._run(part))
         return self
@@ -263,11 +264,11 @@ class Member:
 
     @property
     def id(self) -> int:
-        """The id of the member, 0 while it joins again."""
+        """Member id, 0 while the member rejoins."""
         return self._part.id if self._part is not None else 0
 
     async def result(self) -> Result:
-        """Waits for the initial coordination, until a round with this member is complete; returns the newest result."""
+        """Waits until a round with this member is complete, and returns the newest result."""
         task = self._task
         waiting = asyncio.ensure_future(self._first.wait())
         try:
@@ -280,7 +281,7 @@ class Member:
         return self._result
 
     async def leave(self) -> None:
-        """Ends the membership. Where no host can be reached it ends with the session."""
+        """Ends the membership. If no host is reachable, the membership ends with the session."""
         part, self._leaving = self._part, True
         if self._task is not None:
             self._task.cancel()
@@ -344,7 +345,8 @@ class Member:
                     failures += 1
 
     def _early(self, part: Part[Round], item: dict[str, Any]) -> Round | None:
-        """An item came. The round that it ends, ends at once, however long what is before it takes."""
+        """Handles an arriving item early. If the item ends a round, the round ends at once, even if earlier items are
+        still being handled."""
         newest: Round | None = part.newest
         kind, epoch = item["kind"], item["epoch"]
         if kind in (1, 6) and newest is not None and newest.epoch <= (epoch if kind == 6 else epoch - 1):
@@ -380,7 +382,7 @@ class Member:
             part.handled(item)
 
     async def _call(self, r: Round, work: Awaitable[Any]) -> tuple[Any, BaseException | None]:
-        """Calls a method of the handler, until the epoch is over."""
+        """Calls a handler method, at most until the epoch ends."""
         task = asyncio.ensure_future(work)
         try:
             await asyncio.wait({task, r._over}, return_when=asyncio.FIRST_COMPLETED)
@@ -446,7 +448,7 @@ class Member:
         part.post(_COMPLETE_ACK, r.epoch, ())
 
     async def _cancel(self) -> None:
-        """Ends the round that was begun and not completed, where there is one."""
+        """Cancels the prepared, incomplete round, if there is one."""
         r, self._current = self._current, None
         if r is None:
             return
@@ -476,11 +478,11 @@ def join(
     session: Session, name: str, handler: Handler, *, member: str = "", attributes: bytes = b"",
     spec: Spec | None = None, observer: bool = False, create: bool = True,
 ) -> Member:
-    """Lets the session take part in a process: `async with process.join(session, "rebalance", handler) as member:`.
+    """Joins a process: `async with process.join(session, "rebalance", handler) as member:`.
 
-    The process is made where there is none, by the spec. `member` is what people know the member by; the name of the
-    machine where it is not given. An observer never coordinates, nor does a handler without `coordinate`. A session is
-    one member of a process. With a session that has `renew=True` the member joins again.
+    A missing process is created from the spec. `member` is the member name shown to people; default: the machine's
+    name. Observers never coordinate, and neither do handlers without `coordinate`. A session is one member of a
+    process. With `renew=True`, the member rejoins after its session is recreated.
     """
     return Member(session, name, handler, member, attributes, spec, observer, create)
 

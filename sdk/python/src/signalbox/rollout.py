@@ -1,4 +1,4 @@
-"""Staged rollouts: instances of a program bring versions into use, location by location.
+"""Staged rollouts: program instances deploy versions, location by location.
 
     async with rollout.join(session, "web", "host-17", "canary") as member:
         async def bring(target):
@@ -6,7 +6,8 @@
 
         await member.run(bring)
 
-Rollouts are made, published and steered by `signalbox rollout` and the client in Go; this is the part of an instance.
+Rollouts are created, published and controlled with `signalbox rollout` or the Go client; this module implements the
+instance side.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ log = logging.getLogger("signalbox")
 
 
 class Status(enum.IntEnum):
-    """How an instance is getting on with its target."""
+    """An instance's progress with its target."""
 
     OK = 0
     UPDATING = 1
@@ -48,11 +49,12 @@ class Status(enum.IntEnum):
 
 
 class TargetSupersededError(SignalboxError):
-    """The location has another target, or none: nothing is reported about this one."""
+    """The location has a new target, or none: nothing was reported about the old target."""
 
 
 class TargetFailedError(Exception):
-    """Raised by what brings a target into use: it failed, with a code that the rollout's spec may know."""
+    """Raise from the deployment function: the target has failed, with an error code that the rollout's spec may list.
+    """
 
     def __init__(self, text: str, code: str = "") -> None:
         super().__init__(text)
@@ -61,7 +63,7 @@ class TargetFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A version that an instance is to bring into use."""
+    """A version to be deployed by an instance."""
 
     #: Larger than those of all targets before, also where the version is one of them.
     generation: int
@@ -81,7 +83,7 @@ def _target(record: dict[str, Any]) -> Target | None:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an instance says of itself."""
+    """An instance's report."""
 
     current: int = 0
     generation: int = 0
@@ -91,17 +93,17 @@ class Report:
     attempts: int = 0
 
     def record(self) -> tuple[Any, ...]:
-        """The report as it is sent."""
+        """The report in wire form."""
         return wire.record("InstanceReport", {
             "current": self.current, "generation": self.generation, "status": int(self.status), "code": self.code[:64],
             "text": self.text.encode()[:256].decode(errors="ignore"), "attempts": self.attempts})
 
 
 class Member:
-    """An instance that has joined a rollout, from `join` until `leave` or the end of its session.
+    """An instance that has joined a rollout, from `join` until `leave` or the session's end.
 
-    What it says of itself is a state, not a message: the newest report and role are what the rollout learns, again too,
-    after a session with `renew=True` has been replaced. Where a call is cancelled the member goes on by itself.
+    Reports are states, not messages: the rollout gets the newest report and role, again after a session with
+    `renew=True` was recreated. If a call is cancelled, the member continues in the background.
     """
 
     def __init__(
@@ -128,7 +130,7 @@ class Member:
         self.error: SignalboxError | None = None
 
     async def open(self) -> Member:
-        """Joins; `async with` and `await` do it."""
+        """Joins the rollout. Called by `async with` and `await`."""
         await self._send(self._send_wanted)
         self._task = self._session._core.spawn(self._keep())
         return self
@@ -145,7 +147,8 @@ class Member:
     # What it says.
 
     async def reached(self, target: Target) -> None:
-        """Reports that the target is in use. The first time it makes the instance a leader, unless it is manual."""
+        """Reports that the target is deployed. The first report makes the instance a leader, unless the instance is
+        manual."""
         def change() -> Report:
             self._retry = 0
             if not self._first:
@@ -155,12 +158,12 @@ class Member:
         await self._report(target, change)
 
     async def updating(self, target: Target) -> None:
-        """Reports that the instance is working on the target."""
+        """Reports that the instance works on the target."""
         await self._report(target, lambda: Report(self._wanted.current, target.generation, Status.UPDATING,
                                                   attempts=self._failed + 1))
 
     async def failed(self, target: Target, text: str, code: str = "") -> None:
-        """Reports that the target could not be brought into use. `targets` yields it again, after a pause."""
+        """Reports that the target has failed. `targets` yields the target again after a pause."""
         def change() -> Report:
             self._retry = time.monotonic() + self._backoff.pause(self._failed)
             self._failed += 1
@@ -180,17 +183,17 @@ class Member:
         await self._sync()
 
     async def lead(self) -> None:
-        """Makes the instance a leader: the location reaches a target only when its leaders have."""
+        """Makes the instance a leader: the location reaches a target only after its leaders have."""
         self._first = self._leader = True
         await self._sync()
 
     async def follow(self) -> None:
-        """Makes the instance a follower again: it counts no more."""
+        """Makes the instance a follower, which does not count for the location."""
         self._first, self._leader = True, False
         await self._sync()
 
     async def leave(self) -> None:
-        """Ends the instance's part. Where no host can be reached it ends with the session."""
+        """Leaves the rollout. If no host is reachable, the membership ends with the session."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -208,7 +211,8 @@ class Member:
             raise
 
     async def _send(self, work: Callable[[Incarnation], Awaitable[Any]]) -> Any:
-        """Does something once the session has joined, and again where it turns out that it has not."""
+        """Runs an operation after the session has joined, and repeats the operation if the join turns out to be lost.
+        """
         async with self._sending:
             try:
                 inc = await self._session.incarnation()
@@ -244,7 +248,7 @@ class Member:
         return await work(inc)
 
     async def _look_up(self, inc: Incarnation) -> None:
-        """After it has joined again a report is sent again only if it is about the very target that there is."""
+        """Resends the report after a rejoin only if the report concerns the current target."""
         if self._about is None:
             return
         current = Report(self._wanted.current)
@@ -268,7 +272,7 @@ class Member:
         raise PreconditionFailedError("the targets changed faster than they could be read")
 
     async def ask(self, current: int) -> Target | None:
-        """Says which version is in use, 0 for none, and returns the target of the location: for instances that poll."""
+        """Reports the deployed version, 0 for none, and returns the location's target. For instances that poll."""
         async def work(inc: Incarnation) -> Target | None:
             report = self._wanted if self._wanted.current == current else Report(current)
             if self._about is not None and current == self._about.seq:
@@ -306,7 +310,7 @@ class Member:
             self._known_leader = leader
 
     async def _keep(self) -> None:
-        """Sends what is wanted whenever hosts may not have it."""
+        """Sends the wanted state whenever hosts may not have it."""
         failures = 0
         while True:
             lost = asyncio.ensure_future(self._lost())
@@ -329,7 +333,7 @@ class Member:
                 self._doubt.set()
 
     async def _lost(self) -> None:
-        """Waits until the incarnation that has joined is over."""
+        """Waits until the joined incarnation has ended."""
         if (inc := self._joined) is not None:
             with contextlib.suppress(SignalboxError):
                 await inc.wait(inc.core.loop.create_future())
@@ -337,10 +341,11 @@ class Member:
     # What it is to do.
 
     async def targets(self) -> AsyncIterator[Target]:
-        """The targets of the location: the present one first, if it is not reached, then the newest after each change.
+        """Yields the location's targets: first the current target unless it is reached, then the newest target after
+        each change.
 
-        A target that has failed is yielded again, after a pause, for as long as the location has it. A member has one
-        such loop, or `run`, at a time. Lost connections and a session that is renewed do not end it.
+        A failed target is yielded again after a pause, while the location keeps the target. A member can have one such
+        loop, or `run`, at a time. The loop continues across lost connections and recreated sessions.
         """
         if self._following:
             raise BadRequestError("another loop follows the targets of this member")
@@ -388,10 +393,11 @@ class Member:
         return self._wanted.status is not Status.OK and target != last
 
     async def run(self, bring: Callable[[Target], Awaitable[object]]) -> None:
-        """Brings targets into use until the member is over: `bring` is called with each.
+        """Deploys targets until the membership ends, by calling `bring` with each target.
 
-        It is cancelled when the location has another target. When it returns the target is reached; when it raises it
-        has failed, with the code of a `TargetFailedError`, and is tried again after a pause.
+        `bring` is cancelled if the location gets a new target. The target is reached when `bring` returns. If `bring`
+        raises an exception, the target has failed, with the code from a `TargetFailedError`, and is retried after a
+        pause.
         """
         targets = self.targets()
         work: asyncio.Task[None] | None = None
@@ -427,11 +433,12 @@ def join(
     session: Session, name: str, instance: str, location: str, *, attributes: bytes = b"", manual: bool = False,
     backoff_initial: float = 1.0, backoff_max: float = 30.0,
 ) -> Member:
-    """Lets the session take part as an instance of a location: `async with rollout.join(...) as member:`.
+    """Joins a location as an instance: `async with rollout.join(...) as member:`.
 
-    It begins as a follower, which gets targets and holds nothing up; the first target that it reaches makes it a
-    leader, unless it is manual. `instance` is unique among those of the rollout. A target that failed is tried again
-    after a random part of a time from `backoff_initial` to `backoff_max`, in seconds, that doubles with each attempt.
+    The instance begins as a follower, which gets targets and does not block the rollout. The first reached target makes
+    the instance a leader, unless it is manual. `instance` must be unique within the rollout. Failed targets are retried
+    after a random pause between zero and a limit in seconds, which doubles with each attempt from `backoff_initial` to
+    `backoff_max`.
     """
     return Member(session, name, instance, location, attributes, manual, backoff_initial, backoff_max)
 

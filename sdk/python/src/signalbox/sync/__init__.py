@@ -1,4 +1,4 @@
-"""The client for programs without asyncio, with the same names; threads may share all of it.
+"""Client for programs without asyncio, with the same names; threads may share all objects.
 
     import signalbox.sync
 
@@ -7,9 +7,9 @@
             with session.lock("job") as lease:
                 store(lease.fence)
 
-An event loop in a thread of its own keeps sessions alive, also while the program computes. A thread cannot be
-cancelled: one that loses its lease within a block sees it by `lease.lost`, or by `lease.check()`, which raises
-`LeaseLostError`; the block ends with `LeaseLostError` in any case.
+An event loop in a separate thread keeps sessions alive, even while the program computes. Threads cannot be cancelled:
+if a thread loses its lease within a block, `lease.lost` is true, and `lease.check()` raises `LeaseLostError`, as does
+the end of the block.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ._thread import Block, Loop, close_at_exit, iterate, loop
 
 
 class Loss:
-    """Whether a lease was lost: false while it is held, and after a release; true once it is lost."""
+    """Loss of a lease: false while the lease is held and after a release, true after a loss."""
 
     def __init__(self, lease: Lease) -> None:
         self._lease = lease
@@ -44,17 +44,17 @@ class Loss:
         return self.reason is not None
 
     def is_set(self) -> bool:
-        """Whether it is lost, by the clock of this moment."""
+        """True if the lease is lost by the current clock."""
         return self.reason is not None
 
     @property
     def reason(self) -> BaseException | None:
-        """Why it is lost, None where it is not."""
+        """Reason for the loss; None while the lease is not lost."""
         over = self._lease._over()
         return None if isinstance(over, _lease.Released) else over
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits for the loss, or until the lease is released. It returns whether it is lost."""
+        """Waits until the lease is lost or released. Returns True after a loss."""
         async def work() -> None:
             with contextlib.suppress(TimeoutError, NotHeldError):
                 async with asyncio.timeout(timeout):
@@ -68,7 +68,7 @@ class Loss:
 
 
 class Lease:
-    """What a session owns of a semaphore; see `signalbox.Lease`."""
+    """A session's ownership of a semaphore; see `signalbox.Lease`."""
 
     def __init__(self, owner: Loop, lease: _lease.Lease) -> None:
         self._loop, self._lease = owner, lease
@@ -77,27 +77,27 @@ class Lease:
 
     @property
     def name(self) -> str:
-        """The name of the semaphore."""
+        """The semaphore's name."""
         return self._lease.name
 
     @property
     def fence(self) -> int:
-        """The fencing token: larger than those of all owners before. Send it along with every write."""
+        """The fencing token: larger than every earlier owner's token. Send the token with every write."""
         return self._lease.fence
 
     @property
     def count(self) -> int:
-        """How much of the semaphore the lease is for."""
+        """The lease's units."""
         return self._lease.count
 
     @property
     def data(self) -> bytes:
-        """What others can read of the owner."""
+        """Owner data shown to other clients."""
         return self._lease.data
 
     @property
     def held(self) -> bool:
-        """Whether it is held, by the clock of this moment."""
+        """True if the lease is held by the current clock."""
         return self._over() is None
 
     def _over(self) -> BaseException | None:
@@ -108,8 +108,8 @@ class Lease:
         return cause
 
     def check(self) -> None:
-        """Raises `LeaseLostError`, or `NotHeldError` after a release. Call it before what must not be done without
-        the lease."""
+        """Raises `LeaseLostError` after a loss and `NotHeldError` after a release. Call before actions that require the
+        lease."""
         over = self._over()
         if isinstance(over, _lease.Released):
             raise NotHeldError(f"the lease of {self.name!r} was released")
@@ -117,15 +117,15 @@ class Lease:
             raise self._lease.lost_error(over)
 
     def release(self) -> None:
-        """Gives the lease back; see `signalbox.Lease.release`."""
+        """Releases the lease; see `signalbox.Lease.release`."""
         self._loop.run(self._lease.release())
 
     def update(self, data: bytes) -> None:
-        """Replaces the data of the semaphore, if the lease is still held; else it is `FencedError`."""
+        """Replaces the semaphore's data if the lease is held. Otherwise raises `FencedError`."""
         self._loop.run(self._lease.update(data))
 
     def change(self, *, count: int | None = None, data: bytes | None = None) -> None:
-        """Gives a part of the lease back, or replaces what others can read of the owner."""
+        """Reduces the lease's count, or replaces the owner data shown to other clients."""
         self._loop.run(self._lease.change(count=count, data=data))
 
     def __repr__(self) -> str:
@@ -133,63 +133,64 @@ class Lease:
 
 
 class Lock(Block[_lease.Lease, Lease]):
-    """A lock, as `Session.lock` makes it: `with` it, or `acquire` and `release` it. It is not recursive."""
+    """A lock, created by `Session.lock`. Use `with`, or `acquire` and `release`. Locks are not recursive."""
 
 
 class Semaphore:
-    """A semaphore, as `Session.semaphore` and `Session.ephemeral` make it; see `signalbox.Semaphore`."""
+    """A semaphore, created by `Session.semaphore` or `Session.ephemeral`; see `signalbox.Semaphore`."""
 
     def __init__(self, owner: Loop, semaphore: _semaphore.Semaphore) -> None:
         self._loop, self._semaphore, self.name = owner, semaphore, semaphore.name
         self._block: Block[_lease.Lease, Lease] | None = None
 
     def acquire(self, count: int = 1, wait: float | None = None, *, data: bytes = b"") -> Lease:
-        """Waits until the session owns `count` of the limit. `NotAcquiredError` says that `wait` seconds have passed.
+        """Waits until the session owns `count` units of the limit. Raises `NotAcquiredError` after `wait` seconds.
 
-        A session has one place in a semaphore: threads that are to wait for each other use a block, a lock, or a
-        session each.
+        A session has one position per semaphore. Use a block, a lock or separate sessions for threads that must exclude
+        each other.
         """
         lease = self._loop.run(self._semaphore.acquire(count, wait, data=data), _lease.Lease.release)
         return Lease(self._loop, lease)
 
     def try_acquire(self, count: int = 1, *, data: bytes = b"") -> Lease | None:
-        """Acquires without waiting in the queue; None where that would be needed."""
+        """Acquires without waiting in the queue. Returns None if the semaphore is not available."""
         try:
             return self.acquire(count, 0, data=data)
         except NotAcquiredError:
             return None
 
     def release(self) -> bool:
-        """Gives back what the session owns, or ends its waiting. False: there was nothing."""
+        """Releases the session's units, or withdraws the waiting acquire. Returns False if neither existed."""
         return self._loop.run(self._semaphore.release())
 
     def create(self, limit: int | None = None, data: bytes | None = None) -> int:
-        """Creates the semaphore. `AlreadyExistsError` says that it was there."""
+        """Creates the semaphore. Raises `AlreadyExistsError` if the semaphore exists."""
         return self._loop.run(self._semaphore.create(limit, data))
 
     def update(self, data: bytes, *, if_revision: int = 0, lease: Lease | None = None) -> None:
-        """Replaces the data of the semaphore; see `signalbox.Semaphore.update`."""
+        """Replaces the semaphore's data; see `signalbox.Semaphore.update`."""
         guard = lease._lease if lease is not None else None
         self._loop.run(self._semaphore.update(data, if_revision=if_revision, lease=guard))
 
     def resize(self, limit: int, *, if_revision: int = 0) -> None:
-        """Gives the semaphore another limit."""
+        """Sets the semaphore's limit."""
         self._loop.run(self._semaphore.resize(limit, if_revision=if_revision))
 
     def delete(self, *, force: bool = False) -> None:
-        """Deletes the semaphore; with force though it is in use."""
+        """Deletes the semaphore; with `force`, even if the semaphore is in use."""
         self._loop.run(self._semaphore.delete(force=force))
 
     def describe(
         self, *, owners: bool = True, waiters: bool = True, consistency: Consistency = Consistency.DEFAULT,
     ) -> SemaphoreInfo:
-        """The semaphore, with its owners and waiters."""
+        """Describes the semaphore, with owners and waiters."""
         return self._loop.run(self._semaphore.describe(owners=owners, waiters=waiters, consistency=consistency))
 
     def describe_and_watch(
         self, *, data: bool = True, owners: bool = True,
     ) -> tuple[SemaphoreInfo, Callable[[float | None], Change | None]]:
-        """The semaphore, and a function that waits for its next change, up to some seconds; None: there was none."""
+        """Returns the semaphore, and a function that waits for the next change up to the given seconds, or returns
+        None."""
         found, changed = self._loop.run(self._semaphore.describe_and_watch(data=data, owners=owners))
 
         async def work(timeout: float | None) -> Change | None:
@@ -202,7 +203,7 @@ class Semaphore:
         return found, wait
 
     def watch(self, *, data: bool = True, owners: bool = True) -> Iterator[View]:
-        """The views of the semaphore: the present one first, then the newest after each change."""
+        """Yields the semaphore's views: first the current view, then the newest view after each change."""
         return iterate(self._loop, lambda: self._semaphore.watch(data=data, owners=owners))
 
     def __enter__(self) -> Lease:
@@ -220,7 +221,7 @@ def _copy(s: _semaphore.Semaphore) -> _semaphore.Semaphore:
 
 
 class Session:
-    """A lease in a node, as `Client.session` opens it; see `signalbox.Session`."""
+    """A session in a node, opened by `Client.session`; see `signalbox.Session`."""
 
     def __init__(self, owner: Loop, session: _session.Session) -> None:
         self._loop, self._session = owner, session
@@ -228,28 +229,27 @@ class Session:
 
     @property
     def id(self) -> int:
-        """The id of the session, 0 while it has none."""
+        """Session id, 0 while no session is open."""
         return self._session.id
 
     @property
     def state(self) -> State:
-        """What the session is."""
+        """The session's state."""
         return self._session._state
 
     @property
     def error(self) -> SignalboxError | None:
-        """Why the session is over; None while it is not."""
+        """Reason for the end; None while the session is open."""
         return self._session._error
 
     def lock(
         self, name: str, wait: float | None = None, *, shared: bool = False, limit: int | None = None, count: int = 1,
         data: bytes = b"",
     ) -> Lock:
-        """A lock: `with session.lock("job") as lease:`; see `signalbox.Session.lock`. Threads take turns.
+        """Returns a lock: `with session.lock("job") as lease:`; see `signalbox.Session.lock`. Threads take turns.
 
-        A thread is not cancelled when it loses the lock: `lease.lost` is true then, `lease.check()` raises
-        `LeaseLostError`,
-        and so does the end of the block.
+        Threads are not cancelled after a loss: `lease.lost` is true, and `lease.check()` and the end of the block raise
+        `LeaseLostError`.
         """
         self._session.lock(name, wait, shared=shared, limit=limit, count=count, data=data)  # it looks at the arguments
         return Lock(self._loop,
@@ -259,15 +259,15 @@ class Session:
     def semaphore(
         self, name: str, limit: int | None = None, *, data: bytes = b"", create: bool = True,
     ) -> Semaphore:
-        """The persistent semaphore of that name; see `signalbox.Session.semaphore`."""
+        """Returns a handle for a persistent semaphore; see `signalbox.Session.semaphore`."""
         return Semaphore(self._loop, self._session.semaphore(name, limit, data=data, create=create))
 
     def ephemeral(self, name: str) -> Semaphore:
-        """The ephemeral semaphore of that name."""
+        """Returns a handle for an ephemeral semaphore."""
         return Semaphore(self._loop, self._session.ephemeral(name))
 
     def close(self) -> None:
-        """Ends the session: its leases end at once."""
+        """Ends the session and its leases."""
         self._loop.run(self._session.close())
 
     def __enter__(self) -> Session:
@@ -281,25 +281,25 @@ class Session:
 
 
 class Node:
-    """A node, as `Client.node` makes it; see `signalbox.Node`."""
+    """A node handle, created by `Client.node`; see `signalbox.Node`."""
 
     def __init__(self, owner: Loop, node: _node.Node) -> None:
         self._loop, self._node, self.path = owner, node, node.path
 
     def describe(self, name: str, *, consistency: Consistency = Consistency.DEFAULT) -> SemaphoreInfo:
-        """A semaphore of the node, with its owners and waiters."""
+        """Describes a semaphore, with owners and waiters."""
         return self._loop.run(self._node.describe(name, consistency=consistency))
 
     def semaphores(self, prefix: str = "", *, data: bool = False) -> Iterator[SemaphoreInfo]:
-        """The semaphores of the node whose names begin with the prefix."""
+        """Lists semaphores whose names begin with the prefix."""
         return iterate(self._loop, lambda: self._node.semaphores(prefix, data=data))
 
     def sessions(self) -> Iterator[SessionInfo]:
-        """The sessions of the node."""
+        """Lists the node's sessions."""
         return iterate(self._loop, self._node.sessions)
 
     def destroy_session(self, id: int) -> None:
-        """Ends a session of another client."""
+        """Ends another client's session."""
         self._loop.run(self._node.destroy_session(id))
 
     def create(self, name: str, limit: int = 1, data: bytes = b"") -> None:
@@ -307,11 +307,11 @@ class Node:
         self._loop.run(self._node.create(name, limit, data))
 
     def update(self, name: str, data: bytes, *, if_revision: int = 0) -> None:
-        """Replaces the data of a semaphore without a session."""
+        """Replaces a semaphore's data without a session."""
         self._loop.run(self._node.update(name, data, if_revision=if_revision))
 
     def resize(self, name: str, limit: int, *, if_revision: int = 0) -> None:
-        """Gives a semaphore another limit without a session."""
+        """Sets a semaphore's limit without a session."""
         self._loop.run(self._node.resize(name, limit, if_revision=if_revision))
 
     def delete(self, name: str, *, force: bool = False) -> None:
@@ -319,12 +319,12 @@ class Node:
         self._loop.run(self._node.delete(name, force=force))
 
     def watch(self, name: str, *, data: bool = True, owners: bool = True) -> Iterator[View]:
-        """The views of a semaphore, which need not exist yet."""
+        """Watches a semaphore, which need not exist yet."""
         return iterate(self._loop, lambda: self._node.watch(name, data=data, owners=owners))
 
 
 class Client:
-    """A client of one cluster, as `connect` makes it; see `signalbox.Client`. Threads may share it."""
+    """Client for one cluster, created by `connect`; see `signalbox.Client`. Threads may share the client."""
 
     def __init__(self, owner: Loop, client: _client.Client) -> None:
         self._loop, self._client = owner, client
@@ -343,11 +343,11 @@ class Client:
         return Session(self._loop, self._loop.run(session.open(), undo))
 
     def node(self, path: str) -> Node:
-        """What can be done in a node without a session."""
+        """Returns a handle for operations in a node without a session."""
         return Node(self._loop, self._client.node(path))
 
     def create_node(self, path: str, config: NodeConfig | None = None) -> NodeInfo:
-        """Creates a node. One that exists is returned as it is."""
+        """Creates a node, or returns the existing node unchanged."""
         return self._loop.run(self._client.create_node(path, config))
 
     def describe_node(self, path: str) -> NodeInfo:
@@ -355,22 +355,22 @@ class Client:
         return self._loop.run(self._client.describe_node(path))
 
     def alter_node(self, path: str, config: NodeConfig, *, if_version: int = 0) -> NodeInfo:
-        """Changes what is set in the config, and leaves the rest as it is."""
+        """Updates the config fields that are set; other fields are unchanged."""
         return self._loop.run(self._client.alter_node(path, config, if_version=if_version))
 
     def drop_node(self, path: str) -> None:
-        """Removes a node with all its semaphores, and ends its sessions."""
+        """Drops a node with all its semaphores, and ends its sessions."""
         self._loop.run(self._client.drop_node(path))
 
     def nodes(self, prefix: str = "") -> Iterator[NodeInfo]:
-        """The nodes whose paths begin with the prefix."""
+        """Lists nodes whose paths begin with the prefix."""
         def make() -> AsyncIterator[NodeInfo]:
             return self._client.nodes(prefix)
 
         return iterate(self._loop, make)
 
     def close(self) -> None:
-        """Ends all sessions, waiting for hosts up to a second, and closes the connections."""
+        """Ends all sessions, waits up to a second for the hosts, and closes the connections."""
         self._undo()
         with contextlib.suppress(ForkedProcessError):
             self._loop.run(self._client.close())

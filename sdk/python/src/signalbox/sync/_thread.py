@@ -1,4 +1,4 @@
-"""The thread that has the event loop of the sync face, and how other threads wait for what it does."""
+"""The event loop thread for `signalbox.sync`, and how threads wait for its results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ U = TypeVar("U")
 
 
 class Loop:
-    """An event loop in a thread of its own. Clients of the sync face share one."""
+    """An event loop in a separate thread, shared by all `signalbox.sync` clients."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -32,9 +32,10 @@ class Loop:
         self.loop.run_forever()
 
     def run(self, work: Coroutine[Any, Any, T], undo: Callable[[T], Awaitable[None]] | None = None) -> T:
-        """Runs something on the event loop and waits for it.
+        """Runs a coroutine on the event loop and waits for the result.
 
-        A thread that is interrupted meanwhile has it cancelled; a result that comes all the same is undone.
+        If the waiting thread is interrupted, the coroutine is cancelled; if a result arrives regardless, the result is
+        undone.
         """
         if os.getpid() != self.pid:
             work.close()
@@ -79,7 +80,7 @@ _starting = threading.Lock()
 
 
 def loop() -> Loop:
-    """The event loop of this process."""
+    """Returns this process's event loop."""
     global _current
     with _starting:
         if _current is None or _current.pid != os.getpid():
@@ -88,10 +89,10 @@ def loop() -> Loop:
 
 
 class Block(Generic[T, U]):
-    """An asynchronous block that a thread has: entered with `with`, or with `acquire` and `release`.
+    """An asynchronous block used by a thread: entered with `with`, or with `acquire` and `release`.
 
-    One task enters and leaves it. Where the block is cancelled, because a lease is lost, the thread goes on until it
-    leaves, and is told then.
+    A single task enters and leaves the block. If the block is cancelled after a lease loss, the thread continues, and
+    gets the exception on leaving.
     """
 
     def __init__(
@@ -101,14 +102,14 @@ class Block(Generic[T, U]):
         self._held: dict[int, list[_Holding[T]]] = {}
 
     def acquire(self) -> U:
-        """Enters the block. `release` leaves it."""
+        """Enters the block. Leave with `release`."""
         holding: _Holding[T] = _Holding()
         value = self._loop.run(holding.enter(self._make()), holding.undo)
         self._held.setdefault(threading.get_ident(), []).append(holding)
         return self._wrap(value)
 
     def release(self) -> None:
-        """Leaves the block. Another thread may do that for the one that entered it."""
+        """Leaves the block. A different thread may leave it than entered."""
         self._leave(None)
 
     def _leave(self, exc: BaseException | None) -> None:
@@ -141,7 +142,7 @@ class Block(Generic[T, U]):
 
 
 class _Holding(Generic[T]):
-    """A block that is entered: the task that has it, and what it waits for."""
+    """An entered block: its task, and the waiting futures."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[None] | None = None
@@ -195,7 +196,7 @@ class _Holding(Generic[T]):
 def iterate(
     owner: Loop, make: Callable[[], AsyncIterator[T]], over: asyncio.Event | None = None,
 ) -> Iterator[T]:
-    """An iterator over what an asynchronous one yields, until that is over, where there is an event for that."""
+    """Iterates over an asynchronous iterator until it ends or the optional event is set."""
     async def begin() -> AsyncIterator[T]:
         return make()
 
@@ -229,6 +230,6 @@ def iterate(
 
 
 def close_at_exit(close: Callable[[], None]) -> Callable[[], None]:
-    """Has something called when the interpreter ends. The result undoes that."""
+    """Registers a function to call at interpreter exit. The returned function cancels the registration."""
     atexit.register(close)
     return lambda: atexit.unregister(close)

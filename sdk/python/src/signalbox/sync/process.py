@@ -21,33 +21,34 @@ T = TypeVar("T")
 
 
 class Handler:
-    """What a member does. Its methods are called one at a time, in a thread of the member, in the order in which things
-    came, but for `coordinate`, which runs beside the others in another. A thread cannot be cancelled: a method looks at
-    `round.done` where it takes long, and holds the member up until it returns."""
+    """A member's callbacks. Methods are called one at a time in the member's thread, in the order of arrival; only
+    `coordinate` runs concurrently, in a second thread. Threads cannot be cancelled: long methods must check
+    `round.done`, because the member waits until the method returns."""
 
     def prepare(self, round: Round) -> None:
-        """An epoch opens. The round begins when this has returned on all members. An exception gives the round up."""
+        """Called when an epoch opens. The round begins after all members have returned. An exception abandons the
+        round."""
 
     def coordinate(self, round: Round) -> bytes:
-        """All are prepared, and this member coordinates. What it returns completes the round."""
+        """Called on the coordinator after all members have prepared. The return value completes the round."""
         raise NotImplementedError
 
     def request(self, round: Round, request: Request) -> bytes:
-        """A request. What is returned is the reply; an exception is a failure, with its text."""
+        """Called for each request. The return value is the reply; an exception is sent as a failure with its text."""
         raise BadRequestError("this member handles no requests")
 
     def complete(self, round: Round, result: Result) -> None:
-        """The coordinator has completed the round."""
+        """Called after the coordinator has completed the round."""
 
     def cancel(self, round: Round) -> None:
-        """A round that was begun is over, and was not completed. All that was started for it is to be ended here."""
+        """Called after a prepared round has ended without completion. Stop all work for the round here."""
 
     def terminate(self) -> None:
-        """The membership is over."""
+        """Called after the membership has ended."""
 
 
 class Round:
-    """What happens in one epoch, as one of its members sees it; see `signalbox.process.Round`."""
+    """An epoch, as seen by a member; see `signalbox.process.Round`."""
 
     def __init__(self, owner: Loop, round: _process.Round) -> None:
         self._loop, self._round = owner, round
@@ -55,27 +56,27 @@ class Round:
 
     @property
     def id(self) -> int:
-        """The id of this member."""
+        """This member's id."""
         return self._round.id
 
     @property
     def done(self) -> bool:
-        """Whether the epoch is over, as far as this member knows."""
+        """True if the epoch has ended, as far as this member knows."""
         return self._round._over.done()
 
     def broadcast(
         self, payload: bytes, *, to: Sequence[int] | None = None, others: bool = False, timeout: float = 0,
     ) -> tuple[Reply, ...]:
-        """Sends a request to all members, or to those named, and waits for all replies."""
+        """Sends a request to all members, or to the given members, and waits for all replies."""
         return self._loop.run(self._round.broadcast(payload, to=to, others=others, timeout=timeout))
 
     def send(self, member: int, payload: bytes, *, timeout: float = 0) -> bytes:
-        """Sends a request to one member, and returns its reply."""
+        """Sends a request to one member, and returns the reply."""
         return self._loop.run(self._round.send(member, payload, timeout=timeout))
 
 
 class _Observer(_process.Handler):
-    """Calls a handler in threads: one for what comes in order, and one for `coordinate`."""
+    """Calls a handler in two threads: one for ordered calls, one for `coordinate`."""
 
     def __init__(self, owner: Loop, handler: Handler) -> None:
         self._loop, self._handler = owner, handler
@@ -106,7 +107,7 @@ class _Observer(_process.Handler):
 
 
 class _Candidate(_Observer):
-    """The same of a handler that can coordinate."""
+    """A caller for handlers that can coordinate."""
 
     async def coordinate(self, round: _process.Round) -> bytes:
         return await self._call(lambda: self._handler.coordinate(Round(self._loop, round)))
@@ -120,20 +121,20 @@ class Member:
 
     @property
     def id(self) -> int:
-        """The id of the member, 0 while it joins again."""
+        """Member id, 0 while the member rejoins."""
         return self._member.id
 
     @property
     def error(self) -> SignalboxError | None:
-        """Why the session is no member at the moment, or any more; None while it is one."""
+        """Reason why the session is not a member; None while joined."""
         return self._member.error
 
     def result(self) -> Result:
-        """Waits until a round with this member is complete; returns the newest result."""
+        """Waits until a round with this member is complete, and returns the newest result."""
         return self._loop.run(self._member.result())
 
     def leave(self) -> None:
-        """Ends the membership. Where no host can be reached it ends with the session."""
+        """Ends the membership. If no host is reachable, the membership ends with the session."""
         self._loop.run(self._member.leave())
 
     def __enter__(self) -> Member:
@@ -147,7 +148,7 @@ def join(
     session: Session, name: str, handler: Handler, *, member: str = "", attributes: bytes = b"",
     spec: Spec | None = None, observer: bool = False, create: bool = True,
 ) -> Member:
-    """Lets the session take part in a process; see `signalbox.process.join`."""
+    """Joins a process; see `signalbox.process.join`."""
     coordinates = type(handler).coordinate is not Handler.coordinate
     called = (_Candidate if coordinates else _Observer)(session._loop, handler)
     joined = _process.join(session._session, name, called, member=member, attributes=attributes, spec=spec,

@@ -1,7 +1,7 @@
 """Configuration, discovery, elections and limiters for programs without asyncio.
 
-The names are those of `signalbox.config`, `signalbox.discovery`, `signalbox.election` and `signalbox.limiter`, as
-functions of the classes here.
+The classes here have the functions from `signalbox.config`, `signalbox.discovery`, `signalbox.election` and
+`signalbox.limiter`, under the same names.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ from ._thread import Block, iterate
 
 
 class config:
-    """Small pieces of configuration; see `signalbox.config`."""
+    """Small config entries; see `signalbox.config`."""
 
     @staticmethod
     def get(client: Client, path: str, name: str) -> _config.Value:
-        """A piece of config."""
+        """Reads a config entry."""
         return client._loop.run(_config.get(client._client, path, name))
 
     @staticmethod
     def put(client: Client, path: str, name: str, data: bytes, *, if_revision: int | None = None) -> None:
-        """Makes the data the piece of config of that name."""
+        """Writes a config entry."""
         client._loop.run(_config.put(client._client, path, name, data, if_revision=if_revision))
 
     @staticmethod
     def edit(client: Client, path: str, name: str, change: Callable[[bytes | None], bytes]) -> bytes:
-        """Changes a piece of config to what `change` makes of it, which runs on the event loop's thread."""
+        """Replaces a config entry with the result from `change`, which runs on the event loop's thread."""
         return client._loop.run(_config.edit(client._client, path, name, change))
 
     @staticmethod
     def watch(client: Client, path: str, name: str) -> Iterator[_config.Value]:
-        """The values of a piece of config: the present one at once, then the newest after each change."""
+        """Yields a config entry's values: first the current value, then the newest after each change."""
         return iterate(client._loop, lambda: _config.watch(client._client, path, name))
 
 
 class discovery:
-    """Who is there; see `signalbox.discovery`."""
+    """Service discovery; see `signalbox.discovery`."""
 
     @staticmethod
     def register(session: Session, name: str, address: str, **metadata: str) -> Block[_discovery.Registration, int]:
-        """Publishes an endpoint while the block runs. The block is given its order id."""
+        """Publishes an endpoint while the block runs. The block gets the order id."""
         return Block(session._loop, lambda: _discovery.register(session._session, name, address, **metadata),
                      lambda registration: registration.fence)
 
     @staticmethod
     def endpoints(client: Client, path: str, name: str) -> tuple[_discovery.Endpoint, ...]:
-        """Who is there now."""
+        """Returns the current endpoints."""
         return client._loop.run(_discovery.endpoints(client._client, path, name))
 
     @staticmethod
     def watch(client: Client, path: str, name: str) -> Iterator[tuple[_discovery.Endpoint, ...]]:
-        """Who is there: at once, and then whenever that has changed."""
+        """Yields the list of endpoints: at once, and after each change."""
         return iterate(client._loop, lambda: _discovery.watch(client._client, path, name))
 
 
@@ -67,23 +67,23 @@ class election:
 
     @staticmethod
     def lead(session: Session, name: str, data: bytes = b"", wait: float | None = None) -> Block[_election.Term, Lease]:
-        """Leads once: the block begins when this program leads. It is given the lease of the term."""
+        """Leads for one term: the block begins when this program leads, and gets the term's lease."""
         return Block(session._loop, lambda: _election.lead(session._session, name, data, wait),
                      lambda term: Lease(session._loop, term.lease))
 
     @staticmethod
     def current(client: Client, path: str, name: str) -> _election.Leader:
-        """Who leads at the moment."""
+        """Returns the current leader."""
         return client._loop.run(_election.current(client._client, path, name))
 
     @staticmethod
     def observe(client: Client, path: str, name: str) -> Iterator[_election.Leader]:
-        """Who leads: the present one first, then each change."""
+        """Yields leaders: first the current leader, then each change."""
         return iterate(client._loop, lambda: _election.observe(client._client, path, name))
 
 
 class Limiter:
-    """Lets so many blocks run at a time, over all threads of all processes; see `signalbox.limiter`."""
+    """Limits concurrent blocks across all threads of all processes; see `signalbox.limiter`."""
 
     def __init__(
         self, client: Client, path: str, name: str, limit: int, *, sessions: int = 1000,
@@ -94,11 +94,11 @@ class Limiter:
                                          data=data)
 
     def slot(self, wait: float | None = None) -> Block[_Lease, Lease]:
-        """A slot: `with limiter.slot() as lease:`."""
+        """Returns a slot: `with limiter.slot() as lease:`."""
         return Block(self._loop, lambda: self._limiter.slot(wait), lambda lease: Lease(self._loop, lease))
 
     def close(self) -> None:
-        """Ends the limiter."""
+        """Closes the limiter."""
         self._loop.run(self._limiter.close())
 
     def __enter__(self) -> Limiter:

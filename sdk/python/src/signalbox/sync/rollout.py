@@ -26,44 +26,44 @@ class Member:
 
     @property
     def error(self) -> SignalboxError | None:
-        """Why hosts do not have what the member says at the moment; None where they do."""
+        """Reason why hosts lack the member's newest state; None if hosts have it."""
         return self._member.error
 
     def reached(self, target: Target) -> None:
-        """Reports that the target is in use. The first time it makes the instance a leader, unless it is manual."""
+        """Reports that the target is deployed. The first report makes the instance a leader, unless the instance is
+        manual."""
         self._loop.run(self._member.reached(target))
 
     def updating(self, target: Target) -> None:
-        """Reports that the instance is working on the target."""
+        """Reports that the instance works on the target."""
         self._loop.run(self._member.updating(target))
 
     def failed(self, target: Target, text: str, code: str = "") -> None:
-        """Reports that the target could not be brought into use. `targets` yields it again, after a pause."""
+        """Reports that the target has failed. `targets` yields the target again after a pause."""
         self._loop.run(self._member.failed(target, text, code))
 
     def lead(self) -> None:
-        """Makes the instance a leader: the location reaches a target only when its leaders have."""
+        """Makes the instance a leader: the location reaches a target only after its leaders have."""
         self._loop.run(self._member.lead())
 
     def follow(self) -> None:
-        """Makes the instance a follower again: it counts no more."""
+        """Makes the instance a follower, which does not count for the location."""
         self._loop.run(self._member.follow())
 
     def ask(self, current: int) -> Target | None:
-        """Says which version is in use, 0 for none, and returns the target of the location: for instances that poll."""
+        """Reports the deployed version, 0 for none, and returns the location's target. For instances that poll."""
         return self._loop.run(self._member.ask(current))
 
     def targets(self) -> Iterator[Target]:
-        """The targets of the location, until the member leaves; see `signalbox.rollout.Member.targets`."""
+        """Yields the location's targets until the member leaves; see `signalbox.rollout.Member.targets`."""
         return iterate(self._loop, self._member.targets, self._left)
 
     def run(self, bring: Callable[[Target], object]) -> None:
-        """Brings targets into use until the member leaves: `bring` is called with each, in this thread.
+        """Deploys targets until the member leaves, by calling `bring` with each target in this thread.
 
-        A thread cannot be cancelled: where the location has another target meanwhile, `bring` is called with that
-        when it
-        has returned. When it raises the target has failed, with the code of a `TargetFailedError`, and is tried
-        again after a pause.
+        Threads cannot be cancelled: if the location gets a new target, `bring` is called with the new target after
+        returning. If `bring` raises an exception, the target has failed, with the code from a `TargetFailedError`, and
+        is retried after a pause.
         """
         for target in self.targets():
             with contextlib.suppress(SignalboxError):
@@ -78,7 +78,7 @@ class Member:
                 self.reached(target)
 
     def leave(self) -> None:
-        """Ends the instance's part, and the loops over its targets in other threads."""
+        """Leaves the rollout, and ends the loops over its targets in other threads."""
         async def work() -> None:
             self._left.set()
             await self._member.leave()
@@ -96,7 +96,7 @@ def join(
     session: Session, name: str, instance: str, location: str, *, attributes: bytes = b"", manual: bool = False,
     backoff_initial: float = 1.0, backoff_max: float = 30.0,
 ) -> Member:
-    """Lets the session take part as an instance of a location; see `signalbox.rollout.join`."""
+    """Joins a location as an instance; see `signalbox.rollout.join`."""
     member = _rollout.join(session._session, name, instance, location, attributes=attributes, manual=manual,
                            backoff_initial=backoff_initial, backoff_max=backoff_max)
     return Member(session._loop, session._loop.run(member.open(), _rollout.Member.leave))
