@@ -17,7 +17,7 @@ from .errors import (
     EndReason, SignalboxError, SessionLostError, Status, TransportError, is_retried, of_status, refusal, refused,
 )
 
-#: The least time that a client gives up before its session may end, and that a host gets for one try to attach.
+#: Minimum margin before the session's end, and minimum timeout for one attach attempt.
 MIN_MARGIN, MIN_TRY = 0.010, 0.050
 
 _END_REASONS = {1: EndReason.CLOSED, 2: EndReason.EXPIRED, 3: EndReason.DESTROYED, 4: EndReason.NODE_DROPPED}
@@ -56,20 +56,20 @@ class Attachment:
         self.secret = secrets.token_bytes(16)
         self.grace = 0.0
         self.born = _clock.now()
-        #: Why it is over; None while it is not.
+        #: Reason for the end; None while the session is alive.
         self.cause: SessionLostError | None = None
         self.attach_sequence = 1
-        #: The connection over which it is attached; None while it is detached.
+        #: The home connection; None while detached.
         self.home: Connection | None = None
         self.last: Connection | None = None
-        # The lease counts from `sent`, when the latest SESSION_START or SESSION_ATTACH that was answered was sent. A
-        # ping counts for a session that was attached when it was sent, so after `since`.
+        # The lease counts from `sent`, the send time of the latest answered SESSION_START or SESSION_ATTACH. An
+        # answered ping renews the lease if the ping was sent after `since`, while the session was attached.
         self.sent = self.since = 0.0
-        #: The connections that it may act over; a future while the host is asked.
+        #: Bound connections; a future while a bind request is open.
         self.bound: dict[Connection, asyncio.Future[SignalboxError | None] | None] = {}
         self.attaching = False
         self._returned: list[asyncio.Future[None]] | None = None
-        #: What operations wait for; all of it ends with the session.
+        #: Futures that fail when the session ends.
         self.waiting: set[asyncio.Future[Any]] = set()
 
     # The lease.
@@ -134,7 +134,7 @@ class Attachment:
             self.core.spawn(self._stop_at(self.base() + self.timeout))
         return True
 
-    # What its heir does with objects.
+    # Object operations in the subclass.
 
     def drop(self) -> None:
         """Ends all leases and pending operations of the session."""
@@ -151,7 +151,7 @@ class Attachment:
     def unbound(self, conn: Connection) -> None:
         """Called when no more messages can arrive over a connection."""
 
-    # The connection over which it is attached.
+    # The home connection.
 
     def _forget(self, conn: Connection) -> None:
         if conn.sessions.get(self.id) is self:
@@ -170,7 +170,7 @@ class Attachment:
             return
         if self.home is not None:
             self._remove_home()
-        for fence in lease["lost"]:  # before the attach extends what the session believes
+        for fence in lease["lost"]:  # before the attach extends the lease
             self.lose_below(fence)
         conn.sessions[self.id] = self
         first = not self.sent
@@ -200,7 +200,7 @@ class Attachment:
             if status == Status.HEARTBEAT_TIMEOUT:
                 if self.alive():
                     self.end(EndReason.EXPIRED, str(error))
-                    # The host's word is that its end is under way, not that it will come.
+                    # The host has begun to end the session, and may fail to finish.
                     self.core.spawn(self._stop_at(self.base() + self.timeout))
                 return
         if status == Status.MOVED:
@@ -219,7 +219,7 @@ class Attachment:
         if conn is self.home:
             self._remove_home()
             if self.timeout == 0:
-                self.end(EndReason.EXPIRED, "it had no timeout, and its connection is lost")
+                self.end(EndReason.EXPIRED, "its connection is lost, and its timeout is 0")
                 return
             self.owner._is_detached(self, why)
             self.reattach()
@@ -282,7 +282,7 @@ class Attachment:
         except TimeoutError:
             pass
         if not isinstance(error, TransportError) and not is_retried(error.status):
-            # What a host refuses now it may allow before the session ends: a token can come back.
+            # A host may accept a later attempt: a revoked token can be granted again.
             error = TransportError(str(error))
         await retries.again(error, self.wait)
 
@@ -297,7 +297,7 @@ class Attachment:
             conn.forget(request)
             raise
 
-    # Connections that it is bound to.
+    # Bound connections.
 
     async def connect(self, slot: int, attempt: Try, tried: Tried = NOTHING_TRIED) -> Connection:
         """Returns a connection to the slot's leader, after binding the session to the connection."""
@@ -381,7 +381,7 @@ class Attachment:
             self.remove_conn(conn, TransportError("the host does not know the session"))
         return True
 
-    # The end at its host.
+    # The end on the host.
 
     async def stop(self) -> None:
         """Stops the session on its host after the session has ended for the user.
@@ -470,5 +470,5 @@ class Attach:
             self.future.set_exception(error)
 
 
-#: The pause after a session that did not last.
+#: Backoff after a short-lived session.
 RENEWAL = REQUESTS

@@ -35,7 +35,7 @@ class Client:
         self._addresses = addresses_of(endpoints if isinstance(endpoints, str) else list(endpoints))
         self._token, self._tls = token, tls
         self._name = name or os.path.basename(sys.argv[0] if sys.argv else "") or "python"
-        #: How long, in seconds, what needs no session waits for a host that can answer.
+        #: Maximum wait in seconds for a host to answer requests without a session.
         self.timeout = timeout
         self._dial_timeout = dial_timeout
         self._opened: Core | None = None
@@ -115,7 +115,7 @@ class Client:
             if not bound.expired():
                 raise
             text = f"{what}: no host has answered for {self.timeout:g} s"
-            unknown = UnknownOutcomeError(f"{text}; it may have been carried out")
+            unknown = UnknownOutcomeError(f"{text}; the change may have been made")
             raise unknown if doubtful else UnavailableError(text) from None
 
     async def create_node(self, path: str, config: NodeConfig | None = None) -> NodeInfo:
@@ -149,7 +149,7 @@ class Client:
     async def drop_node(self, path: str) -> None:
         """Drops a node with all its semaphores, and ends its sessions. Nodes in use are not protected."""
         info = await self.describe_node(path)
-        # The id sees to it that another try does not hit a node that was made after the first.
+        # With the id, a retry cannot drop a node that was created later.
         async with self._in_time(f"drop the node {path}", doubtful=True):
             await self._core.cluster.do_idempotent("NODE_DROP", path=path, node_id=info.id)
         self._node_ids.pop(path, None)

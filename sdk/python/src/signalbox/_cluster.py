@@ -21,20 +21,20 @@ from .errors import (
 )
 
 DEFAULT_PORT = 7420
-#: How many sessions a client starts at one host before it goes on to another.
+#: Number of sessions started on one host before the client moves to the next.
 SESSIONS_AT_HOME = 1000
-#: How long one host is waited for before the next one is tried beside it, when the client begins.
+#: At start: time before the next host is tried in parallel.
 _OPEN_STAGGER = 0.2
-#: What bounds one question for the routing, and how long its answer is believed by those who ask again.
+#: Timeout of a routing request, and time for which its answer is reused.
 _ASK_TIMEOUT, _REFRESH_GAP = 1.0, 0.01
-#: How long a client waits that has no connection left, and is asked for nothing, before it makes one.
+#: Time before an idle client without connections reconnects.
 _RECONNECTING = Backoff(1.0, 10.0)
 
 Token = str | bytes | Callable[[], "str | bytes | Awaitable[str | bytes]"] | None
 TLS = bool | ssl.SSLContext | Callable[[], ssl.SSLContext] | None
 
 
-#: Chooses the host for the next try of an operation; None where any will do.
+#: Chooses the host for an operation's next attempt; None for any host.
 Target = Callable[[Tried], Host | None]
 
 
@@ -53,14 +53,14 @@ class Cluster:
         self.meta = 0
         self.shards: dict[int, Shard] = {}
         self.slots: list[Shard | None] = [None] * wire.SLOTS
-        #: The slots that have moved, each with its shard and its generation there: they count more than `slots`.
+        #: Moved slots, with shard and generation. They override `slots`.
         self.places: dict[int, tuple[int, int]] = {}
         self.terms: dict[int, int] = {}
         self.leaders, self.connections = News(), News()
         self.start = random.getrandbits(16)
         self.starts = 0  # of sessions
         self.closed = False
-        #: For changes of nodes, which are carried out once.
+        #: For node changes, which are executed once.
         self.client_id, self.last_sequence, self.since = secrets.token_bytes(16), 0, 0
         self._refreshing: asyncio.Future[SignalboxError | None] | None = None
         self._refreshed = -1e9
@@ -81,7 +81,7 @@ class Cluster:
                 try:
                     await conn.greet(self.name, self.client_version, await self._read_token())
                 except BaseException:
-                    conn.fail("it is given up")
+                    conn.fail("the connection attempt was cancelled")
                     raise
                 return conn
         except TimeoutError:
@@ -104,7 +104,7 @@ class Cluster:
         w = conn.welcome
         if self.id and w["cluster_id"] != self.id:
             conn.fail("it belongs to another cluster")
-            raise TransportError(f"host {address}: it belongs to another cluster")
+            raise TransportError(f"host {address} belongs to another cluster")
         self.id = w["cluster_id"]
         self.since = max(self.since, w["since"])
         met = h
@@ -154,7 +154,7 @@ class Cluster:
             if not isinstance(error, TransportError):
                 raise error
         raise UnavailableError(
-            "; ".join(str(e) for e in errors) + ". Is a host running there? `signalbox serve` starts one")
+            "; ".join(str(e) for e in errors) + ". Is a host running? `signalbox serve` starts one")
 
     async def _ask_first(self, h: Host) -> None:
         while True:
@@ -251,10 +251,10 @@ class Cluster:
     async def _ask_over(self, conn: Connection) -> None:
         try:
             async with asyncio.timeout(_ASK_TIMEOUT):
-                # The version that is known is not sent, because leaders change without a new version.
+                # The known version is not sent, because leaders change without a new version.
                 self.learn(await conn.request("ROUTING"))
         except TimeoutError:
-            raise TransportError(f"host {conn.address}: it is slow to answer") from None
+            raise TransportError(f"host {conn.address}: the host is slow to answer") from None
 
     def learn(self, a: dict[str, Any]) -> None:
         """Applies a routing answer. Answers with an older version come from lagging hosts and are ignored."""
@@ -421,7 +421,7 @@ class Cluster:
             if not d["leader_host_id"] and self._refreshing is not None:
                 await self.refresh(None, wait)
         elif error.status == Status.UNAVAILABLE:
-            # Another host is asked: a leader that is cut off from the others does not know that it leads no more.
+            # Ask another host: a partitioned leader does not know that it was replaced.
             await self.refresh(h, wait)
 
     async def repeat(
@@ -474,7 +474,7 @@ class Cluster:
         except _Doubt as d:
             raise unknown(d.error) from d.error
         except asyncio.CancelledError as e:
-            e.args = (*e.args, "the outcome is not known") if sent else e.args
+            e.args = (*e.args, "the outcome is unknown") if sent else e.args
             raise
 
     async def do_idempotent(self, request: str, /, **values: Any) -> dict[str, Any]:
@@ -497,7 +497,7 @@ class Cluster:
                 elif e.status == Status.STALE and doubt:
                     raise _Doubt(e) from e
                 elif e.status == Status.STALE and heard <= idempotency[2]:
-                    raise InternalError(f"a new sequence would be as stale: {e}") from e
+                    raise InternalError(f"a new sequence would also be stale: {e}") from e
                 raise
             answer = wire.fields(raw)
             self.since = max(self.since, answer["since"])
@@ -527,7 +527,7 @@ class _Doubt(Exception):
 
 def unknown(error: SignalboxError) -> UnknownOutcomeError:
     """Returns the exception for a change that may have been made."""
-    return UnknownOutcomeError(f"{error}: whether it was carried out is not known; look before you try again")
+    return UnknownOutcomeError(f"{error}: the outcome is unknown; check the state before trying again")
 
 
 def addresses_of(endpoints: str | list[str] | tuple[str, ...]) -> list[str]:
@@ -536,10 +536,10 @@ def addresses_of(endpoints: str | list[str] | tuple[str, ...]) -> list[str]:
     found = [p.strip() for p in parts if p.strip()]
     for address in found:
         if "://" in address:
-            raise ValueError(f"the endpoint {address!r}: HOST:PORT without a scheme; TLS is asked for with tls=True")
+            raise ValueError(f"endpoint {address!r}: use HOST:PORT without a scheme; for TLS, pass tls=True")
         split_address(address, DEFAULT_PORT)
     if not found:
-        raise ValueError("no endpoint: pass HOST:PORT, or several")
+        raise ValueError("no endpoint given: pass one or more HOST:PORT")
     return found
 
 

@@ -20,22 +20,22 @@ from .errors import (
     refused,
 )
 
-#: The longest time between two pings, in seconds, whatever sessions and hosts ask for.
+#: Maximum ping interval in seconds.
 MAX_SILENCE = 5.0
-#: How long a host may answer nothing while requests are open before it is sent a ping, and how long it may take to
-#: answer that ping before the client makes sure that it hears of leaders from another host.
+#: Silence with open requests before the client sends a ping, and time to answer the ping
+#: before the client looks for leaders on another host.
 SILENCE = 0.5
-#: How long a host may take to answer a ping if another host leads a shard that it led.
+#: Time to answer a ping after another host has become leader of the host's shard.
 DOUBT_PATIENCE = 1.0
-#: The longest frame that is read before a host has said its limits: that of the longest data.
+#: Maximum frame size before the host has announced its limits.
 _LONGEST = 262144 + 2 * 1048576 + 65536
-#: The pushes of the second block that the client understands: INBOX and TOKEN_EXPIRING.
+#: Supported pushes of the second block: INBOX and TOKEN_EXPIRING.
 _PUSHES = [256, 260]
 
 _header = struct.Struct(">I").unpack_from
 
 HELLO, PING, ROUTING = 1, 2, 3
-#: What keeps sessions alive goes ahead of the rest: attach, bind, stop, detach, routing, WATCH_STOP.
+#: Requests sent first, because they keep sessions alive: attach, bind, stop, detach, routing, WATCH_STOP.
 _URGENT = frozenset({17, 18, 19, 190, ROUTING, 33})
 WATCH_STOP = 33
 
@@ -144,12 +144,12 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.welcome: dict[str, Any] = {}
         self.error: TransportError | None = None
-        #: When the latest ping that was answered was sent, by the clock of leases.
+        #: Send time of the latest answered ping, by the lease clock.
         self.vouched = 0.0
         self.pong_missing = False
-        #: Since the latest answer to a ping another host has become the leader of a shard.
+        #: Another host has become leader of a shard since the latest pong.
         self.doubted = False
-        #: When to look whether the host is silent; 0 while no request is open.
+        #: Time of the next silence check; 0 while no request is open.
         self._look_at = 0.0
         self._answers = self._seen = 0  # so far, and at the latest look
         self._buffer = b""
@@ -188,15 +188,15 @@ class Connection(asyncio.Protocol):
         if greeting.done():
             return
         if raw[0] == 124:
-            greeting.set_exception(TransportError(f"host {self.address}: it goes away: {answer_error(raw)}"))
+            greeting.set_exception(TransportError(f"host {self.address}: the host is going away: {answer_error(raw)}"))
             return
         if raw[0] != 65 or raw[1] != 1:
             greeting.set_exception(TransportError(
-                f"host {self.address}: it answered HELLO with a message of kind {raw[0]}"))
+                f"host {self.address}: HELLO was answered with message kind {raw[0]}"))
             return
         if (error := refused(raw)) is not None:
             if error.status == Status.UNAUTHORIZED:
-                text = f"host {self.address}: {error}: pass the token of a principal that it knows as token="
+                text = f"host {self.address}: {error}: pass a valid token with token="
                 error = UnauthenticatedError(text)
             greeting.set_exception(error)
             return
@@ -224,12 +224,12 @@ class Connection(asyncio.Protocol):
         if self.error is not None:
             raise self.error
         if kind >= 48 and kind not in self._requests:
-            raise UnsupportedError(f"the host {self.address} does not know requests of the kind {kind}: it is of an "
+            raise UnsupportedError(f"host {self.address} does not support request kind {kind}: the host has an "
                               "older version")
         request = self._last + 1
         frame = wire.frame(kind, request, body)
         if len(frame) - 4 > self._limit_out:
-            raise BadRequestError(f"a request of {len(frame) - 4} bytes: the host takes at most {self._limit_out}")
+            raise BadRequestError(f"the request has {len(frame) - 4} bytes: the host allows at most {self._limit_out}")
         self._last = request
         self._handlers[request] = handler
         if (self._open >= self._room or self._held or self._paused) and kind != PING and kind not in _URGENT:
@@ -322,7 +322,7 @@ class Connection(asyncio.Protocol):
             while n - at >= 4 and self.error is None:
                 size: int = _header(data, at)[0]
                 if size == 0 or size > self._limit_in:
-                    raise wire.Malformed(f"a frame of {size} bytes")
+                    raise wire.Malformed(f"the frame has {size} bytes")
                 if n - at < 4 + size:
                     break
                 at += 4
@@ -331,7 +331,7 @@ class Connection(asyncio.Protocol):
                 self._take(wire.unpack(data[at:at + size]))
                 at += size
         except (wire.Malformed, KeyError) as e:
-            self.fail(f"it broke the protocol: {e}")
+            self.fail(f"the host broke the protocol: {e}")
             return
         self._buffer = data[at:]
 
@@ -348,11 +348,11 @@ class Connection(asyncio.Protocol):
             self._open -= 1
             self._answers += 1
             if len(raw) > 2 and type(raw[2]) is not int and raw[2] is not None:
-                raise wire.Malformed("status: a uint is wanted")
+                raise wire.Malformed("status: expected a uint")
             if self._held:
                 self._admit()
             if handler is not None and kind not in _KNOWN and wire.uint_of(raw, 2) == 0:
-                raise wire.Malformed(f"an answer of the unknown kind {kind}")
+                raise wire.Malformed(f"an answer has the unknown kind {kind}")
         elif kind not in _KNOWN:
             return
         if handler is not None and not handler.answered(self, raw):
@@ -377,7 +377,7 @@ class Connection(asyncio.Protocol):
             error = answer_error(raw)
             if self.host is not None:
                 self.host.going_away(self, error)
-            self.fail(f"it goes away: {error}", error)
+            self.fail(f"the host is going away: {error}", error)
         elif kind == 260 and self.host is not None:
             self.host.token_expiring(self, wire.fields(raw))
 

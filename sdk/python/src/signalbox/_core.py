@@ -14,7 +14,7 @@ from ._deadlines import Deadlines, Mortal
 from ._view import Key, SharedWatch
 from .errors import ClosedError, EndReason, ForkedProcessError
 
-#: How many sessions are ended at their hosts at a time that no caller waits for.
+#: Maximum number of sessions stopped concurrently in the background.
 _STOPS_AT_ONCE = 64
 
 _cores: weakref.WeakSet[Core] = weakref.WeakSet()
@@ -25,10 +25,10 @@ class OpenSession(Mortal, Protocol):
 
     id: int
     secret: bytes
-    #: Of the latest attach.
+    #: Sequence of the latest attach.
     attach_sequence: int
     timeout: float
-    #: The connection over which it is attached, and the one before.
+    #: The home connection, and the previous home connection.
     home: Connection | None
     last: Connection | None
 
@@ -55,7 +55,7 @@ class Core:
         """Raises an exception if the client is not usable."""
         if self.forked:
             raise ForkedProcessError(
-                "the client was made before a fork, by the parent process: connect anew in this one")
+                "the client was created before a fork, in the parent process: connect again in this process")
         if self.closed:
             raise ClosedError("the client is closed")
 

@@ -17,9 +17,9 @@ from typing import Protocol
 
 from . import _clock
 
-#: Deadlines that are this near are looked at together.
+#: Deadlines within this time are checked together.
 _GRAIN = 0.05
-#: How much later than the timer the thread looks.
+#: Delay of the thread's check after the timer.
 _LATER = 0.002
 
 
@@ -112,7 +112,7 @@ class Deadlines:
                     self._interrupt()
                     at = now + _GRAIN
                 self._thread_until = at
-                # The wait is bounded, so that the thread ends with a loop that was closed and not this client.
+                # The wait is limited, so that the thread ends if the loop was closed without closing the client.
                 self._changed.wait(min(at + _LATER - now, 1.0))
 
     def _interrupt(self) -> None:

@@ -13,11 +13,11 @@ from . import _wire as wire
 class Consistency(enum.IntEnum):
     """Read consistency."""
 
-    #: What the config of the node says.
+    #: As configured for the node.
     DEFAULT = 0
-    #: Nothing that was answered before the request may be missing. It costs a round among the hosts.
+    #: Linearizable: includes every change answered before the request. Costs a round trip among the hosts.
     STRICT = 1
-    #: From the memory of a host that knew lately that it was up to date.
+    #: Answered from the memory of a host that was recently up to date.
     RELAXED = 2
 
 
@@ -25,9 +25,9 @@ class Counters(enum.IntEnum):
     """Metric detail for a node."""
 
     DEFAULT = 0
-    #: By semaphore.
+    #: Per semaphore.
     AGGREGATED = 1
-    #: By owner too.
+    #: Per semaphore and owner.
     DETAILED = 2
 
 
@@ -48,9 +48,9 @@ class OwnerInfo:
     order_id: int
     session_id: int
     count: int
-    #: That of the session's latest acquire.
+    #: Wait of the session's latest acquire.
     data: bytes
-    #: When it became an owner, by the wall clock of a host; for people.
+    #: Start of the ownership by a host's wall clock, for people.
     since: datetime | None
     client: ClientInfo
 
@@ -59,12 +59,12 @@ class OwnerInfo:
 class Waiter:
     """A session that waits for a semaphore."""
 
-    #: The place in the queue.
+    #: Order id: the position in the queue.
     order_id: int
     session_id: int
     count: int
     data: bytes
-    #: For how many seconds its latest acquire waits; None for as long as its session lives.
+    #: Wait of the latest acquire in seconds; None for the session's lifetime.
     wait: float | None
     since: datetime | None
     client: ClientInfo
@@ -76,14 +76,14 @@ class SemaphoreInfo:
 
     name: str
     limit: int
-    #: How much of the limit is owned.
+    #: Owned units.
     count: int
     revision: int
     ephemeral: bool
     owner_count: int
     waiter_count: int
     data: bytes
-    #: In the order in which they joined; empty where they were not asked for.
+    #: In join order; empty if not requested.
     owners: tuple[OwnerInfo, ...] = ()
     waiters: tuple[Waiter, ...] = ()
 
@@ -96,12 +96,12 @@ class SessionInfo:
     #: In seconds.
     timeout: float
     attached: bool
-    #: Of how many semaphores it owns a part, and for how many it waits, in all shards whose hosts could be asked.
+    #: Number of owned and awaited semaphores, in all shards that answered.
     owned: int
     waiting: int
     since: datetime | None
     client: ClientInfo
-    #: What the client reports about the session.
+    #: Session details reported by the client.
     description: str
 
 
@@ -109,14 +109,14 @@ class SessionInfo:
 class NodeConfig:
     """Node config. None and zero fields are not set: hosts use the default, and alter leaves the field unchanged."""
 
-    #: How often a leader makes sure that it leads, in seconds.
+    #: Interval of leader self-checks in seconds.
     self_check_period: float | None = None
-    #: What sessions get on top of their timeout when a leader changes, in seconds.
+    #: Time added to session timeouts after a leader change, in seconds.
     session_grace_period: float | None = None
     read_consistency: Consistency = Consistency.DEFAULT
     attach_consistency: Consistency = Consistency.DEFAULT
     counters: Counters = Counters.DEFAULT
-    #: How many semaphores the node may have in each data shard, and how many bytes.
+    #: Quotas per data shard: number of semaphores, and bytes.
     quota_objects: int | None = None
     quota_bytes: int | None = None
 
@@ -135,13 +135,13 @@ class NodeConfig:
 class NodeInfo:
     """A node, as described by hosts."""
 
-    #: The node's for ever: a path that is dropped and made again gets another one.
+    #: Permanent id: a dropped and recreated path gets a new id.
     id: int
     path: str
     config: NodeConfig
-    #: It grows with every change of the config.
+    #: Grows with every config change.
     config_version: int
-    #: Of a create: the node was there before, and nothing was changed.
+    #: After a create: the node existed, and nothing was changed.
     existed: bool = False
 
 

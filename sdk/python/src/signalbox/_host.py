@@ -13,7 +13,7 @@ from ._conn import Connection, Peer
 from ._retry import REQUESTS, News, Wait, plainly
 from .errors import SignalboxError, TransportError
 
-#: How long a request waits for a connection that is being made before it tries another host. The making goes on.
+#: Time a request waits for a new connection before trying another host. The connection attempt continues.
 _DIAL_WAIT = 1.0
 
 log = logging.getLogger("signalbox")
@@ -22,7 +22,7 @@ log = logging.getLogger("signalbox")
 class HostCluster(Protocol):
     """The cluster, as seen by a host."""
 
-    #: Reports that there is a new connection.
+    #: Reports new connections.
     connections: News
 
     def spawn(self, work: Any, /) -> Any:
@@ -62,7 +62,7 @@ class Host:
     @property
     def address(self) -> str:
         """The last address that worked."""
-        return self.addresses[0] if self.addresses else f"{self.id}, whose address is not known"
+        return self.addresses[0] if self.addresses else f"{self.id} (unknown address)"
 
     async def connect(self, wait: Wait = plainly, patience: float = _DIAL_WAIT) -> Connection:
         """Returns the connection to the host, and opens one if necessary."""
@@ -102,10 +102,10 @@ class Host:
                 else TransportError(str(error))
         if host.conn is not None:
             return host.conn
-        raise TransportError(f"host {host.address}: there is no connection yet")
+        raise TransportError(f"host {host.address}: not connected yet")
 
     async def _dial(self, dialing: asyncio.Future[Connection]) -> None:
-        error: SignalboxError = TransportError(f"host {self.address}: it cannot be reached")
+        error: SignalboxError = TransportError(f"host {self.address}: the host cannot be reached")
         for i, address in enumerate(list(self.addresses)):
             try:
                 conn = await self.cluster.dial(address)
@@ -137,7 +137,7 @@ class Host:
 
     def _use(self, conn: Connection) -> Connection:
         if self.conn is not None:  # one host was met at two addresses
-            conn.fail("another connection to the host is used")
+            conn.fail("a second connection to the host is in use")
             return self.conn
         conn.host, self.conn, self.error, self.failures, self.retry_at = self, conn, None, 0, 0
         if conn.error is not None:
@@ -168,7 +168,7 @@ class Host:
 
     def token_expiring(self, conn: Connection, push: dict[str, Any]) -> None:
         """Called when the token is about to expire."""
-        log.warning("the token %r expires in %.0f s; host %s closes the connection then", push["token"],
+        log.warning("the token %r expires in %.0f s; host %s will close the connection", push["token"],
                     push["left_ms"] / 1000, self.address)
 
 
@@ -219,7 +219,7 @@ class Tried(list[Peer]):
         return min(hosts, key=lambda h: self.index(h)) if hosts else None
 
 
-#: What an operation that begins has tried.
+#: Tried hosts of a new operation: none.
 NOTHING_TRIED = Tried()
 
 

@@ -18,7 +18,7 @@ from .errors import EndReason, SignalboxError, NotFoundError, Status, TransportE
 
 INBOX_ACK, INBOX_OPEN = 170, 174
 _END = 4
-#: What was handled is acknowledged by the next command, or alone after so long, or so many items.
+#: Handled items are acknowledged by the next command, or separately after this time or number of items.
 _ACK_DELAY, _ACK_ITEMS = 0.1, 64
 
 
@@ -248,7 +248,7 @@ class Inbox(Generic[R]):
             self._short = 0
 
     def _removed(self, error: SignalboxError, text: str) -> None:
-        self.part.removed = EvictedError(f"the membership in {self.part.name!r} is over: {text or error}")
+        self.part.removed = EvictedError(f"the membership in {self.part.name!r} has ended: {text or error}")
         self.part.close()
 
     async def _open_until_done(self) -> None:

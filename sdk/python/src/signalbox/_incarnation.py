@@ -22,12 +22,12 @@ from .errors import (
     SessionLostError, SessionLostUnknownError, Status, TransportError, is_retried, refusal,
 )
 
-#: How many mutations of a session may be unanswered, or answered out of order. A shard keeps few answers more.
+#: Maximum number of mutations without an answer, or answered out of order. A shard caches few more answers.
 UNANSWERED_MAX = 1000
-#: How much longer than its timeout an acquire is left to a host that cannot be reached, or began to count anew.
+#: Extra time beyond an acquire's timeout, for a host that is unreachable or has restarted the wait.
 QUEUE_SLACK = 0.5
 
-#: The lower bits of an order id are the id of the shard that gave it.
+#: The lower bits of an order id are the shard id.
 SHARDS = 1 << 10
 
 
@@ -102,7 +102,7 @@ class Incarnation(Attachment):
         """
         lease = q.lease
         if q.refused and lease is not None and lease.missing:
-            q.remove_lease(LeaseLostError("its shard does not know the lease"))
+            q.remove_lease(LeaseLostError("the shard does not know the lease"))
             self.core.spawn(self._release_later(q.name, lease.fence))
 
     def lease_lost(self, lease: Lease, cause: BaseException) -> None:
@@ -119,7 +119,7 @@ class Incarnation(Attachment):
         self.fences[fence % SHARDS] = max(fence, self.fences.get(fence % SHARDS, 0))
         for q in list(self.queues.values()):
             if q.lease is not None and self.is_fenced(q.lease.fence):
-                q.remove_lease(LeaseLostError("its shard lost its majority and was rebuilt"))
+                q.remove_lease(LeaseLostError("the shard lost its quorum and was rebuilt"))
                 self.drop_if_empty(q)
 
     def is_fenced(self, order: int) -> bool:
@@ -354,7 +354,7 @@ class Incarnation(Attachment):
             if isinstance(e, SessionLostError) and m.tries and (m.doubt or m.phase == SENT):
                 assert self.cause is not None
                 raise SessionLostUnknownError(
-                    self.id, self.cause.reason, "whether the change was made is not known") from e
+                    self.id, self.cause.reason, "the change may have been made") from e
             raise
         self.begin_next(q)
         return m.result
@@ -434,9 +434,9 @@ class Incarnation(Attachment):
                 raise
         self.begin_next(q)
 
-    # An acquire that is given up leaves nothing behind: no place in the host's queue, and no owner that the client does
-    # not know. While its outcome is open no other mutation of its queue begins; then a release under the next sequence
-    # undoes it. The sequence makes sure that a copy of the acquire that is on its way can take effect no more.
+    # An abandoned acquire is undone: no queue position and no unknown ownership may remain on the host. While its
+    # outcome is unknown, no other mutation in its queue begins. Then a release under the next sequence reverts the
+    # acquire; the higher sequence also prevents a delayed copy of the acquire from taking effect.
 
     def _abandon(self, m: Mutation) -> None:
         """Ends an abandoned or refused acquire."""

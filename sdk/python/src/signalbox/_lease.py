@@ -110,18 +110,18 @@ class Lease:
 
     def __init__(self, session: Holder, name: str, fence: int) -> None:
         self.session, self.name = session, name
-        #: The fencing token: larger than those of all owners before. Send it along with every write to what the lease
-        #: protects, and let the receiver refuse anything below the highest that it has seen.
+        #: The fencing token: larger than every earlier owner's token. Send the token with every write to the protected
+        #: resource. The receiver must reject tokens below the highest token seen.
         self.fence = fence
         self.sequence = 0  # of the latest acquire
-        #: How much of the semaphore the lease is for.
+        #: Owned units.
         self.count = 0
-        #: What others can read of the owner.
+        #: Owner data shown to other clients.
         self.data = b""
         self.ephemeral = False
         self.missing = False  # the shard did not list it when it was asked last
         self.cause: BaseException | None = None
-        #: False while it is held; see `Loss`.
+        #: False while the lease is held; see `Loss`.
         self.lost = Loss(self)
         self._waiters: list[asyncio.Future[None]] | None = None
         self._scopes: list[Scope] | None = None
@@ -145,13 +145,13 @@ class Lease:
         """
         cause = self._over()
         if isinstance(cause, Released):
-            raise NotHeldError(f"the lease of {self.name!r} was released")
+            raise NotHeldError(f"the lease for {self.name!r} was released")
         if cause is not None:
             raise self.lost_error(cause)
 
     def lost_error(self, cause: BaseException) -> LeaseLostError:
         """Returns the exception for the lost lease."""
-        error = LeaseLostError(f"the lease of {self.name!r} is lost: {cause}", cause)
+        error = LeaseLostError(f"the lease for {self.name!r} is lost: {cause}", cause)
         error.__cause__ = cause
         return error
 
@@ -172,7 +172,7 @@ class Lease:
                 if self._waiters and future in self._waiters:
                     self._waiters.remove(future)
         if isinstance(self.cause, Released):
-            raise NotHeldError(f"the lease of {self.name!r} was released")
+            raise NotHeldError(f"the lease for {self.name!r} was released")
         assert self.cause is not None
         return self.cause
 
@@ -217,7 +217,7 @@ class Lease:
     async def _update(self, data: bytes, revision: int) -> None:
         cause = self._over()
         if cause is not None:
-            raise FencedError(f"the lease of {self.name!r} is over: {cause}") from cause
+            raise FencedError(f"the lease for {self.name!r} has ended: {cause}") from cause
         try:
             await self.session.change(self.name, SEMAPHORE_UPDATE, (data, self.fence, revision))
         except FencedError as e:
@@ -263,7 +263,7 @@ class Scope:
     def __init__(self, lease: Held) -> None:
         task = asyncio.current_task()
         if task is None:
-            raise RuntimeError("a lease is held by a task")
+            raise RuntimeError("a lease block must run in a task")
         self.lease, self.task, self.fired = lease, task, False
         self._cancelling = task.cancelling()
         if lease._scopes is None:

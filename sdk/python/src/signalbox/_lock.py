@@ -17,25 +17,25 @@ from .errors import (
     NotHeldError,
 )
 
-#: How long a block that ends waits for a host to take its lock back. The giving back goes on after it.
+#: Time a block waits for its lock's release at the end. The release continues in the background.
 _FAREWELL = 1.0
 
 
 async def acquire(inc: Incarnation, name: str, r: Request, limit: int | None, data: bytes = b"") -> Lease | None:
     """Acquires a semaphore. A missing semaphore is created if a limit is given."""
     if not 1 <= len(name) <= 1024 or len(name) > 256 and len(name.encode()) > 1024:
-        raise BadRequestError(f"a name of {len(name.encode())} bytes: 1 to 1024")
+        raise BadRequestError(f"the name has {len(name.encode())} bytes: use 1 to 1024")
     if r.count < 1:
-        raise BadRequestError("a count below 1: there is nothing to acquire")
+        raise BadRequestError("count must be at least 1")
     if r.wait is not None and not 0 <= r.wait <= 86400:
-        raise BadRequestError(f"a wait of {r.wait:g} s: 0 to a day, or None for as long as the session lives")
+        raise BadRequestError(f"wait is {r.wait:g} s: use 0 to 86,400, or None for no limit")
     try:
         return await inc.acquire(name, r)
     except NotFoundError:
         if limit is None:
             raise
     if r.count > limit:
-        raise BadRequestError(f"a count of {r.count}: the limit with which {name!r} would be made is {limit}")
+        raise BadRequestError(f"count {r.count} is above the limit {limit} for creating {name!r}")
     try:
         await inc.change(name, SEMAPHORE_CREATE, (limit, data))
     except AlreadyExistsError:
@@ -50,7 +50,7 @@ class _Place:
 
     def __init__(self) -> None:
         self.users = 0
-        #: A task acquires the place, or has it alone.
+        #: A task acquires or exclusively holds the position.
         self.busy = False
         self.turns: deque[asyncio.Future[None]] = deque()
         self.group: _Group | None = None
@@ -127,7 +127,7 @@ class Places:
             raise lock.not_acquired()
         else:
             await self._wait(place, place.turns)
-        # Even if their lease is lost, the holders of a group may still be at work.
+        # The group's tasks may still be working after a lease loss.
         while (group := place.group) is not None and not (lock.shared and group.size and group.lease.held):
             try:
                 if try_only:
@@ -218,9 +218,9 @@ class Lock:
         create: bool = True,
     ) -> None:
         if limit is not None and shared:
-            raise BadRequestError("shared and limit exclude each other")
+            raise BadRequestError("use either shared or limit")
         if limit is not None and not 1 <= count <= limit:
-            raise BadRequestError(f"a count of {count} of a limit of {limit}: it is from 1 to the limit")
+            raise BadRequestError(f"count {count} must be from 1 to the limit {limit}")
         self.session, self.name, self.wait, self.shared = session, name, wait, shared
         self.limit, self.count, self.data, self.create = limit, count, data, create
         self._holds: dict[asyncio.Task[Any] | None, Hold] = {}
@@ -233,7 +233,7 @@ class Lock:
 
     def not_acquired(self) -> NotAcquiredError:
         """Returns the exception for a lock that was not acquired."""
-        waited = "it is taken" if not self.wait else f"it was taken for all of {self.wait:g} s"
+        waited = "already held" if not self.wait else f"held by others for {self.wait:g} s"
         return NotAcquiredError(f"the lock {self.name!r} was not acquired: {waited}")
 
     async def acquire(self) -> Lease:
@@ -243,12 +243,12 @@ class Lock:
     async def _enter(self) -> Hold:
         task = asyncio.current_task()
         if task in self._holds:
-            raise BadRequestError(f"the task holds the lock {self.name!r} already: it is not recursive")
+            raise BadRequestError(f"the task already holds the lock {self.name!r}: locks are not recursive")
         try:
             hold = Hold(self, *await self.session._places.take(self))
         except SignalboxError as e:
             if not isinstance(e, NotAcquiredError):
-                e.add_note(f"while the lock {self.name!r} was waited for")
+                e.add_note(f"while waiting for the lock {self.name!r}")
             raise
         self._holds[task] = hold
         return hold
@@ -283,7 +283,7 @@ class Lock:
             async with asyncio.timeout(_FAREWELL):
                 await hold.give()
         except LeaseLostError as e:
-            # Only the host knew that: what the block did may have been done beside another holder.
+            # Only the host knew about the loss: the block may have run concurrently with another holder.
             instead = instead or (e if exc is None else None)
         except (TimeoutError, SignalboxError):
             pass  # it goes on by itself, or the lock is free when the session ends

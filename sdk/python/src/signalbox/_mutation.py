@@ -17,7 +17,7 @@ from .errors import (
     of_status,
 )
 
-# Where a mutation is. UNOBSERVED is an acquire that waits, and whose outcome is not reported unless it is sent again.
+# Mutation phases. UNOBSERVED is a waiting acquire with an unreported outcome, unless the acquire is sent again.
 IDLE, SENT, ANSWERED, BROKEN, QUEUED, UNOBSERVED, OWNED, ENDED = range(8)
 
 SEMAPHORE_CREATE, SEMAPHORE_DELETE, ACQUIRE, RELEASE, SEMAPHORE_RESIZE = 24, 26, 27, 28, 31
@@ -39,9 +39,9 @@ class KeyQueue:
         self.places: deque[asyncio.Future[None]] = deque()
         self.waiting: Mutation | None = None  # the acquire that is queued at the host
         self.lease: Lease | None = None
-        #: A loss that came before the answer to the acquire that it is about.
+        #: A loss received before the answer to its acquire.
         self.early: tuple[int, SignalboxError] | None = None
-        #: A host that has no room, or grants nothing for now, has refused the latest try of what is under way.
+        #: The current mutation's latest attempt was refused by a host without space, or in a rebuilt shard's wait.
         self.refused = False
 
     def remove_lease(self, cause: BaseException, of: Lease | None = None) -> None:
@@ -85,7 +85,7 @@ class Mutation(Try):
         self.phase = IDLE
         self.future: asyncio.Future[None]
         self.error: SignalboxError | None = None  # what it is refused with, or its connection ended with
-        #: Some try may have been carried out though it was not answered.
+        #: An unanswered attempt may have been executed.
         self.doubt = False
         self.waited = self.changes = self.impatient = False
         self.lease: Lease | None = None
@@ -117,7 +117,7 @@ class Mutation(Try):
                 self._wake()
             return False
         if kind == _TIMED_OUT:
-            self.end_acquire(NotAcquiredError("it was not granted in time"))
+            self.end_acquire(NotAcquiredError("the acquire was not granted in time"))
             return False
         if kind == _ABORTED:
             error = of_status(wire.uint_of(raw, 2), raw[3] if len(raw) > 3 else None)
@@ -176,7 +176,7 @@ class Mutation(Try):
         outcome = wire.uint_of(raw, 4)
         self.limit = wire.uint_of(raw, 6)
         if q.waiting is not None and q.waiting is not self:
-            # Whatever the newer acquire got, the older one has no place in the host's queue any more.
+            # Whatever the result of the newer acquire, the older acquire has left the host's queue.
             q.waiting.end_acquire(AbortedError(reason=AbortReason.REPLACED))
         if outcome == _ACQUIRED:
             self._own(wire.uint_of(raw, 5))
@@ -184,10 +184,10 @@ class Mutation(Try):
             self.phase, self.order, self.waited = QUEUED, wire.uint_of(raw, 5), True
             q.waiting = self
         elif self.waited and self.body[3] == wire.FOREVER:
-            # It cannot have timed out, so it was overtaken while the client was not connected.
+            # The acquire cannot have timed out, so it was replaced while the client was disconnected.
             self.end_acquire(AbortedError())
         else:
-            self.end_acquire(NotAcquiredError("it was not granted in time"))
+            self.end_acquire(NotAcquiredError("the acquire was not granted in time"))
 
     def _own(self, order: int) -> None:
         """Creates the lease for a granted acquire, or updates the existing lease."""
@@ -195,7 +195,7 @@ class Mutation(Try):
         if q.waiting is self:
             q.waiting = None
         if q.lease is not None and q.lease.fence != order:
-            q.remove_lease(LeaseLostError("another acquire of the session took its place"))
+            q.remove_lease(LeaseLostError("a newer acquire by the session replaced the lease"))
         if q.lease is None:
             q.lease = Lease(self.session, q.name, order)
         _, _, count, _, data, ephemeral = self.body
@@ -207,7 +207,7 @@ class Mutation(Try):
             q.remove_lease(q.early[1])
             self.session.drop_if_empty(q)
         if self.session.is_fenced(order):
-            q.remove_lease(LeaseLostError("its shard lost its majority and was rebuilt"))
+            q.remove_lease(LeaseLostError("the shard lost its quorum and was rebuilt"))
             self.session.drop_if_empty(q)
 
     def _released(self) -> None:

@@ -17,16 +17,16 @@ from ._notice import SEMAPHORE_DESCRIBE
 from ._view import Key, Watch
 from .errors import SignalboxError, NotFoundError
 
-#: How long the id of a node is believed before a semaphore that is not found makes the client ask again.
+#: Minimum age of a cached node id before a missing semaphore triggers a new lookup.
 _NODE_GAP = 1.0
-#: How often a description of several pages is begun anew because the semaphore changed meanwhile.
+#: Maximum restarts of a multi-page description because the semaphore changes.
 _TRIES = 4
 
 
 class NodeClient(Protocol):
     """A client, as seen by its nodes."""
 
-    #: By path: the id of a node, and since when it is known.
+    #: By path: the node's id and the lookup time.
     _node_ids: dict[str, tuple[int, float]]
 
     @property

@@ -19,9 +19,9 @@ class Change:
     __slots__ = ("data", "owners")
 
     def __init__(self, data: bool, owners: bool) -> None:
-        #: The data was replaced, or the limit.
+        #: The data or the limit has changed.
         self.data = data
-        #: An owner came, went, or changed.
+        #: An owner was added, removed or changed.
         self.owners = owners
 
     def __repr__(self) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 
 from .errors import SignalboxError, Status, TransportError, is_retried
 
-#: How often in a row a request follows the word of a host to another host without a pause.
+#: Number of consecutive redirects that are followed without a pause.
 _MOVES_AT_ONCE = 4
-#: How often a request is sent again after a host said that it does not know the session over the connection.
+#: Number of retries after BAD_SESSION answers.
 _UNKNOWN_TRIES = 8
-#: Within which time those come who have waited for a leader, in seconds.
+#: Time in seconds over which requests that waited for a leader are spread.
 _SPREAD = 0.05
 
 
@@ -30,7 +30,7 @@ class Backoff:
         return random.random() * min(self.first * (1 << min(failures, 10)), self.most) + 1e-6
 
 
-#: The backoff of what is asked of hosts.
+#: Backoff for requests to hosts.
 REQUESTS = Backoff(0.025, 1.0)
 
 
@@ -60,7 +60,7 @@ class News:
         return lambda: self._waiting.discard(future)
 
 
-#: How an operation waits for a future: a session has it wait until the session is over at the longest.
+#: Waits for a future. A session's wait function waits at most until the session ends.
 Wait = Callable[["asyncio.Future[None]"], Coroutine[Any, Any, None]]
 
 
@@ -77,7 +77,7 @@ class Retries:
     def __init__(self, leaders: News, connected: News | None = None) -> None:
         self.leaders, self.connected = leaders, connected
         self.leader_count = self.connected_count = 0
-        #: The longest pause after a failure to reach a host; 0 for none.
+        #: Maximum pause after failing to reach a host; 0 for none.
         self.patience = 0.0
         self.tries = self.moves = self.unknowns = 0
         self.begin()

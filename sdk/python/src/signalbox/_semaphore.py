@@ -18,7 +18,7 @@ from ._notice import Change, Notice
 from ._view import Key, Watch
 from .errors import BadRequestError, NotAcquiredError
 
-#: The count of an acquire that has an ephemeral semaphore alone.
+#: Count for exclusive ownership of an ephemeral semaphore.
 ALL = wire.FOREVER
 
 
@@ -48,7 +48,7 @@ class Semaphore:
         self, session: SemaphoreSession, name: str, limit: int | None, data: bytes, create: bool, ephemeral: bool,
     ) -> None:
         if limit is not None and limit < 1:
-            raise BadRequestError(f"a limit of {limit}: nothing could ever be acquired")
+            raise BadRequestError(f"limit is {limit}: use at least 1")
         self.session, self.name, self.limit = session, name, limit
         self._data, self._create, self._ephemeral = data, create, ephemeral
         self._lock: Lock | None = None
@@ -101,14 +101,14 @@ class Semaphore:
         if lease is None:
             await self._change(SEMAPHORE_UPDATE, (data, 0, if_revision))
         elif lease.name != self.name:
-            raise BadRequestError(f"the lease is of another semaphore, {lease.name!r}")
+            raise BadRequestError(f"the lease belongs to a different semaphore, {lease.name!r}")
         else:
             await lease._update(data, if_revision)
 
     async def resize(self, limit: int, *, if_revision: int = 0) -> None:
         """Sets the semaphore's limit. A higher limit admits waiters; a lower limit leaves owners unchanged."""
         if limit < 1:
-            raise BadRequestError(f"a limit of {limit}: nothing could ever be acquired")
+            raise BadRequestError(f"limit is {limit}: use at least 1")
         await self._change(SEMAPHORE_RESIZE, (limit, if_revision))
 
     async def delete(self, *, force: bool = False) -> None:

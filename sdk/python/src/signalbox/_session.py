@@ -21,9 +21,9 @@ from .errors import (
     BadRequestError, ClosedError, EndReason, SignalboxError, NotFoundError, SessionLostError, UnavailableError,
 )
 
-#: The timeout of a session that is opened without one, the least, and the most, in seconds.
+#: Default, minimum and maximum session timeout, in seconds.
 DEFAULT_TIMEOUT, MIN_TIMEOUT, MAX_TIMEOUT = 10.0, 0.2, 1800.0
-#: How many sessions in a row may end soon after they began before a renewal pauses.
+#: Number of consecutive short-lived sessions before renewal pauses.
 _SHORT_LIVED = 3
 
 log = logging.getLogger("signalbox")
@@ -32,15 +32,15 @@ log = logging.getLogger("signalbox")
 class State(enum.Enum):
     """Session state."""
 
-    #: It is not opened yet, or is being renewed.
+    #: Not opened yet, or being recreated.
     NEW = "new"
-    #: A host holds the session for this client.
+    #: Attached to a host.
     ATTACHED = "attached"
-    #: No connection carries it at the moment. Its leases hold until the client's own deadline.
+    #: Disconnected. The leases stay valid until the client's own deadline.
     DETACHED = "detached"
-    #: It is over, and all its leases are lost.
+    #: Ended, with all its leases lost.
     EXPIRED = "expired"
-    #: It was closed by its user.
+    #: Closed by the user.
     CLOSED = "closed"
 
 
@@ -64,14 +64,14 @@ class Session:
     ) -> None:
         if timeout != 0 and not MIN_TIMEOUT <= timeout <= MAX_TIMEOUT:
             raise BadRequestError(
-                f"a session timeout of {timeout:g} s: {MIN_TIMEOUT:g} to {MAX_TIMEOUT:g} s, or 0, with "
-                             "which the session ends with its connection")
+                f"the session timeout is {timeout:g} s: use {MIN_TIMEOUT:g} to {MAX_TIMEOUT:g} s, or 0 to end "
+                             "the session with its connection")
         if not 1 <= len(path.encode()) <= 1024:
-            raise BadRequestError(f"a path of {len(path.encode())} bytes: 1 to 1024")
+            raise BadRequestError(f"the path has {len(path.encode())} bytes: use 1 to 1024")
         self._client, self._core = client, client._core
-        #: The path of the session's node.
+        #: The session's node path.
         self.path = path
-        #: How long, in seconds, the session lives at its host without a connection.
+        #: Session timeout in seconds: how long the session survives without a connection.
         self.timeout = timeout
         self._details, self._renew, self._on_state = details, renew, on_state
         self._current: Incarnation | None = None
@@ -83,12 +83,12 @@ class Session:
         self._over: asyncio.Future[None] | None = None
         self._places = Places(self)
 
-    # Its opening and its end.
+    # Open and close.
 
     async def open(self) -> Session:
         """Starts the session. Called by `async with` and `await`."""
         if self._state is not State.NEW or self._current is not None:
-            raise BadRequestError("the session is open already; a session is opened once")
+            raise BadRequestError("the session is already open; open it once")
         self._core = self._client._core
         self._core.check()
         self._over = self._core.loop.create_future()
@@ -186,7 +186,7 @@ class Session:
     def __repr__(self) -> str:
         return f"<Session {self.id} in {self.path}, {self._state.value}>"
 
-    # What its incarnations report.
+    # Reports from incarnations.
 
     def _is_attached(self, session: Attachment) -> None:
         if session is self._current:
@@ -253,7 +253,7 @@ class Session:
         self._core.check()
         return self._current
 
-    # What it is for.
+    # Locks and semaphores.
 
     def lock(
         self, name: str, wait: float | None = None, *, shared: bool = False, limit: int | None = None, count: int = 1,

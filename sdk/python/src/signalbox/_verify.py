@@ -22,7 +22,7 @@ from ._mutation import ACQUIRE, OWNED, QUEUED, Mutation, slot_of
 from ._retry import Retries
 from .errors import EndReason, SignalboxError, LeaseLostError, SessionLostError, Status, TransportError, is_retried
 
-#: For how many seconds leases wait for their turns in busy queues before their shards are asked again.
+#: Time in seconds that leases wait in busy queues before their shards are asked again.
 _TURN_PATIENCE = 1.0
 
 
@@ -111,7 +111,7 @@ async def _verify(inc: Incarnation, lease: Lease, sequence: int, end: float) -> 
         async with asyncio.timeout_at(end):
             q = await inc.begin(lease.name)
     except TimeoutError as e:
-        raise TransportError("the lease had no turn yet") from e
+        raise TransportError("the lease was not verified yet") from e
     try:
         if q.lease is not lease or lease.cause is not None or lease.sequence != sequence:
             return  # it was changed since, so the host was asked

@@ -23,11 +23,11 @@ _CREATED, _DELETED = 1, 2
 class Owner:
     """A session that owns units of a semaphore."""
 
-    #: The fencing token: the number that the session got on joining.
+    #: The fencing token: the order id assigned when the session joined.
     order_id: int
     session_id: int
     count: int
-    #: That of the session's latest acquire.
+    #: Wait of the session's latest acquire.
     data: bytes
 
 
@@ -36,18 +36,18 @@ class View:
     """A semaphore at one time, as shown by a watch."""
 
     exists: bool = False
-    #: It grows with every change; revisions of different names cannot be compared.
+    #: Grows with every change; revisions of different names cannot be compared.
     revision: int = 0
     ephemeral: bool = False
     limit: int = 0
     data: bytes = b""
-    #: Ordered by order id: the order in which they joined.
+    #: Sorted by order id, which is the join order.
     owners: tuple[Owner, ...] = ()
-    #: Of an object of another kind: the bodies of its rows by id.
+    #: For other object kinds: row bodies by id.
     rows: dict[int, bytes] = field(default_factory=dict)
-    #: It differs from that of an object of the same name before it.
+    #: Differs from the generation of an earlier object with the same name.
     birth: int = 0
-    #: How many snapshots there were: what happened between two of them is not known.
+    #: Number of snapshots. Changes between two snapshots are unknown.
     whole: int = 0
 
 
@@ -71,7 +71,7 @@ class Watching(Protocol):
 
     loop: asyncio.AbstractEventLoop
     cluster: Cluster
-    #: The watches that are open.
+    #: Open watches.
     watches: dict[Key, SharedWatch]
 
     def check(self) -> None:
@@ -130,7 +130,7 @@ class SharedWatch:
         except _Behind:
             self.state.behind = True
             conn.stop_watch(request)
-            raise TransportError(f"host {conn.address}: a change is missing") from None
+            raise TransportError(f"host {conn.address}: a delta is missing") from None
         finally:
             self.stream = None
             if time.monotonic() - opened > REQUESTS.most:
@@ -261,7 +261,7 @@ class _Stream:
             error = refused(raw)
             if error is None and wire.fields(raw)["object_kind"] != w.key.kind:
                 error = UnsupportedError(
-                    "the host does not know kinds of objects, and watches a semaphore of that name")
+                    "the host does not support object kinds, and watches a semaphore")
             if error is not None:
                 self._end(error)
             return error is None

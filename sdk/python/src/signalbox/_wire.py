@@ -106,7 +106,7 @@ def put(out: bytearray, value: Any) -> None:
         for item in value:
             put(out, item)
     else:
-        raise TypeError(f"a {kind.__name__} cannot be written")
+        raise TypeError(f"values with type {kind.__name__} cannot be encoded")
 
 
 def frame(kind: int, request: int, body: Iterable[Any]) -> bytes:
@@ -161,11 +161,11 @@ def unpack(payload: bytes) -> list[Any]:
     try:
         value, end = _value(payload, 0, 0)
     except (IndexError, struct.error):
-        raise Malformed("the frame ends in the middle of it") from None
+        raise Malformed("the frame is truncated") from None
     if type(value) is not list:
-        raise Malformed("an array is wanted")
+        raise Malformed("expected an array")
     if len(value) < 2:
-        raise Malformed(f"an array of {len(value)} items, where a kind and a request id come first")
+        raise Malformed(f"an array with {len(value)} items, expected a kind and a request id")
     if end != len(payload):
         raise Malformed(f"{len(payload) - end} bytes behind the message")
     if type(value[0]) is not int or type(value[1]) is not int:
@@ -177,7 +177,7 @@ def unpack(payload: bytes) -> list[Any]:
 
 def _array(b: bytes, at: int, n: int, depth: int) -> tuple[Any, int]:
     if n > len(b) - at:
-        raise Malformed(f"an array of {n} items in {len(b) - at} bytes")
+        raise Malformed(f"an array with {n} items in {len(b) - at} bytes")
     if depth >= _DEEPEST:
         return Skipped("nested too deep"), _skip(b, at, n)
     items: list[Any] = []
@@ -243,7 +243,7 @@ def _value(b: bytes, at: int, depth: int) -> tuple[Any, int]:
 def _text(b: bytes, at: int, n: int) -> tuple[bytes, int]:
     end = at + n
     if end > len(b):
-        raise Malformed("the frame ends in the middle of it")
+        raise Malformed("the frame is truncated")
     return b[at:end], end
 
 
@@ -281,7 +281,7 @@ def _skip(b: bytes, at: int, values: int) -> int:
         else:
             raise Malformed(f"the code {c:#x}, which msgpack does not use")
         if at > len(b):
-            raise Malformed("the frame ends in the middle of it")
+            raise Malformed("the frame is truncated")
     return at
 
 
@@ -310,7 +310,7 @@ _Spec = tuple[_Field, ...]
 
 def _uint(raw: Any) -> int:
     if type(raw) is not int:
-        raise Malformed(f"{_name_of(raw)} where uint is wanted")
+        raise Malformed(f"expected a uint, got {_name_of(raw)}")
     if raw < 0:
         raise Malformed(f"{raw} is not a uint")
     return raw
@@ -318,13 +318,13 @@ def _uint(raw: Any) -> int:
 
 def _bool(raw: Any) -> bool:
     if type(raw) is not bool:
-        raise Malformed(f"{_name_of(raw)} where bool is wanted")
+        raise Malformed(f"expected a bool, got {_name_of(raw)}")
     return raw
 
 
 def _str(raw: Any) -> str:
     if type(raw) is not bytes:
-        raise Malformed(f"{_name_of(raw)} where text is wanted")
+        raise Malformed(f"expected a text, got {_name_of(raw)}")
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -333,13 +333,13 @@ def _str(raw: Any) -> str:
 
 def _bytes(raw: Any) -> bytes:
     if type(raw) is not bytes:
-        raise Malformed(f"{_name_of(raw)} where bytes are wanted")
+        raise Malformed(f"expected bytes, got {_name_of(raw)}")
     return raw
 
 
 def _list(raw: Any) -> list[Any]:
     if type(raw) is not list:
-        raise Malformed(f"{_name_of(raw)} where an array is wanted")
+        raise Malformed(f"expected an array, got {_name_of(raw)}")
     return raw
 
 
@@ -415,7 +415,7 @@ def unpack_record(name: str, data: bytes) -> dict[str, Any]:
     try:
         value, _ = _value(data, 0, 0)
     except (IndexError, struct.error):
-        raise Malformed("the record ends in the middle of it") from None
+        raise Malformed("the record is truncated") from None
     return read_record(name, value)
 
 

@@ -19,7 +19,7 @@ from ._lease import Lease
 from ._semaphore import Semaphore
 from .errors import AlreadyExistsError, NotFoundError, PreconditionFailedError
 
-#: Of the semaphores: one that has an owner has no other.
+#: Semaphore limit: a semaphore has at most one owner.
 _LIMIT = 1
 
 
@@ -27,10 +27,10 @@ _LIMIT = 1
 class Value:
     """A config entry at one time."""
 
-    #: Whether there is any: an empty value exists too.
+    #: True if the entry exists. An empty value counts as existing.
     exists: bool
     data: bytes
-    #: It grows with every change, and is what `if_revision` takes; 0 stands for none at all.
+    #: Grows with every change; pass it as `if_revision`. 0 if the entry is missing.
     revision: int
 
 
@@ -64,7 +64,7 @@ async def put(client: Client, path: str, name: str, data: bytes, *, if_revision:
             return
         except NotFoundError as e:
             if if_revision:
-                raise PreconditionFailedError(f"the config {name!r} does not exist any more") from e
+                raise PreconditionFailedError(f"the config {name!r} no longer exists") from e
         try:
             await node.create(name, _LIMIT, data)
             return

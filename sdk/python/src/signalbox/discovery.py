@@ -29,7 +29,7 @@ from ._session import Session
 from ._wire import FOREVER
 from .errors import BadRequestError, SignalboxError, LeaseLostError, NotFoundError, PreconditionFailedError
 
-#: The backoff between tries to publish again: what has thrown one endpoint out has mostly thrown out many.
+#: Backoff before republishing, because most failures affect many endpoints at once.
 _REPUBLISH = Backoff(0.05, 5.0)
 
 log = logging.getLogger("signalbox")
@@ -40,16 +40,16 @@ class Endpoint:
     """A service endpoint."""
 
     address: str
-    #: What callers may want to know before they call: a zone, a weight, a version.
+    #: Information for callers, such as zone, weight or version.
     metadata: Mapping[str, str] = field(default_factory=dict)
-    #: It tells the registration from all others, even of the same address.
+    #: Identifies the registration, even among equal addresses.
     order_id: int = 0
     session_id: int = 0
 
     def encode(self) -> bytes:
         """The published bytes."""
         if not self.address or self.address[0] == "{":
-            raise BadRequestError(f"an endpoint's address {self.address!r}: it is not empty, and begins with no brace")
+            raise BadRequestError(f"endpoint address {self.address!r} must not be empty or begin with a brace")
         if not self.metadata:
             return self.address.encode()
         return json.dumps({"address": self.address, "metadata": dict(self.metadata)}).encode()
@@ -84,7 +84,7 @@ class Registration:
         self._lease: Lease | None = None
         self._publishing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
-        #: Why the endpoint is not published at the moment, or any more; None while it is.
+        #: Reason why the endpoint is not published; None while published.
         self.error: SignalboxError | None = None
         self._cause: SignalboxError | None = None  # why it is over for good; None while it is not
         self._scopes: builtins.list[Scope] | None = None
@@ -118,7 +118,7 @@ class Registration:
 
     def lost_error(self, cause: BaseException) -> LeaseLostError:
         """Returns the exception for an ended registration."""
-        error = LeaseLostError(f"the endpoint in {self.name!r} is published no more: {cause}", cause)
+        error = LeaseLostError(f"the endpoint in {self.name!r} is no longer published: {cause}", cause)
         error.__cause__ = cause
         return error
 
@@ -137,8 +137,8 @@ class Registration:
             inc = await self._session.incarnation()
             lease = await acquire(inc, self.name, Request(1, self._data, False, 0), FOREVER)
             if lease is None:
-                raise PreconditionFailedError(f"the semaphore {self.name!r} has a limit, which is reached: lists of "
-                                         "endpoints need one without")
+                raise PreconditionFailedError(f"the semaphore {self.name!r} has reached its limit: endpoint "
+                                         "lists need a semaphore without a limit")
             self._lease, self.error = lease, None
 
     async def _keep(self) -> None:
@@ -183,7 +183,7 @@ class Registration:
                 async with asyncio.timeout(1):
                     await self._lease.release()
             except (TimeoutError, SignalboxError) as e:
-                log.debug("%r is withdrawn later: %s", self.name, e)
+                log.debug("%r will be withdrawn later: %s", self.name, e)
 
 
 def register(session: Session, name: str, address: str, **metadata: str) -> Registration:

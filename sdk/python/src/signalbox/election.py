@@ -24,7 +24,7 @@ from .errors import (
     QuotaExceededError, SessionLostError, StorageFullError, UnavailableError,
 )
 
-#: How long a candidate waits before it contends again, so that others come first.
+#: Pause before a candidate contends again, so that other candidates come first.
 _PAUSE = 0.1
 
 
@@ -32,10 +32,10 @@ _PAUSE = 0.1
 class Leader:
     """The current leader. Without a leader, the fence is 0."""
 
-    #: That of the term: it is larger than those of all terms before.
+    #: The term's fencing token: larger than in every earlier term.
     fence: int = 0
     session_id: int = 0
-    #: What the leader shows to observers.
+    #: The leader's data, shown to observers.
     data: bytes = b""
 
     def __bool__(self) -> bool:
@@ -50,9 +50,9 @@ class Term:
     """A candidate's uninterrupted time as the leader."""
 
     def __init__(self, lease: Lease, data: bytes) -> None:
-        #: The lease of the term: its loss cancels the task that leads.
+        #: The term's lease: its loss cancels the leading task.
         self.lease = lease
-        #: Larger than that of every term before. Send it along with what the leader orders.
+        #: The fencing token: larger than in every earlier term. Send it with every command from the leader.
         self.fence = lease.fence
         self.data = data
 
@@ -74,8 +74,8 @@ class Candidacy:
             # A semaphore that was made for something else, with a larger limit, would have several lead.
             d = await self._session.semaphore(self._name, create=False).describe(owners=False, waiters=False)
             if d.limit != 1:
-                raise PreconditionFailedError(f"the limit of an election is 1, that of the semaphore {self._name!r} is "
-                                         f"{d.limit}: use another name")
+                raise PreconditionFailedError(f"the semaphore {self._name!r} has limit {d.limit}, an election needs "
+                                         "limit 1: use a different name")
         except BaseException as e:
             await self._lock.__aexit__(type(e), e, None)
             raise

@@ -38,7 +38,7 @@ class Status(enum.IntEnum):
     SEQUENCE_REUSED = 19
 
 
-#: The statuses with which a request may be sent again as it is.
+#: Statuses after which a request may be repeated unchanged.
 _AGAIN = frozenset({
     Status.MOVED, Status.UNAVAILABLE, Status.OVERLOADED, Status.STORAGE_FULL, Status.HEARTBEAT_TIMEOUT,
 })
@@ -47,11 +47,11 @@ _AGAIN = frozenset({
 class SignalboxError(Exception):
     """Base class for all errors in this package."""
 
-    #: What a host answered, as a number; 0 where no host did.
+    #: The host's answer as a number; 0 without an answer.
     status: int = 0
-    #: How many seconds a host asks to wait before the next try.
+    #: Pause in seconds before the next attempt, as requested by the host.
     wait: float = 0.0
-    #: The detail of the answer, by name.
+    #: The answer's detail fields by name.
     detail: dict[str, Any] = {}
 
 
@@ -102,11 +102,11 @@ class AbortReason(enum.IntEnum):
 
 
 _ABORTED = {
-    AbortReason.REPLACED: "a newer acquire of the same session took its place",
-    AbortReason.RELEASED: "it was released",
+    AbortReason.REPLACED: "a newer acquire by the session replaced it",
+    AbortReason.RELEASED: "the session released the semaphore",
     AbortReason.DELETED: "the semaphore was deleted by force",
     AbortReason.NODE_DROPPED: "the node was dropped",
-    AbortReason.RESIZED: "the limit was lowered below what was asked for",
+    AbortReason.RESIZED: "the limit was lowered below the requested count",
 }
 
 
@@ -120,8 +120,8 @@ class AbortedError(SignalboxError):
             self.reason = AbortReason(reason)
         except ValueError:
             self.reason = AbortReason.UNKNOWN
-        by = _ABORTED.get(self.reason, "the host does not say by what")
-        super().__init__(text or f"the acquire was overtaken: {by}")
+        by = _ABORTED.get(self.reason, "unknown reason")
+        super().__init__(text or f"the acquire was aborted: {by}")
 
 
 class FencedError(SignalboxError):
@@ -133,13 +133,13 @@ class FencedError(SignalboxError):
 class EndReason(enum.Enum):
     """Reason for a session's end."""
 
-    UNKNOWN = "it is over"
-    SILENCE = "no host has vouched for it in time"
-    EXPIRED = "the host has not heard of it in time"
-    DESTROYED = "an operator ended it"
-    NODE_DROPPED = "its node was dropped"
-    TAKEN = "another client took it"
-    CLOSED = "it was closed"
+    UNKNOWN = "unknown reason"
+    SILENCE = "no host has confirmed the session in time"
+    EXPIRED = "the host has not heard from the client within the session timeout"
+    DESTROYED = "an operator ended the session"
+    NODE_DROPPED = "the node was dropped"
+    TAKEN = "a second client attached the session"
+    CLOSED = "the session was closed"
     FORKED = "the process was forked, and its sessions belong to the parent"
 
 

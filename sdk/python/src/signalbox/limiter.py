@@ -24,9 +24,9 @@ from .errors import (
     SessionLostError,
 )
 
-#: How long a session is kept that no slot uses.
+#: Time after which an unused session is closed.
 _IDLE = 60.0
-#: How long is waited after a session was lost before another one takes its place in the queue.
+#: Pause after a lost session before a new session joins the queue.
 _RETRY = 0.05
 
 
@@ -38,7 +38,7 @@ class Limiter:
         timeout: float = DEFAULT_TIMEOUT, data: bytes = b"",
     ) -> None:
         if limit < 1 or sessions < 1:
-            raise BadRequestError(f"a limit of {limit} and {sessions} sessions: both are at least 1")
+            raise BadRequestError(f"limit is {limit} and sessions is {sessions}: use at least 1")
         self._client, self._path, self.name, self.limit = client, path, name, limit
         self._timeout, self._data = timeout, data
         self._room = asyncio.Semaphore(sessions)
@@ -111,14 +111,14 @@ class Slot:
             return await self._acquire()
         if self._wait <= 0:
             if x._room.locked():
-                raise NotAcquiredError(f"no slot of {x.name!r} is free")
+                raise NotAcquiredError(f"no slot in {x.name!r} is free")
             return await self._acquire()
         until = time.monotonic() + self._wait
         try:
             async with asyncio.timeout(self._wait + 0.5):
                 return await self._acquire(until)
         except TimeoutError:
-            raise NotAcquiredError(f"no slot of {x.name!r} was free for {self._wait:g} s") from None
+            raise NotAcquiredError(f"no slot in {x.name!r} was free for {self._wait:g} s") from None
 
     async def _acquire(self, until: float | None = None) -> Lease:
         x = self._limiter

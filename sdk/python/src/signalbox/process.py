@@ -38,7 +38,7 @@ from .errors import (
 _SEND, _REPLY, _COMPLETE, _COMPLETE_ACK, _FAIL, _PREPARE_ACK, _JOIN, _LEAVE = 165, 166, 167, 168, 169, 164, 162, 163
 _MEMBERS, _ALL, _OTHERS = 0, 1, 2
 _LATE, _CANCELLED = 2, 3
-#: The backoff between tries to take part again.
+#: Backoff before rejoining.
 _AGAIN = Backoff(0.05, 5.0)
 
 log = logging.getLogger("signalbox")
@@ -69,13 +69,13 @@ class MemberFailedError(CancelledError):
 class Spec:
     """Process settings. Zero fields use the default; times are in seconds."""
 
-    #: For how long nothing has changed before the next epoch opens, and how long that is waited for at the most.
+    #: Quiet time before the next epoch opens, and maximum wait for the quiet time.
     open_delay: float = 0
     max_open_delay: float = 0
     min_members: int = 0
-    #: How long a member has to be prepared, and to reply; 0 for ever.
+    #: Time limit for members to prepare and to reply; 0 for no limit.
     reply_timeout: float = 0
-    #: What becomes of those that are late: 0 they are waited for, 1 they are put out, 2 the exchange ends without them.
+    #: Action for late members: 0 waits for them, 1 removes them, 2 ends the exchange without their replies.
     on_timeout: int = 0
     max_payload_bytes: int = 0
     keep_results: int = 0
@@ -102,7 +102,7 @@ class Reply:
 
     sender: int
     payload: bytes
-    #: Why the member could not do what it was asked; empty where it could.
+    #: The member's failure text; empty on success.
     error: str
 
 
@@ -145,10 +145,10 @@ class Round:
 
     def __init__(self, member: Member, part: Part[Round], item: dict[str, Any]) -> None:
         self._member, self._part = member, part
-        #: Larger than that of all epochs before: the fencing token of the round.
+        #: The round's fencing token: larger than in every earlier epoch.
         self.epoch: int = item["epoch"]
         self.coordinator: int = item["coordinator"]
-        #: How many members the epoch has.
+        #: Number of members in the epoch.
         self.size: int = item["members"]
         self._prepared = asyncio.Event()
         self._completed = asyncio.Event()
@@ -196,9 +196,9 @@ class Round:
         replies = tuple(Reply(r["from"], b"" if r["failed"] else r["data"],
                               r["data"].decode(errors="replace") if r["failed"] else "") for r in end.replies)
         if end.outcome == _LATE:
-            raise ReplyTimeoutError(f"{end.missing} members have not replied in time", replies, end.missed)
+            raise ReplyTimeoutError(f"{end.missing} members did not reply in time", replies, end.missed)
         if end.outcome == _CANCELLED:
-            raise CancelledError("the epoch is over", replies)
+            raise CancelledError("the epoch has ended", replies)
         if failed := [r for r in replies if r.error]:
             raise MemberFailedError(f"{len(failed)} members failed, the first: {failed[0].error}", replies)
         return replies
@@ -213,7 +213,7 @@ class Round:
         try:
             await asyncio.wait({task, self._over}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
-                raise CancelledError("the epoch is over")
+                raise CancelledError("the epoch has ended")
             return task.result()
         finally:
             task.cancel()
@@ -244,7 +244,7 @@ class Member:
         self._first = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._leaving = False
-        #: Why the session is no member at the moment, or any more; None while it is one.
+        #: Reason why the session is not a member; None while joined.
         self.error: SignalboxError | None = None
 
     async def open(self) -> Member:
@@ -277,7 +277,7 @@ class Member:
         finally:
             waiting.cancel()
         if self._result is None:
-            raise self.error or NotHeldError("the member is over")
+            raise self.error or NotHeldError("the membership has ended")
         return self._result
 
     async def leave(self) -> None:
@@ -297,7 +297,7 @@ class Member:
         if inc.inboxes is None:
             inc.inboxes = {}
         if self.name in inc.inboxes:
-            raise AlreadyExistsError(f"the session is a member of {self.name!r} already")
+            raise AlreadyExistsError(f"the session is already a member of {self.name!r}")
         part = Part(inc, self.name, self._early)
         inbox = inc.inboxes[self.name] = Inbox(part)
         try:
@@ -391,10 +391,10 @@ class Member:
                 task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         if task.cancelled():
-            return None, CancelledError("the epoch is over")
+            return None, CancelledError("the epoch has ended")
         error = task.exception()
         if error is not None and not isinstance(error, SignalboxError):
-            log.debug("a handler of the process %r failed", self.name, exc_info=error)
+            log.debug("a handler for the process %r failed", self.name, exc_info=error)
         return (task.result() if error is None else None), error
 
     async def _prepare(self, part: Part[Round], r: Round) -> None:
@@ -415,7 +415,7 @@ class Member:
         if r._over.done():
             return
         if error is None and not isinstance(result, bytes):
-            error = BadRequestError(f"coordinate returned {type(result).__name__}: it is to return bytes")
+            error = BadRequestError(f"coordinate must return bytes, not {type(result).__name__}")
         if error is None:
             try:
                 await part.command(_COMPLETE, r.epoch, (result,))
@@ -432,7 +432,7 @@ class Member:
         if r._over.done():
             return
         if error is None and not isinstance(reply, bytes):
-            error = BadRequestError(f"process returned {type(reply).__name__}: it is to return bytes")
+            error = BadRequestError(f"request must return bytes, not {type(reply).__name__}")
         body = (item["exchange"], error is not None, _text(error).encode() if error is not None else reply)
         part.post(_REPLY, r.epoch, body)
 
@@ -466,7 +466,7 @@ class Member:
         try:
             await work
         except Exception:
-            log.exception("a handler of the process %r failed", self.name)
+            log.exception("a handler for the process %r failed", self.name)
 
 
 def _text(error: BaseException) -> str:

@@ -32,9 +32,9 @@ from .errors import (
 
 _JOIN, _LEAVE, _READY, _REPORT, _POLL = 133, 134, 135, 136, 137
 _ROLLOUT = 2
-#: The backoff between tries to take part again.
+#: Backoff before rejoining.
 _AGAIN = Backoff(0.05, 5.0)
-#: How often an instance whose session was replaced asks for the name that it had.
+#: Interval at which an instance with a recreated session asks for its former name.
 _OWN_NAME_TRIES = 8
 
 log = logging.getLogger("signalbox")
@@ -65,9 +65,9 @@ class TargetFailedError(Exception):
 class Target:
     """A version to be deployed by an instance."""
 
-    #: Larger than those of all targets before, also where the version is one of them.
+    #: Larger than every earlier target's generation, even if a version returns.
     generation: int
-    #: The number of the version.
+    #: The version number.
     seq: int
     label: str
     payload: bytes
@@ -126,7 +126,7 @@ class Member:
         self._following = False
         self._waiting: asyncio.Timeout | None = None  # of the loop
         self._look = False  # the loop is to look at the present target again
-        #: Why hosts do not have what the member says at the moment; None where they do.
+        #: Reason why hosts lack the member's newest state; None if hosts have it.
         self.error: SignalboxError | None = None
 
     async def open(self) -> Member:
@@ -176,7 +176,7 @@ class Member:
     async def _report(self, target: Target, change: Callable[[], Report]) -> None:
         newest = max(self._present.generation if self._present else 0, self._wanted.generation if self._about else 0)
         if target.generation < newest:
-            raise TargetSupersededError(f"{self.location!r} has another target than generation {target.generation}")
+            raise TargetSupersededError(f"the target of {self.location!r} is no longer generation {target.generation}")
         if target != self._about:
             self._about, self._failed, self._retry = target, 0, 0
         self._wanted = change()
@@ -348,7 +348,7 @@ class Member:
         loop, or `run`, at a time. The loop continues across lost connections and recreated sessions.
         """
         if self._following:
-            raise BadRequestError("another loop follows the targets of this member")
+            raise BadRequestError("a loop already follows the targets of this member")
         self._following = True
         last: Target | None = None
         birth: tuple[int, bool] | None = None

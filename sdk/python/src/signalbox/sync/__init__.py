@@ -72,7 +72,7 @@ class Lease:
 
     def __init__(self, owner: Loop, lease: _lease.Lease) -> None:
         self._loop, self._lease = owner, lease
-        #: False while it is held; see `Loss`.
+        #: False while the lease is held; see `Loss`.
         self.lost = Loss(self)
 
     @property
@@ -112,7 +112,7 @@ class Lease:
         lease."""
         over = self._over()
         if isinstance(over, _lease.Released):
-            raise NotHeldError(f"the lease of {self.name!r} was released")
+            raise NotHeldError(f"the lease for {self.name!r} was released")
         if over is not None:
             raise self._lease.lost_error(over)
 

@@ -40,10 +40,10 @@ class Loop:
         if os.getpid() != self.pid:
             work.close()
             raise ForkedProcessError(
-                "the client was made before a fork, by the parent process: connect anew in this one")
+                "the client was created before a fork, in the parent process: connect again in this process")
         if threading.current_thread() is self._thread:
             work.close()
-            raise BadRequestError("a callback must not call the sync face: it runs on its event loop")
+            raise BadRequestError("a callback must not call signalbox.sync, because it runs on its event loop")
         guard, abandoned, delivered = threading.Lock(), False, False
 
         async def guarded() -> T:
@@ -117,7 +117,7 @@ class Block(Generic[T, U]):
         if thread not in self._held and len(self._held) == 1:
             thread = next(iter(self._held))
         if thread not in self._held:
-            raise NotHeldError("it is not held: it was released, or never acquired")
+            raise NotHeldError("not held: released before, or never acquired")
         holding = self._held[thread].pop()
         if not self._held[thread]:
             del self._held[thread]
