@@ -41,7 +41,7 @@ type fence struct {
 
 var codeSpan = regexp.MustCompile("(``)(.+?)``|(`)([^`\n]+?)`")
 
-// pages reads every page of the project: what is in folders of hidden names or of test data is none.
+// pages reads every page in the project, except in hidden and test data folders.
 func pages(t *testing.T) []*page {
 	t.Helper()
 	var found []*page
@@ -62,7 +62,7 @@ func readPage(t *testing.T, path string) *page {
 	return newPage(path, string(text))
 }
 
-// walk visits the files of the tree whose names end so.
+// walk visits the files with the given name endings.
 func walk(t *testing.T, ending string, visit func(path string, text []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -121,7 +121,7 @@ func newPage(path, text string) *page {
 	return p
 }
 
-// takeSpans keeps the code spans of a line, and blanks them in it.
+// takeSpans stores the code spans in a line, and blanks the spans.
 func (p *page) takeSpans(number int, line string) string {
 	return codeSpan.ReplaceAllStringFunc(line, func(s string) string {
 		p.spans = append(p.spans, span{number, strings.Trim(s, "`")})
@@ -169,7 +169,7 @@ func TestPagesAreText(t *testing.T) {
 	}
 }
 
-// machine are paths that exist on one machine only. Blocks of code may use /tmp, as examples do.
+// machine are paths that exist on one machine only. Code blocks may use /tmp, as examples do.
 var machine = regexp.MustCompile(`/(work|root|home|Users)/[a-z]`)
 
 func TestPagesNameNoPathOfOneMachine(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// updaters is the number of connections for changing callers if watchers have separate connections.
+// updaters is the connection count for changing callers if watchers have separate connections.
 const updaters = 8
 
 // ownStreams reports whether every watcher has its own watch on a host, instead of sharing one with a Client's other
@@ -23,7 +23,7 @@ func (r *run) ownStreams() bool {
 	return false
 }
 
-// watcherConns are the connections of watchers with separate watches.
+// watcherConns are connections for watchers with separate watches.
 type watcherConns struct {
 	run     *run
 	streams []*streams
@@ -66,19 +66,19 @@ func (w *watcherConns) keep() {
 	}
 }
 
-// watch opens watch i, on the owners of a semaphore or on its data.
+// watch opens watch i, on a semaphore's owners or data.
 func (w *watcherConns) watch(i int, to sink, name string, owners bool) error {
 	return w.watchAs(i, to, &protocol.Watch{
 		NodeID: w.run.nodeID, Name: []byte(name), Owners: owners, Data: !owners,
 	})
 }
 
-// watchAs opens watch i on connection i modulo the number of connections.
+// watchAs opens watch i on connection i modulo the connection count.
 func (w *watcherConns) watchAs(i int, to sink, m *protocol.Watch) error {
 	return w.streams[i%len(w.streams)].watch(to, m)
 }
 
-// pushed returns the number of views the hosts have sent, and their bytes.
+// pushed returns how many views and view bytes the hosts have sent.
 func (w *watcherConns) pushed() (views, bytes int64) {
 	for _, s := range w.streams {
 		views += s.pushed.Load()

@@ -72,8 +72,8 @@ func TestAnAttachThatWasOvertakenChangesNothing(t *testing.T) {
 }
 
 // TestOfTwoConnectionsThatFightForASessionOneHasIt: two connections take a session from each other as fast as possible.
-// The last message to each connection must be true: a client that believes in an outdated attach would count every pong
-// for the session.
+// The last message to each connection must be true: a client with an outdated attach would count every pong for the
+// session.
 func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 	c := servertest.Start(t)
 	operator := speak(t, c, 1)
@@ -99,8 +99,8 @@ func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// An attach may wait for a new leader's first barrier, while pongs overtake its answer. So each side reads all
-		// answers first. Later pongs follow every message caused by an attach on the other side.
+		// An attach may wait for a new leader's first barrier, while pongs overtake the answer. So each side first
+		// reads all answers. Later pongs follow every message caused by the other side's attach.
 		for i, s := range sides {
 			for answers := 0; answers < 10; {
 				switch m := readMessage(t, s); {

@@ -32,7 +32,7 @@ func TestADeathBeforeAllHaveEntered(t *testing.T) {
 	})
 }
 
-// TestADeathInside: a dead party does not delay parties that leave.
+// TestADeathInside: a dead party does not delay leaving parties.
 func TestADeathInside(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		a, b, c := g.enter(t, 3), g.enter(t, 3), g.enter(t, 3)
@@ -167,7 +167,7 @@ func TestThingsThatDoNotMatter(t *testing.T) {
 	})
 }
 
-// TestOneThatIsCutOffIsOutBeforeTheNextIsIn: the party leaves by its own clock, without any message.
+// TestOneThatIsCutOffIsOutBeforeTheNextIsIn: a partitioned party leaves by its own clock, without any message.
 func TestOneThatIsCutOffIsOutBeforeTheNextIsIn(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		var cut atomic.Bool

@@ -36,8 +36,8 @@
 // # Caveats
 //
 // A member counts until its session ends: a failed member delays the round by up to the session timeout. A handler
-// function that continues after its context has ended works with an outdated member list. Stores that the function
-// writes to must compare Round.Epoch, which is larger for every later epoch.
+// function that continues after its context has ended works with an outdated member list. Stores must compare
+// Round.Epoch, which grows with every epoch, to reject writes by such a function.
 //
 // Two members whose Handler.Request functions send requests to each other and wait for the replies wait forever: at
 // least one member must Defer the reply.

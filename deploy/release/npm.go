@@ -14,8 +14,8 @@ import (
 // typescriptFolder has the TypeScript client.
 const typescriptFolder = "sdk/typescript"
 
-// npm writes the npm package of the TypeScript client, with the version of the release. The compiler has the version in
-// the lock file of the client. The archive is written here, because archives of npm depend on its version.
+// npm writes the TypeScript client's npm package with the release version. The compiler version is fixed in the
+// client's lock file. The archive is written here, because npm's archives depend on the npm version.
 func (j *job) npm() error {
 	if j.withoutNPM {
 		return nil
@@ -55,7 +55,7 @@ func (j *job) npm() error {
 	return j.write("signalbox-client-"+j.version.number+".tgz", archive)
 }
 
-// copyClient copies what the compiler reads, and sets the version in the manifest and in the source.
+// copyClient copies the compiler input, and sets the version in the manifest and in the source.
 func (j *job) copyClient(folder string) error {
 	from := filepath.Join(j.root, filepath.FromSlash(typescriptFolder))
 	if err := os.CopyFS(filepath.Join(folder, "src"), os.DirFS(filepath.Join(from, "src"))); err != nil {
@@ -93,7 +93,7 @@ func (j *job) copyClient(folder string) error {
 	return nil
 }
 
-// filesOf are the files below a folder, under its name.
+// filesOf returns the files below a folder, under its name.
 func filesOf(root, name string) (list []item, err error) {
 	tree := os.DirFS(root)
 	err = fs.WalkDir(tree, name, func(p string, d fs.DirEntry, err error) error {

@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// portsAreKept says whether a process can listen on a reserved port.
+// portsAreKept reports whether a process can listen on a reserved port.
 const portsAreKept = true
 
 // reserve finds a free local port and reserves it until held is closed or garbage collected. The held socket is bound
-// but does not listen. So the system gives the port neither to processes that ask for an arbitrary port nor to
-// connecting processes, but processes that name the port can listen there, one after another.
+// but does not listen. So the system assigns the port neither to listeners on an arbitrary port nor to outgoing
+// connections, but a process can listen on the port by number.
 func reserve() (address string, held io.Closer, err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// pace is how fast a host has been lately, compared with the others, and since when.
+// pace is a host's recent speed relative to the other hosts, and when this pace began.
 type pace struct {
 	is    governor.Pace
 	since time.Time
 }
 
-// judgePace notes for how long each host has been slow, or as fast as the others.
+// judgePace updates the pace of each host.
 func (t *term) judgePace(seen *governor.Seen, r *hosts.Records, now time.Time) {
 	for i := range seen.Hosts {
 		h := &seen.Hosts[i]
@@ -33,8 +33,8 @@ func (t *term) judgePace(seen *governor.Seen, r *hosts.Records, now time.Time) {
 	}
 }
 
-// markSlow records a host that has become slow or has recovered, and reports whether there was one. While a slow host
-// has no log syncs to measure, the record is proposed again now and then, for the sync that this takes.
+// markSlow records the next host that has become slow or has recovered, and reports whether there was one. While a slow
+// host has no log syncs to measure, the record is proposed again from time to time, because recording causes a sync.
 func (t *term) markSlow(ctx context.Context, v governor.View) bool {
 	if m := governor.NextSlowMark(v); m != nil {
 		t.e.config.Log.Warn("a host is slow, or has recovered", "host", uint64(m.Host), "slow", m.Slow,

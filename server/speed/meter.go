@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// window is how many seconds the figures look back. Each figure is the median of the seconds: a short hiccup
-	// changes nothing, and a lasting change shows after half of the window.
+	// window is the number of seconds the figures look back. Each figure is the median over the window: a short hiccup
+	// changes nothing, and a lasting change shows after half the window.
 	window = 8
-	// least is of how many seconds a figure must be known.
+	// least is the number of seconds a figure must be known.
 	least = 3
-	// tickEvery is the average time between two measured timers. The times differ, because a process with slices of
-	// processor time would otherwise wake up at the beginning of each slice.
+	// tickEvery is the average time between two measured timers. The times vary: with a constant interval, a process
+	// with processor time slices would always wake up at a slice start.
 	tickEvery = 200 * time.Millisecond
-	// stallWindow is for how long a stall counts. A timer that is late by stalled, and a sync of the same duration, is
-	// a stall.
+	// stallWindow is how long a stall counts. A timer that is late by stalled, or a sync with the same duration, is a
+	// stall.
 	stallWindow = 2 * time.Minute
 	stalled     = 262 * time.Millisecond
 	// pingEvery is the time between two measured round trips, pingWithin the longest round trip. At most maxPeers hosts
@@ -32,16 +32,16 @@ const (
 	maxPeers   = 4
 )
 
-// Config is what a Meter measures. All fields are needed.
+// Config configures a Meter. All fields are required.
 type Config struct {
-	Syncs *metrics.Histogram // of the log
+	Syncs *metrics.Histogram // log syncs
 	// Ping returns when another host has answered, or at the end of the context.
 	Ping func(ctx context.Context, peer shard.HostID) error
 	// Peers returns the other hosts that should answer. The caller may change the list.
 	Peers func() []shard.HostID
 }
 
-// Meter measures the speed of a host. Any goroutine may call Figures.
+// Meter measures the host's speed. Any goroutine may call Figures.
 type Meter struct {
 	config Config
 
@@ -49,17 +49,17 @@ type Meter struct {
 	seconds [window]second
 	next    int // position in seconds
 	began   time.Time
-	late    time.Duration // of the timers of the current second
+	late    time.Duration // timer lateness in the current second
 	ticks   int
-	round   time.Duration // the last one in the current second, 0 for none
-	synced  uint64        // totals of the syncs at the beginning of the current second
+	round   time.Duration // last round trip in the current second, 0 for none
+	synced  uint64        // sync totals at the start of the current second
 	syncing time.Duration
 	long    uint64
-	stalls  []time.Time // the seconds with a stall, the oldest first
-	alone   bool        // there are no other hosts to be compared with
+	stalls  []time.Time // seconds with a stall, oldest first
+	alone   bool        // no other hosts to compare with
 }
 
-// second has the figures of a second. Figures that are 0 are not known.
+// second has the figures for one second. 0 means unknown.
 type second struct{ sync, delay, round time.Duration }
 
 // New returns a meter, which measures nothing before Run.
@@ -87,7 +87,7 @@ func (m *Meter) Run(ctx context.Context) {
 	}
 }
 
-// pause returns the time until the next timer. A host without others is not compared, and saves the wake-ups.
+// pause returns the time until the next timer. A host without other hosts is not compared, and saves the wake-ups.
 func (m *Meter) pause() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -105,7 +105,7 @@ func (m *Meter) start(now time.Time) {
 	m.synced, m.syncing, m.long = m.config.Syncs.Totals()
 }
 
-// tick notes a timer that has fired late by some time.
+// tick records a timer that has fired late by the given time.
 func (m *Meter) tick(now time.Time, late time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,8 +171,7 @@ func (m *Meter) ask(ctx context.Context, peers []shard.HostID) []time.Duration {
 	return times
 }
 
-// pinged notes a round: the time until enough peers for a majority have answered. A single slow or dead peer changes
-// nothing.
+// pinged records a round: the time until a majority has answered. A single slow or dead peer changes nothing.
 func (m *Meter) pinged(times []time.Duration) {
 	slices.Sort(times)
 	m.mu.Lock()
@@ -180,7 +179,7 @@ func (m *Meter) pinged(times []time.Duration) {
 	m.round = max(times[(len(times)-1)/2], 1)
 }
 
-// Figures returns the speed of the host.
+// Figures returns the host's speed.
 func (m *Meter) Figures() governor.Speed {
 	m.mu.Lock()
 	defer m.mu.Unlock()

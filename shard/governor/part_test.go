@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// newPart is a world whose data shards have replicas on a subset of the hosts, from the start or later.
+// newPart is a world with data shard replicas on a subset of the hosts, from the start or later.
 func newPart(seed uint64) *simulation {
 	w := emptyWorld(seed, 1, 2, 3, 4, 5, 6)
 	spread := w.IntN(2) == 0
@@ -50,7 +50,7 @@ func (s *simulation) enter(count int) {
 	}
 }
 
-// ask sets a policy with the given number of replicas per data shard.
+// ask sets a policy with the given replica count per data shard.
 func (s *simulation) ask(replicas int) {
 	from := s.records.Policy()
 	to := from
@@ -71,7 +71,7 @@ func (e *engine) on(host shard.HostID) bool {
 	return false
 }
 
-// takers are the hosts that could take a replica of a shard, and have none.
+// takers are the hosts that could take a shard's replica, and have none.
 func (s *simulation) takers(e *engine) (list []*hosts.Host) {
 	for _, h := range s.records.Hosts() {
 		if h.Online() && s.up(h.ID) && !h.Cordoned && h.Weight() > 0 && !e.on(h.ID) {
@@ -81,7 +81,7 @@ func (s *simulation) takers(e *engine) (list []*hosts.Host) {
 	return list
 }
 
-// placed checks the members of a data shard on a subset of the hosts.
+// placed checks a data shard's members on a subset of the hosts.
 func (s *simulation) placed(id hosts.ShardID, online map[shard.HostID]bool, living int) {
 	e, policy := s.engines[id], s.records.Policy()
 	wanted := hosts.WantedVoters(policy.Replicas, living)

@@ -9,32 +9,33 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Speed is how fast a host is, by its own measurements of the last seconds. A time of 0 is unknown, and a host without
-// a Delay has not reported.
+// Speed is a host's speed, by its own measurements over the last seconds. A time of 0 is unknown. A host without a
+// Delay has not reported.
 type Speed struct {
-	// Sync is the usual time of a log sync, in microseconds.
+	// Sync is the median log sync time, in microseconds.
 	Sync uint64
-	// Delay is how late timers fire, in microseconds: a host that lacks processor time is late.
+	// Delay is the timer lateness, in microseconds. Timers are late on a host that lacks processor time.
 	Delay uint64
-	// Round is the time until enough other hosts have answered to make a majority, in microseconds.
+	// Round is the round trip to a majority, in microseconds.
 	Round uint64
-	// Stalls counts the seconds of the last two minutes in which the disk or the process stood still.
+	// Stalls counts the seconds with a disk or process stall in the last two minutes.
 	Stalls uint64
 }
 
 const (
-	// slowFactor is how many times slower than the others a slow host is. Below half of that it is no longer slow.
+	// slowFactor is how many times slower a slow host is than the other hosts. Below half the factor the host is no
+	// longer slow.
 	slowFactor = 5
-	// slowMillis is for how long a host must be slow until it counts as slow.
+	// slowMillis is how long a host must be slow before it counts as slow.
 	slowMillis = 2_000
 )
 
-// figure is one of the figures by which hosts are compared.
+// figure is a measurement for comparing hosts.
 type figure struct {
 	of func(*Speed) uint64
-	// least is the value below which a host is not slow, however fast the others are: leaders would gain little.
+	// least is the value below which a host is never slow, however fast the other hosts are: leaders would gain little.
 	least uint64
-	// counts is set if 0 is a value, and not unknown.
+	// counts is set if 0 is a valid value, and not unknown.
 	counts bool
 	text   func(own, others uint64) string
 }
@@ -55,7 +56,7 @@ var figures = []figure{
 	}},
 }
 
-// micros is a time of microseconds for people.
+// micros formats microseconds for people.
 func micros(n uint64) string {
 	if n < 10_000 {
 		return fmt.Sprintf("%.1f ms", float64(n)/1000)
@@ -63,7 +64,7 @@ func micros(n uint64) string {
 	return fmt.Sprintf("%d ms", n/1000)
 }
 
-// Pace is how fast a host is, compared with the others.
+// Pace is a host's speed relative to the other hosts.
 type Pace uint8
 
 // The paces.
@@ -74,8 +75,8 @@ const (
 	PaceSlow
 )
 
-// PaceOf compares a host with the median of the other online hosts, and says in what it is slow. Half of the others
-// must be faster: if all are slow, none is.
+// PaceOf compares a host with the median of the other online hosts, and describes in what the host is slow. Half of the
+// other hosts must be faster: if all hosts are slow, none counts as slow.
 func PaceOf(r *hosts.Records, seen *Seen, id shard.HostID) (pace Pace, text string) {
 	own := seen.host(id)
 	if own == nil || own.Speed.Delay == 0 || !seen.live(id) {
@@ -105,8 +106,8 @@ func joined(text, more string) string {
 	return text + "; " + more
 }
 
-// medianOfOthers returns the median of a figure of the other hosts: of an even number the greater one. It is not known
-// if no other host has reported the figure.
+// medianOfOthers returns a figure's median over the other hosts: for an even number of hosts the greater middle value.
+// The median is unknown if no other host has reported the figure.
 func (f *figure) medianOfOthers(r *hosts.Records, seen *Seen, id shard.HostID) (median uint64, known bool) {
 	var list []uint64
 	for i := range seen.Hosts {
@@ -126,15 +127,15 @@ func (f *figure) medianOfOthers(r *hosts.Records, seen *Seen, id shard.HostID) (
 	return list[len(list)/2], true
 }
 
-// SlowMark is a change of a host's record: the host is slow from now on, or has recovered.
+// SlowMark is a record change: a host becomes slow, or has recovered.
 type SlowMark struct {
 	Host shard.HostID
 	Slow bool
 	Text string
 }
 
-// NextSlowMark returns the next change of a record, or nil. A host becomes slow after slowMillis, and recovers after a
-// time that grows with its relapses (hosts.Host.RecoverMillis).
+// NextSlowMark returns the next record change, or nil. A host becomes slow after slowMillis, and recovers after a time
+// that grows with its relapses (hosts.Host.RecoverMillis).
 func NextSlowMark(v View) *SlowMark {
 	for _, h := range v.State.Hosts() {
 		seen := v.Seen.host(h.ID)
@@ -153,8 +154,8 @@ func NextSlowMark(v View) *SlowMark {
 	return nil
 }
 
-// Unmeasured returns a slow host whose log has synced nothing lately, or nil: it can recover only if it has something
-// to sync.
+// Unmeasured returns a slow host without recent log syncs, or nil. Such a host can recover only if it gets something to
+// sync.
 func Unmeasured(v View) *hosts.Host {
 	for _, h := range v.State.Hosts() {
 		seen := v.Seen.host(h.ID)
@@ -168,8 +169,8 @@ func Unmeasured(v View) *hosts.Host {
 	return nil
 }
 
-// ruleSlow hands over the leaderships of slow hosts, to hosts that may get leaderships. The meta shard comes first, so
-// that a fast host governs the rest.
+// ruleSlow transfers leaderships from slow hosts to hosts that may lead. The meta shard comes first, so that a fast
+// host governs the rest.
 func ruleSlow(v View) (f finding) {
 	for _, g := range groups(v) {
 		h := v.State.Host(g.seen.Leader)
@@ -191,8 +192,8 @@ func ruleSlow(v View) (f finding) {
 	return f
 }
 
-// relief returns the voters that may lead in the place of a slow host. A voter that is to be removed is none of them:
-// its removal would hand the leadership back.
+// relief returns the voters that may lead instead of a slow host. A voter due for removal is excluded: its removal
+// would hand the leadership back.
 func (g *group) relief() (able []*member) {
 	var victim *member
 	if len(g.voters) > g.most() {
@@ -206,7 +207,7 @@ func (g *group) relief() (able []*member) {
 	return able
 }
 
-// slowReason says that a host is slow, and when it recovers. Then the leaders are spread anew.
+// slowReason describes a slow host, and when the host recovers. After the recovery, leaders are spread again.
 func (f *finding) slowReason(v View, h *hosts.Host) {
 	r := plan.Reason{Code: CodeSlow, Subjects: []plan.Subject{hostSubject(h.ID)}, Since: h.Slow.Since,
 		Text: fmt.Sprintf("host %s is slow and leads nothing: %s", h.Name, h.Slow.Text)}

@@ -9,8 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// newPaced is a simulation in which machines become many times slower than they should be, one or all of them, and
-// recover.
+// newPaced is a simulation with machines that become many times slower, and recover: one machine or all machines.
 func newPaced(seed uint64) *simulation {
 	s := newSimulation(seed)
 	if seed%3 == 2 {
@@ -20,7 +19,7 @@ func newPaced(seed uint64) *simulation {
 	return s
 }
 
-// comparePaces notes for how long each host has been as fast or slow as it is, by what an executor sees.
+// comparePaces records since when each host has had its pace, from an executor's observations.
 func (s *simulation) comparePaces(x *executor, v *View) {
 	if x.paces == nil {
 		x.paces, x.lagged = make(map[shard.HostID]paced), make(map[shard.HostID]uint64)
@@ -43,7 +42,7 @@ func (s *simulation) comparePaces(x *executor, v *View) {
 	}
 }
 
-// lags reports whether a host is sluggish and more than half of the others are not. It is written from the page,
+// lags reports whether a host is sluggish while more than half of the other hosts are not. It follows the design page,
 // without the governor's code.
 func (s *simulation) lags(x *executor, v *View, id shard.HostID) bool {
 	fast, all := 0, 0
@@ -58,8 +57,8 @@ func (s *simulation) lags(x *executor, v *View, id shard.HostID) bool {
 	return s.of(id).sluggish && 2*fast > all
 }
 
-// fair holds a mark against what its executor has seen: a host that becomes slow lags behind the others, and a host
-// that recovers has not lagged for a minute.
+// fair checks a mark against the executor's observations: a host that becomes slow lags behind the other hosts, and a
+// recovering host has not lagged for a minute.
 func (s *simulation) fair(x *executor, m *SlowMark) {
 	at, lagged := x.lagged[m.Host]
 	if m.Slow {
@@ -69,7 +68,8 @@ func (s *simulation) fair(x *executor, m *SlowMark) {
 	s.must(!lagged || x.looked-at >= 60_000, "host %d lagged %d ms ago, and has recovered", m.Host, x.looked-at)
 }
 
-// paceInOrder checks that a slow host leads nothing that another could lead, and that hosts count as slow that are.
+// paceInOrder checks that a slow host leads no shard that a fast host could lead, and that only slow hosts count as
+// slow.
 func (s *simulation) paceInOrder(online map[shard.HostID]bool) {
 	if !s.paced {
 		return
@@ -98,7 +98,7 @@ func (s *simulation) paceInOrder(online map[shard.HostID]bool) {
 	}
 }
 
-// plantedPaces are mistakes about slow hosts that the simulation must notice.
+// plantedPaces are bugs in slow host handling, to be detected by the simulation.
 var plantedPaces = []struct {
 	name  string
 	seed  uint64
@@ -185,9 +185,9 @@ func TestPlantedBugsAboutSlowHostsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestLeadersOfSlowHostsComeToRest: machines become many times slower and recover, one or all of them, beside all other
-// faults. No host counts as slow while the others are as slow, none recovers at once, and in the end a slow host leads
-// nothing, and leaders do not move any more.
+// TestLeadersOfSlowHostsComeToRest: one machine or all machines become many times slower and recover, together with all
+// other faults. No host counts as slow while the other hosts are equally slow, and none recovers at once. In the end
+// slow hosts lead nothing, and leaders no longer move.
 func TestLeadersOfSlowHostsComeToRest(t *testing.T) {
 	tally := map[string]int{}
 	count := *seeds

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// fast is the speed of a host in good order.
+// fast is a healthy host's speed.
 var fast = Speed{Sync: 200, Delay: 300, Round: 400}
 
 func TestPaceOfHostIsRelativeToTheOthers(t *testing.T) {
@@ -105,7 +105,8 @@ func TestHostIsMarkedSlowAfterAWhile(t *testing.T) {
 	}
 }
 
-// TestLeadersLeaveASlowHost: the meta shard first, so that a fast host goes on; and none comes back, by no rule.
+// TestLeadersLeaveASlowHost: the meta shard leaves first, so that a fast host continues, and no rule moves a leadership
+// back.
 func TestLeadersLeaveASlowHost(t *testing.T) {
 	s := newScene(t, "a", "b", "c")
 	addShards(s, 2, 3)
@@ -147,7 +148,7 @@ func TestOperatorsWishForASlowHostIsRefused(t *testing.T) {
 	}
 }
 
-// TestSlowHostLeadsIfNoOtherCan: all others are slow too, or cannot lead.
+// TestSlowHostLeadsIfNoOtherCan: all other hosts are also slow, or cannot lead.
 func TestSlowHostLeadsIfNoOtherCan(t *testing.T) {
 	for name, prepare := range map[string]func(s *scene){
 		"all are slow": func(s *scene) {
@@ -179,7 +180,7 @@ func TestSlowHostLeadsIfNoOtherCan(t *testing.T) {
 	}
 }
 
-// TestDrainTakesASlowHostForWantOfBetter: a drained host hands over to a slow one rather than to none.
+// TestDrainTakesASlowHostForWantOfBetter: without a fast host, a drained host hands over to a slow host.
 func TestDrainTakesASlowHostForWantOfBetter(t *testing.T) {
 	s := newScene(t, "a", "b", "c")
 	for _, id := range []shard.HostID{1, 3} {

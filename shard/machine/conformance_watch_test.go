@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// watch adds a one-shot watch, and returns the session whose watch was replaced. A replaced watch gets the notification
+// watch adds a one-shot watch, and returns the session with the replaced watch. A replaced watch gets the notification
 // (false, false).
 func (sc *scene) watch(session, name string, data, owners bool) (replaced string) {
 	sc.Helper()
@@ -41,7 +41,7 @@ func TestOwnersWatchFiresForOwnersOnly(t *testing.T) {
 	})
 }
 
-// TestWatchForBothFiresForWhicheverComesFirst: one event removes both.
+// TestWatchForBothFiresForWhicheverComesFirst: a single event removes both watches.
 func TestWatchForBothFiresForWhicheverComesFirst(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -212,7 +212,7 @@ func TestWatchIsOfOneSemaphore(t *testing.T) {
 	})
 }
 
-// TestWatchFiresOnceForAllThatABatchDoes: a one-shot watch fires once, however many changes a batch has.
+// TestWatchFiresOnceForAllThatABatchDoes: a one-shot watch fires once, however many changes a batch contains.
 func TestWatchFiresOnceForAllThatABatchDoes(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

@@ -26,7 +26,7 @@ var sessionCommands = map[shard.CommandKind]bool{
 	shard.CmdSessionNumbers: true,
 }
 
-// eachUpkeep calls f for every command that a leader proposes by itself.
+// eachUpkeep calls f for every command proposed by a leader without a client request.
 func eachUpkeep(f func(k shard.CommandKind, u *Upkeep)) {
 	for k := range TestKinds.upkeeps {
 		if TestKinds.upkeeps[k].Run != nil {
@@ -61,8 +61,8 @@ func tableOfUpkeep(t *testing.T) map[string]shownUpkeep {
 	return rows
 }
 
-// TestEveryCommandIsOfAClientOrUpkeep: nothing is both, and DESIGN.md says of what is upkeep all that a reader must
-// know: when it is proposed, whether it carries the term, its work, and what one that is late or lost does.
+// TestEveryCommandIsOfAClientOrUpkeep: no command is both, and DESIGN.md describes every upkeep command: when it is
+// proposed, whether it carries the term, its work, and the effect of a late or lost command.
 func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
 	shown := tableOfUpkeep(t)
 	for i, row := range shard.Commands {
@@ -90,7 +90,7 @@ func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
 	}
 }
 
-// proposals reads the sources of the host, and returns which commands they make, and which of these with a term.
+// proposals parses the host packages, and returns the proposed commands, and whether each is proposed with a term.
 func proposals(t *testing.T) (made, withTerm map[string]bool) {
 	made, withTerm = make(map[string]bool), make(map[string]bool)
 	err := filepath.WalkDir("../../server", func(path string, d fs.DirEntry, err error) error {
@@ -130,7 +130,7 @@ func proposals(t *testing.T) (made, withTerm map[string]bool) {
 	return made, withTerm
 }
 
-// named reports whether an expression is that name of a package.
+// named reports whether an expression is the given name from a package.
 func named(e ast.Expr, pkg, name string) bool {
 	s, is := e.(*ast.SelectorExpr)
 	if !is || s.Sel.Name != name {
@@ -140,7 +140,7 @@ func named(e ast.Expr, pkg, name string) bool {
 	return is && x.Name == pkg
 }
 
-// kindIdentifiers returns the kinds of commands by their names in the code.
+// kindIdentifiers returns the command kinds by their names in the code.
 func kindIdentifiers(t *testing.T) map[string]shard.CommandKind {
 	kinds := make(map[string]shard.CommandKind)
 	files, err := filepath.Glob("../*.go")
@@ -173,8 +173,8 @@ func kindIdentifiers(t *testing.T) map[string]shard.CommandKind {
 	return kinds
 }
 
-// TestUpkeepIsWhatHostsPropose: every command of the table is proposed somewhere in the host, and carries a term where
-// the table says so, and nowhere else.
+// TestUpkeepIsWhatHostsPropose: the host proposes every command in the table. A command carries a term only if the
+// table requires a term.
 func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 	made, withTerm := proposals(t)
 	kinds := kindIdentifiers(t)
@@ -195,7 +195,7 @@ func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 	}
 }
 
-// TestUpkeepOfAnotherTermIsStale: what a leader decided has no effect under another one.
+// TestUpkeepOfAnotherTermIsStale: a leader's decision has no effect in a different term.
 func TestUpkeepOfAnotherTermIsStale(t *testing.T) {
 	m := New(TestKinds, Options{})
 	newBusy(m, 5).steps(60)
@@ -220,8 +220,8 @@ func TestUpkeepOfAnotherTermIsStale(t *testing.T) {
 	}
 }
 
-// TestUpkeepOfALeaderThatIsOverHasNoEffect: in a batch of an earlier leader, or of none, everything but the beginning
-// of a term is refused, whether or not it carries a term.
+// TestUpkeepOfALeaderThatIsOverHasNoEffect: in a batch from a former leader, or without a leader, all commands except
+// lead are refused, with or without a term.
 func TestUpkeepOfALeaderThatIsOverHasNoEffect(t *testing.T) {
 	m := New(TestKinds, Options{})
 	newBusy(m, 6).steps(60)
@@ -249,7 +249,7 @@ func TestUpkeepOfALeaderThatIsOverHasNoEffect(t *testing.T) {
 	}
 }
 
-// heavyUpkeep are commands of every kind, each on a shard where there is more to do than one may.
+// heavyUpkeep are commands of every kind, each on a shard with more work than a single command may do.
 func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 	const n = 3 * shard.MaxTouched
 	of := func(c shard.Command) func() (*bed, shard.Command) {
@@ -301,8 +301,8 @@ func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 	return all
 }
 
-// runUpkeep proposes a command until it has nothing left to do, and returns the most links that one touched, and the
-// most pieces of work that one did.
+// runUpkeep repeats a command until no work is left, and returns the maximum number of links touched by one command,
+// and the maximum pieces of work.
 func (b *bed) runUpkeep(c shard.Command) (touched, pieces int) {
 	step := func(c shard.Command) {
 		b.Do(c)
@@ -317,8 +317,8 @@ func (b *bed) runUpkeep(c shard.Command) (touched, pieces int) {
 	return touched, pieces
 }
 
-// TestUpkeepIsBoundedAndComesTwiceWithoutHarm: each kind, with as much to do as there may be, touches few links at a
-// time, none where its row says so; and once more, when all is done, it changes nothing.
+// TestUpkeepIsBoundedAndComesTwiceWithoutHarm: each command kind, with the maximum amount of work, touches few links at
+// a time, or none if its row requires none. Repeated after all work is done, the command changes nothing.
 func TestUpkeepIsBoundedAndComesTwiceWithoutHarm(t *testing.T) {
 	heavy, shown := heavyUpkeep(), tableOfUpkeep(t)
 	eachUpkeep(func(k shard.CommandKind, _ *Upkeep) {

@@ -44,8 +44,8 @@ func shownUpkeep(t *testing.T) map[string][]string {
 	return rows
 }
 
-// TestEveryCommandIsOfAClientOrUpkeep: and DESIGN.md says of what is upkeep all that a reader must know: when it is
-// proposed, what one that is late or lost does, and its work.
+// TestEveryCommandIsOfAClientOrUpkeep: DESIGN.md describes every upkeep command: when a host proposes the command, the
+// effect of a late or lost command, and its work.
 func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
 	shown := shownUpkeep(t)
 	for i, name := range commandNames {
@@ -70,8 +70,8 @@ func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
 	}
 }
 
-// TestUpkeepIsWhatHostsPropose: every command of the table is proposed somewhere by the rooms of a host that know
-// nothing of requests, and none that clients ask for is.
+// TestUpkeepIsWhatHostsPropose: the host packages without request handling propose every command in the table, and no
+// client command.
 func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 	made := make(map[string]bool)
 	inspect(t, "../../server/replica", func(n ast.Node) {
@@ -101,7 +101,7 @@ func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 	}
 }
 
-// TestRequestsThatAreUpkeepAreProposed: every request that no client asks for is made by a host.
+// TestRequestsThatAreUpkeepAreProposed: a host makes every request that clients never make.
 func TestRequestsThatAreUpkeepAreProposed(t *testing.T) {
 	made := make(map[string]bool)
 	inspect(t, "../../server", func(n ast.Node) {
@@ -117,7 +117,7 @@ func TestRequestsThatAreUpkeepAreProposed(t *testing.T) {
 	}
 }
 
-// inspect calls visit with everything in the files of a directory, and of those below it, that are no tests.
+// inspect calls visit with every syntax node in the non-test files below a directory.
 func inspect(t *testing.T, dir string, visit func(ast.Node)) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -142,7 +142,7 @@ func inspect(t *testing.T, dir string, visit func(ast.Node)) {
 	}
 }
 
-// ofMeta returns what an expression names of this package, empty where it does not.
+// ofMeta returns the name of this package's identifier in an expression, empty if there is none.
 func ofMeta(e ast.Expr) string {
 	if value, named := e.(*ast.SelectorExpr); named && fmt.Sprint(value.X) == "meta" {
 		return value.Sel.Name

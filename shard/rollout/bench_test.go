@@ -26,7 +26,7 @@ func crowd(tb testing.TB, n int) (*Rollout, []*Instance, *At) {
 	return r, list, at
 }
 
-// TestAReportThatChangesNothingAllocatesNothing: neither does a report that changes only counts.
+// TestAReportThatChangesNothingAllocatesNothing: a report that changes only counts allocates nothing either.
 func TestAReportThatChangesNothingAllocatesNothing(t *testing.T) {
 	r, list, at := crowd(t, 1000)
 	report := Report{Current: 1, Generation: 1}
@@ -58,8 +58,7 @@ func TestAReportThatChangesNothingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkReport is all reports on one new target by a location's 10,000 instances; the last report completes the
-// target.
+// BenchmarkReport reports a new target for a location's 10,000 instances; the last report completes the target.
 func BenchmarkReport(b *testing.B) {
 	r, list, at := crowd(b, 10_000)
 	b.ReportAllocs()
@@ -81,7 +80,7 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// BenchmarkReportFailure is the same with instances that cannot use the target, and no other version.
+// BenchmarkReportFailure is BenchmarkReport with instances that cannot use the target, and without a second version.
 func BenchmarkReportFailure(b *testing.B) {
 	r, list, at := crowd(b, 10_000)
 	b.ReportAllocs()
@@ -98,7 +97,7 @@ func BenchmarkReportFailure(b *testing.B) {
 	}
 }
 
-// BenchmarkReportUnchanged is a report with known facts.
+// BenchmarkReportUnchanged repeats a report with known facts.
 func BenchmarkReportUnchanged(b *testing.B) {
 	r, list, at := crowd(b, 10_000)
 	report := Report{Current: 1, Generation: 1}
@@ -110,7 +109,7 @@ func BenchmarkReportUnchanged(b *testing.B) {
 	}
 }
 
-// BenchmarkAdvance checks 32 locations with 64 rows each, none of which advances.
+// BenchmarkAdvance checks 32 locations with 64 rows each, without advancing any location.
 func BenchmarkAdvance(b *testing.B) {
 	at := At{Now: 1000, Revision: 1, Out: new(Effects)}
 	words := []string{"l0"}

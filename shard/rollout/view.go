@@ -124,8 +124,8 @@ func (ro *rollouts) AppendRow(dst []byte, co *machine.Core, object arena.Handle,
 	return dst, false
 }
 
-// appendInstance appends the row of the instance whose holding has the order id. It returns false if the location has
-// no such instance.
+// appendInstance appends the row for the instance with the given order id. It returns false if the location has no such
+// instance.
 func (ro *rollouts) appendInstance(dst []byte, co *machine.Core, object arena.Handle, l *Location, id uint64) ([]byte,
 	bool) {
 	h := co.Holdings.After(co.Objects.At(object), shard.OrderID(id)-1)
@@ -140,8 +140,8 @@ func (ro *rollouts) appendInstance(dst []byte, co *machine.Core, object arena.Ha
 	return protocol.AppendRecord(dst, &r), true
 }
 
-// NextRow returns the next row number after the given one: of a location's instances, or of the rollout's locations and
-// versions. ok is false after the last row.
+// NextRow returns the next row number after the given number: for an instance view, among the instances in the
+// location; for the rollout view, among locations and versions. ok is false after the last row.
 func (ro *rollouts) NextRow(co *machine.Core, object arena.Handle, v machine.View, after uint64) (row uint64, ok bool) {
 	st := ro.At(co.Objects.At(object).State)
 	switch what, _, tracks := st.shown(v); what {
@@ -155,8 +155,8 @@ func (ro *rollouts) NextRow(co *machine.Core, object arena.Handle, v machine.Vie
 	return 0, false
 }
 
-// instanceAfter returns the first instance of a location whose row number is larger than after, 0 if there is none.
-// root is the location's tree of instances.
+// instanceAfter returns the location's first instance with a row number above after, 0 if there is none. root is the
+// location's instance tree.
 func (ro *rollouts) instanceAfter(root arena.Handle, after uint64) arena.Handle {
 	return ro.byLocation.Search(root, func(h arena.Handle) bool {
 		return InstanceRow(ro.parts.At(h).instance.ID) > after

@@ -6,17 +6,17 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// state is one state in an explored world.
+// state is a state in an explored world.
 type state interface {
 	// key is unique per state.
 	key() []byte
 	// violation describes a violated rule, empty if there is none.
 	violation() string
-	// next calls its argument with each state one step away.
+	// next calls its argument with each successor state.
 	next(func(by step, to state))
 }
 
-// step is a transition between states: its action, shard, and generation or number.
+// step is a state transition: action, shard, and generation or number.
 type step struct {
 	what string
 	at   int
@@ -44,8 +44,8 @@ func (e explored) String() string {
 	return text
 }
 
-// explore visits every reachable state, breadth first, until a state is invalid. It stores 128 bits from each key's
-// hash: among ten million states, a collision has a probability of about 10^-25.
+// explore visits every reachable state, breadth first, until a state is invalid. It stores a 128 bit hash per key:
+// among ten million states, a collision has a probability of about 10^-25.
 func explore(start state, limit int) (e explored) {
 	type node struct {
 		at     state

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// check returns rule violations in a history, and the count of undecided semaphores.
+// check returns rule violations in a history, and the number of undecided semaphores.
 func check(h *history.History) (found []history.Finding, undecided int) {
 	found, open := history.Check(h)
 	for _, text := range Revisions(h) {
@@ -40,7 +40,7 @@ func Revisions(h *history.History) (found []string) {
 	return found
 }
 
-// Rules is the number of rules checked in every act: the rules in test/history, linear, revisions, created, counters,
-// static data, host-only sessions, dropped nodes, expected host starts and exits, shard leadership, and the final
-// states of hosts and replicas.
+// Rules is how many rules are checked in every act: the rules in test/history, linear, revisions, created, counters,
+// static data, host-only sessions, dropped nodes, expected host starts and exits, shard leadership, and the final host
+// and replica states.
 var Rules = len(history.Rules) + 10

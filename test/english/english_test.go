@@ -34,18 +34,18 @@ const (
 	docstrings      = "docstrings"
 )
 
-// rates are numbers of words per 100 words: pronouns without a noun, and "of".
+// rates are counts per 100 words: pronouns without a noun, and "of".
 type rates struct{ pronouns, of float64 }
 
 func (r rates) within(bound rates) bool { return r.pronouns <= bound.pronouns && r.of <= bound.of }
 
-// The bounds of a kind of text, and of a single file.
+// The bounds for a kind and for a single file.
 var (
 	kindBounds = rates{6.0, 2.6}
 	fileBounds = rates{9.0, 4.0}
 )
 
-// fewWords is the number of words below which a file has no bounds: a single word would decide.
+// fewWords is the word count below which a file has no bounds, because a single word would decide.
 const fewWords = 60
 
 // ceilings are the bounds of kinds that are above kindBounds or fileBounds. Lower them when texts improve, and
@@ -59,13 +59,13 @@ var ceilings = map[string]struct{ kind, file rates }{
 	docstrings:      {rates{14.1, 3.2}, rates{19.9, 7.5}},
 }
 
-// kinds are all kinds, in the order of the report.
+// kinds are all kinds, in report order.
 var kinds = []string{
 	docs, designPages, productComments, testComments, commandHelp, flagHelp, messages, apiDescriptions, metricHelp,
 	alerts, consoleTexts, docstrings,
 }
 
-// pronouns are words that stand for a noun. Readers of a sentence with many of them search for the nouns.
+// pronouns are words that replace a noun. In a sentence with many pronouns, readers search for the nouns.
 var pronouns = set("what that those it which one who where there them others none such this these its they whose " +
 	"another other any each same")
 
@@ -87,7 +87,7 @@ func words(s string) []string {
 	return word.FindAllString(strings.ToLower(backticks.ReplaceAllString(s, " noun ")), -1)
 }
 
-// count has the word counts of texts.
+// count counts the words in texts.
 type count struct {
 	words, pronouns, of int
 	by                  map[string]int
@@ -114,8 +114,8 @@ func (c *count) rates() rates {
 	return rates{100 * float64(c.pronouns) / n, 100 * float64(c.of) / n}
 }
 
-// TestTextsAreEasyToRead: no kind of text, and no file, has too many pronouns or too many "of". With -texts the test
-// prints the texts of a kind, with -worst the files that need work most.
+// TestTextsAreEasyToRead: no kind and no file has too many pronouns or too many "of". With -texts the test prints all
+// texts of a kind, with -worst the worst files.
 func TestTextsAreEasyToRead(t *testing.T) {
 	all := readTree(t)
 	for _, kind := range kinds {
@@ -175,8 +175,8 @@ func check(t *testing.T, kind string, whole *count, files map[string]*count) {
 	}
 }
 
-// TestOverusedWordsAreReported reports words that occur far more often here than in the docs and comments of other
-// coordination services. The test fails only if the counts of those cannot be read: an overused word may be right.
+// TestOverusedWordsAreReported reports words that occur far more often here than in docs and comments from other
+// coordination services. The test fails only if the model counts cannot be read: an overused word may be right.
 func TestOverusedWordsAreReported(t *testing.T) {
 	models, total := modelCounts(t)
 	whole := make(map[string]*count)
@@ -203,8 +203,8 @@ func TestOverusedWordsAreReported(t *testing.T) {
 	}
 }
 
-// modelCounts reads how often words occur in the comments and docs of etcd, raft, bbolt, hashicorp/raft, NATS, Oxia and
-// rqlite, and how many words these have.
+// modelCounts reads word counts for comments and docs in etcd, raft, bbolt, hashicorp/raft, NATS, Oxia and rqlite, and
+// returns the total.
 func modelCounts(t *testing.T) (counts map[string]int, total int) {
 	t.Helper()
 	content, err := os.ReadFile("testdata/models.tsv")

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// fewestWords is the number of words from which a string literal counts as English.
+// fewestWords is the minimum word count for a string literal to count as English.
 const fewestWords = 3
 
-// readGo returns the comments of a Go file, and the English string literals if the file is part of the product.
+// readGo returns the comments in a Go file, and the English string literals in product files.
 func readGo(path, content string) []text {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, content, parser.ParseComments|parser.SkipObjectResolution)
@@ -81,7 +81,7 @@ func withoutCode(comment string) string {
 	return kept.String()
 }
 
-// literal returns the value of a string literal, or of literals joined by +. Operands that are no literals become "X".
+// literal returns the value of a string literal, or of literals joined by +. Operands other than literals become "X".
 func literal(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -107,7 +107,7 @@ func literal(e ast.Expr) (string, bool) {
 }
 
 var (
-	// flagCall matches the functions of pflag and flag that declare a flag.
+	// flagCall matches the functions in pflag and flag that declare a flag.
 	flagCall = regexp.MustCompile(`\.(\w*Var|Bool|Int|Float64|String|Duration)P?$`)
 	// codeKeys are fields with command lines or code.
 	codeKeys = []string{"Use", "Example", "Examples"}
@@ -115,7 +115,7 @@ var (
 	codeCalls = []string{"regexp.MustCompile", "template.New", "strings.NewReplacer", "strings.Fields"}
 )
 
-// classify returns the kind of a string literal, the last of the nodes above it, and the call or field around it.
+// classify returns the kind for a string literal, the last node in above, and the enclosing call or field.
 func classify(above []ast.Node, path string) (kind, context string) {
 	for _, n := range slices.Backward(above[:len(above)-1]) {
 		switch n := n.(type) {
@@ -165,7 +165,7 @@ func isRow(call *ast.CallExpr) bool {
 	return len(call.Args) >= 3 && strings.HasPrefix(nameOf(call.Args[1]), "protocol.Kind")
 }
 
-// nameOf returns the source text of a name, as far as it matters here.
+// nameOf returns a name's source text, as far as needed here.
 func nameOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

@@ -15,7 +15,7 @@ var (
 	linkTarget  = regexp.MustCompile(`\]\([^)]*\)`)
 )
 
-// readMarkdown returns the prose of a page. The changelog describes earlier releases in their own words.
+// readMarkdown returns a page's prose. The changelog describes earlier releases in their own words.
 func readMarkdown(name, content string) []text {
 	if path.Base(name) == "CHANGELOG.md" {
 		return nil
@@ -30,7 +30,8 @@ func readMarkdown(name, content string) []text {
 	return []text{{path: name, line: 1, kind: kind, text: linkTarget.ReplaceAllString(content, "]")}}
 }
 
-// readOpenAPI returns the summaries and descriptions of the OpenAPI document, each once: many fields share them.
+// readOpenAPI returns the summaries and descriptions in the OpenAPI document, each once, because many fields share
+// texts.
 func readOpenAPI(name, content string) (found []text) {
 	if name != "gateway/http/openapi.json" {
 		return nil
@@ -62,7 +63,7 @@ func readOpenAPI(name, content string) (found []text) {
 	return found
 }
 
-// readFamilies returns the help of the metrics: the third column of the table of metric families.
+// readFamilies returns the metric help: the third column in the table of metric families.
 func readFamilies(name, content string) (found []text) {
 	if name != "server/admin/families.txt" {
 		return nil
@@ -77,7 +78,7 @@ func readFamilies(name, content string) (found []text) {
 	return found
 }
 
-// readAlerts returns the summaries and descriptions of Prometheus alerts.
+// readAlerts returns the Prometheus alerts' summaries and descriptions.
 func readAlerts(name, content string) (found []text) {
 	if name != "deploy/prometheus/alerts.yaml" {
 		return nil
@@ -109,7 +110,7 @@ var (
 	scriptInsert  = regexp.MustCompile(`\$\{[^{}]*\}`)
 )
 
-// readScript returns the English strings of the web console.
+// readScript returns the English strings in the web console.
 func readScript(name, content string) (found []text) {
 	if !strings.HasPrefix(name, "gateway/http/console/files/") {
 		return nil

@@ -9,7 +9,7 @@ import (
 var pythonToken = regexp.MustCompile(
 	`#[^\n]*|[rRbBfFuU]{0,2}(?:"""(?s:.*?)"""|'''(?s:.*?)'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|\n`)
 
-// readPython returns the docstrings and the messages of the Python package. Its tests are not read.
+// readPython returns the docstrings and messages in the Python package. Tests are not read.
 func readPython(path, content string) (found []text) {
 	if !strings.HasPrefix(path, "sdk/python/src/") {
 		return nil

@@ -1,4 +1,4 @@
-// Package english checks the English of the tree: docs, comments, help, errors, log lines and API descriptions stay
+// Package english checks the English in the tree: docs, comments, help, errors, log lines and API descriptions stay
 // easy to read. The test counts words that make sentences hard: pronouns without a noun, and "of". CONTRIBUTING.md has
 // the rules for writers.
 package english
@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// root is the top of the tree.
+// root is the top folder.
 const root = "../.."
 
 // text is a piece of English in a file.

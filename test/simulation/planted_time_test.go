@@ -28,7 +28,7 @@ func (l *stampingLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return l.Log.Propose(shard.AppendBatch(nil, &b), done)
 }
 
-// withStamps plants a bug into all data shards' stamps. plant is called for each log.
+// withStamps plants a bug in the stamps of all data shards. plant is called for each log.
 func withStamps(plant func() func(*shard.Batch)) *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		open := c.Logs
@@ -42,7 +42,7 @@ func withStamps(plant func() func(*shard.Batch)) *simulation.Bug {
 	}}
 }
 
-// elapsedOfEarlierTerms: a host that leads again continues its elapsed time from its first term, although the shard
+// elapsedOfEarlierTerms: a host that leads again continues the elapsed time from its first term, although the shard
 // time has advanced under the leader in between.
 func elapsedOfEarlierTerms() *simulation.Bug {
 	return withStamps(func() func(*shard.Batch) {
@@ -84,7 +84,7 @@ func timeOfAnotherReplica() *simulation.Bug {
 	})
 }
 
-// elections creates a world with three hosts that lead in turn.
+// elections creates a world with three hosts leading in turn.
 func elections(p *simulation.Plan) {
 	several(p)
 	p.Faults = nil

@@ -76,8 +76,8 @@ func (c *counter) nodeConfig() sdk.NodeConfig {
 	return n.Config
 }
 
-// checkRestoredProcess checks that a process has its last result and no member, and that a new member coordinates a
-// later epoch.
+// checkRestoredProcess checks that a process has kept its last result, has no members, and lets a new member coordinate
+// a later epoch.
 func (c *client) checkRestoredProcess(t *testing.T, was process.Overview) {
 	t.Helper()
 	head, err := c.processHead("sharding")
@@ -92,7 +92,7 @@ func (c *client) checkRestoredProcess(t *testing.T, was process.Overview) {
 	}
 }
 
-// checkRestoredRollout checks that a rollout has its version, and that a joining instance gets this version as the
+// checkRestoredRollout checks that a rollout has kept its version, and that a joining instance gets the version as its
 // target.
 func (c *client) checkRestoredRollout(t *testing.T) {
 	t.Helper()

@@ -20,7 +20,7 @@ import (
 // proposalBytes is about the size of one command.
 const proposalBytes = 64
 
-// Host is one host for bare proposals: the log with Signalbox's settings, and nothing above the log.
+// Host is a host for bare proposals: the log with Signalbox's settings, and nothing above the log.
 type Host struct {
 	self  shard.HostID
 	log   shard.Log
@@ -95,8 +95,8 @@ func (h *Host) Lead(ctx context.Context) error {
 	return nil
 }
 
-// Serve waits until the host leads, then makes proposals one at a time, and returns the measurement. A host that never
-// leads waits for the context's end.
+// Serve waits until the host leads, then makes proposals one at a time, and returns the measurement. If the host never
+// leads, Serve waits until the context ends.
 func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard.HostID]string,
 	plan load.Plan) (*report.Report, error) {
 	host, err := Open(dir, self, members)
@@ -110,7 +110,7 @@ func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard
 	return load.Loop(ctx, plan, []load.Operation{host.Proposer()})
 }
 
-// incarnation is the same in every run, because all directories are new.
+// incarnation is equal in every run, because all directories are new.
 func incarnation(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id)} }
 
 // connect listens for other hosts.
@@ -145,7 +145,7 @@ func (h *Host) Proposer() load.Operation {
 	}
 }
 
-// machine is a state machine that only announces its host's leadership.
+// machine is a state machine for announcing leadership.
 type machine struct {
 	self  shard.HostID
 	leads chan struct{} // has capacity for one

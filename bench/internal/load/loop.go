@@ -1,5 +1,5 @@
-// Package load is the closed loop that drives a peer. Reports use the format of Signalbox's load generator, so that all
-// contestants have the same reports.
+// Package load is a closed loop for driving a peer. Reports use the format of Signalbox's load generator, so that
+// reports are equal for all contestants.
 package load
 
 import (
@@ -27,8 +27,8 @@ type Plan struct {
 // Operation is a caller's repeated action; a caller runs one at a time.
 type Operation func(ctx context.Context) error
 
-// ErrBroken is wrapped by an operation's error about a broken guarantee, such as two holders of one lock. ErrBroken
-// ends the run, because a broken service's figures are meaningless.
+// ErrBroken is wrapped by errors about a broken guarantee, such as two holders of one lock. ErrBroken ends the run,
+// because figures from a broken service are meaningless.
 var ErrBroken = errors.New("the service broke a promise")
 
 // window is the measured part of a run.
@@ -41,8 +41,8 @@ func (p Plan) window() window {
 
 func (w window) has(t time.Time) bool { return !t.Before(w.from) && t.Before(w.to) }
 
-// Loop lets every caller repeat its operation until the plan's time is over. Operations that end within the measured
-// time count.
+// Loop repeats every caller's operation until the plan's time is over. Operations that end within the measured time
+// count.
 func Loop(ctx context.Context, plan Plan, callers []Operation) (*report.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -96,8 +96,8 @@ func (p Plan) report(w window, all ...*recorder) *report.Report {
 // preparing is the number of callers prepared at the same time.
 const preparing = 64
 
-// Prepare makes the prerequisites for n callers before the measurement, such as sessions, many concurrently. It returns
-// the first error.
+// Prepare creates prerequisites for n callers before the measurement, such as sessions, with limited concurrency. It
+// returns the first error.
 func Prepare[T any](n int, prepare func(i int) (T, error)) ([]T, error) {
 	prepared, failed := make([]T, n), make([]error, n)
 	room := make(chan struct{}, preparing)

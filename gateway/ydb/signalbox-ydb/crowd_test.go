@@ -23,9 +23,8 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// TestCrowdOfConnectionsAndCalls: a gateway with an open file limit of 2,000 has 2,100 connections that only answer
-// pings, and then thousands of calls that send nothing. Other programs get answers, and the gateway's memory is
-// bounded.
+// TestCrowdOfConnectionsAndCalls: a gateway with an open file limit of 2,000 gets 2,100 connections that only answer
+// pings, then thousands of silent calls. Well-behaved programs get answers, and the gateway's memory stays bounded.
 func TestCrowdOfConnectionsAndCalls(t *testing.T) {
 	const files, crowd = 2000, 2100
 	if fileLimit() < crowd+500 {
@@ -124,7 +123,7 @@ func bare(t *testing.T, to string) {
 	}()
 }
 
-// memory is a process's resident memory, in KiB.
+// memory returns the resident memory of a process in KiB.
 func memory(t *testing.T, pid int) (kib int) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

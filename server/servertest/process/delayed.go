@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// delayVariable names, for a program of BuildDelayed, the file with the delay of the log's syncs.
+// delayVariable names the environment variable with the path of the sync delay file, for programs from BuildDelayed.
 const delayVariable = "SIGNALBOX_TEST_SYNC_DELAY"
 
-// BuildDelayed builds a program whose log syncs can be delayed while it runs, by Place.DelaySyncs. The delay is in no
-// other program: the build replaces a file of the log.
+// BuildDelayed builds a program with adjustable log sync delays, see Place.DelaySyncs. The build replaces a source file
+// in the log package; all other programs contain no delay.
 func BuildDelayed(dir string) (Program, error) {
 	const syncFile = "github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", syncFile).Output()
@@ -49,7 +49,7 @@ func BuildDelayed(dir string) (Program, error) {
 }
 
 const delaySync = `
-// delaySync waits for as long as the file of the environment says.
+// delaySync waits for the time in the delay file.
 func delaySync() {
 	text, err := os.ReadFile(os.Getenv(%q))
 	if err != nil {
@@ -61,7 +61,7 @@ func delaySync() {
 }
 `
 
-// DelaySyncs delays each sync of the log of the place from now on, if its program is one of BuildDelayed.
+// DelaySyncs delays each following log sync in the place. The place's program must come from BuildDelayed.
 func (p *Place) DelaySyncs(d time.Duration) error {
 	name := p.delayFile()
 	if err := os.WriteFile(name+".new", []byte(d.String()), 0o644); err != nil {

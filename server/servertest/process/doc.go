@@ -1,5 +1,5 @@
-// Package process runs a cluster's hosts as separate processes, on free ports of this machine and in separate
-// directories: for tests that need real disks, connections and kills.
+// Package process runs a cluster's hosts as separate processes, on free local ports and in separate directories, for
+// tests with real disks, connections and kills.
 //
 //	program, err := process.Build(dir)
 //	places, err := process.Places(program, dir, []string{"a", "b", "c"}, "--shards", "4")
@@ -14,5 +14,5 @@
 //	watch, err := process.Launch("watch", exec.Command(program.Path, "semaphore", "watch", "/jobs", "lock"))
 //	err = watch.AwaitOutput("it shows the lock", time.Minute, func() bool { return watch.Output() != "" })
 //
-// No process ends by itself: the test must kill it. On Linux it is killed when the test's process ends.
+// Tests must kill their processes. On Linux, processes are also killed when the test process ends.
 package process
