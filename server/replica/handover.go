@@ -29,8 +29,8 @@ func (s *Set) LeadsData() bool {
 	return slices.ContainsFunc(s.Replicas, func(r *Replica) bool { return r.Leads() && len(s.heirs(r.ID)) > 0 })
 }
 
-// heirs returns the hosts that can lead a shard instead of the host: the shard's voters. Voters being removed count
-// only if no other voter remains.
+// heirs returns the hosts that can take over a shard's leadership: the shard's voters. Voters being removed count only
+// if no other voter remains.
 func (s *Set) heirs(id uint64) (stay []shard.HostID) {
 	t, ok := s.Meta.Machine.Topology()
 	if !ok {

@@ -119,7 +119,7 @@ func (h *HomeShards) note(home *Replica, id shard.SessionID) {
 	h.asks[home][id] = struct{}{}
 }
 
-// reportEnd notifies the hosts that have asked about a session the session is over.
+// reportEnd notifies the hosts that have asked about a session that the session has ended.
 func (h *HomeShards) reportEnd(home *Replica, id shard.SessionID, why protocol.EndReason) {
 	told := home.Sessions.remoteSessions.take(id)
 	if len(told) == 0 {
@@ -312,8 +312,8 @@ func (h *HomeShards) answerer(r *Replica) shard.HostID {
 	return list[0]
 }
 
-// take returns the content for one call to a host, which is asked about some home shards and leads some. The lock is
-// held.
+// take returns the content of one call to a host: questions for the home shards that the host can answer for, and
+// losses for the shards that the host leads. The lock is held.
 func (h *HomeShards) take(p *homePeer, answers, leads []*Replica) (c homeCall) {
 	n := min(len(p.ended), maxHomeItems)
 	c.Ended, p.ended = p.ended[:n:n], p.ended[n:]
@@ -370,9 +370,9 @@ func (h *HomeShards) exchange(to shard.HostID, c homeCall) {
 		}
 	}
 	for i, id := range asked {
-		// A host that does not know may have lost the leadership, may lag, or may not be filled yet, so the other
-		// hosts are asked immediately. led asks the next leader, and the next sweep asks a leader that lags. A call
-		// without an answer is repeated.
+		// A host may answer Unknown because it has lost the leadership, lags, or is not filled yet, so the other hosts
+		// are asked immediately. After a leader change, led asks the new leader; a lagging leader is asked again by the
+		// next sweep. A call without an answer is repeated.
 		home := h.set.Of(id.Slot())
 		if i < len(a.Liveness) && shard.Liveness(a.Liveness[i]) == shard.Unknown {
 			h.doubts[home] = struct{}{}

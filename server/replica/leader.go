@@ -50,9 +50,8 @@ type stage struct {
 	proposed, begun, serving bool
 }
 
-// stage returns the state for one run of the tasks, in a single read. Changes that other goroutines make meanwhile
-// are for the next run: a leadership that has just ended must not look like one with leases to restore, because a
-// host leads a term once.
+// stage returns the state for one run of the tasks, in a single read. Concurrent changes wait for the next run.
+// Otherwise a leadership that has just ended could look like a new leadership with leases to restore.
 func (t *leaderTasks) stage() stage {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -98,7 +98,7 @@ func (osw *OneShotWatches) forgetSession(id shard.SessionID, c Conn) {
 	osw.count()
 }
 
-// forget notifies all one-shot watches a change may have been missed.
+// forget notifies all one-shot watches that a change may have been missed.
 func (osw *OneShotWatches) forget() {
 	osw.r.mu.Lock()
 	defer osw.unlockFired()

@@ -102,7 +102,7 @@ func (t *leaderTasks) forgetDead(dead []shard.SessionID) {
 	}
 }
 
-// known returns those of the sessions that are still remote sessions here.
+// known returns the listed sessions that are still remote sessions here.
 func (t *leaderTasks) known(ids []shard.SessionID) (known []shard.SessionID) {
 	for _, id := range ids {
 		if _, there := t.r.Machine.Session(id); there {

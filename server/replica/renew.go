@@ -170,8 +170,8 @@ func (s *Set) Lost() []uint64 {
 	return nil
 }
 
-// pushLost notifies the clients of sessions with this home shard the sessions no longer hold anything below an order
-// id. The push precedes every later answer to a ping.
+// pushLost notifies the clients of sessions with this home shard that the sessions no longer hold anything below an
+// order id. The push precedes every later answer to a ping.
 func (r *Replica) pushLost(fence uint64) {
 	reachable := make(map[shard.SessionID]struct{})
 	for _, id := range append(r.Sessions.boundSessions(), r.Leases.Attached()...) {

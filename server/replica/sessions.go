@@ -27,7 +27,7 @@ func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags sh
 	r.propose(&shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}, from, done)
 }
 
-// ended notifies a session's connections the session is over.
+// ended notifies a session's connections that the session has ended.
 func (se *Sessions) ended(e *shard.Effect) {
 	se.r.waits.forgetSession(e.Session)
 	se.r.Inboxes.NoteSession(e.Session)

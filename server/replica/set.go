@@ -42,8 +42,8 @@ type Config struct {
 	// Rejoin is called after the host was stalled, and returns after remote hosts have had time to refuse the host.
 	// nil means that no host refuses another.
 	Rejoin func()
-	// Show returns a session's description with its holdings in the local host's shards among the listed ones, or in
-	// all of the host's shards if none is listed.
+	// Show returns a session's description. It includes the session's holdings in the listed shards on the local host,
+	// or in all shards on the host if parts is empty.
 	Show func(id shard.SessionID, parts []uint64) protocol.Session
 	// Apart is for tests: a shard replica the host does not lead is ignored in session lookups, as if it did not
 	// exist.

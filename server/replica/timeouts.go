@@ -22,8 +22,8 @@ type timeouts struct {
 
 	mu   sync.Mutex // guards the fields below
 	term uint64     // 0: the host does not lead
-	// highest is the session with the longest timeout in the home shard, or an ended one with an even longer timeout.
-	// since is the longest among those that arrived after the latest scan of all sessions had begun.
+	// highest has the longest timeout among the home shard's sessions, or a longer one from an ended session. since has
+	// the longest timeout among the sessions that arrived after the latest scan of all sessions began.
 	highest, since shard.Longest
 	waiting        []grant
 	proposed       hosts.TimeoutBound // the term's last bound

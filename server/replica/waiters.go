@@ -73,8 +73,8 @@ func (wa *waiters) remove(id shard.SessionID, x *waiter) {
 	}
 }
 
-// withdraw marks an acquire as withdrawn if it waits over the connection and was not withdrawn before, and reports
-// whether it did.
+// withdraw marks an acquire as withdrawn. It returns false if the acquire does not wait over the connection, or was
+// withdrawn before.
 func (wa *waiters) withdraw(id shard.SessionID, number uint64, c Conn) bool {
 	x := wa.byNumber[waitKey{id, number}]
 	if x == nil || x.conn != c || x.withdrawn {

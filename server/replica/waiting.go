@@ -69,7 +69,7 @@ func (wa *waits) complete(e *shard.Effect) {
 	wa.r.Mark(w.conn)
 }
 
-// redirect notifies all waiters on the local host the outcome will come from a remote host.
+// redirect notifies all waiters on the local host that the outcome will come from a remote host.
 func (wa *waits) redirect(result protocol.Result) {
 	wa.r.mu.Lock()
 	all := wa.waiters

@@ -80,9 +80,9 @@ func (g *group) at(h *hosts.Host, replica uint64) *member {
 	return &member{Replica: &hosts.Replica{ID: replica, Host: h.ID}, host: h, live: g.v.Seen.live(h.ID)}
 }
 
-// holds reports whether a member keeps its replica in the group while there is nothing better. A voter on a stopped
-// host keeps it until the host is overdue; a host that is drained, or has weight 0, keeps none. A learner on a cordoned
-// host would never vote, and other hosts may have capacity.
+// holds reports whether a member may keep its replica in the group while there is no better place. A voter on a stopped
+// host keeps its replica until the host is overdue. A host that is drained, or has weight 0, keeps no replica. Nor does
+// a learner on a cordoned host, because the learner would never vote, and other hosts may have capacity.
 func (g *group) holds(m *member) bool {
 	switch over, _ := g.overdue(m); {
 	case m.gone() || over || m.host.Target.Reason == hosts.ReasonDrained || m.host.Weight() == 0:

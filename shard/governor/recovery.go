@@ -52,9 +52,9 @@ func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 	return n
 }
 
-// lostLearners are the learners on silent hosts, in a group with too few remaining voters if the learners had votes: a
-// promotion known only to the log may have given the learners votes, and then the group waits for hosts that never
-// return.
+// lostLearners returns the learners on silent hosts, if they may have cost the group its majority. A learner may have
+// been promoted by an entry known only to the log. With such votes the remaining voters are no majority, and the group
+// would wait forever for hosts that never return.
 func (g *group) lostLearners() (list []*member) {
 	for _, m := range g.learners {
 		if m.host != nil && m.host.Living() && g.silent(m) {

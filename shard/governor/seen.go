@@ -56,16 +56,17 @@ type ShardSeen struct {
 	Unled    []Unled
 }
 
-// Unled is a replica that knows no leader, as reported by its host, with the last entry in the replica's log. A removed
-// replica has none.
+// Unled is a replica that knows no leader, as reported by its host, with term and index of the replica's last log
+// entry. A removed replica has no entry.
 type Unled struct{ ID, Term, Index uint64 }
 
-// ReplicaSeen is how far a replica is, by its acknowledgements to its shard's leader.
+// ReplicaSeen is a replica's progress, by its acknowledgements to the shard leader.
 type ReplicaSeen struct {
 	ID uint64
 	// Index is the last acknowledged index.
 	Index uint64
-	// BehindFor is the time since the leader had committed no more than the replica has.
+	// BehindFor is the replica's lag: the time since the replica's last entry was the newest committed entry on the
+	// leader.
 	BehindFor uint64
 	// Percent is the received part of a snapshot, Rate is in bytes per second; both are 0 unless a snapshot is being
 	// sent.
@@ -118,7 +119,7 @@ func find[T any](list []T, likely int, is func(*T) bool) *T {
 // live reports whether a host was in contact recently.
 func (s *Seen) live(id shard.HostID) bool { return s.mayLive(id) && !s.unheard(id) }
 
-// mayLive reports whether a host was in contact recently, or was not tried for long enough to count as silent.
+// mayLive reports whether a host was in contact recently, or has not been tried long enough to count as silent.
 func (s *Seen) mayLive(id shard.HostID) bool {
 	h := s.host(id)
 	return id == s.Self || h != nil && h.Tried && h.SilentFor < liveMillis

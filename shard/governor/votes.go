@@ -206,7 +206,8 @@ func (g *group) farthest(list []*member) *member {
 	return slices.MaxFunc(list, func(a, b *member) int { return g.distance(a, nil) - g.distance(b, nil) })
 }
 
-// most is how many may vote. The governor never shrinks a cluster with several hosts to one vote on its own.
+// most returns the maximum number of voters. The governor never shrinks a cluster with several hosts to one vote on its
+// own.
 func (g *group) most() int {
 	policy := g.v.State.Policy()
 	limit := policy.Voters

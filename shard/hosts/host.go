@@ -90,8 +90,8 @@ type Host struct {
 	// Lost is set if a shard lost its majority with the host: peers refuse the host from the order on.
 	Lost bool
 	Slow Slow
-	// Changed is the revision of the records at the last change that clients route by: of the host's name, client
-	// address or current state, or of the shards with a replica on the host.
+	// Changed is the revision of the last change relevant to client routing: the host's name, client address or current
+	// state, or the shards with a replica on the host.
 	Changed uint64
 }
 

@@ -24,7 +24,7 @@ type Pending struct {
 	list []pendingWork
 }
 
-// ownTouches is how often a command may touch its own holding, beside the holdings in its pieces of work.
+// ownTouches is how often a command may touch its own holding, in addition to the holdings in its pieces of work.
 const ownTouches = shard.MaxTouched - shard.MaxWork
 
 // deferSession leaves an ended session's holdings to CmdContinue.

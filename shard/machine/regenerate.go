@@ -24,8 +24,8 @@ const (
 	// since.
 	jumpBase      = 1 << 40
 	jumpPerSecond = 1 << 24
-	// orderJumpBase and orderJumpPerSecond are the same for order ids; a shard issues every 1024th. Order ids jump this
-	// far at all levels, because the old cluster's level may have risen after the state was written.
+	// orderJumpBase and orderJumpPerSecond define the jump for order ids; a shard issues every 1024th order id. Order
+	// ids jump this far at all levels, because the old cluster's level may have risen after the state was written.
 	orderJumpBase      = jumpBase * (shard.MaxShard + 1)
 	orderJumpPerSecond = 1 << 30
 	// sessionJump is how far the session counter jumps. The counter has 52 bits.

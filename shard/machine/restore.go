@@ -260,7 +260,7 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	return re.checkUsage()
 }
 
-// linkPiece is how many holdings each chunk stores until all are read: one slice that grows would take twice the
+// linkPiece is the chunk size, in holdings, while holdings are read. A single growing slice would take twice the
 // memory.
 const linkPiece = 4096
 
@@ -328,7 +328,8 @@ func (b *blockReader) next() (kind byte, payload []byte, err error) {
 	return head[0], body[len(head):], nil
 }
 
-// readMore appends n bytes, and allocates little more than the reader really has.
+// readMore appends n bytes from the reader. It reads in steps, so a wrong n does not allocate much more memory than the
+// reader has data.
 func readMore(r io.Reader, buf []byte, n int) ([]byte, error) {
 	for n > 0 {
 		step := min(n, saveBytes)

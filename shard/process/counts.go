@@ -61,8 +61,8 @@ type Status struct {
 }
 
 const (
-	// processesInOneGo is how many process entries a walk looks at under one lock hold, membersInOneGo how many members
-	// it may have looked at before it begins the last process.
+	// processesInOneGo is how many process entries a walk examines under one lock hold. membersInOneGo is the number of
+	// examined members after which the walk begins no further process.
 	processesInOneGo = 100
 	membersInOneGo   = 2000
 )

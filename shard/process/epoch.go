@@ -142,7 +142,7 @@ func (p *Process) open(at At) {
 	at.event(Event{Kind: eventOpened, Epoch: epoch})
 }
 
-// dueBy makes sure that Due is called at a time, if not earlier.
+// dueBy makes sure that Due is called at the given time or earlier.
 func (p *Process) dueBy(when uint64) {
 	if p.due == 0 || when < p.due {
 		p.due = when
@@ -213,8 +213,8 @@ func (p *Process) checkExchange(at At, e *Exchange) {
 	}
 }
 
-// The functions below forecast whether a command would only gather, together with similar commands from other members:
-// applied after a number of similar commands, the command has no consequence.
+// The functions below forecast whether a command only contributes to a group of similar commands from other members:
+// applied after the given number of such commands, it has no further consequence.
 
 // joinGathers reports whether too few members would have joined.
 func (p *Process) joinGathers(others int) bool { return len(p.members)+others+1 < p.spec.MinMembers }

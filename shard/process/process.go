@@ -49,8 +49,8 @@ type Caller interface {
 	NextOrder() uint64
 	// touch is called before a member's saved fields first change.
 	touch(m *Member)
-	// MayGrow is called before a command's first change if the command adds bytes. It is not called for the
-	// consequences that follow by the rules, nor for replies, because the limits bound both.
+	// MayGrow is called before a command's first change if the command adds bytes. It is not called for further changes
+	// that the rules derive from the command, nor for replies, because fixed limits bound both.
 	MayGrow(bytes int) bool
 }
 
@@ -142,7 +142,7 @@ type Answer struct {
 	Status protocol.Status
 	// Text is why the command was refused.
 	Text string
-	// Exchange is the exchange a request began, Epoch the last epoch, after a fenced command.
+	// Exchange is the exchange begun by a request. Epoch is the last epoch, for a command refused as fenced.
 	Exchange, Epoch uint64
 }
 

@@ -12,15 +12,15 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Rollout parts, beside its actions, that can be described but not watched. A part that belongs to a location or
-// version begins with one of these words, followed by the location's name or the version's seq.
+// Prefixes of rollout parts that can be described but not watched, in addition to the part with the actions. The prefix
+// is followed by the location's name or the version's seq.
 const (
 	historyPart = "history/"
 	versionPart = "version/"
 )
 
-// maxPage is the maximum number of rollouts on a list page, because for each rollout the list looks at everything that
-// determines its phase.
+// maxPage is the maximum number of rollouts on a list page. It is small, because the list examines everything that
+// determines a rollout's phase.
 const maxPage = 100
 
 // Description is one page that describes a rollout part.

@@ -104,7 +104,7 @@ const (
 	maxPayloads = 4 << 20
 	// MaxAudit is how many audit entries a rollout keeps.
 	MaxAudit = 64
-	// maxLooked is how many instances are looked at to find those to name in a reason.
+	// maxLooked is the maximum number of instances examined to find the names for a reason.
 	maxLooked = 16_384
 )
 

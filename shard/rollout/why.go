@@ -232,7 +232,7 @@ func (r *Rollout) whyLocation(list []Reason, l *Location, now, until uint64) []R
 	return list
 }
 
-// whyReady appends what a location lacks that is ready for a new version.
+// whyReady appends the reasons why a ready location gets no new version.
 func (r *Rollout) whyReady(list []Reason, l *Location, now uint64, failing bool, ripe, next uint64) []Reason {
 	re := Reason{Location: l.Spec.Name, Seq: l.present()}
 	t := l.Target()

@@ -16,7 +16,7 @@ type work struct {
 	staged  *stagedRollout
 	at      At
 
-	// The session's part, for commands about it: its holding, and its size before the command.
+	// For commands about a session's part: the session's holding, and the part's size before the command.
 	link    arena.Handle
 	part    *sessionPart
 	charged int

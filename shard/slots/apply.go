@@ -139,8 +139,8 @@ func (s *Slots) open(c *Command, content Content) Answer {
 func (s *Slots) ended(c *Command) (Answer, bool) {
 	switch x := s.Of(c.Slot); {
 	case x.State == Owned && x.Generation == c.Generation, x.Seen > c.Generation:
-		// A higher generation begins only after the attempt's end: by an open here, or by a keep, and then the answer
-		// has no effect at the sealing shard.
+		// The meta shard begins a higher generation only after this attempt has ended, by an open here or by a keep. In
+		// both cases the answer has no effect at the sealing shard.
 		return Answer{Outcome: Opened}, true
 	case x.Seen == c.Generation:
 		return Answer{Refused, x.Why}, true

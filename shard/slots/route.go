@@ -12,8 +12,8 @@ const (
 	Barrier
 	// Redirect: a shard has the slot under a higher generation than the request names. The client gets MOVED.
 	Redirect
-	// Park: the client has heard of more than this replica, which is about to catch up. The request waits briefly, then
-	// the client gets UNAVAILABLE.
+	// Park: the client knows a higher generation than this replica, which is about to catch up. The request waits
+	// briefly, then the client gets UNAVAILABLE.
 	Park
 	// Unavailable: the slot is between two shards, or the client knows as much as this replica. The client waits and
 	// asks again.
