@@ -34,7 +34,7 @@ const (
 	lastJump = 1 << 60
 )
 
-// Jump is how far a cluster's counters grow: order ids, and all others except sessions.
+// Jump has the amounts added to a cluster's counters: one for order ids, one for all others except the session counter.
 type Jump struct{ Orders, Others uint64 }
 
 // JumpOver is the jump for a state with the given age. A negative age counts as zero.

@@ -165,9 +165,9 @@ func (l *Log) removal(replica uint64) memberChange {
 	}
 }
 
-// outlast proposes a completed removal again, which changes nothing. With the repeated entry a majority of the
-// remaining members has on disk that the removal is committed. Otherwise, after a restart, the members might need the
-// removed replica to learn about the removal: the remaining one of two voters could not be elected without the other.
+// outlast repeats a completed removal. The repetition changes nothing, but once it is committed, a majority of the
+// remaining members has on disk that the removal itself was committed. Otherwise the remaining members might need the
+// removed replica after a restart: the remaining voter of two could not be elected without the other.
 func (l *Log) outlast(ctx context.Context, number uint64, c memberChange) error {
 	ctx, cancel := context.WithTimeout(ctx, l.host.config.ProposalTimeout)
 	defer cancel()

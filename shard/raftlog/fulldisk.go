@@ -301,9 +301,9 @@ func (l *Log) relieve(now time.Time) {
 		"shard", l.shardID, "to", to, "error", err)
 }
 
-// successor returns the host that should lead instead of this host with a nearly full disk: the host with the longest
-// log among the answering hosts with disk space. The result is 0 if these hosts are no majority, and so could not
-// commit anything without this host, and if the longest log is far behind.
+// successor returns the host that should lead instead of this host, which has a nearly full disk. Candidates are the
+// answering voters with disk space; the voter with the longest log is chosen. The result is 0 if the candidates are no
+// majority, because they could not commit without this host, or if the longest log is far behind.
 func (l *Log) successor() shard.HostID {
 	if l.leadership.Load().Leader != l.host.config.Host {
 		return 0

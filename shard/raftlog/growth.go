@@ -18,7 +18,7 @@ const (
 	entryBytes = 32
 )
 
-// point is a log position, with what the replica has applied up to there since its start.
+// point is a log position, with the totals applied by the replica from its start up to the position.
 type point struct {
 	index    uint64
 	bytes    uint64
@@ -57,8 +57,8 @@ type growth struct {
 	size     uint64  // last snapshot's size
 }
 
-// pointsKept is the number of points for the kept log, which exceeds the wanted length by at most one part in that
-// many.
+// pointsKept is the number of recorded points in the kept log. The kept log exceeds the wanted length by at most
+// 1/pointsKept.
 const pointsKept = 8
 
 func newGrowth(every, keep uint64) *growth {

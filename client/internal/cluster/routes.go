@@ -14,8 +14,8 @@ type routes struct {
 	meta    uint64 // meta shard id
 	shards  []shardRoute
 	slots   *[protocol.Slots]uint16 // index into shards for each slot
-	// moved has the slots of a generation above 0, by MOVED or by the table: the higher generation wins. A slot in
-	// moved is not looked up in slots, because the table may be old.
+	// moved has the slots with a generation above 0, from MOVED answers or the routing table: the higher generation
+	// wins. Slots in moved override slots, because the table may be old.
 	moved map[uint16]place
 }
 

@@ -57,9 +57,8 @@ func NewDialer(config Config) *Dialer {
 	return d
 }
 
-// Dial makes a connection to an address: the connection itself, TLS if the config has TLS, HELLO and WELCOME. The
-// connection does not run yet: Run or Discard comes next. taken is called once the host has taken the connection
-// itself.
+// Dial opens a connection to an address: TCP, TLS if configured, HELLO and WELCOME. The caller must then call Run or
+// Discard. taken is called when the host has accepted the TCP connection.
 func (d *Dialer) Dial(ctx context.Context, address string, taken func()) (*Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.config.Timeout,
 		fmt.Errorf("no connection within %v", d.config.Timeout))

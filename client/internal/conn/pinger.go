@@ -116,7 +116,7 @@ func (c *Conn) RemoveTimeout(timeout time.Duration) {
 	}
 }
 
-// interval is the time from ping to ping without a pace. The connection's lock is held, here and below.
+// interval is the ping interval if PingEvery has set no pace. The connection's lock is held, here and below.
 func (p *pinger) interval() time.Duration {
 	if p.smallest > 0 && p.smallest/3 < p.idle {
 		return max(p.smallest/3, time.Millisecond)

@@ -22,8 +22,8 @@ type States[S any] struct {
 	Revision func(*S) *uint64
 }
 
-// Watch returns the states of an object: the present state first, and then the newest state whenever the object has
-// changed, and at least once in the time every; with 0 only changes count.
+// Watch returns the states of an object: the current state first, and then the newest state whenever the object has
+// changed, at least once per interval every. If every is 0, only changes count.
 func Watch[S any](
 	ctx context.Context, o *Object, kind protocol.ObjectKind, every time.Duration, states States[S],
 ) iter.Seq2[*S, error] {

@@ -47,11 +47,11 @@ func Wait(ctx context.Context, d time.Duration) error {
 
 // Retries decides whether and when to retry a request. The zero value is ready.
 type Retries struct {
-	// Leaders, if set, is closed when a shard's leader has become known since before the failed attempt; a pause then
+	// Leaders, if set, is closed when a shard leader becomes known after the start of the failed attempt. A pause then
 	// ends soon.
 	Leaders <-chan struct{}
-	// Connected, if set, is closed when a new connection was made, since before the try that failed: a pause then ends
-	// at once.
+	// Connected, if set, is closed when a new connection is made after the start of the failed attempt. A pause then
+	// ends at once.
 	Connected <-chan struct{}
 	// Patience, if set, is the longest pause after a failure to reach a host.
 	Patience time.Duration

@@ -48,7 +48,8 @@ func (r *Request) Check() error {
 // Acquire acquires a semaphore. The lease is nil if the acquire was not granted; the error is then nil, or says more.
 func (in *Incarnation) Acquire(ctx context.Context, name string, r *Request) (*Lease, error) {
 	if r.Timeout > 0 {
-		// The host counts the timeout, if the host can be reached, and does not begin anew.
+		// Usually the host ends the wait. The client's limit applies if the host is unreachable or restarts the
+		// timeout.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, r.Timeout+queueSlack, failure.ErrNotAcquired)
 		defer cancel()

@@ -32,7 +32,8 @@ func (l *Lease) Count() uint64 {
 	return l.count
 }
 
-// Request returns an acquire that changes nothing and does not wait, and why the lease ended, or nil while it is held.
+// Request returns an acquire that changes nothing and does not wait. The error is the reason why the lease ended, nil
+// while it is held.
 func (l *Lease) Request() (Request, error) {
 	l.In.mu.Lock()
 	defer l.In.mu.Unlock()

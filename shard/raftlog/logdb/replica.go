@@ -216,7 +216,8 @@ func (r *replica) move(u *use, at wal.Place, bytes int) {
 	}
 }
 
-// count notes a change in the number of runs at a place. A record's bytes are needed once for each of its runs.
+// count adds to the needed bytes in the log, for a change in the number of runs that refer to a record. A record counts
+// once per run.
 func (r *replica) count(changed run, runs int) {
 	r.db.log.Need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))
 }

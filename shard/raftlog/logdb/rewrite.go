@@ -22,8 +22,8 @@ func (r *replica) rewrite(segment uint64) error {
 	}
 }
 
-// rewriteSome appends one record, unless every part is rewritten. The search for entries begins at an index, and the
-// entries before the returned index are rewritten.
+// rewriteSome appends one record with needed content from the segment or earlier segments. It looks for entries from
+// index from on; entries before next are rewritten. If nothing is left, nothing is appended.
 func (r *replica) rewriteSome(segment, from uint64) (at wal.Place, next uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,8 +23,8 @@ const (
 )
 
 // exchange is the handshake part in which two hosts with running engines send their replica positions. A host refuses a
-// peer that has earlier confirmed positions ahead of those it sends now. A build without this part has 0 in byte 7 of
-// the hello. A nil exchange does nothing.
+// peer whose positions are behind the positions confirmed earlier. A build without this part has 0 in byte 7 of the
+// hello. A nil exchange does nothing.
 type exchange struct {
 	replicas Replicas
 	behind   func([]Position) error

@@ -46,8 +46,8 @@ func (t *Transport) hear(conn io.Reader, key []byte, g *greeting) error {
 	return refusal
 }
 
-// readVerdict returns the peer's refusal, nil if there is none. After an error the verdict is not from a host with the
-// secret.
+// readVerdict returns the peer's refusal, nil if the peer accepts this host. An error means that the verdict did not
+// come from a host with the secret.
 func readVerdict(conn io.Reader, key []byte) (*Refused, error) {
 	verdict := make([]byte, verdictHead+maxRefusalText+sha256.Size)
 	if _, err := io.ReadFull(conn, verdict[:verdictHead]); err != nil {
