@@ -148,20 +148,20 @@ func TestWhatCanNeverBeIsABadRequest(t *testing.T) {
 	a := s.session("/jobs", time.Minute)
 	for _, m := range []protocol.RequestMessage{
 		&protocol.SemaphoreCreate{NodeID: node, Limit: 1},
-		&protocol.SemaphoreCreate{NodeID: node, Name: []byte("a")}, // a limit of 0
+		&protocol.SemaphoreCreate{NodeID: node, Name: []byte("a")}, // limit 0
 		&protocol.SemaphoreUpdate{NodeID: node},
 		&protocol.SemaphoreDelete{NodeID: node},
 		&protocol.Acquire{Mutation: a.mutation(), NodeID: node, Count: 1},
-		&protocol.Acquire{Mutation: a.mutation(), NodeID: node, Name: []byte("a"), Ephemeral: true}, // a count of 0
+		&protocol.Acquire{Mutation: a.mutation(), NodeID: node, Name: []byte("a"), Ephemeral: true}, // count 0
 		&protocol.Acquire{
 			Mutation: a.mutation(), NodeID: node, Name: []byte("a"), Count: 1, Ephemeral: true,
 			WaitMillis: protocol.MaxAcquireWaitMillis + 1,
 		},
 		&protocol.Release{Mutation: a.mutation(), NodeID: node},
 		&protocol.SemaphoreDescribe{NodeID: node},
-		&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("a"), WatchData: true}, // of no session
+		&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("a"), WatchData: true}, // without a session
 		&protocol.Watch{NodeID: node},
-		&protocol.Watch{NodeID: node, Name: []byte("a"), View: []byte("part")}, // of a semaphore
+		&protocol.Watch{NodeID: node, Name: []byte("a"), View: []byte("part")}, // a semaphore has no views
 		&protocol.Watch{NodeID: node, Name: []byte("a"), View: make([]byte, protocol.MaxViewBytes+1)},
 		&protocol.SessionStart{Path: []byte("/jobs"), TimeoutMillis: protocol.MaxSessionTimeoutMillis + 1},
 		&protocol.SessionStart{},

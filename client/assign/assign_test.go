@@ -17,7 +17,7 @@ import (
 )
 
 // TestPartsMoveAsMembersComeAndGo: in other products every member stops all parts at each join. Here a member continues
-// with its remaining parts.
+// with the remaining parts.
 func TestPartsMoveAsMembersComeAndGo(t *testing.T) {
 	play(t, 1, assign.Numbers(6), func(t *testing.T, g *stage) {
 		calls := func() (n int) {
@@ -51,7 +51,7 @@ func TestPartsMoveAsMembersComeAndGo(t *testing.T) {
 	})
 }
 
-// TestAPartIsStartedWhenItsOldOwnerHasStoppedIt: a part that stops slowly does not delay other parts.
+// TestAPartIsStartedWhenItsOldOwnerHasStoppedIt: a slowly stopping part does not delay other parts.
 func TestAPartIsStartedWhenItsOldOwnerHasStoppedIt(t *testing.T) {
 	play(t, 1, assign.Numbers(6), func(t *testing.T, g *stage) {
 		a, b := g.join("a"), g.join("b")
@@ -112,7 +112,7 @@ func TestLeavingDoesNotWaitForOthers(t *testing.T) {
 	})
 }
 
-// TestAMemberThatStartsAgainGetsWhatItHad: members are recognised by name, unless the parts have been reassigned.
+// TestAMemberThatStartsAgainGetsWhatItHad: members are recognised by name, unless the parts were reassigned.
 func TestAMemberThatStartsAgainGetsWhatItHad(t *testing.T) {
 	play(t, 1, assign.Numbers(9), func(t *testing.T, g *stage) {
 		late := assign.RebalanceDelay(5*time.Second, 5*time.Second)

@@ -80,7 +80,7 @@ func TestOneThatWaitsOutlivesItsSession(t *testing.T) {
 	})
 }
 
-// TestOneThatWasInsideIsNotCountedAgain: the party's session is renewed, but the party did not enter again.
+// TestOneThatWasInsideIsNotCountedAgain: the party has not entered again since its session was renewed.
 func TestOneThatWasInsideIsNotCountedAgain(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		a, b := g.enter(t, 2, client.Recreate()), g.enter(t, 2)
@@ -104,13 +104,13 @@ func TestAnOperatorPutsOneOut(t *testing.T) {
 		c := g.enter(t, 2)
 		members, err := p.Members(t.Context())
 		clienttest.Check(t, err)
-		clienttest.Check(t, p.Evict(t.Context(), members[0].ID, by)) // the party that came first
+		clienttest.Check(t, p.Evict(t.Context(), members[0].ID, by)) // the first party
 		<-x.Context().Done()
 		if err := x.Err(); !errors.Is(err, barrier.ErrLost) || !errors.Is(err, process.ErrEvicted) {
 			t.Errorf("it was put out: %v", err)
 		}
 		haveLeft(t, leave(t.Context(), y), 1)
-		clienttest.Check(t, p.Evict(t.Context(), members[2].ID, by)) // one that waits
+		clienttest.Check(t, p.Evict(t.Context(), members[2].ID, by)) // a waiting party
 		if err := c.fails(); !errors.Is(err, process.ErrEvicted) {
 			t.Errorf("it was put out: %v", err)
 		}
@@ -143,7 +143,7 @@ func TestABarrierThatIsDeleted(t *testing.T) {
 	})
 }
 
-// TestThingsThatDoNotMatter: a party returns within its session's timeout; leaders change.
+// TestThingsThatDoNotMatter: a party returns within the session timeout; leaders change.
 func TestThingsThatDoNotMatter(t *testing.T) {
 	play(t, 3, func(t *testing.T, g *stage) {
 		a, b := g.enter(t, 3), g.enter(t, 3)

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// pace is a host's recent speed relative to the other hosts, and when this pace began.
+// pace is a host's recent speed relative to the other hosts, with its start time.
 type pace struct {
 	is    governor.Pace
 	since time.Time
@@ -33,8 +33,9 @@ func (t *term) judgePace(seen *governor.Seen, r *hosts.Records, now time.Time) {
 	}
 }
 
-// markSlow records the next host that has become slow or has recovered, and reports whether there was one. While a slow
-// host has no log syncs to measure, the record is proposed again from time to time, because recording causes a sync.
+// markSlow records the next host that has become slow or has recovered, and reports whether it has recorded a host.
+// While a slow host has no log syncs to measure, the record is proposed again from time to time, because recording
+// causes a sync.
 func (t *term) markSlow(ctx context.Context, v governor.View) bool {
 	if m := governor.NextSlowMark(v); m != nil {
 		t.e.config.Log.Warn("a host is slow, or has recovered", "host", uint64(m.Host), "slow", m.Slow,

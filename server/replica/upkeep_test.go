@@ -106,7 +106,7 @@ func fill(t *testing.T, r *Replica, held *countingLog) {
 	}
 }
 
-// proposed is the number of proposed commands of a kind since the last taken.
+// proposed is the number of commands proposed since the last call to taken, by kind.
 func (l *countingLog) proposed(kind string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,8 +177,8 @@ func metaBatches(t *testing.T, s *Set, commands []meta.Command) {
 	}
 }
 
-// TestManyDroppedNodesAreRemovedInFewStepsAtATime: thousands of simultaneously dropped nodes do not fill the queues of
-// their shards, no step is proposed twice, and the meta shard is notified in batches.
+// TestManyDroppedNodesAreRemovedInFewStepsAtATime: thousands of simultaneously dropped nodes do not fill the shard
+// queues, no step is proposed twice, and the meta shard is notified in batches.
 func TestManyDroppedNodesAreRemovedInFewStepsAtATime(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
@@ -229,7 +229,7 @@ func TestManyDroppedNodesAreRemovedInFewStepsAtATime(t *testing.T) {
 	t.Logf("%d rounds; %v and %v in %d batches; %d waited at the most", rounds, taken, reports, batches, most)
 }
 
-// allNodes returns the ids of all nodes of the cluster.
+// allNodes returns the ids of all nodes in the cluster.
 func allNodes(s *Set) (ids []shard.NodeID) {
 	for after, more := "", true; more; {
 		var page []meta.Node

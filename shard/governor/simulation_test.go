@@ -49,8 +49,8 @@ type executor struct {
 	// voters are the engines' voters at the time of the view.
 	voters map[hosts.ShardID]map[shard.HostID]bool
 	behind map[uint64]int // of the learners then
-	// paces has since when each host is as fast or slow as it is, lagged when each was last seen to lag behind most
-	// others, and looked when the executor took its view.
+	// paces has the time when each host's pace began, lagged the time when a host last lagged behind most hosts, and
+	// looked the time when the executor took its view.
 	paces  map[shard.HostID]paced
 	lagged map[shard.HostID]uint64
 	looked uint64
@@ -160,8 +160,8 @@ func (s *simulation) fault() {
 	}
 }
 
-// others reports whether each shard has a majority of voters on other machines with intact directories. The governor is
-// not responsible for worse faults.
+// others reports whether every shard has a voter majority on other machines with intact directories. Worse faults are
+// beyond the governor.
 func (s *simulation) others(m *machine) bool {
 	for _, e := range s.engines {
 		n, voters := 0, e.voters()

@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// watch adds a one-shot watch, and returns the session with the replaced watch. A replaced watch gets the notification
-// (false, false).
+// watch adds a one-shot watch, and returns the session with the replaced watch, which gets the notification (false,
+// false).
 func (sc *scene) watch(session, name string, data, owners bool) (replaced string) {
 	sc.Helper()
 	sc.watchers = append(sc.watchers, session)
@@ -85,7 +85,8 @@ func TestOwnersWatchFiresForALowerCount(t *testing.T) {
 	})
 }
 
-// TestEndOfAnOwnerFiresOnceForOthersAndNotForItself: one queue run is one notification; the ended session gets none.
+// TestEndOfAnOwnerFiresOnceForOthersAndNotForItself: a queue run causes a single notification, and none for the ended
+// session.
 func TestEndOfAnOwnerFiresOnceForOthersAndNotForItself(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -168,12 +169,12 @@ func TestOwnersWatchIsSilentAboutWaiters(t *testing.T) {
 		m.acquire("s2", "sem", try).wantFired()
 		m.acquire("s2", "sem").wantFired()
 		m.endSession("s2").wantFired()
-		m.update("sem", "").wantFired() // the same bytes
+		m.update("sem", "").wantFired() // equal bytes
 		m.release("s1", "sem").wantFired("s3 owners")
 	})
 }
 
-// TestDroppedSessionsWatchesAreSilent: a reattached session gets no notifications for its earlier watches.
+// TestDroppedSessionsWatchesAreSilent: after reattaching, a session gets no notifications for earlier watches.
 func TestDroppedSessionsWatchesAreSilent(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

@@ -13,12 +13,12 @@ var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts p
 // TestGolden: the scripts in testdata/golden show a shard from its users' perspective, as commands and machine answers.
 // `go test ./shard -run Golden -rewrite` rewrites the answers: review every changed line.
 //
-// A block is comments, one or more command lines, a line of four dashes, and the output up to the next empty line.
-// Sessions have names; the number of a session's next mutation, and the acknowledgement of all earlier answers, are
-// added unless a line has number= or acked=. w1..w9 stands for all nine, a * in a name or in data for the number of
-// each. The lines between `batch` and `end` are one batch; its effects are shown after the command that caused them.
-// Defaults are node=1, slot=0, count=1, timeout=10s for a session and timeout=forever for an acquire. `brief` after a
-// command counts its effects instead of showing each.
+// A block is comments, one or more command lines, a line with four dashes, and the output up to the next empty line.
+// Sessions have names; a session's next mutation number, and the acknowledgement of all earlier answers, are added
+// unless a line has number= or acked=. w1..w9 stands for all nine, a * in a name or in data for the number in each. The
+// lines between `batch` and `end` are one batch; its effects are shown after the command that caused them. Defaults are
+// node=1, slot=0, count=1, timeout=10s for a session and timeout=forever for an acquire. `brief` after a command counts
+// its effects instead of showing each effect.
 //
 // Commands:
 //
@@ -31,8 +31,8 @@ var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts p
 //	acquire W.. NAME count= timeout= data= ephemeral   release W.. NAME order=
 //	withdraw NAME W.. order= number=   again W acked=   (repeats the session's last mutation)
 //
-// A mutation also takes times=N. Each of these, and batch, takes elapsed= and stamped=: how long its leader has led,
-// and the term of the proposal if it is not the latest. Reads:
+// A mutation also takes times=N. Mutations and batch take elapsed= and stamped=: for how long the leader has led, and
+// the proposal's term unless it is the latest. Reads:
 //
 //	describe NAME owners waiters after= limit=   changes NAME since=   list prefix= after= limit=
 //	sessions after= limit=   session-of W   key-of W key=   holdings W after= limit=   waiters   nodes

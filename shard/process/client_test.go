@@ -38,8 +38,8 @@ type town struct {
 
 var stages = []string{"lock", "execute", "unlock"}
 
-// TestLockExecuteUnlock: while members are killed, join, and lose connections, no member executes unless all members in
-// its epoch hold their locks, and never while a member from another epoch still executes.
+// TestLockExecuteUnlock: members are killed, join, and lose connections. No member executes unless all members in the
+// epoch hold their locks, or while a member from an earlier epoch still executes.
 func TestLockExecuteUnlock(t *testing.T) {
 	b, _ := newBed(parseSpec([]string{"open=20", "most=100"}))
 	to := &town{

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// standstill is the maximum real time without a second of virtual time. Beyond it, a goroutine must be waiting for a
-// mutex whose holder waits for time. The engine has such mutexes: sending to a transport that is closing waits for the
-// mutex held by the close, and reading a term waits for the mutex of a log reader that is reading an entry.
+// standstill is the maximum real time without a second of virtual time. Beyond this limit, a goroutine must be waiting
+// for a mutex whose holder waits for time. The engine has such mutexes: sending to a closing transport waits for the
+// mutex held by the close, and reading a term waits for the mutex held by a log reader.
 var standstill = time.Minute
 
-// stoodStill is the exit code of a process with stalled virtual time.
+// stoodStill is the exit code after a virtual time stall.
 const stoodStill = 3
 
 // mostVirtual exceeds the length of any world. A world that continues waits forever.

@@ -57,8 +57,7 @@ func (e *evidence) checkNext(f *RolloutFinal, shown map[uint64]*Target, l *Final
 	return found
 }
 
-// checkLeaders checks that instances that led while a generation was shown had begun to report the generation before
-// the next generation was shown.
+// checkLeaders checks that the leading instances had begun to report a generation before the next generation was shown.
 func (e *evidence) checkLeaders(g generation, from, to *Target) (found findings) {
 	for _, x := range e.leaders {
 		if x.rollout != g.rollout || x.location != from.Location || x.from > from.At || x.to < to.At {
@@ -110,7 +109,7 @@ func passedGates(h *History) map[passedKey]bool {
 	return passed
 }
 
-// leading is an interval in which an instance certainly was a leader.
+// leading is an interval during which an instance certainly was a leader.
 type leading struct {
 	rollout  Rollout
 	location string

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// recoveryTime is the time for which a client may be disturbed after a fault.
+// recoveryTime is how long a fault may disturb a client.
 const recoveryTime = 3 * time.Second
 
-// Sessions checks that no host ends a session while its client believes in the session, and that no client gives up a
-// session by its own clock without a fault within the preceding session timeout.
+// Sessions checks that no host ends a session while the client relies on it, and that no client gives up a session by
+// its own clock without a fault within the preceding session timeout.
 func Sessions(h *History) (found []string) {
 	removals := removalsOf(h)
 	for i := range h.Sessions {

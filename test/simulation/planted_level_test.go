@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// aboveLevel: hosts propose commands above the level of their shard, and one host skips the level check: it executes
-// commands that its peers refuse, like a newer build.
+// aboveLevel: hosts propose commands above their shard's level, and one host skips the level check: like a newer build,
+// the host executes commands refused by its peers.
 func aboveLevel() *simulation.Bug {
 	proposers := withLog(func(l *faultyLog) {
 		l.alter = func(c *shard.Command) {
@@ -48,7 +48,7 @@ func lowered(batch []byte) []byte {
 }
 
 // snapshotOfAnotherLevel: a host writes snapshots with the first level, whatever the shard's level. A replica restored
-// from one has a wrong level.
+// from such a snapshot has a wrong level.
 func snapshotOfAnotherLevel() *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		open := c.Logs
@@ -117,5 +117,5 @@ func driftingReplica() *simulation.Bug {
 	})
 }
 
-// several creates a world of three hosts.
+// several creates a world with three hosts.
 func several(p *simulation.Plan) { p.Hosts, p.Rates = 3, []float64{1, 1, 1} }

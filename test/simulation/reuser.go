@@ -63,7 +63,7 @@ func (w *world) reuseNumbers(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// untilKnown waits until each shard is at the level that binds a number to one request: then a release with an
+// untilKnown waits until every shard has reached the level that binds a number to one request: then a release with an
 // acquire's number is refused. It returns false if the session ends first.
 func (r *reuser) untilKnown(ctx context.Context) bool {
 	for i := range reusedNames {
@@ -88,8 +88,7 @@ func (r *reuser) untilKnown(ctx context.Context) bool {
 
 func nameOf(i int) string { return fmt.Sprintf("reused-%d", i) }
 
-// step sends a request. Half the requests have a number used before for a different request. An error means an unknown
-// outcome.
+// step sends a request. Half the requests reuse a number from a different request. An error means an unknown outcome.
 func (r *reuser) step(ctx context.Context) error {
 	name, kind := nameOf(r.random.IntN(reusedNames)), workload.Pick(r.random, history.Acquire, history.Release)
 	number := r.last + 1

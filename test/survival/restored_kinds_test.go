@@ -13,9 +13,9 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// TestWhatARestoredClusterHasOfEachKind: the node with its config, the semaphore with its data, the rollout with its
-// version and target, and the process with its last result are restored. Participants are not restored, cannot
-// continue, and are refused by the store behind the lock.
+// TestWhatARestoredClusterHasOfEachKind: a restored cluster has the node and its config, the semaphore and its data,
+// the rollout with version and target, and the process with the last result. Former participants cannot continue, and
+// the store behind the lock refuses them.
 func TestWhatARestoredClusterHasOfEachKind(t *testing.T) {
 	places, a := growing(t, "a")
 	newNode(t, []*host{a}, "/three", protocol.NodeConfig{})
@@ -66,7 +66,7 @@ func TestWhatARestoredClusterHasOfEachKind(t *testing.T) {
 	after.checkRestoredRollout(t)
 }
 
-// nodeConfig is the config of the node /growing.
+// nodeConfig is the config for the node /growing.
 func (c *counter) nodeConfig() sdk.NodeConfig {
 	c.t.Helper()
 	n, err := c.box.DescribeNode(c.t.Context(), "/growing")
@@ -76,8 +76,8 @@ func (c *counter) nodeConfig() sdk.NodeConfig {
 	return n.Config
 }
 
-// checkRestoredProcess checks that a process has kept its last result, has no members, and lets a new member coordinate
-// a later epoch.
+// checkRestoredProcess checks that a process has its last result and no members, and lets a new member coordinate a
+// later epoch.
 func (c *client) checkRestoredProcess(t *testing.T, was process.Overview) {
 	t.Helper()
 	head, err := c.processHead("sharding")
@@ -92,8 +92,7 @@ func (c *client) checkRestoredProcess(t *testing.T, was process.Overview) {
 	}
 }
 
-// checkRestoredRollout checks that a rollout has kept its version, and that a joining instance gets the version as its
-// target.
+// checkRestoredRollout checks that a rollout has its version, and assigns the version to a joining instance.
 func (c *client) checkRestoredRollout(t *testing.T) {
 	t.Helper()
 	_, err := c.change("web", func(m protocol.Mutation) protocol.RequestMessage {

@@ -23,7 +23,7 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// TestCrowdOfConnectionsAndCalls: a gateway with an open file limit of 2,000 gets 2,100 connections that only answer
+// TestCrowdOfConnectionsAndCalls: a gateway with an open file limit 2,000 gets 2,100 connections that only answer
 // pings, then thousands of silent calls. Well-behaved programs get answers, and the gateway's memory stays bounded.
 func TestCrowdOfConnectionsAndCalls(t *testing.T) {
 	const files, crowd = 2000, 2100
@@ -108,7 +108,7 @@ func bare(t *testing.T, to string) {
 	t.Cleanup(func() { _ = c.Close() })
 	frames := http2.NewFramer(c, c)
 	if _, err = c.Write([]byte(http2.ClientPreface)); err != nil || frames.WriteSettings() != nil {
-		return // closed in favour of others
+		return // closed to admit other clients
 	}
 	go func() {
 		for {
@@ -123,7 +123,7 @@ func bare(t *testing.T, to string) {
 	}()
 }
 
-// memory returns the resident memory of a process in KiB.
+// memory returns the process's resident memory in KiB.
 func memory(t *testing.T, pid int) (kib int) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
