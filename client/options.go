@@ -144,9 +144,10 @@ const (
 	// DefaultSessionTimeout is the default session timeout.
 	DefaultSessionTimeout = 10 * time.Second
 	// MinSessionTimeout is the smallest nonzero session timeout with which a client can keep the session alive after
-	// losing a connection. A third of the timeout passes between two pings, a quarter passes until an unanswered ping
-	// closes the connection, and a tenth is margin. The remainder must allow one 50 ms attempt to attach elsewhere, for
-	// which 158 ms would be enough. The rest allows for process pauses: 50 ms for a ping's answer.
+	// losing a connection. A third of the timeout may pass until the next ping, a quarter until an unanswered ping
+	// closes the connection, and a tenth is margin. The remaining 31 % must suffice for a 50 ms attempt to attach to
+	// another host, which requires a timeout of at least 158 ms. 200 ms also tolerate process pauses: 50 ms for a
+	// ping's answer.
 	MinSessionTimeout = 200 * time.Millisecond
 	// DefaultDialTimeout bounds establishing a connection, up to the host's welcome.
 	DefaultDialTimeout = 5 * time.Second

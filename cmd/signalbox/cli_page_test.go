@@ -113,7 +113,7 @@ func (p *pageWriter) write() string {
 
 // index lists all top-level commands.
 func (p *pageWriter) index() {
-	p.WriteString("| command | what it is for |\n| --- | --- |\n")
+	p.WriteString("| command | purpose |\n| --- | --- |\n")
 	for _, group := range p.root.Groups() {
 		for _, c := range p.root.Commands() {
 			if c.GroupID != group.ID || c.Name() == "help" {
@@ -205,7 +205,7 @@ func (p *pageWriter) json() {
 		}
 		fmt.Fprintf(p, "| `%s` | `%s` | %s | %s |\n", commands, a.routeOnly(), part, adds)
 	}
-	p.WriteString("\nAll other objects, with their fields; those of a list stand behind `[]`:\n\n" +
+	p.WriteString("\nAll other objects with their fields; `[]` marks the fields of list items:\n\n" +
 		"| command | fields |\n| --- | --- |\n")
 	for _, o := range ownObjects {
 		fmt.Fprintf(p, "| `%s` | `%s` |\n", strings.ReplaceAll(o.commands, ", ", "`, `"),
@@ -265,63 +265,57 @@ func jsonExamples(t *testing.T) (examples []string) {
 	return examples
 }
 
-const pageStart = `# The tool
+const pageStart = `# Command line
 
 <!-- Made from the commands by: go test ./cmd/signalbox -run Reference -update -->
 
-` + "`signalbox`" + ` is the server and every tool for it,
-	in one binary. This page has what ` + "`signalbox help COMMAND`" + ` says of each
-command, how commands find a cluster, what they print, and the codes that they end with. Words are those of
-[concepts](concepts.md).
+` + "`signalbox`" + ` is the server and all its tools in one binary. This page has the help texts of all commands
+(` + "`signalbox help COMMAND`" + `), and describes how commands find a cluster, their output, and their exit codes.
+[Concepts](concepts.md) explains the terms.
 
 `
 
 const pageConnection = `
-The variables, in one place; a host has [settings](settings.md) with variables of their own:
+All variables; a host has [settings](settings.md) with separate variables:
 
-| variable | what it is for |
+| variable | meaning |
 | --- | --- |
-| ` + "`SIGNALBOX_ENDPOINTS`, `SIGNALBOX_TIMEOUT`" + ` | where the cluster is, and how long to wait for it |
-| ` + "`SIGNALBOX_TOKEN`, `SIGNALBOX_CLIENT_TOKEN_FILE`" + ` | the token, or a file that has it |
+| ` + "`SIGNALBOX_ENDPOINTS`, `SIGNALBOX_TIMEOUT`" + ` | the cluster's addresses, and the maximum wait for the cluster |
+| ` + "`SIGNALBOX_TOKEN`, `SIGNALBOX_CLIENT_TOKEN_FILE`" + ` | the token, or a file with the token |
 | ` + "`SIGNALBOX_CLIENT_TLS`, `SIGNALBOX_CACERT`, `SIGNALBOX_CLIENT_TLS_CERT`, `SIGNALBOX_CLIENT_TLS_KEY`, `SIGNALBOX_CLIENT_TLS_SERVER_NAME`" + ` | TLS |
-| ` + "`SIGNALBOX_CONTEXT`, `SIGNALBOX_CONTEXT_FILE`" + ` | the context that counts, and the file that contexts are in |
+| ` + "`SIGNALBOX_CONTEXT`, `SIGNALBOX_CONTEXT_FILE`" + ` | the context to use, and the file with all contexts |
 | ` + "`SIGNALBOX_OUTPUT`" + ` | table, json or wide |
-| ` + "`SIGNALBOX_FENCE`, `SIGNALBOX_SESSION`, `SIGNALBOX_NODE`, `SIGNALBOX_COUNT`" + ` | set for what [lock](
-	#lock) and [elect](#elect) run: what it holds, and as whom |
-| ` + "`SIGNALBOX_LOCK`, `SIGNALBOX_ELECTION`" + ` | set likewise: the name of the lock, or of the election |
-| ` + "`SIGNALBOX_ROLLOUT`, `SIGNALBOX_VERSION`, `SIGNALBOX_LABEL`, `SIGNALBOX_GENERATION`, `SIGNALBOX_ATTEMPT`, `SIGNALBOX_LOCATION`, `SIGNALBOX_INSTANCE`, `SIGNALBOX_GATE`" + ` | set for what [rollout follow](#rollout-follow), [rollout gate](#rollout-gate) and [rollout source](#rollout-source) run, as far as they have a meaning there |
-| ` + "`SIGNALBOX_PROCESS`, `SIGNALBOX_EPOCH`, `SIGNALBOX_MEMBER`, `SIGNALBOX_COORDINATOR`, `SIGNALBOX_FROM`" + ` | set for what [process run](#process-run) runs |
-| ` + "`SIGNALBOX_BARRIER`, `SIGNALBOX_PARTY`" + ` | set for what [barrier](#barrier) runs,
-	beside ` + "`SIGNALBOX_FENCE`" + ` |
+| ` + "`SIGNALBOX_FENCE`, `SIGNALBOX_SESSION`, `SIGNALBOX_NODE`, `SIGNALBOX_COUNT`" + ` | set for commands run by [lock](#lock) and [elect](#elect): fencing token, session, node and units |
+| ` + "`SIGNALBOX_LOCK`, `SIGNALBOX_ELECTION`" + ` | set for commands run by [lock](#lock) or [elect](#elect): the lock's or the election's name |
+| ` + "`SIGNALBOX_ROLLOUT`, `SIGNALBOX_VERSION`, `SIGNALBOX_LABEL`, `SIGNALBOX_GENERATION`, `SIGNALBOX_ATTEMPT`, `SIGNALBOX_LOCATION`, `SIGNALBOX_INSTANCE`, `SIGNALBOX_GATE`" + ` | set, if applicable, for commands run by [rollout follow](#rollout-follow), [rollout gate](#rollout-gate) and [rollout source](#rollout-source) |
+| ` + "`SIGNALBOX_PROCESS`, `SIGNALBOX_EPOCH`, `SIGNALBOX_MEMBER`, `SIGNALBOX_COORDINATOR`, `SIGNALBOX_FROM`" + ` | set for commands run by [process run](#process-run) |
+| ` + "`SIGNALBOX_BARRIER`, `SIGNALBOX_PARTY`" + ` | set, with ` + "`SIGNALBOX_FENCE`" + `, for commands run by [barrier](#barrier) |
 `
 
 const pageOutput = `
-Commands that change something and have nothing to show say what they did on standard error, and print nothing.
+Commands without a result print a confirmation on standard error, and nothing on standard output.
 `
 
 const pageJSON = `
 ## JSON
 
-What commands print with ` + "`-o json`" + ` is what the [HTTP API](http.md) answers,
-	by the same rule: an object on one line, or a
-line for each item of a list. A test holds the two equal. Commands that change something print
-` + "`{\"changed\":true}`" + `. The schemas of all answers are in the OpenAPI document, ` + "`GET /v1/openapi.json`" +
-	`.
+With ` + "`-o json`" + `, commands print the [HTTP API](http.md)'s answers: an object on one line, or a line per list item. A
+test checks that both are equal. Commands without a result print ` + "`{\"changed\":true}`" + `. The OpenAPI document,
+` + "`GET /v1/openapi.json`" + `, has the schemas of all answers.
 
-| command | the answer of | of that | and |
+| command | answer of | part of the answer | additional fields |
 | --- | --- | --- | --- |
 `
 
 const pageCompletion = `
 ### completion
 
-` + "`signalbox completion bash`" + `, and likewise for zsh, fish and powershell,
-	prints a script that makes the shell complete
-commands, flags, the paths of nodes and the names in them. For one bash:
+` + "`signalbox completion bash`" + ` prints a completion script; zsh, fish and powershell are also supported. The shell then
+completes commands, flags, node paths and the names in a node. For the current bash:
 
 ` + "```sh" + `
 eval "$(signalbox completion bash)"
 ` + "```" + `
 
-` + "`signalbox completion bash --help`" + ` tells where the script belongs so that every new shell has it.
+` + "`signalbox completion bash --help`" + ` explains how to install the script for every new shell.
 `

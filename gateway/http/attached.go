@@ -94,8 +94,8 @@ func (a *attached) lost() bool {
 	return !a.fresh && why != nil && !errors.Is(why, client.ErrSessionExpired)
 }
 
-// do sends a session request, and repeats the request if the session turns out not to have stayed. Because of its
-// number, the request still takes effect only once.
+// do sends a session request, and repeats the request if it turns out that the gateway no longer had the session
+// attached. Because of its number, the request still takes effect only once.
 func (a *attached) do(ctx context.Context, m protocol.RequestMessage, read func(*protocol.Answer)) error {
 	err := a.Do(ctx, m, read, nil)
 	if err == nil || !a.lost() {

@@ -135,7 +135,8 @@ func (t *leaderTasks) over(id shard.SessionID) {
 func (t *leaderTasks) run(now time.Time) {
 	r, s := t.r, t.stage()
 	watched := r.Hub.Len() > 0 || r.OneShots.watching.Load() > 0
-	// A leader fills its replica as soon as its leases can count the barrier.
+	// A leader needs a barrier to fill its replica, and makes the barrier as soon as the barrier also counts for its
+	// leases.
 	unfilled := !r.Filled() && (s.serving || s.term == 0 && r.Leader().Leader != 0)
 	r.fresh.check(now, watched || unfilled || s.term != 0 && r.Machine.Sessions() > 0)
 	r.endStaleWatches(now, watched)

@@ -293,8 +293,9 @@ func (g *group) move(h *hosts.Host, near peers, widest int) (worth [3]int, bette
 	return [3]int{gain, g.load[from.Host], near.common(g, h, from)}, true
 }
 
-// evens reports whether moving a replica between two hosts is worthwhile: the larger score falls, and would fall by a
-// twentieth if both hosts had equal scores. The move adds more to the smaller score.
+// evens reports whether moving a replica between two hosts evens out the scores. Two conditions must hold: the target's
+// new score, to + more, is below the source's present score, and the present scores differ by at least a tenth of the
+// source's score.
 func evens(from, to, more score) bool { return to+more < from && 10*(from-to) >= from }
 
 // labels is the largest number of failure domain labels on any host, which is the maximum distance between two hosts.

@@ -68,8 +68,9 @@ func haltProcess(err error) {
 	os.Exit(cli.ExitData)
 }
 
-// stopUnlessInterrupted stops a host. After a second signal slightly later than the first, or after stopWithin, the
-// rest is left to the process's end.
+// stopUnlessInterrupted stops a host, for at most stopWithin. A second signal ends the stop early, unless the signal
+// arrives so soon that it counts as the first signal repeated. If the stop was ended early, the process exits without
+// it.
 func stopUnlessInterrupted(signals <-chan os.Signal, stop func(context.Context) error) error {
 	asked := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)

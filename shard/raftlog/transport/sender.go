@@ -83,7 +83,8 @@ func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
 	return s.send(frameMessages, batch.SizeUpperLimit(), batch.MarshalTo)
 }
 
-// isLost reports whether the search for the host goes on. After an error the search has failed permanently.
+// isLost reports whether the connection is lost and a search for the host is in progress. An error means that the
+// search has failed permanently.
 func (s *sender) isLost() (bool, error) {
 	if s.search == nil {
 		return false, nil

@@ -211,8 +211,8 @@ func (j *job) resume() {
 	j.process.Signal(syscall.SIGCONT)
 }
 
-// StopIdly lets the terminal stop signalbox, as is the default, while no command runs, until the returned function is
-// called. A Go program that handles a signal does not get the default action back.
+// StopIdly makes terminal stop signals stop signalbox while no command runs, until the returned function is called.
+// StopIdly replaces the default action, because Go programs do not get the default action back after handling a signal.
 func StopIdly() (over func()) {
 	stops, done := make(chan os.Signal, 1), make(chan struct{})
 	for _, s := range []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
