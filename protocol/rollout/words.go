@@ -8,7 +8,7 @@ import "github.com/signalbox/signalbox/protocol/field"
 // ActionKind is what an action does. Every action works in every rollout state.
 type ActionKind uint8
 
-// The kinds. Created and Altered stand for a Put in the action list; an Action with either is refused.
+// The kinds. Created and Altered appear only in the action list, for a Put; an Action of either kind is refused.
 const (
 	ActionUnknown ActionKind = iota
 	Created

@@ -13,11 +13,11 @@ import (
 // Kind classifies an error from Start. The kind shows whether a new start can succeed without a change.
 type Kind int
 
-// Error kinds. Of several errors, the smallest kind is reported, because a new start alone cannot repair it.
+// Error kinds. If there are several errors, the smallest kind is reported, because a restart alone cannot repair it.
 const (
 	// KindSettings: the settings, or files named by the settings, are wrong.
 	KindSettings Kind = iota + 1
-	// KindData: the data directory cannot be used, because it is in use, damaged, or belongs to a remote host.
+	// KindData: the data directory cannot be used, because it is in use, damaged, or belongs to a different host.
 	KindData
 	// KindAddress: the host cannot listen on an address. The address may be free later.
 	KindAddress

@@ -223,7 +223,8 @@ func (t *Table) close(o *opening, end *protocol.Result) {
 	}
 }
 
-// Forget ends a session's openings over a connection over which the session may no longer act, without a push.
+// Forget ends a session's openings over a connection without a push, because the session may no longer act over the
+// connection.
 func (t *Table) Forget(session shard.SessionID, sink Sink) {
 	for _, o := range t.of(session) {
 		if o.sink == sink {

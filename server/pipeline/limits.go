@@ -41,7 +41,7 @@ const (
 	flowQuantum    = 16 << 10
 	addressQuantum = 32 << 10
 	tokenQuantum   = 64 << 10
-	// hostPerBatch is how much of a batch the host itself may have: a sixteenth, or one command.
+	// hostPerBatch is the host's own share of a batch: a sixteenth, or one command.
 	hostPerBatch = maxBatchBytes / 16
 	// largeCommand is the size above which a command is large. While a source that asks for little has commands
 	// queued, large commands get largePerBatch of a batch, in only one batch at a time.

@@ -37,8 +37,8 @@ func complete(by []Completion) Completion {
 	}
 }
 
-// completionOf returns the completion for the value a word stands for, nil if missing. A name is an object name for
-// the command's noun; the user chooses a new object's name.
+// completionOf returns the completion for a placeholder in the command's usage, such as PATH, nil if there is none.
+// NAME completes existing objects of the command's noun; there is no completion for a new object's name.
 func (f *Frame) completionOf(c *cobra.Command, word string) Completion {
 	switch word {
 	case "PATH":
