@@ -47,10 +47,15 @@ func TestABackupIsSavedVerifiedAndShown(t *testing.T) {
 	if got := x.runWith(x.ok("backup", "save", "-"), "backup", "show", "-"); !strings.Contains(got.out, node) {
 		t.Errorf("from the standard input: %+v", got)
 	}
-	x.fails(cli.ExitFailed, "no such file", "backup", "save", filepath.Join(dir, "none", "a.backup"))
+	none := filepath.Join(dir, "none")
+	x.fails(cli.ExitFailed, "signalbox: cannot create "+none+"/a: no such file or directory; the directory "+none+
+		" must exist and be writable\n", "backup", "save", none+"/a")
+	x.fails(cli.ExitNotFound, "signalbox: cannot read the backup "+none+": no such file or directory; give the path of",
+		"backup", "verify", none)
 	x.fails(cli.ExitUsage, "requires --interval", "backup", "save", file, "--metrics-listen", "127.0.0.1:0")
 	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--keep", "3")
-	x.fails(cli.ExitNotFound, "no such file", "backup", "save", filepath.Join(dir, "none"), "--interval", "1h")
+	x.fails(cli.ExitNotFound, "cannot save backups in "+none+": no such file or directory; create the directory",
+		"backup", "save", none, "--interval", "1h")
 	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--interval", "1h")
 	x.fails(cli.ExitUsage, "not a size", "backup", "save", file, "--max-rate", "fast")
 	x.ok("backup", "save", file, "--max-rate", "0")

@@ -40,7 +40,7 @@ func TestADemonstrationIsAClusterThatGoesWithItsData(t *testing.T) {
 	golden(t, "demo.txt", said)
 
 	for _, h := range hosts {
-		if c := newTool(t, h).start("lock", "/demo", "job", "--", "sh", "-c",
+		if c := newTool(t, h).start("lock", "/demo", "job", "--create-node", "--", "sh", "-c",
 			"echo $SIGNALBOX_LOCK"); c.wait(patience) != 0 || c.Output() != "job\n" {
 			t.Errorf("over %s: %s", h, c.Output())
 		}

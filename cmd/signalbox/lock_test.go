@@ -82,12 +82,16 @@ func TestTheCommandKnowsItsLease(t *testing.T) {
 	}
 }
 
-func TestANodeIsCreatedForALockUnlessItMustExist(t *testing.T) {
+func TestANodeIsCreatedForALockOnlyOnRequest(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	p.tool(t, "lock", "/new", "x", "--create-node=false", "--", "true").endsWith(cli.ExitNotFound, "/new")
-	p.tool(t, "lock", "/new", "x", "--", "true").endsWith(0, "signalbox: created the node /new\n")
+	for _, command := range [][]string{{"lock"}, {"elect", "--once"}, {"barrier", "--parties", "1"}} {
+		args := append(command, "/prdo", "x", "--", "true")
+		p.tool(t, args...).endsWith(cli.ExitNotFound, "/prdo; check the path, or give --create-node to create the node")
+	}
+	newTool(t, p.Client).fails(cli.ExitNotFound, "/prdo", "node", "describe", "/prdo")
+	p.tool(t, "lock", "/new", "x", "--create-node", "--", "true").endsWith(0, "signalbox: created the node /new\n")
 	p.tool(t, "lock", "/new", "x", "--", "true").endsWith(0, "")
-	p.tool(t, "lock", "/newer", "x", "--quiet", "--", "true").endsWith(0, "")
+	p.tool(t, "lock", "/newer", "x", "--create-node", "--quiet", "--", "true").endsWith(0, "")
 }
 
 func TestALockThatIsTaken(t *testing.T) {
@@ -239,7 +243,7 @@ func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
 	server.awaitReady()
 	through := newTool(t, w.listener.Addr().String())
 	beats := filepath.Join(t.TempDir(), "beats")
-	first := through.start("lock", "/jobs", "x", "--session-timeout", "8s", "--", "sh", "-c", stubborn, "sh", "1",
+	first := through.start("lock", "/jobs", "x", "--create-node", "--session-timeout", "8s", "--", "sh", "-c", stubborn, "sh", "1",
 		beats)
 	first.says("in")
 	n := w.count()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -18,6 +19,8 @@ func TestWhatToWriteInsteadOfWhatWasMistyped(t *testing.T) {
 		{[]string{"node", "lst"}, cli.ExitUsage, `unknown command "lst"; did you mean list?`},
 		{[]string{"completion", "fsh"}, cli.ExitUsage, `unknown command "fsh"; did you mean fish or zsh?`},
 		{[]string{"node", "get"}, cli.ExitUsage, `unknown command "get"; signalbox node --help lists the commands`},
+		{[]string{"host", "c", "drain"}, cli.ExitUsage, `unknown command "c"; did you mean signalbox host drain c?`},
+		{[]string{"host", "c"}, cli.ExitUsage, `unknown command "c"; signalbox host --help lists the commands`},
 		{[]string{"lock", "/a", "b", "--wait", "5", "--", "true"}, cli.ExitUsage, "; use a duration such as " +
 			"500ms, 10s or 1m"},
 		{[]string{"lock", "/a", "b", "--wait", "soon", "--", "true"}, cli.ExitUsage,
@@ -47,6 +50,28 @@ func TestWhatToWriteInsteadOfWhatWasMistyped(t *testing.T) {
 		code, out, err := command(nil, c.args...)
 		if code != c.code || out != "" || !strings.HasSuffix(err, c.want+"\n") {
 			t.Errorf("%v: code %d, out %q\ngot  %swant %s", c.args, code, out, err, c.want)
+		}
+	}
+}
+
+// TestWordsOfOtherToolsLeadToCommandsHere: every suggestion is a command.
+func TestWordsOfOtherToolsLeadToCommandsHere(t *testing.T) {
+	words := map[string]string{
+		"get": "config get", "put": "config put", "member list": "host list", "snapshot save": "backup save",
+		"endpoint health": "check", "kv get": "config get", "operator raft list-peers": "host list",
+		"node delete": "node drop", "rollout undo": "rollout rollback", "config set": "config put",
+	}
+	maps.Copy(words, cli.OtherTools)
+	root := newRoot(cli.Streams{})
+	for word, here := range words {
+		if c, rest, err := root.Find(strings.Fields(here)); err != nil || len(rest) > 0 || !c.Runnable() {
+			t.Errorf("%s leads to %s, and there is no such command", word, here)
+		}
+		for _, more := range []string{"", " x", " --prefix x"} { // whose flags are unknown too
+			code, _, err := command(nil, strings.Fields(word+more)...)
+			if code != cli.ExitUsage || !strings.HasSuffix(err, "; use signalbox "+here+"\n") {
+				t.Errorf("%s: code %d, %swant %s", word+more, code, err, here)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,7 +68,30 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 		t.Errorf("%s", d)
 	}
 	x.fails(cli.ExitUsage, "unexpected argument", "who", "a", "b")
+	if in := x.ok("who", node); strings.Contains(in, later+" ") != strings.HasPrefix(later, node+"/") ||
+		!strings.Contains(in, "other") {
+		t.Errorf("in a node and those below: %s", in)
+	}
+	if below := x.ok("who", "/"+t.Name()+"/"); below != table {
+		t.Errorf("below a path: %swant %s", below, table)
+	}
+	x.fails(cli.ExitNotFound, "no node /"+t.Name()[:3]+" and none below; signalbox node list shows the nodes", "who",
+		"/"+t.Name()[:3])
 	if r := x.run("who", "nothing-begins-so"); r.code != 0 || !strings.Contains(r.err, "no waiters; signalbox ") {
 		t.Errorf("where nobody waits: %d, %s", r.code, r.err)
+	}
+}
+
+// TestANewUserFindsWhoHoldsALock with three commands: the help, who, and the command that who prints.
+func TestANewUserFindsWhoHoldsALock(t *testing.T) {
+	x, node := sharedTool(t)
+	x.start("lock", node, "found", "--data", "box 7", "--", "sh", "-c", "echo in; exec sleep 600").says("in")
+	if !regexp.MustCompile(`(?m)^  who .* locks .* who holds them$`).MatchString(x.ok("--help")) {
+		t.Error("the help does not lead to who")
+	}
+	_, next, _ := strings.Cut(x.run("who", "found").err, "; signalbox ")
+	next, _, _ = strings.Cut(next, " shows ")
+	if owners := x.ok(strings.Fields(next)...); !strings.Contains(owners, "box 7") {
+		t.Errorf("%s: %s", next, owners)
 	}
 }

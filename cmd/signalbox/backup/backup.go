@@ -46,7 +46,8 @@ func open(f *cli.Frame, name string) (io.ReadCloser, error) {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, cli.ExitWith(cli.ExitNotFound, err)
+		return nil, cli.Errorf(cli.ExitNotFound, "cannot read the backup %s: %w; give the path of a backup file, or - "+
+			"for standard input", cli.Safe(name), errors.Unwrap(err))
 	}
 	return file, nil
 }

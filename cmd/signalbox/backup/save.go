@@ -103,7 +103,8 @@ func (s *saveCommand) check(c *cobra.Command, target string) error {
 	info, err := os.Stat(target)
 	switch {
 	case err != nil:
-		return cli.ExitWith(cli.ExitNotFound, err)
+		return cli.Errorf(cli.ExitNotFound, "cannot save backups in %s: %w; create the directory, or give another",
+			cli.Safe(target), errors.Unwrap(err))
 	case !info.IsDir():
 		return cli.Misuse(c, "%s must be a directory if --interval or --keep is given", cli.Safe(target))
 	}

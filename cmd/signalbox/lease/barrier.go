@@ -38,7 +38,7 @@ func newBarrier(f *cli.Frame) *cobra.Command {
 		Long: `Waits until --parties parties, on any machines, have reached the barrier NAME in the
 node PATH, runs COMMAND at the same time as the other parties, and exits with the status
 of COMMAND when the commands of all parties have ended. All parties must give the same
-number. A missing node is created, and reported on standard error.
+number. The node must exist, unless --create-node is given.
 
 Parties that are admitted together form a generation. A party that arrives while a
 generation runs, or exceeds the number, belongs to the next generation. If a party dies

@@ -41,8 +41,8 @@ func newElect(f *cli.Frame) *cobra.Command {
 		Short: "Run a command on the elected leader, or show the leader",
 		Long: `Campaigns in the election NAME in the node PATH, runs COMMAND while this process is the
 leader, and campaigns again when COMMAND has ended or leadership is lost. One candidate
-leads at a time; the next leader is the candidate that has waited longest. A missing
-node is created, and reported on standard error.
+leads at a time; the next leader is the candidate that has waited longest. The node
+must exist, unless --create-node is given.
 
 The environment of COMMAND has SIGNALBOX_FENCE, a fencing token that is larger for every
 leader than for all earlier leaders. Receivers of a leader's orders should remember the

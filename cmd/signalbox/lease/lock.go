@@ -32,8 +32,9 @@ func newLock(f *cli.Frame) *cobra.Command {
 		Short: "Run a command under a lock",
 		Long: `Runs COMMAND while holding the lock NAME in the node PATH, and exits with the status of
 COMMAND. Of all commands started with the same PATH and NAME, on any machine, one runs
-at a time; the others wait in order of arrival. Locks need not be created. A missing
-node is created, and reported on standard error.
+at a time; the others wait in order of arrival. Locks need not be created. The
+node must exist, unless --create-node is given: a lock in a mistyped path would exclude
+nobody.
 
 With --shared, holders of the shared lock run together, but not with an exclusive
 holder. With --limit N up to N commands run together: NAME is then a persistent
@@ -71,7 +72,7 @@ within --wait; 80 the lock was lost while COMMAND ran; 69 no host could be reach
 COMMAND cannot be run; 127 COMMAND does not exist; 64 the command line is wrong.
 signalbox help exit-codes lists the others.`,
 		Example: `  # one at a time: try it in two terminals
-  signalbox lock /demo job -- sleep 10
+  signalbox lock /demo job --create-node -- sleep 10
 
   # a nightly report on one of many machines; the others do without
   signalbox lock /prod nightly --wait 0 -- ./report.sh

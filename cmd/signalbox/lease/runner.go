@@ -54,7 +54,7 @@ func (r *leaseRunner) addFlags(c *cobra.Command) {
 			"Default: a twentieth of the session timeout; at most a sixteenth")
 	c.Flags().StringVar(&r.data, "data", "", "Owner data that other clients can read, `TEXT`. Default: the "+
 		"machine and the process")
-	c.Flags().BoolVar(&r.create, "create-node", true, "Create the node if it does not exist")
+	c.Flags().BoolVar(&r.create, "create-node", false, "Create the node if it does not exist")
 	r.AddQuiet(c)
 }
 
@@ -98,14 +98,17 @@ func (r *leaseRunner) serve(kind string, do func(context.Context, *client.Sessio
 	})
 }
 
-// open starts a session, in a node that is created if it does not exist.
+// open starts a session. A missing node is created only on request: a lock in a mistyped path would exclude nobody.
 func (r *leaseRunner) open(ctx context.Context, box *client.Client, kind string,
 	options ...client.SessionOption) (*client.Session, error) {
 	description := fmt.Sprintf("signalbox %s on %s: %.200s", kind, whoAmI(), filepath.Base(r.Program))
 	options = append(options, client.SessionTimeout(r.timeout), client.Description(description))
 	s, err := box.Session(ctx, r.path, options...)
-	if err == nil || !r.create || !errors.Is(err, client.ErrNotFound) {
+	switch {
+	case !errors.Is(err, client.ErrNotFound):
 		return s, cli.EndedBy(ctx, err)
+	case !r.create:
+		return nil, fmt.Errorf("%w; check the path, or give --create-node to create the node", err)
 	}
 	node, err := box.CreateNode(ctx, r.path, client.NodeConfig{})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,13 +36,17 @@ type wait struct {
 
 func newWho(f *cli.Frame) *cobra.Command {
 	return f.Command(&cobra.Command{
-		Use:   "who [NAME-PREFIX]",
-		Short: "Show who waits for what, and who owns it",
+		Use:   "who [PATH|NAME-PREFIX]",
+		Short: "Show who waits for locks and semaphores, and who holds them",
 		Long: `Shows the waiters in all nodes that you may see, longest wait first: semaphore, wait
 time, owner, and the owner's age and address. Sessions are shown by their description;
 the commands of this tool describe process and machine. A session without a description
 is shown by its client name. -o wide shows session ids, for signalbox session end.
-NAME-PREFIX selects semaphores by the start of their names.
+An argument with a leading / is the path of a node: it selects that node and the nodes
+below. Any other argument selects semaphores by the start of their names.
+
+Locks without waiters are not shown; signalbox semaphore list shows all locks, and
+signalbox semaphore describe who holds one.
 
 signalbox rollout why explains what a rollout waits for, signalbox process why what a
 round waits for.
@@ -50,28 +55,40 @@ If there are several owners the table shows the first; -o json has all. Wait tim
 compare the local clock with the host's clock.`,
 		Example: `  signalbox who
   signalbox who nightly
+  signalbox who /prod
 
   # where do those who keep others waiting come from?
   signalbox who -o json | jq -r '.owners[].client.address'`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
-			waits, err := allWaits(ctx, box, append(args, "")[0])
+			waits, held, err := allWaits(ctx, box, append(args, "")[0])
 			if err == nil && len(waits) == 0 && !f.JSON() {
-				f.Say("signalbox: no waiters; signalbox semaphore describe PATH NAME shows the owners of a semaphore")
+				f.Say("signalbox: no waiters; signalbox semaphore %s", cmp.Or(held, "list shows all locks and semaphores"))
 			}
 			return errors.Join(err, printWaits(f, waits, time.Now()))
 		}),
 	})
 }
 
-// allWaits returns the waiters, longest wait first. With an error, it returns those found until then.
-func allWaits(ctx context.Context, box *client.Client, prefix string) ([]wait, error) {
+// allWaits returns the waiters below a path or for names with a prefix, longest wait first, and a command that shows
+// who holds a semaphore without waiters. With an error, it returns those found until then.
+func allWaits(ctx context.Context, box *client.Client, of string) (waits []wait, held string, err error) {
+	path, prefix, found := "/", of, true
+	if strings.HasPrefix(of, "/") {
+		path, prefix, found = strings.TrimRight(of, "/")+"/", "", false
+	}
 	semaphores := operation.EachNode(ctx, box, "", "", func(node, _ string) iter.Seq2[*client.SemaphoreInfo, error] {
+		if !strings.HasPrefix(node+"/", path) {
+			return func(func(*client.SemaphoreInfo, error) bool) {}
+		}
+		found = true
 		return box.Node(node).Semaphores(ctx, client.Prefix(prefix))
 	})
 	words := &operation.Descriptions{By: box}
-	var waits []wait
 	for s, err := range semaphores {
 		if err == nil && s.Item.WaiterCount == 0 {
+			if held == "" && s.Item.OwnerCount > 0 {
+				held = fmt.Sprintf("describe %s %s shows the owners", cli.Safe(s.Node), cli.Safe(s.Item.Name))
+			}
 			continue
 		}
 		var d *client.SemaphoreDetails
@@ -82,14 +99,18 @@ func allWaits(ctx context.Context, box *client.Client, prefix string) ([]wait, e
 			continue // the semaphore was deleted meanwhile
 		}
 		if err != nil {
-			return sorted(waits), err
+			return sorted(waits), "", err
 		}
 		described := words.Semaphore(ctx, d)
 		for i := range described.Waiters {
 			waits = append(waits, wait{s.Node, described, &described.Waiters[i]})
 		}
 	}
-	return sorted(waits), nil
+	if !found {
+		return nil, "", cli.Errorf(cli.ExitNotFound, "no node %s and none below; signalbox node list shows the nodes",
+			cli.Safe(of))
+	}
+	return sorted(waits), held, nil
 }
 
 // sorted sorts waits, longest first.

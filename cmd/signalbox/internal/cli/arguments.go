@@ -9,6 +9,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// OtherTools maps commands of etcdctl, consul, zkCli and kubectl, and words that their users try, to commands here.
+var OtherTools = map[string]string{
+	"get": "config get", "put": "config put", "set": "config put", "config set": "config put",
+	"kv": "config", "kv get": "config get", "kv put": "config put", "kv delete": "semaphore delete",
+	"del": "semaphore delete", "delete": "semaphore delete", "watch": "config watch", "ls": "node list",
+	"member": "host", "members": "host list", "member list": "host list", "member remove": "host expel",
+	"operator raft": "host", "operator raft list-peers": "host list", "operator raft remove-peer": "host expel",
+	"endpoint": "status", "endpoint health": "check", "move-leader": "shard transfer-leader",
+	"snapshot": "backup", "snapshot save": "backup save", "snapshot restore": "backup restore",
+	"snapshot status": "backup show", "host delete": "host expel", "host remove": "host expel",
+	"node delete": "node drop", "rollout undo": "rollout rollback", "locks": "who",
+}
+
 // NoArguments refuses arguments that remain after the flags.
 func NoArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -18,15 +31,29 @@ func NoArguments(c *cobra.Command, args []string) error {
 		return Errorf(ExitUsage, "%s takes no arguments, but got %q; run %s --help",
 			c.CommandPath(), args[0], c.CommandPath())
 	}
-	hint := c.CommandPath() + " --help lists the commands"
+	return Errorf(ExitUsage, "unknown command %q; %s", args[0], commandHint(c, args))
+}
+
+// commandHint returns what to type instead of an unknown command, the first of args.
+func commandHint(c *cobra.Command, args []string) string {
+	root, above, _ := strings.Cut(c.CommandPath()+" ", " ")
+	for n := len(args); n > 0; n-- {
+		if here, ok := OtherTools[above+strings.Join(args[:n], " ")]; ok {
+			return "use " + root + " " + here
+		}
+	}
+	isCommand := func(below *cobra.Command) bool { return below.Name() == args[1] }
+	if len(args) > 1 && slices.ContainsFunc(c.Commands(), isCommand) { // as in: host NAME drain
+		return fmt.Sprintf("did you mean %s %s %s?", c.CommandPath(), args[1], args[0])
+	}
 	// Suggestions allow as many wrong letters as leave the word recognisable.
 	if c.SuggestionsMinimumDistance = 2; len(args[0]) < 5 {
 		c.SuggestionsMinimumDistance = 1
 	}
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 && len(args[0]) > 1 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return Errorf(ExitUsage, "unknown command %q; %s", args[0], hint)
+	return c.CommandPath() + " --help lists the commands"
 }
 
 // Arguments accepts exactly the named arguments, such as "PATH", "NAME". A name in brackets, "[NAME]", may be

@@ -41,7 +41,7 @@ func complete(by []Completion) Completion {
 // NAME completes existing objects of the command's noun; there is no completion for a new object's name.
 func (f *Frame) completionOf(c *cobra.Command, word string) Completion {
 	switch word {
-	case "PATH":
+	case "PATH", "PATH|NAME-PREFIX":
 		return f.CompleteBy(paths)
 	case "HOST", "OLD", "NEW":
 		return f.CompleteBy(hosts)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -28,7 +29,8 @@ func WriteWhole(path string, write func(io.Writer) error) error {
 	// Only the file's user may read it.
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+PartialSuffix)
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot create %s: %w; the directory %s must exist and be writable",
+			Safe(path), errors.Unwrap(err), Safe(filepath.Dir(path)))
 	}
 	defer os.Remove(file.Name()) // fails after the rename
 	// Writes do not wait for a sync until the end, but bytes are flushed to the disk in pieces: otherwise a host on

@@ -8,8 +8,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// FlagError adds to an error about a wrong flag what the user can do.
+// FlagError adds to an error about a wrong flag what the user can do. An unknown command comes first, because its flags
+// are unknown too.
 func FlagError(c *cobra.Command, err error) error {
+	if c.HasAvailableSubCommands() && c.Flags().NArg() > 0 {
+		return NoArguments(c, c.Flags().Args())
+	}
 	hint := c.CommandPath() + " --help lists the flags"
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	text, parser, _ := strings.Cut(err.Error(), " flag: ")
