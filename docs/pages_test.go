@@ -184,3 +184,19 @@ func TestPagesNameNoPathOfOneMachine(t *testing.T) {
 		}
 	}
 }
+
+// untrue are statements that were on pages, with the facts.
+var untrue = map[*regexp.Regexp]string{
+	regexp.MustCompile(`go get\b`):                                        "modules are not published",
+	regexp.MustCompile(`(?i)(?:failover|election)[^.]*half\s+a\s+second`): "docs/benchmarks.md: 0.06 s",
+}
+
+func TestPagesSayNothingUntrue(t *testing.T) {
+	for _, p := range pages(t) {
+		for pattern, fact := range untrue {
+			if found := pattern.FindString(p.text); found != "" {
+				t.Errorf("%s says %q; %s", p.path, found, fact)
+			}
+		}
+	}
+}

@@ -33,6 +33,9 @@
 // New and NewInSession return a handle for operators, who can evict members, restart rounds, and ask why a round does
 // not progress.
 //
+// Most types are aliases. To see their fields and methods, run go doc on the type in package protocol/process, such as
+// go doc github.com/signalbox/signalbox/protocol/process.Spec, or read docs/go-types.md.
+//
 // # Caveats
 //
 // A member counts until its session ends: a failed member delays the round by up to the session timeout. A handler

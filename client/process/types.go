@@ -3,6 +3,7 @@ package process
 import kind "github.com/signalbox/signalbox/protocol/process"
 
 // The types below are aliases: package protocol/process declares them once, for hosts and clients.
+// docs/go-types.md has their fields.
 
 // Spec is a process's configuration.
 type Spec = kind.Spec

@@ -26,5 +26,10 @@
 // artifact. Order and delays apply to the targets that instances receive, not to what instances do with them. An
 // instance counts until its session ends: a failed instance delays its location by up to the session timeout.
 //
+// # Types
+//
+// Most types are aliases. To see their fields and methods, run go doc on the type in package protocol/rollout, such as
+// go doc github.com/signalbox/signalbox/protocol/rollout.Spec, or read docs/go-types.md.
+//
 // The project's documentation on rollouts states the guarantees.
 package rollout

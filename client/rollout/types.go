@@ -3,6 +3,7 @@ package rollout
 import kind "github.com/signalbox/signalbox/protocol/rollout"
 
 // The types below are aliases: package protocol/rollout declares them once, for hosts and clients.
+// docs/go-types.md has their fields.
 
 // Spec is a rollout's configuration, Location is one location in the rollout, and Reelect determines when an unusable
 // target is abandoned.

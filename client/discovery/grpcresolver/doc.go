@@ -15,9 +15,7 @@
 //	...
 //	defer r.Close(ctx) // before grpc.Server.GracefulStop, so that callers go elsewhere first
 //
-// The package is a separate module, so programs without gRPC do not depend on gRPC:
-//
-//	go get github.com/signalbox/signalbox/client/discovery/grpcresolver
+// The package is a separate module, so programs without gRPC do not depend on gRPC.
 //
 // # Targets
 //
