@@ -86,7 +86,8 @@ func TestANodeIsCreatedForALockOnlyOnRequest(t *testing.T) {
 	p, _, _ := lockPlace(t)
 	for _, command := range [][]string{{"lock"}, {"elect", "--once"}, {"barrier", "--parties", "1"}} {
 		args := append(command, "/prdo", "x", "--", "true")
-		p.tool(t, args...).endsWith(cli.ExitNotFound, "/prdo; check the path, or give --create-node to create the node")
+		p.tool(t, args...).endsWith(cli.ExitNotFound, "start a session in /prdo: the node does not "+
+			"exist; check the path, or give --create-node to create the node\n")
 	}
 	newTool(t, p.Client).fails(cli.ExitNotFound, "/prdo", "node", "describe", "/prdo")
 	p.tool(t, "lock", "/new", "x", "--create-node", "--", "true").endsWith(0, "signalbox: created the node /new\n")

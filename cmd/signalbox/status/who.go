@@ -64,7 +64,7 @@ compare the local clock with the host's clock.`,
 			if err == nil && len(waits) == 0 && !f.JSON() {
 				f.Say("signalbox: no waiters; signalbox semaphore %s", cmp.Or(held, "list shows all locks and semaphores"))
 			}
-			return errors.Join(err, printWaits(f, waits, time.Now()))
+			return printWaits(f, waits, time.Now(), err)
 		}),
 	})
 }
@@ -123,7 +123,8 @@ func sorted(waits []wait) []wait {
 	return waits
 }
 
-func printWaits(f *cli.Frame, waits []wait, now time.Time) error {
+// printWaits prints the waiters found before an error, if any, and returns the error.
+func printWaits(f *cli.Frame, waits []wait, now time.Time, err error) error {
 	rows := f.Rows("WAITED#", "NODE", "SEMAPHORE", "WHO", "FROM", "+SESSION#", "+CLIENT", "OWNER", "SINCE",
 		"OWNER FROM", "+OWNER SESSION#", "+OWNER CLIENT")
 	for _, w := range waits {
@@ -147,7 +148,7 @@ func printWaits(f *cli.Frame, waits []wait, now time.Time) error {
 			w.waiter.SessionID, operation.ClientText(w.waiter.Client),
 			who, owner.Since, owner.Client.Address, session, operation.ClientText(owner.Client))
 	}
-	return rows.End()
+	return rows.EndAfter(err)
 }
 
 // sessionText names a session's owner: the description, the client's name, or else the session number.
