@@ -32,9 +32,8 @@ func newLock(f *cli.Frame) *cobra.Command {
 		Short: "Run a command under a lock",
 		Long: `Runs COMMAND while holding the lock NAME in the node PATH, and exits with the status of
 COMMAND. Of all commands started with the same PATH and NAME, on any machine, one runs
-at a time; the others wait in order of arrival. Locks need not be created. The
-node must exist, unless --create-node is given: a lock in a mistyped path would exclude
-nobody.
+at a time; the others wait in order of arrival. Locks need not be created. The node must
+exist, unless --create-node is given: a lock in a mistyped path would exclude nobody.
 
 With --shared, holders of the shared lock run together, but not with an exclusive
 holder. With --limit N up to N commands run together: NAME is then a persistent
