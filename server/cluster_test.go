@@ -28,8 +28,12 @@ type fixedGovernor struct {
 
 func (g *fixedGovernor) View() (governor.View, error) {
 	seen := &governor.Seen{Self: 1}
-	for _, id := range g.alive {
-		seen.Hosts = append(seen.Hosts, governor.HostObservation{Host: id, Tried: true})
+	for _, h := range g.records.Hosts() {
+		on := governor.HostObservation{Host: h.ID, Tried: true}
+		if !slices.Contains(g.alive, h.ID) {
+			on.SilentFor = 10_000
+		}
+		seen.Hosts = append(seen.Hosts, on)
 	}
 	return governor.View{State: g.records, Seen: seen, Plan: plan.New(governor.Config()), Now: 90_000}, nil
 }

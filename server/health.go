@@ -71,12 +71,13 @@ func (h *Host) gather(l *health.List) {
 }
 
 // nodes implements health.Nodes.
-func (h *Host) nodes(id shard.NodeID) (path string, longestWait time.Duration, ok bool) {
+func (h *Host) nodes(id shard.NodeID) (path string, threshold health.Threshold, ok bool) {
 	n, ok := h.meta.Machine.NodeByID(id)
-	if bound := n.Config.LongestWaitMillis; bound != protocol.Forever {
-		longestWait = time.Duration(bound) * time.Millisecond
+	threshold.Default = n.Config.LongestWaitMillis == 0
+	if longest := n.Config.Effective().LongestWaitMillis; longest != protocol.Forever {
+		threshold.Longest = time.Duration(longest) * time.Millisecond
 	}
-	return n.Path, longestWait, ok
+	return n.Path, threshold, ok
 }
 
 // whoIs names a session's client in readable form.

@@ -56,7 +56,8 @@ func TestRolloutsThatDoNotMoveAreHealthIssues(t *testing.T) {
 			c := issueOf(list, k, "dns")
 			if c == nil || c.Node != "/prod" || c.Subject != "rollout dns in /prod" ||
 				!strings.Contains(c.WaitsFor, waits) ||
-				c.Since.IsZero() || !strings.Contains(c.Do, "signalbox rollout ") {
+				c.Since.IsZero() || !strings.Contains(c.Do, "signalbox rollout ") ||
+				strings.Contains(c.Do, "gate") {
 				t.Errorf("%s: %+v", when, list)
 			}
 			for _, other := range list {
@@ -95,6 +96,35 @@ func TestRolloutsThatDoNotMoveAreHealthIssues(t *testing.T) {
 			t.Errorf("all is well: %+v", list)
 		}
 	})
+}
+
+// TestBlockedRolloutKeepsItsStartAcrossLeaders: the start is replicated state. The hint follows from the reason.
+func TestBlockedRolloutKeepsItsStartAcrossLeaders(t *testing.T) {
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		spec := locations([]string{"eu"})
+		spec.Locations[0].Gates = []string{"smoke"}
+		b.put(spec)
+		published := time.Now()
+		b.publish("one")
+		time.Sleep(time.Minute)
+		to := b.c.Leader(1)%3 + 1
+		if err := b.c.Elect(1, to); err != nil {
+			t.Fatal(err)
+		}
+		for range 30 {
+			if time.Sleep(time.Second); b.c.Leader(1) == to {
+				break
+			}
+		}
+		x := issueOf(healthIssues(t, b.c), health.RolloutBlocked, "dns")
+		if x == nil || b.c.Leader(1) != to || x.Since.Sub(published).Abs() > 10*time.Second {
+			t.Errorf("blocked since %v, by the new leader: %+v", published, x)
+		}
+		if x != nil && x.Do != "signalbox rollout bypass /prod dns --location eu takes the location out of the order; "+
+			"start an instance in eu" {
+			t.Errorf("the hint: %s", x.Do)
+		}
+	}, servertest.Hosts(3))
 }
 
 // TestRoundsThatHangAreHealthIssues: a member is overdue, the coordinator is stalled, no member may coordinate.
@@ -177,6 +207,11 @@ func TestALockThatIsWaitedForTooLongIsAHealthIssue(t *testing.T) {
 		if list := healthIssues(t, c); issueOf(list, health.LongWait, "db") != nil {
 			t.Errorf("without a bound: %+v", list)
 		}
+		stay(9*time.Minute + time.Second)
+		byDefault := issueOf(healthIssues(t, c), health.LongWait, "db")
+		if byDefault == nil || byDefault.Severity != health.Info || time.Since(byDefault.Since) < 10*time.Minute {
+			t.Errorf("by default: %+v", byDefault)
+		}
 		bound := func(millis uint64) {
 			meta := speak(t, c, c.Leader(0))
 			n := meta.must(meta.ask(&protocol.NodeAlter{Path: []byte("/prod"),
@@ -185,7 +220,8 @@ func TestALockThatIsWaitedForTooLongIsAHealthIssue(t *testing.T) {
 		}
 		bound(30_000)
 		x := issueOf(healthIssues(t, c), health.LongWait, "db")
-		if x == nil || x.Node != "/prod" || !strings.HasPrefix(x.WaitsFor, "speaker at ") ||
+		if x == nil || x.Severity != health.Warning || x.Node != "/prod" ||
+			!strings.HasPrefix(x.WaitsFor, "speaker at ") ||
 			!strings.Contains(x.Text, "waiters: 1") || time.Since(x.Since) < time.Minute {
 			t.Fatalf("%+v", x)
 		}

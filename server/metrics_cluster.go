@@ -30,7 +30,7 @@ func (h *Host) writeCluster(w io.Writer) {
 	}
 	fmt.Fprintf(w, "signalbox_governor_open_steps %d\n", len(steps))
 	fmt.Fprintf(w, "signalbox_governor_failing_steps %d\n", failing)
-	c := overview.Observed(v)
+	c := overview.Observed(v, h.leaderOf)
 	writeHostStates(w, &c)
 	writeHostReplicas(w, &c)
 	writeHostSpeeds(w, &c)

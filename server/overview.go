@@ -14,10 +14,11 @@ import (
 // errNotBootstrapped is returned while the hosts have no records.
 var errNotBootstrapped = fmt.Errorf("server: %w", handle.ErrNotBootstrapped)
 
-// Overview returns the host's knowledge about the cluster's hosts, with observations if the host is the governor.
+// Overview returns the host's knowledge about the cluster's hosts, with observations if the host is the governor and
+// knows which hosts are alive.
 func (h *Host) Overview() (overview.Cluster, error) {
 	if v, err := h.view(); err == nil {
-		shown := overview.Observed(v)
+		shown := overview.Observed(v, h.leaderOf)
 		shown.Wall = h.config.Clock()
 		return shown, nil
 	}

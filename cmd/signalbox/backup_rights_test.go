@@ -62,6 +62,25 @@ func TestARestoreSaysWhichRightsComeBack(t *testing.T) {
 	}
 }
 
+// TestRestoreWithoutRightsAsksNothing: a backup without grants, tokens and roles is restored without --access and
+// without a terminal, and the new cluster is as open as the old cluster.
+func TestRestoreWithoutRightsAsksNothing(t *testing.T) {
+	p := newPlace(t)
+	p.serve(t).awaitReady()
+	x := newTool(t, p.Client)
+	dir := t.TempDir()
+	file, made := filepath.Join(dir, "a.backup"), filepath.Join(dir, "made")
+	x.ok("backup", "save", file)
+	x.ok("backup", "restore", file, "--data-dir", made)
+	s, err := restore.Read(t.Context(), made, filepath.Join(dir, "scratch"), "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Meta.Rights().Open() {
+		t.Error("the new cluster has rights that the backup lacks")
+	}
+}
+
 // TestReasonsHaveTheCodesOfTheGovernor: clients depend on some codes.
 func TestReasonsHaveTheCodesOfTheGovernor(t *testing.T) {
 	if admin.CodeDue != string(governor.CodeDue) || admin.CodeAway != string(governor.CodeAway) {

@@ -139,9 +139,30 @@ func TestALostLeaseIsReported(t *testing.T) {
 	x.await("the session of the one before is over", func() bool {
 		return strings.Count(x.ok("session", "list", node, "-o", "json"), "\n") == 1
 	})
-	x.fails(cli.ExitUsage, "with 1 semaphore and 1 session", "node", "drop", node)
+	x.fails(cli.ExitUsage, "with 1 semaphore, 0 rollouts, 0 processes and 1 session", "node", "drop", node)
 	x.ok("node", "drop", node, "--yes")
 	loses(s, "lock is no longer held")
+}
+
+// TestNodeDropCountsEveryKind: before a node is dropped, the prompt counts all kinds of objects in the node, and names
+// the nodes below, which stay.
+func TestNodeDropCountsEveryKind(t *testing.T) {
+	x, node := sharedTool(t)
+	x.ok("semaphore", "create", node, "lock")
+	x.ok("rollout", "create", node, "dns", "--location", "sas")
+	x.ok("process", "create", node, "counter")
+	x.fails(cli.ExitUsage, "this drops node "+node+" with 1 semaphore, 1 rollout, 1 process and 0 sessions; nothing",
+		"node", "drop", node)
+	below := "; node " + node + "/a below stays; nothing was done"
+	for i, want := range []string{
+		below,
+		strings.NewReplacer("node ", "nodes ", "/a", "/a, "+node+"/b", "stays", "stay").Replace(below),
+		"; nodes " + node + "/a, " + node + "/b, " + node + "/c below stay;",
+		"; 4 nodes below stay: " + node + "/a, " + node + "/b, " + node + "/c and 1 more;",
+	} {
+		x.ok("node", "create", node+"/"+string(rune('a'+i)))
+		x.fails(cli.ExitUsage, want, "node", "drop", node)
+	}
 }
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }

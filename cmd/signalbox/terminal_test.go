@@ -62,7 +62,8 @@ func TestWhatCannotBeUndoneIsAskedOnATerminal(t *testing.T) {
 		code  int
 	}{{"\n", cli.ExitFailed}, {"n\n", cli.ExitFailed}, {"\x04", cli.ExitFailed}, {"\x03", -1}, {"y\n", cli.ExitDone}} {
 		s, keyboard := x.onTerminal("node", "drop", node)
-		want := "This drops node " + node + " with 1 semaphore and 0 sessions. Continue? [y/N] "
+		want := "This drops node " + node + " with 1 semaphore, 0 rollouts, 0 processes and 0 sessions. " +
+			"Continue? [y/N] "
 		s.says(want)
 		if c.code < 0 {
 			s.signal(os.Interrupt)
@@ -81,7 +82,9 @@ func TestWhatCannotBeUndoneIsAskedOnATerminal(t *testing.T) {
 
 // TestAtATerminalARestoreAsksWhatBecomesOfTheRights: nothing is done without an answer.
 func TestAtATerminalARestoreAsksWhatBecomesOfTheRights(t *testing.T) {
-	x, _ := sharedTool(t)
+	p := newPlace(t)
+	p.serve(t).awaitReady()
+	x := newTool(t, p.Client).close()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.backup")
 	x.ok("backup", "save", file)

@@ -230,7 +230,7 @@ type match struct {
 	Kind string `about:"Kind: node, semaphore, endpoints, config, rollout, process, session or host"`
 	Node string
 	Name string
-	ID   uint64 `about:"Session id"`
+	ID   *uint64 `about:"Session id"`
 }
 
 const (
@@ -321,7 +321,7 @@ func namesIn(ctx context.Context, c *client.Client, node string, yield func(matc
 		}),
 		Changed(c.Node(node).Sessions(ctx), func(s *client.SessionInfo) match {
 			words := strings.TrimSpace(s.Description + " " + s.Client.Name + " " + s.Client.Address)
-			return match{Kind: "session", Node: node, Name: words, ID: s.ID}
+			return match{Kind: "session", Node: node, Name: words, ID: &s.ID}
 		}),
 	}
 	for _, all := range objects {

@@ -1,12 +1,16 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -50,30 +54,72 @@ func nodes() []Operation {
 				Use: "node drop PATH", Short: "Drop a node with everything in it",
 				Long: `Drops a node with its objects, and ends its sessions: lock owners in the node lose their
 locks. Nodes below its path stay. A node in use is not protected, so the command prints
-the node's content and asks for confirmation unless --yes is given.`,
+the node's content, names the nodes below that stay, and asks for confirmation unless
+--yes is given.`,
 				Example: `  signalbox node drop /test/jobs
 
   # in a script
   signalbox node drop /test/jobs --yes`,
-				Done: "node PATH is dropped",
-				Confirm: confirm(func(ctx context.Context, c *client.Client, q *NodeRef) (string, error) {
-					n, err := c.DescribeNode(ctx, q.Node)
-					if err != nil {
-						return "", err
-					}
-					semaphores, err := counted(c.Node(n.Path).Semaphores(ctx), "semaphore")
-					if err != nil {
-						return "", err
-					}
-					sessions, err := counted(c.Node(n.Path).Sessions(ctx), "session")
-					return fmt.Sprintf("this drops node %s with %s and %s", n.Path, semaphores, sessions), err
-				}),
+				Done:    "node PATH is dropped",
+				Confirm: confirm(droppedWith),
 			}),
 	)
 }
 
-// countMost is the maximum count for a confirmation prompt.
-const countMost = 10_000
+// Limits for the confirmation prompt before a node is dropped.
+const (
+	// countMost is the maximum count.
+	countMost = 10_000
+	// nodesNamed is how many nodes below the path are named; further nodes are counted.
+	nodesNamed = 3
+)
+
+// droppedWith describes the content of a node, and the nodes below its path, which stay.
+func droppedWith(ctx context.Context, c *client.Client, q *NodeRef) (string, error) {
+	n, err := c.DescribeNode(ctx, q.Node)
+	if err != nil {
+		return "", err
+	}
+	semaphores, err := counted(c.Node(n.Path).Semaphores(ctx), "semaphore")
+	rollouts, failed := counted(rollout.List(ctx, c, n.Path), "rollout")
+	processes, wrong := counted(process.List(ctx, c, n.Path), "process")
+	sessions, unknown := counted(c.Node(n.Path).Sessions(ctx), "session")
+	stay, unlisted := nodesBelow(ctx, c, n.Path)
+	return fmt.Sprintf("this drops node %s with %s, %s, %s and %s%s", n.Path, semaphores, rollouts, processes,
+		sessions, stay), cmp.Or(err, failed, wrong, unknown, unlisted)
+}
+
+// nodesBelow names the nodes below a path; the result is empty if there are none.
+func nodesBelow(ctx context.Context, c *client.Client, path string) (string, error) {
+	var named []string
+	n := 0
+	for node, err := range c.ListNodes(ctx, strings.TrimSuffix(path, "/")+"/") {
+		if err != nil {
+			return "", err
+		}
+		if node.Path == path {
+			continue
+		}
+		if n++; n <= nodesNamed {
+			named = append(named, node.Path)
+		}
+		if n == countMost {
+			break
+		}
+	}
+	switch more := n - len(named); {
+	case n == 0:
+		return "", nil
+	case n == countMost:
+		return fmt.Sprintf("; more than %d nodes below stay: %s and others", countMost-1,
+			strings.Join(named, ", ")), nil
+	case more > 0:
+		return fmt.Sprintf("; %d nodes below stay: %s and %d more", n, strings.Join(named, ", "), more), nil
+	case n == 1:
+		return "; node " + named[0] + " below stays", nil
+	}
+	return "; nodes " + strings.Join(named, ", ") + " below stay", nil
+}
 
 // counted counts a list's items, and returns the number in words.
 func counted[T any](list iter.Seq2[T, error], noun string) (string, error) {

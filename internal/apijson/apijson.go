@@ -5,7 +5,8 @@
 // only 53 bits. A duration is in milliseconds with the name suffix _ms; a time is RFC 3339 text. Bytes are text if they
 // are UTF-8, and otherwise base64 with the name suffix _base64. An enum is its word, a bit set is a list of bit names,
 // and a type with MarshalText is its text. Zero is omitted, except for booleans, lists, meaningful words (such as
-// idle), and standalone values.
+// idle), ids (fields named id and shard: the meta shard's id is 0), and standalone values. The tag omit:"zero" marks an
+// id for which 0 means none.
 package apijson
 
 import (
@@ -31,6 +32,7 @@ type Field struct {
 	Of       reflect.Type
 	About    string // for people
 	Required bool   // in a request
+	ID       bool   // of a thing: never left out
 }
 
 var (
@@ -67,10 +69,16 @@ func fieldsIn(t reflect.Type, at []int) (all []Field) {
 		case f.Tag.Get("inline") != "":
 			all = append(all, fieldsIn(pointed(f.Type), index)...)
 		default:
-			all = append(all, Field{nameOf(f), index, f.Type, f.Tag.Get("about"), f.Tag.Get("need") != ""})
+			all = append(all, Field{nameOf(f), index, f.Type, f.Tag.Get("about"), f.Tag.Get("need") != "", isID(f)})
 		}
 	}
 	return all
+}
+
+// isID reports whether a field is an id, whose zero value is a valid id.
+func isID(f reflect.StructField) bool {
+	name := nameOf(f)
+	return f.Type.Kind() == reflect.Uint64 && (name == "id" || name == "shard") && f.Tag.Get("omit") == ""
 }
 
 // everything stands for the count, and the limit, without a bound: programs need not know the number.
@@ -269,10 +277,11 @@ func (w *writer) object(v reflect.Value) error {
 // unsaid lists the words for an empty number.
 var unsaid = []string{"unset", "none", "unknown"}
 
-// absent reports whether a field with the given value is omitted: zero, except booleans, lists, and meaningful words.
+// absent reports whether a field with the given value is omitted: zero, except booleans, lists, ids, and meaningful
+// words.
 func (f *Field) absent(value reflect.Value) bool {
 	switch {
-	case !value.IsZero() || value.Kind() == reflect.Bool || f.Of.Implements(namedType):
+	case !value.IsZero() || f.ID || value.Kind() == reflect.Bool || f.Of.Implements(namedType):
 		return false
 	case worded(f.Of):
 		word := wordOf(value)

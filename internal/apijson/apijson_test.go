@@ -66,6 +66,31 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// TestIDsAreAlwaysThere: the meta shard's id is 0, and programs read the id.
+func TestIDsAreAlwaysThere(t *testing.T) {
+	type thing struct{ ID, Shard, Host uint64 }
+	for want, v := range map[string]any{
+		`{"id":"0","shard":"0"}`: thing{},
+		`{"id":"0","shard":"1"}`: struct {
+			ID    *uint64
+			Entry uint64 `name:"id"`
+			Shard uint64
+		}{nil, 0, 1},
+		`{}`: struct {
+			ID uint64 `omit:"zero"`
+		}{},
+	} {
+		if text, err := Encode(v); err != nil || string(text) != want {
+			t.Errorf("%s, want %s: %v", text, want, err)
+		}
+	}
+	s := Schemas{}
+	s.Answer(reflect.TypeFor[thing]())
+	if got := s["thing"]["required"]; fmt.Sprint(got) != "[id shard]" {
+		t.Errorf("an answer requires %v", got)
+	}
+}
+
 // TestWhatIsNoRequestIsNamed: the error names the wrong member.
 func TestWhatIsNoRequestIsNamed(t *testing.T) {
 	for text, has := range map[string]string{

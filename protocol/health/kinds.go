@@ -42,6 +42,7 @@ const (
 	DiskFull            Kind = "disk-full"
 	DiskLow             Kind = "disk-low"
 	DiskSlow            Kind = "disk-slow"
+	DataInMemory        Kind = "data-in-memory"
 	MemoryFull          Kind = "memory-full"
 	MemoryLow           Kind = "memory-low"
 	FileDescriptorsLow  Kind = "file-descriptors-low"
@@ -161,6 +162,9 @@ var Kinds = []Row{
 		ofHost, "delete unused objects, or give the host more memory"},
 	{DiskSlow, Warning, Machines, "one batch of changes in a hundred takes long to commit", ofHost,
 		"use a dedicated local SSD; signalbox check --disk DIR measures a disk"},
+	{DataInMemory, Warning, Machines, "the data directory of a host is in memory: a reboot of its machine loses it",
+		ofHost, "use a data directory on a disk: signalbox host expel {host}, then let the host join with a new " +
+			"directory there"},
 	{FileDescriptorsLow, Warning, Machines, "a host uses most of its file descriptors, or may open only few",
 		ofHost, "raise the limit with ulimit -n, or with LimitNOFILE= in a systemd unit: each client needs one"},
 	{ConnectionsRejected, Warning, Machines, "a host refused or lost connections within the last ten minutes", ofHost,
@@ -181,8 +185,8 @@ var Kinds = []Row{
 	{RolloutHalted, Warning, Rollouts, "a rollout halted and waits for an operator", ofRollout,
 		rolloutDo + "signalbox rollout resume {node} {name} continues it"},
 	{RolloutBlocked, Warning, Rollouts, "a rollout waits for an answer that neither time nor its instances can bring",
-		ofRollout, rolloutDo + "signalbox rollout gate {node} {name} --location LOCATION --gate GATE --pass VERSION " +
-			"answers a gate"},
+		ofRollout, rolloutDo + "the remedy depends on the reason: start instances or a source, answer a gate, " +
+			"publish another version, or bypass the location"},
 	{RolloutDeadlineExceeded, Warning, Rollouts, "a location missed the progress deadline for its target version",
 		ofRollout, rolloutDo + "signalbox rollout instances {node} {name} shows the progress of each instance"},
 	{ProcessMemberOverdue, Warning, Processes,
@@ -194,8 +198,9 @@ var Kinds = []Row{
 	{ProcessBlocked, Warning, Processes, "a process has had members and no round for over a minute", ofProcess,
 		"start more members, or one that may coordinate; signalbox process why {node} {name} shows how many there are"},
 	{LongWait, Warning, Locks, "a caller has waited for a semaphore for longer than the node's long-wait threshold " +
-		"(signalbox node alter --long-wait-threshold)", "semaphore {name} in {node}",
-		"signalbox who {name} shows the owners and the waiters"},
+		"(signalbox node alter --long-wait-threshold). If no threshold is set, it is 10 minutes and the severity is " +
+		"info, because candidates of an election wait for as long as the leader leads",
+		"semaphore {name} in {node}", "signalbox who {name} shows the owners and the waiters"},
 
 	{SingleHost, Info, Hosts, "the cluster has one host", "the cluster", grow},
 	{HostDrained, Info, Hosts, "a host is drained", ofHost, "signalbox host undrain {host}"},

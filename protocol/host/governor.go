@@ -8,12 +8,12 @@ import (
 
 // Step is a governor step, open or next to begin.
 type Step struct {
-	ID      uint64 // 0 if the step is not open
-	Kind    string // a word, such as "promote"
-	Text    string `name:"message"` // the whole step in words
-	Rule    string // the rule that wants the step; unknown for an open step
-	Subject string // the governor begins no other step on the subject meanwhile
-	Shard   uint64
+	ID      uint64        // 0 if the step is not open
+	Kind    string        // a word, such as "promote"
+	Text    string        `name:"message"` // the whole step in words
+	Rule    string        // the rule that wants the step; unknown for an open step
+	Subject string        // the governor begins no other step on the subject meanwhile
+	Shard   uint64        `omit:"zero"` // 0 for the meta shard, and for a step that is about no shard
 	Host    uint64        // 0 for none
 	In      time.Duration `name:"starts_in"` // time until the step would begin
 	// The following fields are for open steps. Age is how long the step has been open, Failures how often it has

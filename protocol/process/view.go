@@ -46,7 +46,7 @@ func (o *Overview) Fields(c field.Coder) {
 
 // ActionRecord is an action that was carried out.
 type ActionRecord struct {
-	ID    uint64          `name:"id"` // the row's id, if the action was read from the action list
+	ID    uint64          `name:"id" omit:"zero"` // the row's id, if the action was read from the action list
 	Kind  ActionKind      `name:"action"`
 	At    field.Timestamp `name:"time"`
 	Epoch uint64          // the last opened epoch

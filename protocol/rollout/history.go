@@ -66,7 +66,7 @@ func (r *Row) Fields(c field.Coder) {
 // ActionRecord is an action that was carried out.
 type ActionRecord struct {
 	Action
-	ID uint64    `name:"id"`
+	ID uint64    `name:"id" omit:"zero"`
 	At Timestamp `name:"time"`
 }
 

@@ -17,8 +17,10 @@ type Cluster struct {
 	// Governor is the id of the governor host, 0 if unknown. GovernorPages is the address of its admin pages.
 	Governor      uint64
 	GovernorPages string `name:"governor_admin_address"`
-	// Observed reports whether the local host is the governor and has received reports from the other hosts. If
-	// false, all observations are missing.
+	// Governs reports whether the local host is the governor. Observed reports whether the governor also knows which
+	// hosts are alive. If not, all observations are missing. After a change of governor, hosts are unknown until each
+	// was in contact, or was silent for two seconds.
+	Governs  bool
 	Observed bool
 	// Tolerated is the number of further hosts, in any combination, that may fail while every shard keeps its quorum;
 	// -1 if a shard has no quorum now.
@@ -46,6 +48,7 @@ type HealthIssue struct {
 
 // Tolerance is the page /health/failure-tolerance.
 type Tolerance struct {
+	Governs       bool
 	Observed      bool
 	GovernorPages string `name:"governor_admin_address"`
 	Tolerated     *int   `name:"failure_tolerance"`
@@ -61,18 +64,18 @@ func (p *pages) cluster(w http.ResponseWriter, _ *http.Request) {
 	writeShape(w, http.StatusOK, c)
 }
 
-// tolerance responds with 200 if every shard can lose a host, and with 503 otherwise. Only the governor knows the
-// answer; any other host names the governor.
+// tolerance responds with 200 if every shard can lose a host, and with 503 otherwise, or if a new governor does not
+// know yet which hosts are alive. Only the governor knows the answer; any other host names the governor.
 func (p *pages) tolerance(w http.ResponseWriter, _ *http.Request) {
 	c, err := p.host.Cluster()
 	if err != nil {
 		writeText(w, http.StatusServiceUnavailable, err.Error()+"\n")
 		return
 	}
-	shown := Tolerance{Observed: c.Observed, GovernorPages: c.GovernorPages, Tolerated: c.Tolerated}
+	shown := Tolerance{Governs: c.Governs, Observed: c.Observed, GovernorPages: c.GovernorPages, Tolerated: c.Tolerated}
 	code := http.StatusServiceUnavailable
 	switch {
-	case !c.Observed:
+	case !c.Governs:
 		code = http.StatusMisdirectedRequest
 	case c.Tolerated != nil && *c.Tolerated > 0:
 		code = http.StatusOK

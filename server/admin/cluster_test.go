@@ -16,7 +16,7 @@ import (
 func TestClusterKeepsItsNames(t *testing.T) {
 	one := 1
 	host := &fake{cluster: Cluster{
-		ID: "prod", Generation: 2, Governor: 1, GovernorPages: "a:7422", Observed: true, Tolerated: &one,
+		ID: "prod", Generation: 2, Governor: 1, GovernorPages: "a:7422", Governs: true, Observed: true, Tolerated: &one,
 		Hosts: []kind.Host{{
 			ID: 4, Name: "d", Incarnation: "b2000000000000000000000000000002", Starts: 2,
 			Current:  kind.Standing{State: kind.Online, Reason: "started", Epoch: 1},
@@ -50,7 +50,7 @@ func TestClusterKeepsItsNames(t *testing.T) {
 // TestToleranceSaysWhetherAHostMayFail: the status code shows whether a host may fail, for probes and scripts.
 func TestToleranceSaysWhetherAHostMayFail(t *testing.T) {
 	observed := func(tolerated int) *fake {
-		return &fake{cluster: Cluster{Observed: true, Tolerated: &tolerated,
+		return &fake{cluster: Cluster{Governs: true, Observed: true, Tolerated: &tolerated,
 			Shards: []kind.Shard{{
 				ID: 1, Redundancy: kind.Redundancy{Wanted: 3, Live: 2 + tolerated, Tolerated: tolerated},
 			}},
@@ -60,10 +60,12 @@ func TestToleranceSaysWhetherAHostMayFail(t *testing.T) {
 		host *fake
 		code int
 	}{
-		"two may fail":         {observed(2), http.StatusOK},
-		"one may fail":         {observed(1), http.StatusOK},
-		"none may fail":        {observed(0), http.StatusServiceUnavailable},
-		"no majority":          {observed(-1), http.StatusServiceUnavailable},
+		"two may fail":  {observed(2), http.StatusOK},
+		"one may fail":  {observed(1), http.StatusOK},
+		"none may fail": {observed(0), http.StatusServiceUnavailable},
+		"no majority":   {observed(-1), http.StatusServiceUnavailable},
+		"not known yet": {&fake{cluster: Cluster{Governs: true, GovernorPages: "a:7422"}},
+			http.StatusServiceUnavailable},
 		"another host governs": {&fake{cluster: Cluster{GovernorPages: "b:7422"}}, http.StatusMisdirectedRequest},
 	} {
 		w := get(t, Handler(c.host, Options{}), "/health/failure-tolerance")

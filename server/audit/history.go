@@ -59,7 +59,7 @@ func (h *History) Add(ctx context.Context, a Note) error {
 	if name == "" && len(a.Token) > 0 {
 		name = h.nameOfToken(ctx, a.Token)
 	}
-	by := handle.Asker("", name, a.Address, true)
+	by := handle.Asker("", caller.Credential{Name: name}, a.Address, true)
 	var failure error // the latest failure, reported with the context error
 	for {
 		err := h.Report(ctx, protocol.HostNotify{Event: protocol.HostAuditNote, Asked: protocol.ClientRequest{

@@ -79,6 +79,26 @@ func (c *Caller) Who() string {
 	return c.Name
 }
 
+// Credential is a client's token or certificate. Name is empty for a client without both.
+type Credential struct {
+	Name        string
+	Certificate bool
+}
+
+// String names the credential for people, such as "token billing".
+func (c Credential) String() string {
+	if c.Certificate {
+		return "certificate " + c.Name
+	}
+	return "token " + c.Name
+}
+
+// Credential returns the client's token or certificate.
+func (c *Caller) Credential() Credential {
+	k, is := c.Rights.(*kept)
+	return Credential{Name: c.Name, Certificate: is && k.token == nil && c.Name != ""}
+}
+
 // Unauthorized returns the refusal for a client's request from an address, and records the refusal in the gate. The
 // message says which right is missing, and names the client by its token name, never by the token.
 func (c *Caller) Unauthorized(from string, k protocol.Kind, path, object string) error {
@@ -86,6 +106,9 @@ func (c *Caller) Unauthorized(from string, k protocol.Kind, path, object string)
 	need, who := k.Right()&protocol.RightAll, "a client without a token"
 	if c.Name != "" {
 		who = fmt.Sprintf("the token of %q", c.Name)
+		if c.Credential().Certificate {
+			who = fmt.Sprintf("the certificate of %q", c.Name)
+		}
 	}
 	var why string
 	switch {

@@ -179,6 +179,8 @@ type Space struct {
 	Total uint64
 	// Free is the space the process may still fill.
 	Free uint64
+	// InMemory is set if the volume loses its content when the machine restarts, as tmpfs does.
+	InMemory bool
 }
 
 // Volume measures disk space. Tests provide their own Volume.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -109,6 +110,20 @@ func TestMetrics(t *testing.T) {
 	b.Reset()
 	if blind.WriteMetrics(&b); b.Len() > 0 || blind.Guard() != nil {
 		t.Errorf("got %s, %v", b.String(), blind.Guard())
+	}
+}
+
+// TestTmpfsIsInMemory: a data directory on tmpfs is lost when the machine restarts.
+func TestTmpfsIsInMemory(t *testing.T) {
+	for number, want := range map[uint32]bool{0x01021994: true, 0x858458f6: true, 0xef53: false, 0x58465342: false} {
+		if got := inMemory(number); got != want {
+			t.Errorf("file system %#x is in memory: %t, want %t", number, got, want)
+		}
+	}
+	if mounts, _ := os.ReadFile("/proc/mounts"); strings.Contains(string(mounts), " /dev/shm tmpfs ") {
+		if space, err := Directory("/dev/shm").Space(); err != nil || !space.InMemory {
+			t.Errorf("/dev/shm: %+v, %v", space, err)
+		}
 	}
 }
 

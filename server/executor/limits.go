@@ -38,8 +38,8 @@ const (
 	sampleEvery = 100 * time.Millisecond
 	// samples is the maximum number of samples an agent keeps per shard.
 	samples = 128
-	// unknownBehind is the lag of a replica whose index is below all samples.
-	unknownBehind = time.Minute
+	// leastBehind is the least lag of a replica whose index is below all samples: such a replica has not caught up.
+	leastBehind = 2 * time.Second
 	// electedFor is how long a new leader waits before it reports the followers' progress.
 	electedFor = 200 * time.Millisecond
 	// freshGap is the time without a barrier after which a host's freshness restarts.

@@ -68,24 +68,25 @@ func (t *track) note(index uint64, now time.Time) {
 	t.notes = append(t.notes, note{index, now})
 }
 
-// behind returns the time since the log was last applied only up to an index.
-func (t *track) behind(index uint64, now time.Time) time.Duration {
+// behind returns the time since the log was last applied only up to an index. If the index is below all notes, the time
+// is unknown.
+func (t *track) behind(index uint64, now time.Time) (ago time.Duration, known bool) {
 	for i := len(t.notes) - 1; i >= 0; i-- {
 		if t.notes[i].index <= index {
 			if i == len(t.notes)-1 {
-				return 0
+				return 0, true
 			}
-			return now.Sub(t.notes[i].at)
+			return now.Sub(t.notes[i].at), true
 		}
 	}
-	return unknownBehind
+	return 0, false
 }
 
-// lag is behind for a replica. On a busy log, notes cover only a few seconds, so lag adds the time a replica has been
-// below all notes.
+// lag is behind for a replica. On a busy log, notes cover only a few seconds: for a replica below all notes, lag counts
+// from the oldest note at the time when the replica was first seen there. So the lag of a joining replica grows from
+// leastBehind.
 func (t *track) lag(replica, index uint64, now time.Time) time.Duration {
-	d := t.behind(index, now)
-	if d != unknownBehind {
+	if d, known := t.behind(index, now); known {
 		delete(t.below, replica)
 		return d
 	}
@@ -95,9 +96,12 @@ func (t *track) lag(replica, index uint64, now time.Time) time.Duration {
 			t.below = make(map[uint64]time.Time)
 		}
 		since = now
+		if len(t.notes) > 0 {
+			since = t.notes[0].at
+		}
 		t.below[replica] = since
 	}
-	return d + now.Sub(since)
+	return max(leastBehind, now.Sub(since))
 }
 
 // report returns the host's current observations.

@@ -25,12 +25,15 @@ func TestLagIsHowLongAgoALeaderHadNoMore(t *testing.T) {
 	k.note(190, start.Add(20*sampleEvery))
 	now := start.Add(21 * sampleEvery)
 	for index, want := range map[uint64]time.Duration{190: 0, 250: 0, 189: 13 * sampleEvery, 180: 13 * sampleEvery,
-		100: 21 * sampleEvery, 99: unknownBehind} {
-		if got := k.behind(index, now); got != want {
+		100: 21 * sampleEvery} {
+		if got, known := k.behind(index, now); got != want || !known {
 			t.Errorf("index %d lags for %v, want %v", index, got, want)
 		}
 	}
-	if (&track{}).behind(5, now) != unknownBehind {
+	if _, known := k.behind(99, now); known {
+		t.Error("the lag below all notes is known")
+	}
+	if (&track{}).lag(7, 5, now) != leastBehind {
 		t.Error("a leader that has noted nothing takes a replica for up to date")
 	}
 	for i := range 3 * samples {
@@ -40,8 +43,8 @@ func TestLagIsHowLongAgoALeaderHadNoMore(t *testing.T) {
 		index uint64
 		after time.Duration
 		want  time.Duration
-	}{{300, 0, unknownBehind}, {500, time.Hour, unknownBehind + time.Hour}, {2000, 2 * time.Hour, 0},
-		{300, 3 * time.Hour, unknownBehind}} {
+	}{{300, 0, leastBehind}, {500, time.Minute, time.Minute}, {2000, 2 * time.Hour, 0},
+		{300, 3 * time.Hour, 3 * time.Hour}} {
 		if got := k.lag(7, s.index, now.Add(s.after)); got != s.want {
 			t.Errorf("a replica at %d lags for %v after %v, want %v", s.index, got, s.after, s.want)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -71,19 +72,19 @@ func (h *Host) Operate(r *Request, o *protocol.Operation, request meta.Request, 
 
 // Origin returns a request's author and reason.
 func (h *Host) Origin(r *Request, o *protocol.Operation) meta.Origin {
-	return h.Set.Origin(Asker(string(o.Author), r.Caller.Name, r.From(), r.Asker != ""), string(o.Reason))
+	return h.Set.Origin(Asker(string(o.Author), r.Caller.Credential(), r.From(), r.Asker != ""), string(o.Reason))
 }
 
-// Asker returns a request's author in audit log form: the given name, the token's name, or else the address. If the
-// client uses a gateway, the address is always included.
-func Asker(author, token, address string, gateway bool) string {
+// Asker returns a request's author in audit log form: the given name with the client's credential, the credential's
+// name alone, or else the address. If the client uses a gateway, the address is always included.
+func Asker(author string, by caller.Credential, address string, gateway bool) string {
 	switch {
-	case author == "" && token == "":
+	case author == "" && by.Name == "":
 		return EntryText("a client at " + address)
 	case author == "":
-		author = token
-	case token != "":
-		author = fmt.Sprintf("%s (token %s)", author, token)
+		author = by.Name
+	case by.Name != "":
+		author = fmt.Sprintf("%s (%s)", author, by)
 	}
 	if gateway {
 		author += " at " + address

@@ -28,9 +28,15 @@ const (
 	hangs = time.Minute
 )
 
-// Nodes returns the meta shard's information about a node: its path, and the maximum time a session may wait for one
-// of its semaphores, 0 for no limit. If the node was dropped, ok is false.
-type Nodes func(shard.NodeID) (path string, longestWait time.Duration, ok bool)
+// Nodes returns the meta shard's information about a node: its path, and how long a session may wait for one of its
+// semaphores. If the node was dropped, ok is false.
+type Nodes func(shard.NodeID) (path string, threshold Threshold, ok bool)
+
+// Threshold is how long a session may wait for a semaphore in a node.
+type Threshold struct {
+	Longest time.Duration // 0 for no limit
+	Default bool          // no operator has set the threshold: a longer wait is information, not a fault
+}
 
 // sweep is the progress of the walks through a shard's objects, one walk per object type.
 type sweep struct{ rollouts, processes, queues walk }
@@ -139,7 +145,7 @@ func (o *objects) issue(k kind.Kind, node shard.NodeID, name string, ago uint64,
 // the rollout continues only after an operator resumes it.
 func (o *objects) rollout(v *rollout.Status, to []kind.Issue) []kind.Issue {
 	var texts, waits [4][]string
-	var since [4]uint64
+	var since, wall [4]uint64
 	kinds := [4]kind.Kind{kind.RolloutHalted, kind.RolloutPaused, kind.RolloutBlocked, kind.RolloutDeadlineExceeded}
 	for i := range v.Still {
 		re, at := &v.Still[i], 2
@@ -158,7 +164,7 @@ func (o *objects) rollout(v *rollout.Status, to []kind.Issue) []kind.Issue {
 		texts[at] = append(texts[at], re.String())
 		waits[at] = append(waits[at], awaited(re))
 		if re.Since != 0 && (since[at] == 0 || re.Since < since[at]) {
-			since[at] = re.Since
+			since[at], wall[at] = re.Since, re.Wall
 		}
 	}
 	for at, k := range kinds {
@@ -173,6 +179,12 @@ func (o *objects) rollout(v *rollout.Status, to []kind.Issue) []kind.Issue {
 			waits[at] = o.laggards(v)
 		}
 		if c, ok := o.issue(k, v.Node, v.Name, ago, strings.Join(texts[at], "; "), joined(waits[at])); ok {
+			if wall[at] != 0 {
+				c.Since = time.UnixMilli(int64(wall[at]))
+			}
+			if k == kind.RolloutBlocked {
+				c.Do = unblock(&c, v.Still)
+			}
 			to = append(to, c)
 		}
 		if at < 2 {
@@ -181,6 +193,41 @@ func (o *objects) rollout(v *rollout.Status, to []kind.Issue) []kind.Issue {
 	}
 	return to
 }
+
+// unblock returns the remedies for the reasons why a rollout is blocked.
+func unblock(c *kind.Issue, all []rollout.Reason) string {
+	var remedies []string
+	command := func(name, flags, effect string) string {
+		return fmt.Sprintf("signalbox rollout %s %s %s%s %s", name, c.Node, c.Name, flags, effect)
+	}
+	for i := range all {
+		re := &all[i]
+		at := " --location " + re.Location
+		bypass := command("bypass", at, "takes the location out of the order")
+		switch re.Code {
+		case rolloutkind.ReasonNoInstances:
+			remedies = append(remedies, "start an instance in "+re.Location, bypass)
+		case rolloutkind.ReasonNoLeaders, rolloutkind.ReasonFewLeaders:
+			remedies = append(remedies, "start leaders in "+re.Location, bypass)
+		case rolloutkind.ReasonGate:
+			remedies = append(remedies, command("gate", fmt.Sprintf("%s --gate %s --pass %d", at, re.Gate.Name, re.Seq),
+				"answers the gate"))
+		case rolloutkind.ReasonNoAlternative:
+			remedies = append(remedies, command("publish", "", "adds another version"))
+		case rolloutkind.ReasonNoSource:
+			remedies = append(remedies, command("source", "", "provides versions"))
+		}
+	}
+	slices.Sort(remedies)
+	remedies = slices.Compact(remedies)
+	if more := len(remedies) - maxRemedies; more > 0 {
+		remedies = append(remedies[:maxRemedies], command("why", "", "shows the other reasons"))
+	}
+	return strings.Join(remedies, "; ")
+}
+
+// maxRemedies bounds how many remedies an issue lists.
+const maxRemedies = 4
 
 // awaited names the person or program a rollout waits for.
 func awaited(re *rollout.Reason) string {
@@ -253,9 +300,9 @@ func (o *objects) round(v *process.Status, to []kind.Issue) []kind.Issue {
 
 // queue appends an issue if a session has waited for a semaphore longer than the node allows.
 func (o *objects) queue(q *semaphore.Queue, to []kind.Issue) []kind.Issue {
-	_, bound, ok := o.nodes(q.Node)
+	_, threshold, ok := o.nodes(q.Node)
 	since := time.UnixMilli(int64(q.Since))
-	if !ok || bound == 0 || q.Since == 0 || o.list.Now.Sub(since) <= bound {
+	if !ok || threshold.Longest == 0 || q.Since == 0 || o.list.Now.Sub(since) <= threshold.Longest {
 		return to
 	}
 	owner := "room"
@@ -264,7 +311,9 @@ func (o *objects) queue(q *semaphore.Queue, to []kind.Issue) []kind.Issue {
 	}
 	c, _ := o.issue(kind.LongWait, q.Node, q.Name, 0, fmt.Sprintf("waiters: %d; the longest wait is %s", q.Waiters,
 		o.who(q.First)), owner)
-	c.Since = since
+	if c.Since = since; threshold.Default {
+		c.Severity = kind.Info
+	}
 	return append(to, c)
 }
 

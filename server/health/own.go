@@ -20,6 +20,8 @@ type Own struct {
 	// space is unknown.
 	Refusal          error
 	Free, Total, Low uint64
+	// InMemory is set if the data directory is in memory.
+	InMemory bool
 	// Live is the memory in use, and High the mark above which changes are rejected. High is 0 if memory use is
 	// unknown.
 	Live, High uint64
@@ -90,6 +92,9 @@ func (l *List) AddOwn(o *Own) {
 	}
 	if o.Requests >= enoughRequests && o.CommitP99 > slowCommit {
 		add(kind.DiskSlow, "one commit in a hundred takes %v", o.CommitP99)
+	}
+	if o.InMemory {
+		add(kind.DataInMemory, "the data directory is in memory (tmpfs): a reboot of the machine loses it")
 	}
 	if at, lately := l.grew(kind.HostStalled, o.Stalls); lately {
 		add(kind.HostStalled, "stalls beyond the leases since the start: %d", o.Stalls).Since = at

@@ -25,6 +25,7 @@ func TestWhatAHostSaysOfItself(t *testing.T) {
 		kind.MemoryFull:          func(o *Own) { o.Refusal = fmt.Errorf("%w", shard.ErrMemoryFull) },
 		kind.MemoryLow:           func(o *Own) { o.Live, o.High = 90<<20, 100<<20 },
 		kind.DiskSlow:            func(o *Own) { o.CommitP99 = time.Second },
+		kind.DataInMemory:        func(o *Own) { o.InMemory = true },
 		kind.HostStalled:         func(o *Own) { o.Stalls++ },
 		kind.ConnectionsRejected: func(o *Own) { o.Refused++ },
 		kind.SlowWatchers:        func(o *Own) { o.Slow = 2 },

@@ -30,7 +30,7 @@ func (h *Host) Cluster() (admin.Cluster, error) {
 func clusterPage(c *overview.Cluster) admin.Cluster {
 	page := admin.Cluster{
 		ID: c.Records.Cluster(), Generation: c.Records.Generation().Number, Governor: uint64(c.Governor),
-		Observed: c.Seen != nil, Shards: c.Shards(),
+		Governs: c.Governs, Observed: c.Seen != nil, Shards: c.Shards(),
 	}
 	page.Hosts = slices.DeleteFunc(c.Hosts(), func(h host.Host) bool { return h.Target.State == host.Expelled })
 	for i := range page.Hosts {

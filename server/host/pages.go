@@ -129,7 +129,7 @@ func (h *Host) own() health.Own {
 		Open:    uint64(max(h.stats.Open.Load(), 0)),
 	}
 	if space, low, ok := h.disk.Space(); ok {
-		o.Free, o.Total, o.Low = space.Free, space.Total, low
+		o.Free, o.Total, o.Low, o.InMemory = space.Free, space.Total, low, space.InMemory
 	}
 	o.Live, o.High = h.memory.Usage().Live, h.memory.High()
 	if h.certificates != nil {

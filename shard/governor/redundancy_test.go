@@ -45,6 +45,30 @@ func TestRedundancy(t *testing.T) {
 	}
 }
 
+// TestNewGovernorCountsOnlyHostsItHasHeard: a host died before the change of governor. The new governor does not count
+// the host as live, and the view is not judged until the host was in contact or has been silent for long enough.
+func TestNewGovernorCountsOnlyHostsItHasHeard(t *testing.T) {
+	for name, x := range map[string]struct {
+		c      HostObservation
+		judged bool
+		live   int
+	}{
+		"not tried yet":         {HostObservation{Host: 3}, false, 2},
+		"tried, and not heard":  {HostObservation{Host: 3, Tried: true, SilentFor: 1900, Unheard: true}, false, 2},
+		"silent for long":       {HostObservation{Host: 3, Tried: true, SilentFor: 2000, Unheard: true}, true, 2},
+		"heard":                 {HostObservation{Host: 3, Tried: true, SilentFor: 1900, FreshFor: 1}, true, 3},
+		"heard, and then quiet": {HostObservation{Host: 3, Tried: true, SilentFor: 2000}, true, 2},
+	} {
+		s := newScene(t, "a", "b", "c")
+		*s.Seen.host(3) = x.c
+		r := Redundancies(s.View)[1]
+		if judged := Judged(s.View); judged != x.judged || r.Live != x.live || r.Tolerated != x.live-2 ||
+			s.Seen.Alive(3) != (x.live == 3) {
+			t.Errorf("%s: judged %t, alive %t, %+v", name, judged, s.Seen.Alive(3), r)
+		}
+	}
+}
+
 // TestRedundancyIsSaidOfShardsOnAPartOfTheHosts: metrics and pages ask without a plan.
 func TestRedundancyIsSaidOfShardsOnAPartOfTheHosts(t *testing.T) {
 	v := parts(t, 3, []string{"a", "b", "c"}, "d").View

@@ -200,9 +200,12 @@ func (r *Records) Transfer(at At, id ShardID, ref string) Answer {
 	}
 	s = r.edit(id)
 	s.Wish, s.WishUntil = h.ID, clock.Moment(at.Now)+WishMillis
-	r.note(at, EventTransfer, h, "shard %d", id)
+	r.note(at, EventTransfer, h, "%s", TransferText(id))
 	return Answer{Host: h.ID}
 }
+
+// TransferText is the text of the audit entry about a transfer.
+func TransferText(id ShardID) string { return fmt.Sprintf("shard %d", id) }
 
 func (s *Shard) votes(host shard.HostID) bool {
 	return slices.ContainsFunc(s.Replicas, func(p Replica) bool { return p.Host == host && p.Role == RoleVoter })

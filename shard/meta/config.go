@@ -26,7 +26,7 @@ func (c Config) Effective() Config {
 		QuotaObjects:             cmp.Or(c.QuotaObjects, DefaultQuotaObjects),
 		QuotaBytes:               cmp.Or(c.QuotaBytes, DefaultQuotaBytes),
 		Asked:                    c.Asked,
-		LongestWaitMillis:        cmp.Or(c.LongestWaitMillis, protocol.Forever),
+		LongestWaitMillis:        cmp.Or(c.LongestWaitMillis, DefaultLongestWaitMillis),
 	}
 }
 

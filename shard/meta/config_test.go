@@ -18,7 +18,7 @@ func TestAnEmptyConfigMeansTheDefaults(t *testing.T) {
 		SelfCheckPeriodMillis: 1000, SessionGracePeriodMillis: 10_000,
 		ReadConsistency: protocol.ConsistencyRelaxed, AttachConsistency: protocol.ConsistencyStrict,
 		RateLimiterCountersMode: protocol.CountersAggregated, QuotaObjects: 1_000_000, QuotaBytes: 1 << 30,
-		LongestWaitMillis: protocol.Forever,
+		LongestWaitMillis: DefaultLongestWaitMillis,
 	}
 	if got := (Config{}).Effective(); got != want {
 		t.Errorf("Effective() = %+v, want %+v", got, want)

@@ -57,5 +57,6 @@ const (
 	MaxQuotaBytes     = 1 << 40
 	DefaultQuotaBytes = shard.DefaultNodeBytes
 
-	MaxLongestWaitMillis = 30 * 24 * 3600 * 1000
+	MaxLongestWaitMillis     = 30 * 24 * 3600 * 1000
+	DefaultLongestWaitMillis = 600_000
 )

@@ -126,7 +126,7 @@ func (r *Rollout) Summary(now uint64) kind.Summary {
 		Phase: r.Phase(now), Locations: len(r.locations), Instances: len(r.byName), LastSeq: r.lastSeq,
 	}
 	for _, l := range r.locations {
-		if t := l.Target(); t != nil && t.Reached != 0 && t.Seq == r.lastSeq {
+		if t := l.Target(); t != nil && t.Reached != 0 && t.Seq == r.lastSeq && (!t.Waived || l.satisfied()) {
 			out.Reached++
 		}
 	}

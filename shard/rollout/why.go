@@ -22,6 +22,7 @@ type Reason struct {
 	Gate        Gate
 	For         uint64 // milliseconds since the gate was judged
 	Since       uint64 // timestamp, 0 if unknown
+	Wall        uint64 // Since in wall clock time, 0 if unknown: shard time stops if there are no entries or no leader
 	Until       uint64 // shard time at which time alone ends the reason, 0 for never
 	By, Text    string
 }
@@ -175,10 +176,12 @@ func (r *Rollout) Why(now, until uint64, instances func(*Location) iter.Seq[*Ins
 		if h.Why != "" {
 			text += ": " + h.Why
 		}
-		list = append(list, Reason{Code: kind.ReasonHalted, Location: h.Location, Since: h.Since, By: h.By, Text: text})
+		list = append(list, Reason{Code: kind.ReasonHalted, Location: h.Location, Since: h.Since,
+			Wall: r.wallOf(h.Since), By: h.By, Text: text})
 	}
 	if p := r.paused; p.Since != 0 {
-		list = append(list, Reason{Code: kind.ReasonPaused, Since: p.Since, By: p.By, Text: p.Why})
+		list = append(list, Reason{Code: kind.ReasonPaused, Since: p.Since, Wall: r.wallOf(p.Since), By: p.By,
+			Text: p.Why})
 	}
 	for _, l := range r.locations {
 		list = r.whyLocation(list, l, now, until)
@@ -214,7 +217,9 @@ func (r *Rollout) whyLocation(list []Reason, l *Location, now, until uint64) []R
 		return list
 	case t == nil && l.Counts.Instances == 0:
 		if ripe != 0 {
-			reason(kind.ReasonNoInstances, true).Seq = ripe
+			re := reason(kind.ReasonNoInstances, true)
+			re.Seq = ripe
+			re.Since, re.Wall = r.ripeSince(l, ripe, now)
 		}
 		return list
 	}
@@ -226,10 +231,58 @@ func (r *Rollout) whyLocation(list []Reason, l *Location, now, until uint64) []R
 		list = l.whyUnreached(list, until)
 	}
 	if l.Stalled {
-		re := Reason{Code: kind.ReasonStuck, Location: l.Spec.Name, Seq: t.Seq, Since: t.Assigned}
+		re := Reason{Code: kind.ReasonStuck, Location: l.Spec.Name, Seq: t.Seq, Since: t.Assigned,
+			Wall: t.AssignedWall}
 		list = append(list, re)
 	}
 	return list
+}
+
+// ripeSince returns when a location could first have received a version, in shard time and wall clock time; 0 if
+// unknown.
+func (r *Rollout) ripeSince(l *Location, seq, now uint64) (moment, wall uint64) {
+	before := r.source(l)
+	if before == nil {
+		if v := r.Version(seq); v != nil {
+			return v.Published, v.Wall
+		}
+		return 0, 0
+	}
+	for k := range before.History {
+		if row := &before.History[k]; row.Seq == seq {
+			moment, wall = row.Reached, row.ReachedWall
+			if r.rules.DelayFrom == kind.FromAssigned {
+				moment, wall = row.Assigned, row.AssignedWall
+			}
+			if delay := r.delay(l); wall != 0 && moment+delay <= now {
+				return moment + delay, wall + delay
+			}
+			return moment, wall
+		}
+	}
+	return 0, 0
+}
+
+// ended returns since when a target has been useless, in shard time and wall clock time: since it was abandoned, or,
+// if it failed, since it was assigned. Both times are 0 without a target.
+func (r *Row) ended() (moment, wall uint64) {
+	switch {
+	case r == nil:
+		return 0, 0
+	case r.Abandoned != 0:
+		return r.Abandoned, r.AbandonedWall
+	}
+	return r.Assigned, r.AssignedWall
+}
+
+// wallOf returns the wall clock time of an operator's action at a moment of shard time, 0 if no such action is stored.
+func (r *Rollout) wallOf(moment uint64) uint64 {
+	for k := range r.audit {
+		if a := &r.audit[k]; a.Since == moment {
+			return a.Wall
+		}
+	}
+	return 0
 }
 
 // whyReady appends the reasons why a ready location gets no new version.
@@ -246,6 +299,7 @@ func (r *Rollout) whyReady(list []Reason, l *Location, now uint64, failing bool,
 			l.Reelected+field.MillisOf(r.rules.Reelect.Interval)
 	case asked && ripe == 0 && len(r.sources) == 0:
 		re.Code, re.Blocked, re.Location = kind.ReasonNoSource, true, ""
+		re.Since, re.Wall = t.ended()
 	case asked && ripe == 0 && (useless || t == nil):
 		re.Code, re.Since, re.Text = kind.ReasonSource, r.ticket.Opened, r.declined
 		if k := r.sourceIndex(r.ticket.Source); k >= 0 && r.ticket.Number != 0 {
@@ -253,6 +307,7 @@ func (r *Rollout) whyReady(list []Reason, l *Location, now uint64, failing bool,
 		}
 	case useless && ripe == 0:
 		re.Code, re.Blocked = kind.ReasonNoAlternative, true
+		re.Since, re.Wall = t.ended()
 	default:
 		return list
 	}
@@ -262,7 +317,7 @@ func (r *Rollout) whyReady(list []Reason, l *Location, now uint64, failing bool,
 // whyUnreached appends what a location lacks to reach its target.
 func (l *Location) whyUnreached(list []Reason, until uint64) []Reason {
 	t := l.Target()
-	re := Reason{Location: l.Spec.Name, Seq: t.Seq, Since: t.Assigned}
+	re := Reason{Location: l.Spec.Name, Seq: t.Seq, Since: t.Assigned, Wall: t.AssignedWall}
 	switch required := int(l.Spec.Require); {
 	case l.Counts.Leaders == 0:
 		re.Code, re.Blocked = kind.ReasonNoLeaders, true

@@ -282,10 +282,11 @@ are two clusters.
 The backup also restores grants and tokens, including grants and tokens revoked after
 the backup. The command lists them. --access keep restores them. --access drop restores
 none: until new grants are made, only root tokens in host files work. Without --access
-the command asks, or fails if there is no terminal.
+the command asks, or fails if there is no terminal. If the backup has no grants, tokens
+and roles, the command does not ask.
 
 Exit codes: 0 restored; 65 the backup is damaged, or the directory cannot be used; 66
-the file does not exist; 64 the command line is wrong, or --access is missing and there
+the file does not exist; 64 the command line is wrong, or --access is needed and there
 is no terminal.`,
 		Example: `  signalbox backup restore signalbox.backup --data-dir /var/lib/signalbox --name a
 
@@ -320,7 +321,7 @@ is no terminal.`,
 	c.Flags().StringVar(&cluster, "cluster-name", "", "Cluster `NAME`")
 	c.Flags().BoolVar(&keep, "keep-cluster-id", false, "Keep the cluster id from the backup")
 	c.Flags().StringVar(&become, "access", "", "Whether to keep or drop the access rules in the backup: "+
-		"`keep|drop`. Default: ask")
+		"`keep|drop`. Default: ask, if there are any")
 	return c
 }
 

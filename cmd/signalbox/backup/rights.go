@@ -55,10 +55,17 @@ func (r *restoredRights) list(f *cli.Frame) {
 	}
 }
 
-// dropped lists what would be restored, and reports whether the flag or the user chose to drop it.
+// none reports whether the backup has no principals and no roles.
+func (r *restoredRights) none() bool { return len(r.book.Records()) == 0 && len(r.book.Roles()) == 0 }
+
+// dropped lists what would be restored, and reports whether the flag or the user chose to drop it. A backup without
+// principals and roles raises no question: the new cluster treats anonymous clients as the old cluster did.
 func (r *restoredRights) dropped(f *cli.Frame, flag string) (bool, error) {
 	if flag != "" && flag != keepRights && flag != dropRights {
 		return false, cli.Errorf(cli.ExitUsage, "--access must be %s or %s", keepRights, dropRights)
+	}
+	if flag == "" && r.none() {
+		return false, nil
 	}
 	r.list(f)
 	if flag != "" {

@@ -53,10 +53,10 @@ func printNode(f *cli.Frame, n *client.NodeInfo, err error) error {
 
 // longestWait formats the wait time above which a wait is a health issue.
 func longestWait(d time.Duration) string {
-	if d <= 0 {
+	if d < 0 {
 		return "not bounded"
 	}
-	return d.String()
+	return orDefault(d, meta.DefaultLongestWaitMillis*time.Millisecond)
 }
 
 // The hosts' defaults for config fields that are not given.
@@ -94,7 +94,7 @@ func (n *nodeFlags) add(c *cobra.Command) {
 	flags.Var(&n.bytes, "quota-bytes", "Maximum memory for semaphores and sessions per shard, `SIZE` from 1MiB "+
 		"to 1TiB. Default for a new node: 1GiB")
 	flags.DurationVar(&n.wait, "long-wait-threshold", 0, "Waiting time above which signalbox check reports a health "+
-		"issue for a semaphore, `DURATION` up to 720h. Default, or below zero: never")
+		"issue for a semaphore, `DURATION` up to 720h. Below zero: never. Default: 10m, as information only")
 	consistency := cobra.FixedCompletions([]string{"strict", "relaxed"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = c.RegisterFlagCompletionFunc("read-consistency", consistency)
 	_ = c.RegisterFlagCompletionFunc("attach-consistency", consistency)

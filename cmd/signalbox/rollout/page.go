@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,8 @@ import (
 const (
 	stateNoTarget = "no target"
 	stateReached  = "reached"
-	stateWaived   = "waived" // an operator declared the target reached
+	stateOlder    = "older"  // the target is reached, and a newer version exists
+	stateWaived   = "waived" // an operator declared the target reached, and leaders have not reached it
 	stateUpdating = "updating"
 	stateGate     = "at a gate"
 	stateFailing  = "failing"
@@ -49,8 +51,18 @@ func labelsOf(versions []rollout.Version) map[uint64]string {
 // version formats a version with its label.
 func (v *view) version(seq uint64) string { return versionText(seq, v.labels[seq]) }
 
-// locationState describes a location's state in a word.
-func locationState(l *rollout.LocationState) string {
+// newest returns the newest version that was not withdrawn, 0 if there is none.
+func newest(s *rollout.State) uint64 {
+	for _, v := range slices.Backward(s.Versions) {
+		if !v.Withdrawn {
+			return v.Seq
+		}
+	}
+	return 0
+}
+
+// locationState describes a location's state in a word, compared with the newest version.
+func locationState(l *rollout.LocationState, newest uint64) string {
 	t := &l.Target
 	switch {
 	case l.Bypassed:
@@ -61,7 +73,9 @@ func locationState(l *rollout.LocationState) string {
 		return stateNoTarget
 	case t.Abandoned.Happened:
 		return stateGivenUp
-	case t.Reached.Happened && t.Waived:
+	case t.Reached.Happened && t.Seq < newest:
+		return stateOlder
+	case t.Reached.Happened && t.Waived && (l.Leaders == 0 || l.Reached < l.Leaders):
 		return stateWaived
 	case t.Reached.Happened:
 		return stateReached
@@ -136,8 +150,8 @@ func (v *view) table(f *cli.Frame) string {
 		if t.Generation != 0 {
 			cause = t.Cause.String()
 		}
-		rows.AddCells(l.Name, operation.OrNothing(t.Seq), v.labels[t.Seq], locationState(l), v.Ago(lastMoment(t)),
-			operation.OutOf(l.Reached, l.Leaders), v.next(l.Name), gatesText(l.Gates),
+		rows.AddCells(l.Name, operation.OrNothing(t.Seq), v.labels[t.Seq], locationState(l, newest(v.State)),
+			v.Ago(lastMoment(t)), operation.OutOf(l.Reached, l.Leaders), v.next(l.Name), gatesText(l.Gates),
 			operation.OrNothing(t.Generation), cause, l.Instances, l.Failing, l.Reelections)
 	}
 	return rows.Text()

@@ -62,7 +62,7 @@ func TestAPageShowsAWholeRollout(t *testing.T) {
 LOCATION   VERSION   LABEL   STATE      SINCE   REACHED   NEXT       GATES
 sas             18   r9554   reached      13s   2 of 2    -          -
 man             18   r9554   updating    5.2s   3 of 5    -          errors pending
-vla             17   -       reached    1h30m   1 of 1    18 in 4s   -
+vla             17   -       older      1h30m   1 of 1    18 in 4s   -
 
 man waits for 2 of 5 leaders: a.man (updating 4 s, attempt
   3), b.man (has not heard of generation 6)
@@ -96,16 +96,28 @@ func TestStatesOfLocations(t *testing.T) {
 		stateUpdating: {Target: assigned, Counts: rollout.Counts{Leaders: 2, Reached: 1}},
 		stateGate:     {Target: assigned, Counts: rollout.Counts{Leaders: 2, Reached: 2}},
 		stateReached:  {Target: reached, Counts: rollout.Counts{Failing: 1}},
-		stateWaived:   {Target: waived},
+		stateOlder:    {Target: rollout.Row{Seq: 0, Generation: 1, Reached: happened(0)}},
+		stateWaived:   {Target: waived, Counts: rollout.Counts{Leaders: 2, Reached: 1}},
 		stateGivenUp:  {Target: abandoned, Stalled: true},
 		stateFailing:  {Target: assigned, Counts: rollout.Counts{Leaders: 2, Failing: 1}},
 		stateStuck:    {Target: assigned, Counts: rollout.Counts{Failing: 1}, Stalled: true},
 		stateBack:     {Target: reached, Back: 1},
 		stateBypassed: {Target: reached, Back: 1, Bypassed: true},
 	} {
-		if got := locationState(&l); got != want {
+		if got := locationState(&l, 1); got != want {
 			t.Errorf("%+v is %s, want %s", l, got, want)
 		}
+	}
+}
+
+// TestWaivedLocationThatHasTheVersionReachedIt: a location is no longer waived when all its leaders have reached the
+// version. A withdrawn version makes no location older.
+func TestWaivedLocationThatHasTheVersionReachedIt(t *testing.T) {
+	l := rollout.LocationState{Counts: rollout.Counts{Leaders: 2, Reached: 2},
+		Target: rollout.Row{Seq: 1, Generation: 1, Reached: happened(0), Waived: true}}
+	s := &rollout.State{Versions: []rollout.Version{{Seq: 1}, {Seq: 2, Withdrawn: true}}}
+	if got := locationState(&l, newest(s)); got != stateReached {
+		t.Errorf("it is %s", got)
 	}
 }
 

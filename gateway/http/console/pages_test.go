@@ -48,6 +48,7 @@ func TestInABrowser(t *testing.T) {
 		{"plots begin in the past", plotThePast},
 		{"a roll-back goes to the last version that all had", proposeTheWayBack},
 		{"a rollout is drawn as stages", drawStages},
+		{"what hangs behind the newest version is no good news", compareWithTheNewest},
 		{"what is left counts down", countDown},
 		{"what is lost is said at once", sayWhatIsLost},
 		{"pages fit every width and theme", fit},
@@ -143,6 +144,10 @@ func dieAndComeBack(t *testing.T, b *browser) {
 	b.awaitText("3 / 3")
 	st.cluster.Crash(3, false)
 	b.awaitText("2 / 3")
+	// Missing hosts, and a cluster that tolerates no failure, are shown as warnings.
+	b.await("[...document.querySelectorAll('.tile.warn')].map((one) => one.innerText.replaceAll('\\n', ' '))" +
+		".join('; ') === " +
+		"'2 / 3 live hosts; 0 more hosts can fail'")
 	// The hosts page names silent replicas, and offers no action that would be refused: no host is drained.
 	b.visit(st.url + "/hosts")
 	b.awaitText("offline")

@@ -230,6 +230,49 @@ func proposeTheWayBack(t *testing.T, b *browser) {
 	}
 }
 
+// compareWithTheNewest: a location with an older version is not green, and a location that an operator overrode does
+// not count as a location with the version.
+func compareWithTheNewest(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	web := rollout.New(st.client, node, "web")
+	publish := func(label string) {
+		t.Helper()
+		if _, err := web.Publish(t.Context(), []byte(label), rollout.Label(label)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := rollout.Spec{Locations: []rollout.Location{{Name: "SAS"}, {Name: "MAN", Delay: time.Hour}}}
+	must(web.Create(t.Context(), spec, rollout.ChangeInfo{}))
+	publish("one")
+	must(st.reach(st.session("web"), "web"))
+	const stage = "document.querySelector('.stage')?"
+	const tiles = "document.querySelector('.tiles')?.innerText.replaceAll('\\n', ' ')"
+	b.visit(st.at("/rollout", "web"))
+	b.await(stage + ".className.includes('good')")
+	b.await(tiles + ".includes('1 / 2 locations with the version')")
+	must(web.Pause(t.Context(), rollout.ChangeInfo{}))
+	publish("two")
+	b.await(stage + ".className === 'stage warn'")
+	b.await(stage + ".innerText.includes('not two yet')")
+	b.await(tiles + ".includes('0 / 2 locations with the version')")
+	for range 2 { // the second time the unreached targets count as reached
+		must(web.Promote(t.Context(), rollout.ChangeInfo{}, 2))
+	}
+	b.await(stage + ".innerText.includes('overridden')")
+	b.await(stage + ".className === 'stage warn'")
+	b.await("document.querySelectorAll('.stage .badge.good').length === 0")
+	b.await(tiles + ".includes('0 / 2 locations with the version')")
+	b.visit(st.url + "/rollouts")
+	b.awaitText("0 of 2 have it")
+	b.checkQuiet(st.url)
+}
+
 // drawStages: locations stand in their order with their version and their reason to wait, and publishes with their
 // results. A given-up version has no bar, but a reason.
 func drawStages(t *testing.T, b *browser) {

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/server/health/overview"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -188,8 +189,8 @@ func (h *handlers) healthIssues(r *handle.Request) (handle.Reply, error) {
 	return h.question(func() (protocol.AnswerMessage, error) {
 		governs := false
 		if g := h.Governing(); g != nil {
-			_, err := g.View()
-			governs = err == nil
+			v, err := g.View()
+			governs = err == nil && governor.Judged(v)
 		}
 		now := field.WallMillis(h.Clock())
 		a := &protocol.HealthAnswer{HostName: []byte(h.Name), NowMillis: now, Governs: governs}

@@ -13,8 +13,10 @@ import (
 // Cluster is the input for all views.
 type Cluster struct {
 	Records *hosts.Records
-	// Seen contains the governor's observations, nil if the answering host is not the governor.
-	Seen *governor.Seen
+	// Seen contains the governor's observations, nil if the answering host is not the governor, or if the governor does
+	// not know yet which hosts are alive. Governs is set in the second case.
+	Seen    *governor.Seen
+	Governs bool
 	// Now is the meta shard's time. Wall is the host's wall clock, zero if unknown.
 	Now  uint64
 	Wall time.Time
@@ -24,9 +26,14 @@ type Cluster struct {
 	Leader func(hosts.ShardID) shard.HostID
 }
 
-// Observed converts the governor's view to a Cluster.
-func Observed(v governor.View) Cluster {
-	return Cluster{Records: v.State, Seen: v.Seen, Now: v.Now, Governor: v.Seen.Self}
+// Observed converts the governor's view to a Cluster, without observations until the governor knows which hosts are
+// alive. leader becomes the cluster's Leader.
+func Observed(v governor.View, leader func(hosts.ShardID) shard.HostID) Cluster {
+	c := Cluster{Records: v.State, Governs: true, Now: v.Now, Governor: v.Seen.Self, Leader: leader}
+	if governor.Judged(v) {
+		c.Seen = v.Seen
+	}
+	return c
 }
 
 // view returns the input for the governor's functions, if observations are available.

@@ -135,7 +135,7 @@ func (c *Cluster) ofOnline(h *hosts.Host) *kind.Issue {
 	for _, seen := range c.Seen.Hosts {
 		switch {
 		case seen.Host != h.ID:
-		case !c.Seen.Alive(h.ID):
+		case !c.Seen.MayLive(h.ID):
 			x := issue(kind.HostUnreachable, h, "host %s is unreachable", h.Name)
 			x.Since = c.ago(seen.SilentFor)
 			return c.replaceable(x, h)
@@ -196,9 +196,12 @@ func addShard(list []kind.Issue, x *kind.Issue, id hosts.ShardID) []kind.Issue {
 	}
 	about := x.About
 	about.Shards = shards
-	before := list[i]
+	since := list[i].Since
+	if !x.Since.IsZero() && x.Since.Before(since) {
+		since = x.Since
+	}
 	list[i] = kind.New(x.Kind, about, x.Text)
-	list[i].WaitsFor, list[i].Do, list[i].Since = x.WaitsFor, x.Do, before.Since
+	list[i].WaitsFor, list[i].Do, list[i].Since = x.WaitsFor, x.Do, since
 	return list
 }
 
@@ -211,22 +214,84 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Issue {
 	case c.LeaderOf(r.Shard) == 0:
 		return issue(kind.NoLeader, nil, "no leader is known")
 	case r.Voters < r.Wanted:
-		return issue(kind.UnderReplicated, nil, "%d of %d voters exist", r.Voters, r.Wanted)
+		x := issue(kind.UnderReplicated, nil, "%d of %d voters exist", r.Voters, r.Wanted)
+		x.Since = c.shortSince(r.Shard)
+		return x
 	case r.Tolerated == 0 && r.Voters > 1:
-		return issue(kind.NoFailureTolerance, nil,
+		x := issue(kind.NoFailureTolerance, nil,
 			"%d of %d voters are live: another failure stops changes", r.Live, r.Voters)
+		x.Since = c.lostSince(r.Shard, r.Voters-hosts.Majority(r.Voters))
+		return x
 	}
 	return c.ofDomains(r)
+}
+
+// lostSince returns when a shard had lost the given number of voters, the zero time if unknown. If the shard never had
+// more voters than it needs, lostSince returns when the last voter was added.
+func (c *Cluster) lostSince(id hosts.ShardID, lost int) time.Time {
+	var ages []uint64
+	var added uint64
+	for _, p := range c.Records.Shard(id).Replicas {
+		if p.Role != hosts.RoleVoter {
+			continue
+		}
+		added = max(added, p.Since)
+		if h := c.Records.Host(p.Host); h != nil && !c.Seen.MayLive(h.ID) {
+			ages = append(ages, c.silence(h))
+		}
+	}
+	switch slices.Sort(ages); {
+	case lost == 0:
+		return c.since(added)
+	case lost > len(ages):
+		return time.Time{}
+	}
+	return c.ago(ages[len(ages)-lost])
+}
+
+// silence returns for how long a host has been silent, in milliseconds: the longer time by the governor's observation
+// and by the records, which outlast a governor.
+func (c *Cluster) silence(h *hosts.Host) (age uint64) {
+	for _, seen := range c.Seen.Hosts {
+		if seen.Host == h.ID {
+			age = seen.SilentFor
+		}
+	}
+	if !h.Wanted() {
+		age = max(age, c.age(h.Target.Since))
+	}
+	return age
+}
+
+// shortSince returns when a shard began to have fewer voters than configured: when a voter was removed, or when a host
+// came that will get a vote.
+func (c *Cluster) shortSince(id hosts.ShardID) time.Time {
+	s, began := c.Records.Shard(id), uint64(0)
+	for _, p := range s.Replicas {
+		if p.Role == hosts.RoleRemoved {
+			began = max(began, p.Since)
+		}
+	}
+	for _, h := range c.Records.Hosts() {
+		if on := s.On(h.ID); h.Online() && (on == nil || on.Role != hosts.RoleVoter) {
+			began = max(began, h.Current.Since)
+		}
+	}
+	if began == 0 {
+		return time.Time{}
+	}
+	return c.since(began)
 }
 
 // withoutMajority returns the issue for a shard that has lost its quorum. The remedy depends on the silent voters: a
 // host being expelled does not come back.
 func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Issue {
 	x := issue(kind.NoQuorum, nil, "%d of %d voters are live", r.Live, r.Voters)
+	x.Since = c.lostSince(r.Shard, r.Voters-hosts.Majority(r.Voters)+1)
 	var all, away, gone []string
 	for _, h := range c.Records.Hosts() {
 		switch on := c.Records.Shard(r.Shard).On(h.ID); {
-		case on == nil || on.Role != hosts.RoleVoter || c.Seen.Alive(h.ID):
+		case on == nil || on.Role != hosts.RoleVoter || c.Seen.MayLive(h.ID):
 			continue
 		case h.Living():
 			away = append(away, h.Name)
@@ -265,17 +330,23 @@ func (c *Cluster) ofCopies() (list []kind.Issue) {
 				if !h.Cordoned && c.age(h.Current.Since) > patienceMillis &&
 					(on == nil || c.age(on.Since) > patienceMillis) {
 					x := issue(kind.ReplicaMissing, h, "host %s has no replica", h.Name)
+					x.Since = c.since(h.Current.Since)
+					if on != nil {
+						x.Since = c.since(max(h.Current.Since, on.Since))
+					}
 					x.WaitsFor = h.Name
 					list = addShard(list, x, s.ID)
 				}
-			case on.Role == hosts.RoleLearner && !c.Seen.Alive(h.ID):
+			case on.Role == hosts.RoleLearner && !c.Seen.MayLive(h.ID):
 				x := issue(kind.LearnerDown, h, "learner host %s is unreachable", h.Name)
+				x.Since = c.ago(c.silence(h))
 				x.WaitsFor = h.Name
 				list = addShard(list, x, s.ID)
 			case seen != nil:
 				i := slices.IndexFunc(seen.Replicas, func(r governor.ReplicaSeen) bool { return r.ID == on.ID })
-				if i >= 0 && c.Seen.Alive(h.ID) && seen.Replicas[i].BehindFor > patienceMillis {
+				if i >= 0 && c.Seen.MayLive(h.ID) && seen.Replicas[i].BehindFor > patienceMillis {
 					x := issue(kind.ReplicaLagging, h, "the replica on host %s is behind", h.Name)
+					x.Since = c.ago(seen.Replicas[i].BehindFor)
 					x.WaitsFor = h.Name
 					list = addShard(list, x, s.ID)
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
@@ -120,20 +121,20 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			"warning two-hosts  [] two hosts: only b votes: its failure stops changes",
 			"until there are three"},
 		"two hosts vote": {"a b", func(b *bed) { b.roles("vv") },
-			"warning no-failure-tolerance  [0 1] 2 of 2 voters are live: another failure stops changes\nwarning " +
-				"two-hosts  [] two hosts: a and b vote: the failure of either stops changes",
+			"warning no-failure-tolerance  [0 1] 2 of 2 voters are live: another failure stops changes, since 0s\n" +
+				"warning two-hosts  [] two hosts: a and b vote: the failure of either stops changes",
 			"until there are three"},
 		"one of three is silent": {"a b c", func(b *bed) { b.roles("vvv"); b.silent(3100, 2) },
-			"warning no-failure-tolerance  [0 1] 2 of 3 voters are live: another failure stops changes\nwarning " +
-				"host-unreachable b [] host b is unreachable, since 3.1s",
+			"warning no-failure-tolerance  [0 1] 2 of 3 voters are live: another failure stops changes, since 3.1s\n" +
+				"warning host-unreachable b [] host b is unreachable, since 3.1s",
 			"signalbox serve --join a:7421 --name NAME --replace b"},
 		"it is taken for failed": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(31_000, 2)
 			b.do(b.Records.Failed(b.at("the governor"), 7, 2, 1, hosts.ReasonSilent, "not heard for 5.2 s"))
 			b.Now += 31_000
-		}, "warning no-failure-tolerance  [0 1] 2 of 3 voters are live: another failure stops changes\nwarning " +
-			"host-failed b [] host b counts as failed: not heard for 5.2 s, since 30.999s",
+		}, "warning no-failure-tolerance  [0 1] 2 of 3 voters are live: another failure stops changes, since 31s\n" +
+			"warning host-failed b [] host b counts as failed: not heard for 5.2 s, since 30.999s",
 			"--replace b"},
 		"it is taken for failed, as its disk is full": {"a b c", func(b *bed) {
 			b.roles("vvv")
@@ -146,27 +147,30 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.roles("vvv")
 			b.silent(4000, 2, 3)
 			b.Seen.Shards[1].Leader = 0
-		}, "critical no-quorum  [0 1] 1 of 3 voters are live, waits for b, c\nwarning host-unreachable b [] host " +
-			"b is unreachable, since 4s\nwarning host-unreachable c [] host c is unreachable, since 4s",
+		}, "critical no-quorum  [0 1] 1 of 3 voters are live, since 4s, waits for b, c\n" +
+			"warning host-unreachable b [] host b is unreachable, since 4s\n" +
+			"warning host-unreachable c [] host c is unreachable, since 4s",
 			"start the missing hosts"},
 		"two shards wait for other hosts": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.votes(1, 1, 2, 4)
 			b.silent(4000, 2, 3, 4)
-		}, "critical no-quorum  [0] 1 of 3 voters are live, waits for b, c\ncritical no-quorum  [1] 1 of 3 " +
-			"voters are live, waits for b, d\nwarning learner-down d [0] learner host d is unreachable, waits " +
-			"for d\nwarning host-unreachable b [] host b is unreachable, since 4s\nwarning host-unreachable c [] " +
-			"host c is unreachable, since 4s\nwarning host-unreachable d [] host d is unreachable, since " +
-			"4s", "start the missing hosts"},
+		}, "critical no-quorum  [0] 1 of 3 voters are live, since 4s, waits for b, c\n" +
+			"critical no-quorum  [1] 1 of 3 voters are live, since 4s, waits for b, d\n" +
+			"warning learner-down d [0] learner host d is unreachable, since 4s, waits for d\n" +
+			"warning host-unreachable b [] host b is unreachable, since 4s\n" +
+			"warning host-unreachable c [] host c is unreachable, since 4s\n" +
+			"warning host-unreachable d [] host d is unreachable, since 4s", "start the missing hosts"},
 		"a shard waits for a host that is being expelled": {"a b c d e", func(b *bed) {
 			b.roles("vllvv")
 			b.votes(1, 1, 2, 3)
 			b.silent(4000, 2, 3)
 			b.do(b.Records.Expel(b.at("ann"), "c", true, 1))
 			b.Now += 5000
-		}, "critical no-quorum  [1] 1 of 3 voters are live, waits for b, c\nwarning learner-down b [0] learner " +
-			"host b is unreachable, waits for b\nwarning host-unreachable b [] host b is unreachable, since " +
-			"4s\ninfo host-expelling c [] host c is being expelled, since 4.999s",
+		}, "critical no-quorum  [1] 1 of 3 voters are live, since 4s, waits for b, c\n" +
+			"warning learner-down b [0] learner host b is unreachable, since 4s, waits for b\n" +
+			"warning host-unreachable b [] host b is unreachable, since 4s\n" +
+			"info host-expelling c [] host c is being expelled, since 4.999s",
 			"c was expelled by the recovery of another shard and will not return: start b with its own data " +
 				"directory; if the directory is permanently lost: signalbox shard recover 1 for this shard " +
 				"too\n"},
@@ -234,7 +238,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 		}, "warning host-not-online d [] host d should be online, but is not online yet, since 1m0.999s",
 			"signalbox cluster why"},
 		"two vote where three are to": {"a b c", func(b *bed) { b.roles("vvl") },
-			"warning under-replicated  [0 1] 2 of 3 voters exist", "signalbox cluster why"},
+			"warning under-replicated  [0 1] 2 of 3 voters exist, since 0s", "signalbox cluster why"},
 		"two of three share a rack": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			for _, h := range []string{"a", "b", "c"} {
@@ -245,10 +249,11 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			"signalbox host alter HOST " +
 				"--failure-domain"},
 		"a learner is silent": {"a b c d", func(b *bed) { b.roles("vvvl"); b.silent(4000, 4) },
-			"warning learner-down d [0 1] learner host d is unreachable, waits for d\n" +
+			"warning learner-down d [0 1] learner host d is unreachable, since 4s, waits for d\n" +
 				"warning host-unreachable d [] host d is unreachable, since 4s", "restart d"},
 		"a host has no copy": {"a b c d", func(b *bed) { b.roles("vvv"); b.Now += 61_000 },
-			"warning replica-missing d [0 1] host d has no replica, waits for d", "signalbox cluster why"},
+			"warning replica-missing d [0 1] host d has no replica, since 1m0.999s, waits for d",
+			"signalbox cluster why"},
 		"a host needs no copy of a data shard": {"a b c d", func(b *bed) {
 			b.roles("vvv")
 			from := b.Records.Policy()
@@ -256,11 +261,13 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			to.Replicas = 3
 			b.do(b.Records.SetPolicy(b.at("ann"), from, to))
 			b.Now += 61_000
-		}, "warning replica-missing d [0] host d has no replica, waits for d", "signalbox cluster why"},
+		}, "warning replica-missing d [0] host d has no replica, since 1m0.999s, waits for d",
+			"signalbox cluster why"},
 		"a copy is behind": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.Seen.Shards[1].Replicas = []governor.ReplicaSeen{{ID: 3, BehindFor: 61_000}}
-		}, "warning replica-lagging c [1] the replica on host c is behind, waits for c", "the network of c"},
+		}, "warning replica-lagging c [1] the replica on host c is behind, since 1m1s, waits for c",
+			"the network of c"},
 		"hosts of two versions": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			for id, version := range []string{"", "v1", "v2", "v2"} {
@@ -435,5 +442,72 @@ func TestHistoryIsReadInPages(t *testing.T) {
 		if a := Audit(b.Records, from, 4); len(a.Entries) != 0 || a.Next != 0 {
 			t.Errorf("from %d: %+v", from, a)
 		}
+	}
+}
+
+// TestAuditNamesTheShardOfATransfer: the audit log names the shard, and the meta shard as such.
+func TestAuditNamesTheShardOfATransfer(t *testing.T) {
+	b := newBed(t, "a", "b", "c")
+	b.roles("vvv")
+	for id, want := range []string{"to lead the meta shard", "to lead shard 1"} {
+		b.do(b.Records.Transfer(b.at("ann"), hosts.ShardID(id), "b"))
+		entries := Audit(b.Records, 0, 1).Entries
+		if len(entries) != 1 || entries[0].HostName != "b" || entries[0].Text != want {
+			t.Errorf("%+v, want %q", entries, want)
+		}
+	}
+}
+
+// TestNewGovernorIsNotObservedYet: until the governor knows which hosts are alive, it shows no observations.
+func TestNewGovernorIsNotObservedYet(t *testing.T) {
+	b := newBed(t, "a", "b", "c")
+	b.roles("vvv")
+	b.Seen.Hosts[2] = governor.HostObservation{Host: 3, Tried: true, SilentFor: 500, Unheard: true}
+	view := func() Cluster {
+		return Observed(governor.View{State: b.Records, Seen: b.Seen, Now: b.Now},
+			func(hosts.ShardID) shard.HostID { return 1 })
+	}
+	c := view()
+	if a := c.Describe(); a.Observed || !c.Governs || a.GovernorHostID != 1 || len(c.Redundancies()) > 0 ||
+		a.Hosts[2].Alive || a.Shards[1].Leader != 1 {
+		t.Errorf("%+v", a)
+	}
+	b.Seen.Hosts[2].SilentFor = 2000
+	c = view()
+	if a := c.Describe(); !a.Observed || a.Hosts[2].Alive || a.Shards[1].Live != 2 || a.Shards[1].Tolerated != 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestShardIssueKeepsItsStartAcrossGovernors: a new governor knows from the records how long a host has been gone, and
+// how long a shard has had no spare voter.
+func TestShardIssueKeepsItsStartAcrossGovernors(t *testing.T) {
+	start := func(b *bed) time.Duration {
+		t.Helper()
+		for _, x := range b.Issues() {
+			if x.Kind == kind.NoFailureTolerance {
+				return b.Wall.Sub(x.Since)
+			}
+		}
+		t.Fatalf("%+v", b.Issues())
+		return 0
+	}
+	b := newBed(t, "a", "b", "c")
+	b.roles("vvv")
+	b.silent(31_000, 3)
+	b.do(b.Records.Failed(b.at("the governor"), 7, 3, 1, hosts.ReasonSilent, "it is silent"))
+	b.Now += 600_000
+	b.silent(2_500, 3) // by the next governor
+	if age := start(b).Round(time.Second); age != 10*time.Minute {
+		t.Errorf("it has lasted for %v", age)
+	}
+	b = newBed(t, "a", "b")
+	b.roles("vl")
+	b.Now += 600_000
+	b.votes(0, 1, 2)
+	b.votes(1, 1, 2)
+	b.Now += 2_000
+	if age := start(b).Round(time.Second); age != 2*time.Second {
+		t.Errorf("since the last voter was added %v have passed", age)
 	}
 }

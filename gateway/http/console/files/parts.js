@@ -51,7 +51,7 @@ export const more = (...lists) => lists.some((one) => one?.more) && note("", h("
 export const row = (...buttons) => h("div", { class: "row" }, buttons);
 
 /** A figure with what it counts. */
-export const tile = (figure, words) => h("div", { class: "tile" },
+export const tile = (figure, words, level) => h("div", { class: `tile ${level || ""}`.trim() },
   h("b", { class: /^[\d.,/ ]+$/.test(figure) ? null : "words" }, figure), h("span", {}, words));
 
 export const tiles = (...all) => h("div", { class: "tiles" }, all);

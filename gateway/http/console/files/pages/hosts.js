@@ -80,6 +80,8 @@ const policy = (p) => row(h("span", {}, policyText(p), "."), action("Change", {
   })({}),
 }, false));
 
+const isMeta = (shard) => shard.id === "0";
+
 const replicas = (all) => (shard) => (shard.replicas ?? []).map((r) => {
   const host = all.find((one) => one.id === r.host) ?? {}, silent = host.alive === false;
   const percent = r.snapshot_percent ? ` ${r.snapshot_percent} %` : "";
@@ -99,7 +101,7 @@ const filling = (r) => r.role === "learner" && (!r.observed || (r.behind_ms ?? 0
 
 /** Which data shards each host has, where a shard is on a part of the hosts. */
 function placeTable(cluster, local) {
-  const data = (cluster.shards ?? []).filter((shard) => shard.id);
+  const data = (cluster.shards ?? []).filter((shard) => !isMeta(shard));
   const held = new Map(members(cluster).map((one) => [one.id, []]));
   for (const shard of data) {
     for (const r of shard.replicas ?? []) if (r.role === "voter" || r.role === "learner") held.get(r.host)?.push({ shard, r });
@@ -120,9 +122,9 @@ function placeTable(cluster, local) {
 }
 
 const move = (cluster) => (shard) => action("Move leader", {
-  title: `Transfer the leadership of ${shard.id ? `shard ${shard.id}` : "the meta shard"}`, does: "Changes wait for some milliseconds.",
+  title: `Transfer the leadership of ${isMeta(shard) ? "the meta shard" : `shard ${shard.id}`}`, does: "Changes wait for some milliseconds.",
   fields: [{ name: "host", label: "Host", choices: (cluster.hosts ?? []).map((one) => one.name) }, reason],
-  carryOut: act("/v1/shard/transfer-leader", { shard: shard.id ?? "0" }),
+  carryOut: act("/v1/shard/transfer-leader", { shard: shard.id }),
 }, false);
 
 export const hosts = {
@@ -139,10 +141,10 @@ export const hosts = {
       h("h2", {}, "Next steps"), table(plan?.steps ?? [], [["step", (one) => one.message], ["rule", (one) => one.rule ?? ""]],
         { empty: "Nothing to do.", local, name: "plan" }),
       h("h2", {}, "Shards"), table(cluster.shards ?? [], [
-        ["shard", (one) => one.id ?? "meta"], ["leader", (one) => (one.leader ? name(one.leader) : badge("none", "bad"))],
+        ["shard", (one) => (isMeta(one) ? "meta" : one.id)], ["leader", (one) => (one.leader ? name(one.leader) : badge("none", "bad"))],
         ["state", (one) => shardState(cluster, one)], ["replicas", replicas(cluster.hosts ?? [])],
         ["may lose", (one) => (cluster.observed ? String(one.failure_tolerance ?? 0) : "not known"), "number"], ["", move(cluster), "acts"],
-      ], { key: (one) => one.id ?? "meta", local, name: "shards" }),
+      ], { key: (one) => one.id, local, name: "shards" }),
       cluster.policy?.replicas && [h("h2", {}, "Shards by host"), placeTable(cluster, local)],
       h("h2", {}, "Policy"), policy(cluster.policy ?? {}),
       tokens && [h("h2", {}, "Join tokens"), table(tokens.items ?? [], [

@@ -11,13 +11,20 @@ import { freeShare, gigabytes, hostTable, members } from "/pages/hosts.js";
 const most = (hosts, name) => Math.max(0, ...(hosts?.items ?? []).map((one) => (one.shards ?? [])
   .reduce((all, shard) => all + Number(shard[name] ?? 0), 0)));
 
+/** How many more hosts can fail: a warning if none can. */
+function canFail(cluster, spare) {
+  if (!cluster.observed) return tile("not known", "more hosts can fail");
+  if (spare < 0) return tile("no majority", "more hosts can fail", "bad");
+  return tile(String(spare), spare === 1 ? "more host can fail" : "more hosts can fail", spare === 0 && "warn");
+}
+
 function figures(cluster, hosts) {
   const all = members(cluster), shards = cluster.shards ?? [];
   const alive = all.filter((one) => one.alive).length, led = shards.filter((one) => one.leader).length;
   const spare = Math.min(...shards.map((one) => one.failure_tolerance ?? 0));
   return tiles(
-    tile(`${alive} / ${all.length}`, "live hosts"), tile(`${led} / ${shards.length}`, "shards with a leader"),
-    tile(cluster.observed ? (spare < 0 ? "no majority" : String(spare)) : "not known", "hosts may fail"),
+    cluster.observed ? tile(`${alive} / ${all.length}`, "live hosts", alive < all.length && "warn") : tile("not known", "live hosts"),
+    tile(`${led} / ${shards.length}`, "shards with a leader", led < shards.length && "bad"), canFail(cluster, spare),
     tile(number(most(hosts, "sessions")), "sessions"), tile(number(most(hosts, "semaphores")), "semaphores"),
     tile(number(most(hosts, "waiters")), "waiting"));
 }

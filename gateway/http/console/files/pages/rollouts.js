@@ -39,12 +39,24 @@ const gates = ({ node, name }, location) => (location.gates ?? []).map((gate) =>
     })({ reason: text }),
   }, false)));
 
-/** How far a location is with its version. One that was given up is on its way no more. */
-function progress(location) {
+/** The newest version that was not withdrawn, 0 without any. */
+const newestOf = (found) => Number((found.versions ?? []).findLast((one) => !one.withdrawn)?.version ?? 0);
+
+/** An operator said that the target counts as reached, and leaders have not reached it. */
+const overridden = ({ target, leaders = 0, reached = 0 }) => target?.overridden === true && (leaders === 0 || reached < leaders);
+
+/** A location has the newest version, and not only by the word of an operator. */
+const hasNewest = (found, location) => seqOf(location) === newestOf(found) && location.target?.reached?.set && !overridden(location);
+
+/** How far a location is with its version, beside the newest. One that was given up is on its way no more. */
+function progress(found, location) {
   const { target, leaders = 0, reached = 0 } = location;
   if (!target?.version) return ["", null];
   if (target.abandoned?.set) return ["bad", [badge("given up", "bad"), " ", dim(when(target.abandoned)), target.note && h("p", {}, target.note)]];
-  if (target.reached?.set) return ["good", [badge(target.overridden ? "overridden" : "has it", "good"), " ", dim("for ", when(target.reached))]];
+  const since = dim("for ", when(target.reached));
+  if (target.reached?.set && seqOf(location) < newestOf(found)) return ["warn", [badge(`not ${labelOf(found, newestOf(found))} yet`, "warn"), " ", since]];
+  if (target.reached?.set && overridden(location)) return ["warn", [badge("overridden", "warn"), " ", dim(`${number(reached)} of ${number(leaders)} have it`)]];
+  if (target.reached?.set) return ["good", [badge("has it", "good"), " ", since]];
   const kind = location.failing || location.stalled ? "bad" : "warn";
   return [kind, [badge(`${number(reached)} of ${number(leaders)} have it`, kind), leaders > 0 && h("progress", {
     max: leaders, value: reached, "aria-label": `${location.name}: leaders that have it`,
@@ -53,7 +65,7 @@ function progress(location) {
 
 /** A location as a stage: its version, how far it is, and what it waits for. */
 function stage(found, location, given) {
-  const [kind, words] = progress(location);
+  const [kind, words] = progress(found, location);
   const waits = (found.reasons ?? []).filter((one) => one.location === location.name);
   const { instances = 0, failing = 0 } = location;
   return h("li", { class: `stage ${waits.some((one) => one.blocked) ? "bad" : kind}`, "data-key": location.name },
@@ -110,14 +122,14 @@ export const oneRollout = {
   draw([found, acted, past], local) {
     if (!found.exists) return h("p", { class: "empty" }, "The rollout does not exist.");
     const { versions = [], locations = [], latest_version: newest } = found, targets = past?.items ?? [];
-    const there = locations.filter((one) => one.target?.version === newest && one.target?.reached?.set);
+    const there = locations.filter((one) => hasNewest(found, one));
     const whole = { reasons: (found.reasons ?? []).filter((one) => !one.location), heard: found.heard };
     const published = versions.map((one) => ({ time: one.published, action: "publish", version: one.version, author: one.author, reason: one.reason }));
     return h("div", {},
       h("p", {}, phase(found.phase ?? "idle"), " in ", inNode(local.given.node)), acts(local.given, found, targets), reasons(whole),
       h("ol", { class: "stages" }, locations.map((one) => stage(found, one, local.given))),
       locations.length === 0 && h("p", { class: "empty" }, "No locations."),
-      tiles(tile(newest ? labelOf(found, newest) : "none", "newest version"), tile(`${there.length} / ${locations.length}`, "locations with the version"),
+      tiles(tile(newest ? labelOf(found, newest) : "none", "newest version"), tile(`${there.length} / ${locations.length}`, "locations with the version", there.length < locations.length && "warn"),
         tile(number(versions.length), "stored versions"), tile(number((found.sources ?? []).length), "sources")),
       givenUp(found, targets.filter((one) => one.abandoned?.set).toSorted((a, b) => b.abandoned.shard_time_ms - a.abandoned.shard_time_ms), local),
       done([...(acted?.items ?? []), ...published].toSorted((a, b) => (a.time?.shard_time_ms ?? 0) - (b.time?.shard_time_ms ?? 0)),
