@@ -101,6 +101,16 @@ func TestTargetsAgainstPeers(t *testing.T) {
 	check(t, r.verdict(t, "handoff-32", 1, ZooKeeper), 0, "not measured")
 }
 
+// TestASlowDiskHasItsOwnTargets: a race with slower syncs is not judged by the targets of a fast disk.
+func TestASlowDiskHasItsOwnTargets(t *testing.T) {
+	var r race
+	r.Settings.SyncDelaySeconds = 0.005
+	r.rate("lock-512", 1, Signalbox, 30_000)
+	r.rate("lock-512", 1, Etcd, 10_000)
+	r.Conclude()
+	check(t, r.verdict(t, "lock-512", 1, Etcd), 3, "met")
+}
+
 func TestWatchersAreComparedByEvents(t *testing.T) {
 	var r race
 	r.run("watch-1000", 1, Signalbox, report.Report{PerSecond: 100, EventsPerSecond: rate(1_000_000.0)})

@@ -64,6 +64,20 @@ func Targets() []Target {
 	return all
 }
 
+// SlowDiskTargets returns the targets if every sync takes milliseconds longer, in matrix order.
+func SlowDiskTargets() []Target {
+	return []Target{
+		times("lock-1", 1, Redis, 1), times("lock-64", 1, Redis, 1), times("lock-512", 1, Redis, 1),
+		times("lock-64", 1, Etcd, 1.5), times("lock-64", 1, ZooKeeper, 1.5),
+		times("lock-64", 3, Etcd, 2.5), times("lock-64", 3, ZooKeeper, 2),
+		times("lock-512", 1, Etcd, 2.8), times("lock-512", 1, ZooKeeper, 2.8),
+		times("lock-512", 3, Etcd, 5), times("lock-512", 3, ZooKeeper, 6),
+		times("handoff-32", 1, Etcd, 2), times("handoff-32", 1, ZooKeeper, 2),
+		times("handoff-32", 3, Etcd, 2), times("handoff-32", 3, ZooKeeper, 2),
+		times("session-64", 1, ZooKeeper, 1.5), times("session-64", 3, ZooKeeper, 2),
+	}
+}
+
 // times requires a multiple of a peer's rate in the same cell.
 func times(cell string, hosts int, peer string, bound float64) Target {
 	return Target{
