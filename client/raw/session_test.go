@@ -247,7 +247,8 @@ func TestALeaseIsCountedFromThePings(t *testing.T) {
 		began := time.Now()
 		for h.LeaseLeft() > 10*time.Second {
 			if time.Sleep(10 * time.Millisecond); time.Since(began) > time.Minute {
-				t.Fatalf("host %d was isolated, %d leads, and the lease goes on: %v", leader, r.cluster.Leader(1), h.Err())
+				t.Fatalf("host %d was isolated, %d leads, and the lease goes on: %v", leader, r.cluster.Leader(1),
+					h.Err())
 			}
 		}
 		// The host may answer for the grace period after its latest barrier.

@@ -56,7 +56,7 @@ func (l *heldLog) land() (commands int) {
 	return commands
 }
 
-// take returns the first proposed batch that has not landed, nil if there is none.
+// take removes and returns the first proposed batch, nil without a batch.
 func (l *heldLog) take() (data []byte) {
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
@@ -237,7 +237,7 @@ func TestCommandsBehindABatchThatIsNotConfirmedAreAnsweredWithIt(t *testing.T) {
 	}
 }
 
-// TestATimeOfDayBeforeAllTimesIsNone: a host clock that is wrong by decades does not yield a wall clock time in the far
+// TestATimeOfDayBeforeAllTimesIsNone: a host clock with an error of decades yields no wall clock time in the far
 // future.
 func TestATimeOfDayBeforeAllTimesIsNone(t *testing.T) {
 	l := newHeld(t)

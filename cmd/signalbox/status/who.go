@@ -38,15 +38,14 @@ func newWho(f *cli.Frame) *cobra.Command {
 	return f.Command(&cobra.Command{
 		Use:   "who [PATH|NAME-PREFIX]",
 		Short: "Show who waits for locks and semaphores, and who holds them",
-		Long: `Shows the waiters in all nodes that you may see, longest wait first: semaphore, wait
+		Long: `Shows the waiters in all visible nodes, longest wait first: semaphore, wait
 time, owner, and the owner's age and address. Sessions are shown by their description;
 the commands of this tool describe process and machine. A session without a description
 is shown by its client name. -o wide shows session ids, for signalbox session end.
-An argument with a leading / is the path of a node: it selects that node and the nodes
-below. Any other argument selects semaphores by the start of their names.
+An argument with a leading / is a node path: it selects the node and the nodes below. Any other argument selects semaphores by the start of their names.
 
-Locks without waiters are not shown; signalbox semaphore list shows all locks, and
-signalbox semaphore describe who holds one.
+Locks without waiters are not shown: signalbox semaphore list shows all locks, and
+signalbox semaphore describe shows the owners of a lock.
 
 signalbox rollout why explains what a rollout waits for, signalbox process why what a
 round waits for.
