@@ -244,8 +244,8 @@ func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
 	server.awaitReady()
 	through := newTool(t, w.listener.Addr().String())
 	beats := filepath.Join(t.TempDir(), "beats")
-	first := through.start("lock", "/jobs", "x", "--create-node", "--session-timeout", "8s", "--", "sh", "-c", stubborn, "sh", "1",
-		beats)
+	first := through.start("lock", "/jobs", "x", "--create-node", "--session-timeout", "8s", "--", "sh", "-c", stubborn,
+		"sh", "1", beats)
 	first.says("in")
 	n := w.count()
 	second := through.start("lock", "/jobs", "x", "--", "sh", "-c",

@@ -15,9 +15,9 @@ import (
 
 const goTypesHead = `# Go types of rollouts and processes
 
-The packages [client/rollout](rollouts.md#in-go) and [client/process](processes.md#in-go) share these types and constants
-with the hosts, so ` + "`go doc client/rollout`" + ` shows aliases without fields. In the constants, ` + "`kind`" + ` is the package
-` + "`protocol/rollout` or `protocol/process`" + `, which also documents the methods. A test generates this page.
+The packages [client/rollout](rollouts.md#in-go) and [client/process](processes.md#in-go) share these types and
+constants with the hosts, so ` + "`go doc client/rollout`" + ` shows aliases without fields. In the constants, ` + "`kind`" + ` is
+the package ` + "`protocol/rollout` or `protocol/process`" + `, which also documents the methods. A test generates this page.
 `
 
 // TestTheGoTypesPageIsCurrent compares docs/go-types.md with the types and constants that clients share with hosts. To

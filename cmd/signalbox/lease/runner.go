@@ -98,7 +98,7 @@ func (r *leaseRunner) serve(kind string, do func(context.Context, *client.Sessio
 	})
 }
 
-// open starts a session. A missing node is created only on request: a lock in a mistyped path would exclude nobody.
+// open starts a session. A missing node is created only on request: locks in a mistyped path would exclude no owner.
 func (r *leaseRunner) open(ctx context.Context, box *client.Client, kind string,
 	options ...client.SessionOption) (*client.Session, error) {
 	description := fmt.Sprintf("signalbox %s on %s: %.200s", kind, whoAmI(), filepath.Base(r.Program))

@@ -297,7 +297,8 @@ func (d *demo) greeting() string {
 	fmt.Fprintf(&b, "\nThe data is in %s until the demo ends. Press Ctrl-C to end it. In another terminal:\n\n", d.dir)
 	fmt.Fprintf(&b, "  export SIGNALBOX_ENDPOINTS=%s\n", strings.Join(clients, ","))
 	fmt.Fprintf(&b, "  signalbox status\n")
-	fmt.Fprintf(&b, "  signalbox lock /demo job --create-node -- sleep 10     # in two terminals: one waits for the other\n")
+	fmt.Fprintf(&b, "  signalbox lock /demo job --create-node -- sleep 10 "+
+		"    # in two terminals: one waits for the other\n")
 	fmt.Fprintf(&b, "  signalbox top --admin-endpoints %s\n", strings.Join(admin, ","))
 	return b.String()
 }

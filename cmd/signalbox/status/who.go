@@ -61,7 +61,7 @@ compare the local clock with the host's clock.`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
 			waits, held, err := allWaits(ctx, box, append(args, "")[0])
 			if err == nil && len(waits) == 0 && !f.JSON() {
-				f.Say("signalbox: no waiters; signalbox semaphore %s", cmp.Or(held, "list shows all locks and semaphores"))
+				f.Say("signalbox: no waiters; signalbox semaphore %s", cmp.Or(held, "list shows all semaphores"))
 			}
 			return printWaits(f, waits, time.Now(), err)
 		}),
