@@ -42,7 +42,8 @@ func newWho(f *cli.Frame) *cobra.Command {
 time, owner, and the owner's age and address. Sessions are shown by their description;
 the commands of this tool describe process and machine. A session without a description
 is shown by its client name. -o wide shows session ids, for signalbox session end.
-An argument with a leading / is a node path: it selects the node and the nodes below. Any other argument selects semaphores by the start of their names.
+An argument with a leading / is a node path: it selects the node and the nodes below.
+Any other argument selects semaphores by the start of their names.
 
 Locks without waiters are not shown: signalbox semaphore list shows all locks, and
 signalbox semaphore describe shows the owners of a lock.
