@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,9 +20,13 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // object is a Kubernetes document.
@@ -102,7 +107,7 @@ func render(t *testing.T, values string, hosts int64) (objects map[string]object
 		Name: "signalbox", Namespace: "signalbox", IsInstall: hosts == 0, IsUpgrade: hosts > 0,
 	}, nil)
 	if err != nil {
-		t.Fatal(err)
+		return nil, "", err // the values do not match the schema
 	}
 	files, err := engine.RenderWithClientProvider(c, all, kubernetes{hosts: hosts})
 	if err != nil {
@@ -114,9 +119,26 @@ func render(t *testing.T, values string, hosts int64) (objects map[string]object
 			notes = files[name]
 			continue
 		}
+		strict(t, name, files[name])
 		objectsOf(t, name, []byte(files[name]), objects)
 	}
 	return objects, notes, nil
+}
+
+// strict decodes documents as Kubernetes does: unknown fields and values with the wrong type are errors. Kinds of
+// operators are unknown to client-go.
+func strict(t *testing.T, from, text string) {
+	t.Helper()
+	decoder := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	for document := range strings.SplitSeq("\n"+text, "\n---\n") {
+		if strings.TrimSpace(document) == "" || strings.Contains(document, "apiVersion: monitoring.coreos.com/") ||
+			strings.Contains(document, "apiVersion: cert-manager.io/") {
+			continue
+		}
+		if _, _, err := decoder.Decode([]byte(document), nil, nil); err != nil {
+			t.Errorf("%s: %v\n%s", from, err, document)
+		}
+	}
 }
 
 // comparable removes the necessary differences between a chart and manifests: the labels and annotations that helm
@@ -153,7 +175,7 @@ func comparable(o object) object {
 // tests load the manifests' settings, ports and commands, and start hosts from the settings.
 func TestTheChartMakesWhatTheManifestsHave(t *testing.T) {
 	want := make(map[string]object)
-	for _, file := range []string{"signalbox.yaml", "init.yaml", "backup.yaml"} {
+	for _, file := range []string{"signalbox.yaml", "init.yaml", "backup.yaml", "ydb.yaml"} {
 		text, err := os.ReadFile(filepath.Join("..", "kubernetes", file))
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +183,7 @@ func TestTheChartMakesWhatTheManifestsHave(t *testing.T) {
 		objectsOf(t, file, text, want)
 	}
 	delete(want, "Namespace signalbox") // helm makes it
-	got, notes, err := render(t, "backup: {enabled: true}", 0)
+	got, notes, err := render(t, "{backup: {enabled: true}, ydb: {enabled: true}}", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,8 +201,8 @@ func TestTheChartMakesWhatTheManifestsHave(t *testing.T) {
 			t.Errorf("%s: the chart makes\n%s\nand the manifest is\n%s", name, gText, wText)
 		}
 	}
-	for _, name := range []string{"signalbox-2.signalbox.signalbox.svc", "signalbox-http.signalbox.svc"} {
-		if !strings.Contains(notes, name) {
+	for _, name := range []string{"signalbox-2", "signalbox-2.signalbox.signalbox.svc", "signalbox-http.signalbox.svc"} {
+		if !strings.Contains(notes, "\n  "+name+"\n") {
 			t.Errorf("the notes do not say that the certificate has %s:\n%s", name, notes)
 		}
 	}
@@ -293,10 +315,195 @@ tls: {secret: other}
 			t.Errorf("got %v, want %v\n%s", c.got, c.want, text)
 		}
 	}
-	for _, wrong := range []string{"replicas: 4", "replicas: 11", "terminationGracePeriodSeconds: 10"} {
+}
+
+// TestTheSchemaRefusesMistakes: Helm refuses unknown values, values with the wrong type and impossible values.
+func TestTheSchemaRefusesMistakes(t *testing.T) {
+	for _, wrong := range []string{
+		"replicas: 4", "replicas: 11", `replicas: "3"`, "terminationGracePeriodSeconds: 10", "replica: 3",
+		"image: {digest: sha256:0}", "image: {pullPolicy: Sometimes}", "fullnameOverride: a.b", "fullnameOverride: A",
+		"http: {service: {type: ExternalName}}", "http: {ingress: {enabled: true}}", "settings: {LOG_LEVEL: debug}",
+		"podLabels: {app: x}", "podAnnotations: {a: 1}", "backup: {keep: 0}", "ydb: {replicas: 0}", "tls: {secret: ''}",
+		"tls: {certManager: {issuerRef: {name: null}}}",
+	} {
 		if _, _, err := render(t, wrong, 0); err == nil {
-			t.Errorf("%s is taken", wrong)
+			t.Errorf("%s is accepted", wrong)
 		}
+	}
+	// The schema and the values file have the same values.
+	text, err := os.ReadFile(filepath.Join("..", "chart", "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema object
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	known := make(map[string]bool)
+	var collect func(prefix string, of any)
+	collect = func(prefix string, of any) {
+		if name, is := at(of, "$ref").(string); is {
+			of = at(schema, "definitions", strings.TrimPrefix(name, "#/definitions/"))
+		}
+		below, _ := at(of, "properties").(object)
+		for name, of := range below {
+			known[prefix+name] = true
+			collect(prefix+name+".", of)
+		}
+	}
+	collect("", schema)
+	for name := range known {
+		if name != "global" && !valuesOfChart(t)[name] {
+			t.Errorf("the schema has the value %s, which is not in the values file", name)
+		}
+	}
+	for name := range valuesOfChart(t) {
+		parent, _, _ := strings.Cut(name, ".")
+		if !known[name] && (!strings.Contains(name, ".") || !known[parent]) {
+			t.Errorf("the schema does not have the value %s", name)
+		}
+	}
+}
+
+// everything are values that switch on all options.
+const everything = `
+fullnameOverride: other
+image: {digest: "sha256:0123456789012345678901234567890123456789012345678901234567890123"}
+tls: {certManager: {enabled: true, issuerRef: {kind: ClusterIssuer, name: authority}}}
+http:
+  service: {type: LoadBalancer, annotations: {a: http}}
+  ingress:
+    enabled: true
+    className: nginx
+    annotations: {nginx.ingress.kubernetes.io/backend-protocol: HTTPS}
+    hosts: [locks.example.com]
+    tls: [{secretName: locks, hosts: [locks.example.com]}]
+metrics:
+  serviceMonitor: {enabled: true}
+  prometheusRule: {enabled: true, labels: {release: prometheus}}
+  dashboard: {enabled: true}
+affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: []}]}}}
+podLabels: {team: infra}
+extraVolumes: [{name: more, secret: {secretName: more}}]
+extraVolumeMounts: [{name: more, mountPath: /etc/more}]
+backup: {enabled: true}
+ydb: {enabled: true, service: {type: NodePort, annotations: {a: ydb}}, image: {tag: "9"}}
+`
+
+// TestWhatOptionsAdd: each option adds what the values file documents.
+func TestWhatOptionsAdd(t *testing.T) {
+	objects, notes, err := render(t, everything, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range objects {
+		if _, name, _ := strings.Cut(name, " "); !strings.HasPrefix(strings.TrimPrefix(name, "data-"), "other") {
+			t.Errorf("the name of %s does not start with that of the hosts", name)
+		}
+	}
+	if strings.Contains(notes, "signalbox-0") || !strings.Contains(notes, "other-0.other.signalbox.svc") {
+		t.Errorf("the notes have other names:\n%s", notes)
+	}
+	set, http := objects["StatefulSet other"], objects["Service other-http"]
+	pod, init := at(set, "spec", "template", "spec"), at(objects["Job other-init"], "spec", "template", "spec")
+	ingress, certificate := objects["Ingress other-http"], objects["Certificate other"]
+	gateway := objects["Deployment other-ydb"]
+	text, _ := yaml.Marshal(objects)
+	var allowed any
+	for _, e := range at(pod, "containers", 0, "env").([]any) {
+		if at(e, "name") == "SIGNALBOX_HTTP_ALLOWED_HOSTS" {
+			allowed = at(e, "value")
+		}
+	}
+	names, _ := at(certificate, "spec", "dnsNames").([]any)
+	const digest = "@sha256:0123456789012345678901234567890123456789012345678901234567890123"
+	for i, c := range []struct{ got, want any }{
+		{at(set, "spec", "serviceName"), "other"},
+		{at(pod, "containers", 0, "image"), "signalbox:local" + digest},
+		{at(http, "spec", "type"), "LoadBalancer"},
+		{at(http, "metadata", "annotations", "a"), "http"},
+		{at(ingress, "spec", "ingressClassName"), "nginx"},
+		{at(ingress, "spec", "rules", 0, "host"), "locks.example.com"},
+		{at(ingress, "spec", "rules", 0, "http", "paths", 0, "backend", "service", "name"), at(http, "metadata", "name")},
+		{at(ingress, "spec", "tls", 0, "secretName"), "locks"},
+		{at(ingress, "metadata", "annotations", "nginx.ingress.kubernetes.io/backend-protocol"), "HTTPS"},
+		{allowed, "other-http.signalbox.svc,locks.example.com"},
+		{at(pod, "affinity") != nil, true},
+		{at(set, "spec", "template", "metadata", "labels", "team"), "infra"},
+		{at(set, "spec", "template", "metadata", "labels", "app"), "other"},
+		{at(pod, "volumes", 2, "secret", "secretName"), "more"},
+		{at(pod, "containers", 0, "volumeMounts", 3, "mountPath"), "/etc/more"},
+		{at(init, "volumes", 2, "secret", "secretName"), "more"},
+		{at(init, "containers", 0, "volumeMounts", 2, "mountPath"), "/etc/more"},
+		{at(certificate, "spec", "secretName"), "signalbox-tls"},
+		{at(certificate, "spec", "issuerRef", "name"), "authority"},
+		{at(certificate, "metadata", "annotations", "helm.sh/hook"), "pre-install"},
+		{len(names), 19},
+		{slices.Contains(names, any("other-8")), true},
+		{slices.Contains(names, any("other-8.other.signalbox.svc")), true},
+		{at(gateway, "spec", "template", "spec", "containers", 0, "image"), "signalbox-ydb:9"},
+		{at(objects["Service other-ydb"], "spec", "type"), "NodePort"},
+		{at(objects["Service other-ydb"], "metadata", "annotations", "a"), "ydb"},
+		{at(objects["PrometheusRule other"], "metadata", "labels", "release"), "prometheus"},
+		{at(objects["ConfigMap other-dashboard"], "metadata", "labels", "grafana_dashboard"), "1"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%d: got %v, want %v\n%s", i, c.got, c.want, text)
+		}
+	}
+	// The next upgrade manages the certificate: it is no hook, and belongs to the release.
+	later, _, err := render(t, everything, 3)
+	if err != nil || at(later["Certificate other"], "metadata", "annotations", "helm.sh/hook") != nil ||
+		at(certificate, "metadata", "annotations", "meta.helm.sh/release-name") != "signalbox" {
+		t.Errorf("%v, %v", later["Certificate other"], err)
+	}
+}
+
+// TestTheChartHasTheAlertsAndTheDashboard: the chart has the files in deploy as they are.
+func TestTheChartHasTheAlertsAndTheDashboard(t *testing.T) {
+	objects, _, err := render(t, everything, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts, err := os.ReadFile(filepath.Join("..", "prometheus", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want any
+	if err := yaml.Unmarshal(alerts, &want); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(at(objects["PrometheusRule other"], "spec"), want) {
+		t.Error("the chart has other alerts than deploy/prometheus/alerts.yaml")
+	}
+	dashboard, err := os.ReadFile(filepath.Join("..", "grafana", "signalbox.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at(objects["ConfigMap other-dashboard"], "data", "signalbox.json") != string(dashboard) {
+		t.Error("the chart has another dashboard than deploy/grafana/signalbox.json")
+	}
+}
+
+// TestHelmFindsNothingToComplainAbout lints the chart with helm's own rules, with few and with all options.
+func TestHelmFindsNothingToComplainAbout(t *testing.T) {
+	for _, values := range []string{"", everything} {
+		given, err := chartutil.ReadValues([]byte(values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range lint.All(filepath.Join("..", "chart"), given, "signalbox", true).Messages {
+			if m.Severity >= support.WarningSev {
+				t.Error(m)
+			}
+		}
+	}
+	bad, err := chartutil.ReadValues([]byte("replicas: 4"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lint.All(filepath.Join("..", "chart"), bad, "signalbox", true).HighestSeverity < support.ErrorSev {
+		t.Error("lint accepts a wrong value")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,8 +33,9 @@ var made struct {
 	err  error
 }
 
-// TestMain removes the release that all tests share.
+// TestMain removes the release that all tests share, and discards the log: helm logs every symbolic link in the chart.
 func TestMain(m *testing.M) {
+	log.SetOutput(io.Discard)
 	code := m.Run()
 	if made.out != "" {
 		os.RemoveAll(made.out)

@@ -1,22 +1,34 @@
-{{/* Names that several templates use. All of them follow from the name of the release and its namespace. */}}
+{{/* Texts that several templates share. All names start with the name of the hosts' StatefulSet. */}}
 
-{{/* The addresses of the hosts at a port: (list . 7420). The first three, or all where there are fewer, are enough to find the rest. */}}
+{{- define "signalbox.name" -}}
+{{ .Values.fullnameOverride | default .Release.Name }}
+{{- end -}}
+
+{{/* Host addresses with a port: (list . 7420). The first three hosts, or all if there are fewer, are enough to find the rest. */}}
 {{- define "signalbox.hosts" -}}
-{{- $top := index . 0 -}}{{- $port := index . 1 -}}
+{{- $top := index . 0 -}}{{- $port := index . 1 -}}{{- $name := include "signalbox.name" $top -}}
 {{- $list := list -}}
 {{- range $i := until (min 3 (int $top.Values.replicas) | int) -}}
-{{- $list = append $list (printf "%s-%d.%s.%s.svc:%v" $top.Release.Name $i $top.Release.Name $top.Release.Namespace $port) -}}
+{{- $list = append $list (printf "%s-%d.%s.%s.svc:%v" $name $i $name $top.Release.Namespace $port) -}}
 {{- end -}}
 {{- join "," $list -}}
 {{- end -}}
 
+{{/* An image reference: (list . .Values.image). */}}
 {{- define "signalbox.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- $image := index . 1 -}}
+{{ $image.repository }}:{{ $image.tag | default (index . 0).Chart.AppVersion }}
+{{- with $image.digest }}@{{ . }}{{ end }}
 {{- end -}}
 
-{{/* Labels of everything that is made. Pods have the first one alone: what selects them must never change. */}}
+{{/* Labels of the hosts' objects. Selectors use the first label alone, because selectors cannot change. */}}
 {{- define "signalbox.labels" -}}
-app: {{ .Release.Name }}
+app: {{ include "signalbox.name" . }}
+{{ include "signalbox.common" . }}
+{{- end -}}
+
+{{/* Labels of all objects. */}}
+{{- define "signalbox.common" -}}
 app.kubernetes.io/name: signalbox
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -24,7 +36,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{/* What a pod of any kind has: it runs as nobody's user, and knows nothing of the cluster of Kubernetes. */}}
+{{/* Fields of all pods: an unprivileged user without a Kubernetes token, and placement. */}}
 {{- define "signalbox.pod" -}}
 enableServiceLinks: false
 automountServiceAccountToken: false
@@ -41,6 +53,9 @@ imagePullSecrets: {{ toYaml . | nindent 2 }}
 {{- with .Values.nodeSelector }}
 nodeSelector: {{ toYaml . | nindent 2 }}
 {{- end }}
+{{- with .Values.affinity }}
+affinity: {{ toYaml . | nindent 2 }}
+{{- end }}
 {{- with .Values.tolerations }}
 tolerations: {{ toYaml . | nindent 2 }}
 {{- end }}
@@ -49,10 +64,13 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end -}}
 
+{{/* Fields of all containers: (list . .Values.image). */}}
 {{- define "signalbox.container" -}}
 image: {{ include "signalbox.image" . }}
+{{- with index . 0 }}
 {{- with .Values.image.pullPolicy }}
 imagePullPolicy: {{ . }}
+{{- end }}
 {{- end }}
 securityContext:
   allowPrivilegeEscalation: false
@@ -60,7 +78,7 @@ securityContext:
   capabilities: {drop: [ALL]}
 {{- end -}}
 
-{{/* Settings that hosts and the job that makes the cluster have in common. */}}
+{{/* Settings of the hosts and of the bootstrap job. */}}
 {{- define "signalbox.settings" -}}
 - {name: SIGNALBOX_RAFT_LISTEN, value: "0.0.0.0:7421"}
 - {name: SIGNALBOX_CLUSTER_NAME, value: {{ .Values.clusterName | quote }}}
@@ -82,7 +100,7 @@ resources:
   requests: {storage: {{ .size }}}
 {{- end -}}
 
-{{/* How commands of the tool reach the cluster with the rights of an operator. */}}
+{{/* Flags with which operator commands reach the cluster. */}}
 {{- define "signalbox.operator" -}}
 - --endpoints={{ include "signalbox.hosts" (list . 7420) }}
 - --tls-ca=/etc/signalbox/tls/ca.crt
