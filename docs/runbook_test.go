@@ -77,7 +77,8 @@ func TestRunbookCommandsExist(t *testing.T) {
 	}
 	serve := readPage(t, "docs/settings.md").text
 	found := 0
-	for _, path := range []string{"docs/guides/runbook.md", "docs/guides/service-levels.md", "docs/guides/kubernetes.md"} {
+	for _, guide := range []string{"runbook", "service-levels", "kubernetes"} {
+		path := "docs/guides/" + guide + ".md"
 		for _, s := range readPage(t, path).spans {
 			command, is := strings.CutPrefix(s.text, "signalbox ")
 			if !is {

@@ -201,7 +201,8 @@ func TestTheChartMakesWhatTheManifestsHave(t *testing.T) {
 			t.Errorf("%s: the chart makes\n%s\nand the manifest is\n%s", name, gText, wText)
 		}
 	}
-	for _, name := range []string{"signalbox-2", "signalbox-2.signalbox.signalbox.svc", "signalbox-http.signalbox.svc"} {
+	for _, name := range []string{"signalbox-2", "signalbox-2.signalbox.signalbox.svc",
+		"signalbox-http.signalbox.svc"} {
 		if !strings.Contains(notes, "\n  "+name+"\n") {
 			t.Errorf("the notes do not say that the certificate has %s:\n%s", name, notes)
 		}
@@ -424,7 +425,8 @@ func TestWhatOptionsAdd(t *testing.T) {
 		{at(http, "metadata", "annotations", "a"), "http"},
 		{at(ingress, "spec", "ingressClassName"), "nginx"},
 		{at(ingress, "spec", "rules", 0, "host"), "locks.example.com"},
-		{at(ingress, "spec", "rules", 0, "http", "paths", 0, "backend", "service", "name"), at(http, "metadata", "name")},
+		{at(ingress, "spec", "rules", 0, "http", "paths", 0, "backend", "service", "name"),
+			"other-http"},
 		{at(ingress, "spec", "tls", 0, "secretName"), "locks"},
 		{at(ingress, "metadata", "annotations", "nginx.ingress.kubernetes.io/backend-protocol"), "HTTPS"},
 		{allowed, "other-http.signalbox.svc,locks.example.com"},
