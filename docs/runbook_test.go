@@ -13,8 +13,8 @@ var (
 	runbookSec = regexp.MustCompile(`(?m)^### (.+)$`)
 )
 
-// TestTheRunbookHasASectionPerAlertAndHealthIssue: each alert and each kind of health issue has one section, which says
-// what it means, what to look at, and which command mends it.
+// TestTheRunbookHasASectionPerAlertAndHealthIssue: each alert and each health issue kind has one section with the parts
+// Means, Look and Mend, and a command.
 func TestTheRunbookHasASectionPerAlertAndHealthIssue(t *testing.T) {
 	want := make(map[string]int)
 	for _, m := range alertName.FindAllStringSubmatch(readPage(t, "deploy/prometheus/alerts.yaml").text, -1) {
@@ -67,8 +67,8 @@ func hasCommand(text string) bool {
 	return false
 }
 
-// TestRunbookCommandsExist: each command of the tool in the runbook and beside the service levels is on the page of the
-// tool, with its flags.
+// TestRunbookCommandsExist: docs/cli.md lists each signalbox command in the runbook and in the service levels page, with
+// the used flags.
 func TestRunbookCommandsExist(t *testing.T) {
 	sections := make(map[string]string)
 	for _, section := range strings.Split(readPage(t, "docs/cli.md").text, "\n### ")[1:] {
@@ -91,7 +91,7 @@ func TestRunbookCommandsExist(t *testing.T) {
 					name = next
 				}
 			}
-			// Groups take a command: a word that is none is a mistake.
+			// A command group needs a subcommand.
 			if name == "" || strings.Contains(sections[name], "\nCommands:\n") {
 				t.Errorf("%s:%d: there is no command %q", path, s.line, s.text)
 			}
