@@ -67,8 +67,8 @@ func hasCommand(text string) bool {
 	return false
 }
 
-// TestRunbookCommandsExist: docs/cli.md lists each signalbox command in the runbook and in the service levels page, with
-// the used flags.
+// TestRunbookCommandsExist: docs/cli.md lists each signalbox command in the runbook and in the service levels page,
+// with the used flags.
 func TestRunbookCommandsExist(t *testing.T) {
 	sections := make(map[string]string)
 	for _, section := range strings.Split(readPage(t, "docs/cli.md").text, "\n### ")[1:] {
