@@ -25,7 +25,7 @@ the package ` + "`protocol/rollout` or `protocol/process`" + `, which also docum
 func TestTheGoTypesPageIsCurrent(t *testing.T) {
 	page := goTypesHead
 	for _, name := range []string{"rollout", "process"} {
-		page += fmt.Sprintf("\n## Package client/%s\n\n```go\n%s```\n", name, sharedTypes(t, name))
+		page += fmt.Sprintf("\n## Package client/%s\n\n```golang\n%s```\n", name, sharedTypes(t, name))
 	}
 	path := filepath.Join(root, "docs", "go-types.md")
 	if *update {
