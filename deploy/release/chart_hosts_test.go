@@ -186,7 +186,8 @@ func (c *chartHosts) settles(hosts, tolerance int) {
 }
 
 // TestThePodsOfTheChartOnProcesses takes the steps in docs/guides/kubernetes.md with the chart's own containers: an
-// installation, five hosts in place of three, a node drain, a lost volume, and three hosts in place of five.
+// installation, five hosts in place of three, a node drain, a lost volume, three hosts in place of five, and an old
+// volume.
 func TestThePodsOfTheChartOnProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program, and runs it")
@@ -244,12 +245,27 @@ func TestThePodsOfTheChartOnProcesses(t *testing.T) {
 	c.start("signalbox-0")
 	c.settles(5, 2)
 
-	// Scale down: the job, while the pods of the removed hosts still run.
+	// Scale down: the job first, then the pods go.
 	for _, container := range slices.Concat(containers(fewer, "initContainers"), containers(fewer, "containers")) {
 		c.ends(c.command("", container, at(container, "args").([]any)))
+	}
+	for _, pod := range []string{"signalbox-4", "signalbox-3"} {
+		if code, err := c.pods[pod].Wait(patience); err != nil || code != 65 {
+			t.Errorf("%s ended with %d, %v", pod, code, err)
+		}
 	}
 	c.settles(3, 1)
 	if said := c.does("node", "list"); !strings.Contains(said, "/prod") {
 		t.Errorf("the nodes are\n%s", said)
 	}
+
+	// Scale up with an old volume: the host is refused until the volume is deleted.
+	refused := c.command("signalbox-3", at(c.pod, "containers", 0), []any{"serve"})
+	if out, err := refused.CombinedOutput(); err == nil || refused.ProcessState.ExitCode() != 65 {
+		t.Errorf("a host with an old volume ends with %v\n%s", err, out)
+	}
+	if err := os.RemoveAll(c.volume("signalbox-3")); err != nil {
+		t.Fatal(err)
+	}
+	c.start("signalbox-3")
 }

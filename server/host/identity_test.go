@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"os"
 	"path/filepath"
@@ -233,6 +234,11 @@ func TestWhoIsAdmitted(t *testing.T) {
 	all := newClusterSettings(t, "a", "b", "c")
 	hosts := startSome(t, all...)
 	awaitReady(t, hosts...)
+	impostor := rafttransport.Peer{Identity: hosts[1].asPeer(), Certificate: &x509.Certificate{DNSNames: []string{"x"}}}
+	if r, ok := errors.AsType[*rafttransport.Refused](hosts[0].admit(impostor)); !ok ||
+		r.Code != rafttransport.CodeOtherCertificate {
+		t.Errorf("a certificate with another name: %v", r)
+	}
 	for _, c := range []struct {
 		name   string
 		change func(*rafttransport.Identity)

@@ -169,6 +169,10 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 	if member == nil {
 		return refused(rafttransport.CodeNotNow, "host %d is not recorded here", peer.Host)
 	}
+	if peer.Certificate != nil && !peer.CertifiedAs(member.Name) {
+		return refused(rafttransport.CodeOtherCertificate, "the certificate does not contain the name of host %d, %q",
+			peer.Host, member.Name)
+	}
 	if member.Incarnation != peer.Incarnation {
 		return refused(rafttransport.CodeOtherIncarnation, "host %s had incarnation %s, but this data directory "+
 			"has incarnation %s. %s", member.Name, member.Incarnation, peer.Incarnation,

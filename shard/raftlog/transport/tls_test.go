@@ -139,3 +139,27 @@ func TestTLSFilesThatDoNotFitAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestAHostThatIsNotInTheAddressBookHearsWhyOverTLS: an expelled host, whose name the transport does not know, gets
+// Admit's refusal.
+func TestAHostThatIsNotInTheAddressBookHearsWhyOverTLS(t *testing.T) {
+	authority := testcert.New(t)
+	alone := func(c *Config) { c.Hosts = nil }
+	for name, test := range map[string]struct {
+		admit func(*Config)
+		code  Code
+	}{
+		"Admit decides": {func(c *Config) {
+			c.Admit = func(Peer) error { return &Refused{Code: CodeExpelled, Text: "it was expelled"} }
+		}, CodeExpelled},
+		"the transport's": {func(*Config) {}, CodeUnknownHost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(t, certified(t, authority.Sign(t, "one")), alone, test.admit)
+			_, err := newDialer(t, e, certified(t, authority.Sign(t, "two"))).dialTarget(context.Background(), one)
+			if r, ok := errors.AsType[*Refused](err); !ok || r.Code != test.code {
+				t.Errorf("have %v, want %v", err, test.code)
+			}
+		})
+	}
+}

@@ -55,7 +55,8 @@ type Config struct {
 	TLS  *Certificates // nil means plain TCP
 	// Admit, if set, returns why a named host is not accepted as a peer; a *Refused chooses the refusal code. Admit is
 	// called in the handshake on every connection, at both ends, after the peer has proved the secret, and may wait for
-	// the disk. If nil, the hosts in the address book are peers.
+	// the disk. If a host is not in the address book, such as an expelled host, Admit has to check the name in the
+	// certificate with Peer.CertifiedAs. If nil, the hosts in the address book are peers.
 	Admit func(Peer) error
 	// Answer answers calls from hosts, including unnamed hosts, and must be safe for concurrent use. The context ends
 	// with the caller's deadline. If nil, calls are refused.

@@ -149,6 +149,9 @@ func (t *Transport) checkCertificate(peer *Peer) *Refused {
 		return nil
 	}
 	h, known := t.lookUp(peer.Host)
+	if !known && t.config.Admit != nil {
+		return nil // Admit may know the name, and a better refusal
+	}
 	if !known {
 		return refusef(CodeUnknownHost, "it says that it is host %d, whose name is not known", peer.Host)
 	}
