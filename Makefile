@@ -44,7 +44,7 @@ PACKAGES ?=
 CONSOLES ?= 200
 MIB ?= 128,256,1024
 
-.PHONY: list run test nightly survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk slow idle joins start sessions full memory lists beside share consoles pair trace ydb release packages python typescript
+.PHONY: list run test nightly survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated pods screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk slow idle joins start sessions full memory lists beside share consoles pair trace ydb release packages python typescript
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -152,10 +152,13 @@ planted: ## every bug that is planted in the source of the Go client and of the 
 slots: ## every interleaving of three moves of a slot between shards, and of the numbers of a session: minutes
 	$(GO) test ./shard/slots -run 'TestNothingGoesWrong|TestEveryMistake' -count 1 -timeout 0 -v -args -whole
 
-nightly: planted slots slow fuzz ydb soak soak-members soak-spread soak-restores soak-engine chaos ## what takes too long for each change: all planted bugs, all interleavings, long fuzzing, worlds of fresh seeds; hours
+nightly: planted slots slow pods fuzz ydb soak soak-members soak-spread soak-restores soak-engine chaos ## what takes too long for each change: all planted bugs, all interleavings, long fuzzing, worlds of fresh seeds; hours
 
 slow: ## a slow host that does not lead, until it has recovered
 	$(GO) test ./test/survival -run '^TestSlowHostDoesNotLead$$' -recovery -count 1 -v
+
+pods: ## the pods of the chart as processes: more and fewer hosts, a node drain, a lost volume; needs no Kubernetes
+	cd $(RELEASE) && $(GOTEST) -count 1 -run TestThePodsOfTheChartOnProcesses . -v -args -pods
 
 fuzz: ## every fuzz target, FUZZTIME each (default 2m)
 	@GO="$(GO)" .ci/fuzz $(FUZZTIME)

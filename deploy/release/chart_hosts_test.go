@@ -189,8 +189,8 @@ func (c *chartHosts) settles(hosts, tolerance int) {
 // installation, five hosts in place of three, a node drain, a lost volume, three hosts in place of five, and an old
 // volume.
 func TestThePodsOfTheChartOnProcesses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the program, and runs it")
+	if !*withPods {
+		t.Skip("three minutes; make pods runs it")
 	}
 	const values = "{tls: {certManager: {enabled: true}}, replicas: %d}"
 	rendered := func(replicas int, hosts int64) map[string]object {

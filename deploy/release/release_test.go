@@ -60,6 +60,9 @@ func releaseHere(t *testing.T) string {
 	return made.out
 }
 
+// withPods has the chart's pods run as processes, which takes minutes.
+var withPods = flag.Bool("pods", false, "run the pods of the chart as processes, which takes minutes")
+
 // withNPM has the npm package made and tested, which needs npm and its registry.
 var withNPM = flag.Bool("npm", false, "make and test the npm package, too, which needs npm and its registry")
 
