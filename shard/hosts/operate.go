@@ -204,7 +204,7 @@ func (r *Records) Transfer(at At, id ShardID, ref string) Answer {
 	return Answer{Host: h.ID}
 }
 
-// TransferText is the text of the audit entry about a transfer.
+// TransferText names the shard in the audit entry of a leader transfer, as stored; the meta shard is shard 0.
 func TransferText(id ShardID) string { return fmt.Sprintf("shard %d", id) }
 
 func (s *Shard) votes(host shard.HostID) bool {

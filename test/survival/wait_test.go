@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestAWaitEndsInTimeAfterItsLeaderIsKilled: an acquire waits for a second, and the leader's process is killed
-// meanwhile. The wait ends under the next leader at most 1.5 s late, and never early.
+// TestAWaitEndsInTimeAfterItsLeaderIsKilled: the leader's process is killed while an acquire with a time limit of 1 s
+// waits. The next leader ends the wait after 1 to 2.5 s.
 func TestAWaitEndsInTimeAfterItsLeaderIsKilled(t *testing.T) {
 	const wait, late = time.Second, 1500 * time.Millisecond
 	places, hosts := three(t)

@@ -36,7 +36,7 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 	return a
 }
 
-// auditText describes an entry's change for people: the records name the meta shard by its number.
+// auditText returns an audit entry's change as shown. In a leader transfer, the stored text is only the shard's number.
 func auditText(e *hosts.Entry) string {
 	switch {
 	case e.Event != hosts.EventTransfer:

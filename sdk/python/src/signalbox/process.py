@@ -244,7 +244,7 @@ class Member:
         self._first = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._leaving = False
-        #: Reason why the session is not a member; None while joined.
+        #: Why the session is not a member; None while the session is joined.
         self.error: SignalboxError | None = None
 
     async def open(self) -> Member:

@@ -126,7 +126,7 @@ class Member:
 
     @property
     def error(self) -> SignalboxError | None:
-        """Reason why the session is not a member; None while joined."""
+        """Why the session is not a member; None while the session is joined."""
         return self._member.error
 
     def result(self) -> Result:
