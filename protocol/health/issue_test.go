@@ -70,11 +70,11 @@ func TestThePageHasTheTable(t *testing.T) {
 		t.Fatalf("%s has no place for the table", path)
 	}
 	var table strings.Builder
-	table.WriteString("| kind | severity | meaning | what to do |\n| --- | --- | --- | --- |\n")
-	words := strings.NewReplacer("{node}", "NODE", "{name}", "NAME", "{host}", "HOST", "{shards}", "SHARDS", "|", "\\|")
+	table.WriteString("| kind | severity | meaning |\n| --- | --- | --- |\n")
+	sections := runbookSections(t)
 	for _, row := range Kinds {
-		fmt.Fprintf(&table, "| `%s` | %v | %s | %s |\n", row.Kind, row.Severity, words.Replace(row.Means),
-			words.Replace(row.Do))
+		fmt.Fprintf(&table, "| [`%s`](runbook.md#%s) | %v | %s |\n", row.Kind, sections[row.Kind], row.Severity,
+			strings.ReplaceAll(row.Means, "|", "\\|"))
 	}
 	if have == table.String() {
 		return
@@ -85,4 +85,21 @@ func TestThePageHasTheTable(t *testing.T) {
 	if err := os.WriteFile(path, []byte(before+begins+table.String()+ends+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// runbookSections returns the anchor of each kind's section in docs/guides/runbook.md, which has the remedies.
+func runbookSections(t *testing.T) map[Kind]string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "runbook.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	anchors := make(map[Kind]string)
+	for _, section := range strings.Split(string(page), "\n### ")[1:] {
+		title, _, _ := strings.Cut(section, "\n")
+		for _, kind := range strings.Split(title, ", ") {
+			anchors[Kind(kind)] = strings.ReplaceAll(strings.ToLower(title), ", ", "-")
+		}
+	}
+	return anchors
 }

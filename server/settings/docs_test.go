@@ -37,7 +37,7 @@ func docsDefault(r *row) string {
 func docsHelp(r *row) string {
 	help := escapeCell(r.help)
 	if r.clusterWide {
-		help += ". **The same on all hosts**"
+		help += ". **Same on all hosts**"
 	}
 	return help
 }
@@ -49,25 +49,24 @@ const docsHead = `# Settings
 
 <!-- Made from the table in server/settings/table.go by: go test ./server/settings -update -->
 
-This page lists all settings for ` + "`signalbox serve`" + `. Each setting has one name and can be given in three
-places:
+Settings for ` + "`signalbox serve`" + `. A setting can be given as
 
-- as a flag: ` + "`--data-dir /var/lib/signalbox`" + `
-- as an environment variable: ` + "`SIGNALBOX_DATA_DIR=/var/lib/signalbox`" + `
-- as a line in the YAML file given by ` + "`--config FILE`" + ` or ` + "`SIGNALBOX_CONFIG`" + `: ` + "`data-dir: /var/lib/signalbox`" + `
+- a flag: ` + "`--data-dir /var/lib/signalbox`" + `
+- an environment variable: ` + "`SIGNALBOX_DATA_DIR=/var/lib/signalbox`" + `
+- a line in the YAML file given by ` + "`--config FILE`" + ` or ` + "`SIGNALBOX_CONFIG`" + `: ` + "`data-dir: /var/lib/signalbox`" + `
 
-A flag overrides a variable, and a variable overrides the file. The host checks all settings at startup. The
-host either starts, or lists every setting that must be changed, with a remedy.
+A flag overrides a variable, and a variable overrides the file. At startup, the host checks all settings, and
+lists every wrong setting with a remedy.
 
-An address is ` + "`HOST:PORT`" + `. An address without a host (` + "`:7420`" + `) means all addresses of the machine. A size is
-a number of bytes, or a number with a unit (` + "`64KiB`, `2GiB`" + `). A duration has a unit too (` + "`20ms`, `10s`" + `).
+An address is ` + "`HOST:PORT`" + `; without a host (` + "`:7420`" + `), all addresses of the machine. A size is a number of
+bytes, or has a unit (` + "`64KiB`, `2GiB`" + `). A duration has a unit (` + "`20ms`, `10s`" + `).
 `
 
 const docsTail = `
 ## A cluster
 
-All hosts get the same ` + "`initial-hosts`" + `, and each host gets its own ` + "`name`" + `. The order of the list does not
-matter. Use permanent names or addresses. A host does not need the client addresses of other hosts.
+All hosts get the same ` + "`initial-hosts`" + `, in any order, with permanent names or addresses. Each host gets its own
+` + "`name`" + `. No host needs the client addresses of other hosts.
 
 ` + "```sh" + `
 signalbox serve --name a --initial-hosts a=10.0.0.1:7421,b=10.0.0.2:7421,c=10.0.0.3:7421 \
@@ -83,18 +82,16 @@ The same settings as a file:
 ## Protection
 
 If a listener outside 127.0.0.1 is unprotected, the host does not start: see [TLS](guides/tls.md).
-` + "`--insecure=LISTENERS`" + ` names the listeners that may be open anyway, on a trusted network.
 
-A single host opens no port for other hosts. If several hosts have neither certificates nor a secret, each
-host warns at startup: every process on the machine can write to the log.
-` + "`(umask 077; openssl rand -base64 32 > raft-secret)`" + ` creates a secret for ` + "`--raft-secret-file`" + `, the same on
-all hosts.
+A single host opens no port for other hosts. If several hosts have neither certificates nor a secret, each host
+warns at startup: every process on the machine can write to the log.
+` + "`(umask 077; openssl rand -base64 32 > raft-secret)`" + ` creates a secret for ` + "`--raft-secret-file`" + `.
 
 ## Access rules and root tokens
 
 [Access control](access.md) describes ` + "`--access-file`" + ` and ` + "`--token-file`" + `. Both files contain hashes, not
-secrets, but whoever can change the files controls access: a host warns at startup if every user on the
-machine can read or change them. A root token file:
+secrets, but whoever can change the files controls access: a host warns at startup if every user on the machine
+can read or change the files. A root token file:
 
 ` + "```yaml" + `
 principals:
@@ -103,17 +100,15 @@ principals:
     grants: [{role: root, path: /}]
 ` + "```" + `
 
-The host reloads the root token file when it changes. A removed token is refused from then on, on open
-connections too. While the file is invalid, the last valid content applies, and the host logs a message.
+A token removed from the file is refused at once, on open connections too. While the file is invalid, the last
+valid content applies, and the host logs a message.
 
 ## Identity in the data directory
 
-The first start writes the host's name, the list of hosts, the cluster name and the number of shards into the
-data directory. A host with other values does not start, and reports the differences. Only one process can use
-a data directory at a time.
-
-The machine's host name is recorded as well, so give a container a fixed host name (` + "`docker run --hostname`" + `,
-or a StatefulSet in Kubernetes).
+The first start writes the host's name, the initial host names, the cluster name, the number of shards and the
+machine's host name into the data directory. A host with other values does not start, and reports the
+differences. So give a container a fixed host name (` + "`docker run --hostname`" + `, or a StatefulSet in Kubernetes). Only one process can
+use a data directory at a time.
 
 ## Exit codes
 

@@ -13,22 +13,21 @@ var table = []row{
 	},
 	{
 		name: "initial-hosts", group: groupHost, hint: "NAME=ADDRESS", clusterWide: true,
-		help: "Initial cluster members: the name of each host, and its address for other hosts. Repeat the flag, " +
-			"or separate hosts by commas; include this host. The cluster bootstraps once all initial hosts have " +
-			"started. Used for bootstrap only",
+		help: "Initial cluster members, including this host: the name of each host, and its address for other " +
+			"hosts. Repeat the flag, or separate hosts by commas. The cluster bootstraps once all initial hosts " +
+			"have started. Used for bootstrap only",
 		otherwise: "this host alone",
 	},
 	{
 		name: "join", group: groupHost, hint: "ADDRESSES",
 		help: "Raft addresses of hosts in the cluster to join, separated by commas. Ignored if the data " +
-			"directory already belongs to a cluster",
+			"directory belongs to a cluster",
 		own: func(s *Settings) value { return form[[]string]{&s.Join, readAddresses, joined} },
 	},
 	{
 		name: "join-token-file", group: groupHost, hint: "FILE",
-		help: "File with a join token from signalbox host join-token create. The variable SIGNALBOX_JOIN_TOKEN " +
-			"has the token itself. Without a token the host authenticates by its certificate or the cluster " +
-			"secret",
+		help: "File with a join token from signalbox host join-token create. SIGNALBOX_JOIN_TOKEN has the token " +
+			"itself. Without a token, the certificate or the cluster secret authenticates the host",
 	},
 	{
 		name: "replace", group: groupHost, hint: "NAME",
@@ -38,11 +37,11 @@ var table = []row{
 	{
 		name: "failure-domain", group: groupHost, hint: "KEY=VALUE",
 		help: "Failure domain, such as dc=a,rack=1. Hosts that fail together share a value. Used at bootstrap " +
-			"and when joining; to change the failure domain later, run signalbox host alter",
+			"and when joining; later, use signalbox host alter",
 	},
 	{
 		name: "cluster-name", group: groupHost, hint: "NAME", clusterWide: true,
-		help: "Cluster name. Distinguishes clusters that share machines",
+		help: "Cluster name. Distinguishes clusters on shared machines",
 	},
 	{
 		name: "shards", group: groupHost, hint: "NUMBER", clusterWide: true,
@@ -61,7 +60,7 @@ var table = []row{
 	},
 	{
 		name: "advertise", group: groupClients, hint: "ADDRESS",
-		help:      "Address to advertise to clients, if different from the listen address",
+		help:      "Address advertised to clients, if different from the listen address",
 		otherwise: "tls-listen, or else listen",
 	},
 	{
@@ -74,17 +73,17 @@ var table = []row{
 	},
 	{
 		name: "tls-client-ca", group: groupClients, hint: "FILE",
-		help: "File with the CAs that sign client certificates, PEM. If set, TLS clients must present a certificate",
+		help: "File with the CAs of client certificates, PEM. If set, TLS clients must present a certificate",
 	},
 	{
 		name: "access-file", group: groupClients, hint: "FILE",
 		help: "File with access rules, as written by signalbox access export. Imported once, if the cluster has " +
-			"no rules. All hosts must have the same file",
+			"no rules. Same file on all hosts",
 	},
 	{
 		name: "token-file", group: groupClients, hint: "FILE",
 		help: "File with root token hashes, as printed by signalbox token generate. Root tokens may do " +
-			"everything on this host, regardless of access rules. Reloaded when the file changes",
+			"everything on this host. Reloaded when the file changes",
 	},
 
 	{
@@ -94,7 +93,7 @@ var table = []row{
 	},
 	{
 		name: "raft-advertise", group: groupRaft, hint: "ADDRESS",
-		help:      "Address to advertise to other hosts, if different from the listen address",
+		help:      "Address advertised to other hosts, if different from the listen address",
 		otherwise: "this host's address in initial-hosts, or raft-listen without a list",
 	},
 	{
@@ -107,7 +106,7 @@ var table = []row{
 	},
 	{
 		name: "raft-tls-ca", group: groupRaft, hint: "FILE",
-		help: "File with the CAs that sign all host certificates, PEM",
+		help: "File with the CAs of all host certificates, PEM",
 	},
 	{
 		name: "raft-secret-file", group: groupRaft, hint: "FILE",
@@ -117,14 +116,13 @@ var table = []row{
 	},
 	{
 		name: "raft-heartbeat-interval", group: groupRaft, hint: "DURATION", clusterWide: true,
-		help: "Interval at which leaders send heartbeats to other hosts. After 6 to 12 intervals without a " +
-			"heartbeat, and at least 300 ms, another host starts an election. Up to 250ms, and above the round " +
-			"trip between hosts",
+		help: "Interval of leader heartbeats. After 6 to 12 intervals without a heartbeat, and at least 300 ms, " +
+			"another host starts an election. Up to 250ms, and above the round trip between hosts",
 	},
 	{
 		name: "raft-snapshot-bytes", group: groupRaft, hint: "SIZE",
 		help: "Log size at which a shard saves a snapshot: bytes of changes, plus 512 bytes per batch and 160 " +
-			"per command for replay cost at a restart. A quarter stays in the log, for hosts that lag",
+			"per command for replay cost. A quarter stays in the log, for lagging hosts",
 		otherwise: "the last snapshot size, and at least 64MiB without the commands; 16MiB stay",
 	},
 	{
@@ -138,15 +136,14 @@ var table = []row{
 	},
 	{
 		name: "http-listen", group: groupAdmin, hint: "ADDRESS",
-		help: "HTTP address for the console and the HTTP API, or off. Uses TLS if tls-cert is set. Without this " +
-			"setting, the host starts without the HTTP API if another process uses the default port",
+		help: "HTTP address for the console and the HTTP API, or off. Uses TLS if tls-cert is set. By default, the " +
+			"host starts without the HTTP API if another process uses the port",
 		otherwise: DefaultHTTPListen + "; off if tls-client-ca is set",
 		own:       func(s *Settings) value { return form[string]{&s.HTTPListen, readListener, shown[string]} },
 	},
 	{
 		name: "http-peer-ca", group: groupAdmin, hint: "FILE",
-		help: "File with the CAs that sign tls-listen certificates on other hosts, PEM. Used by the HTTP API to " +
-			"reach other hosts",
+		help:      "File with the CAs of other hosts' tls-listen certificates, PEM, for the HTTP API",
 		otherwise: "the system CAs",
 	},
 	{
@@ -155,15 +152,15 @@ var table = []row{
 	},
 	{
 		name: "http-allowed-hosts", group: groupAdmin, hint: "NAMES",
-		help: "Host names accepted in HTTP requests, separated by commas, in addition to IP addresses, localhost " +
-			"and the names in this host's addresses",
+		help: "Host names accepted in HTTP requests, separated by commas, besides IP addresses, localhost and the " +
+			"names in this host's addresses",
 		own: func(s *Settings) value { return form[[]string]{&s.HTTPAllowedHosts, readNames, joined} },
 	},
 	{
 		name: "http-trusted-proxies", group: groupAdmin, hint: "NETWORKS",
-		help: "Trusted proxies: addresses or networks such as 10.0.0.0/8, separated by commas. The " +
-			"X-Forwarded-For or Forwarded header from a trusted proxy gives the client address, for limits per " +
-			"address and for the audit log",
+		help: "Trusted proxies: addresses or networks such as 10.0.0.0/8, separated by commas. Their " +
+			"X-Forwarded-For or Forwarded header gives the client address, for limits per address and for the " +
+			"audit log",
 	},
 	{
 		name: "pprof", group: groupAdmin,
@@ -172,8 +169,8 @@ var table = []row{
 
 	{
 		name: "memory-limit", group: groupLimits, hint: "SIZE",
-		help: "Host memory limit, from which other memory limits derive. Changes that need memory are rejected " +
-			"while memory is nearly full",
+		help: "Host memory limit. Other limits derive from the heap: this limit less a reserve for the system. " +
+			"Changes that need memory are rejected while memory is nearly full",
 		otherwise: "container or machine memory, whichever is less",
 	},
 	{
@@ -182,45 +179,44 @@ var table = []row{
 	},
 	{
 		name: "max-connections", group: groupLimits, hint: "NUMBER",
-		help:      "Maximum number of client connections. Further connections are rejected",
-		otherwise: "the open file limit, less a reserve, and at most one per 32KiB memory",
+		help:      "Maximum client connections. Further connections are rejected",
+		otherwise: "the open file limit, less a reserve, and at most one per 32KiB heap",
 	},
 	{
 		name: "max-requests-in-flight", group: groupLimits, hint: "NUMBER",
-		help: "Maximum number of unanswered requests per connection",
+		help: "Maximum unanswered requests per connection",
 	},
 	{
 		name: "max-watches", group: groupLimits, hint: "NUMBER",
-		help: "Maximum number of open watches per connection",
+		help: "Maximum open watches per connection",
 	},
 	{
 		name: "max-watch-memory", group: groupLimits, hint: "SIZE",
-		help: "Maximum memory for open watches over all connections, at 768 bytes per watch plus the name. " +
-			"Further watches are rejected",
-		otherwise: "a sixteenth of the memory, at most 512MiB",
+		help: "Maximum memory for open watches on all connections: 768 bytes per watch, plus the name. Further " +
+			"watches are rejected",
+		otherwise: "a sixteenth of the heap, at most 512MiB",
 	},
 	{
 		name: "max-output-buffer", group: groupLimits, hint: "SIZE",
-		help: "Maximum bytes waiting to be sent, over all connections. Above the limit the slowest readers are " +
-			"disconnected",
-		otherwise: "a sixteenth of the memory, at most 512MiB",
+		help:      "Maximum unsent bytes on all connections. Above the limit, the slowest readers are disconnected",
+		otherwise: "a sixteenth of the heap, at most 512MiB",
 	},
 	{
 		name: "max-input-buffer", group: groupLimits, hint: "SIZE",
-		help: "Maximum bytes buffered for partly received requests, over all connections. Above the limit the " +
-			"connections with the most bytes are closed",
-		otherwise: "a thirty-second of the memory, 8MiB to 64MiB",
+		help: "Maximum bytes of partly received requests on all connections. Above the limit, the connections " +
+			"with the most bytes are closed",
+		otherwise: "a thirty-second of the heap, 8MiB to 64MiB",
 	},
 	{
 		name: "shard-quota-objects", group: groupLimits, hint: "NUMBER",
-		help: "Maximum number of semaphores per shard, over all nodes. Further semaphores are rejected. Use the " +
-			"same value on all hosts: the shard leader's value applies",
+		help: "Maximum semaphores per shard. Further semaphores are rejected. Use the same value on all hosts: " +
+			"the shard leader's value applies",
 	},
 	{
 		name: "shard-quota-bytes", group: groupLimits, hint: "SIZE",
-		help: "Maximum memory for semaphores and sessions per shard, over all nodes, as estimated by the shard. " +
-			"Requests that need more are rejected. The lowest value among the hosts with a replica applies",
-		otherwise: "a quarter of the memory or less, divided by the shard count, at most 4GiB",
+		help: "Maximum memory for semaphores and sessions per shard, as estimated by the shard. Requests that " +
+			"need more are rejected. The lowest value among the hosts with a replica applies",
+		otherwise: "a quarter of the heap divided by the shard count, at most 4GiB",
 	},
 	{
 		name: "ping-interval", group: groupLimits, hint: "DURATION",
@@ -228,8 +224,7 @@ var table = []row{
 	},
 	{
 		name: "min-free-disk", group: groupLimits, hint: "SIZE",
-		help: "Minimum free space on the data directory's file system. Below the limit changes are rejected; " +
-			"reads continue",
+		help:      "Minimum free space on the data directory's file system. Below the limit, changes are rejected",
 		otherwise: "5% of the file system, but 256MiB to 2GiB, and at most 25%",
 	},
 
