@@ -20,14 +20,14 @@ func TestQuotasOfThePageAreThoseOfTheCode(t *testing.T) {
 	section = strings.Join(strings.Fields(section), " ")
 	millions := func(n int) string { return fmt.Sprintf("%d,000,000", n/1_000_000) }
 	for _, sentence := range []string{
-		fmt.Sprintf("for each semaphore its name, its data and %d bytes", shard.ObjectBytes),
-		fmt.Sprintf("for each owner or waiter its data and %d bytes", shard.LinkBytes),
-		fmt.Sprintf("what its client says of itself and %d bytes", shard.SessionBytes),
-		fmt.Sprintf("for each cached response %d bytes, and %d bytes and its body if it has one", shard.AnswerBytes,
+		fmt.Sprintf("| semaphore | %d, its name and its data |", shard.ObjectBytes),
+		fmt.Sprintf("| owner or waiter | %d, and its data |", shard.LinkBytes),
+		fmt.Sprintf("| session | %d, its description, its key, and client details |", shard.SessionBytes),
+		fmt.Sprintf("| cached response | %d; with a body %d more, and the body |", shard.AnswerBytes,
 			shard.AnswerBodyBytes),
-		fmt.Sprintf("(%s objects, and %d GiB or three quarters", millions(shard.DefaultNodeObjects),
+		fmt.Sprintf("| node config | %s objects; %d GiB or three quarters", millions(shard.DefaultNodeObjects),
 			shard.DefaultNodeBytes>>30),
-		fmt.Sprintf("%s objects, and bytes by the memory of its hosts, %d GiB at most",
+		fmt.Sprintf("%s objects; bytes by the memory of its hosts, %d GiB at most",
 			millions(shard.DefaultShardObjects), shard.DefaultShardBytes>>30),
 	} {
 		if !strings.Contains(section, sentence) {
