@@ -39,7 +39,7 @@ func (h *hostInTime) pass(d time.Duration) int {
 	h.r.leader.proposeDue(h.r.leader.stage().term)
 	until(h.t, "the queue is empty", h.Set, func() {}, func() bool {
 		commands, batches := h.r.Pipeline.Waiting()
-		return commands+batches == 0 && !h.r.leader.dueing.Load() // a batch leaves the queue before its callers' answers
+		return commands+batches == 0 && !h.r.leader.dueing.Load() // a batch leaves before its callers are answered
 	})
 	taken, _ := h.data.taken()
 	return taken["due"]
