@@ -44,6 +44,7 @@ func actUntilKilled() {
 			Host: shard.HostID(id), Incarnation: incarnationOf(shard.HostID(id)), DataDir: os.Args[1],
 			InitialMembers: initialMembersOf(1), Deployment: 42,
 			SnapshotBytes: 20 * BatchBytes, KeepBytes: 5 * BatchBytes,
+			Workers:         1, // an import does not read the number from the directory
 			ProposalTimeout: patience, BarrierTimeout: patience / 3,
 		}.withDefaults(),
 		logs: make(map[uint64]shard.Log), machines: make(map[uint64]*recorder),

@@ -34,8 +34,6 @@ const (
 	// DefaultSnapshotBytes and DefaultKeepBytes bound the disk space for a small state.
 	DefaultSnapshotBytes = 64 << 20
 	DefaultKeepBytes     = DefaultSnapshotBytes / keptPart
-	// DefaultWorkers steps all shards on a host in one goroutine.
-	DefaultWorkers = 1
 )
 
 // Limits for a Config.
@@ -112,8 +110,8 @@ type Config struct {
 	// quarter of SnapshotBytes, or DefaultKeepBytes.
 	KeepBytes int64
 
-	// Workers is how many goroutines step the shards. While a worker syncs, all its shards wait; workers that save at
-	// the same time share a sync. The number is fixed when the data directory is first used.
+	// Workers is how many goroutines step the shards in a new data directory; 0 depends on the disk's speed. A used
+	// directory keeps its number.
 	Workers int
 
 	// Room, if set, returns why the disk has no space for the given number of bytes in an optional file, that is, in a
@@ -196,8 +194,8 @@ func (c Config) Validate() error {
 	if c.SnapshotBytes < 0 || c.KeepBytes < 1 {
 		return bad("a snapshot every %d bytes, %d kept: want at least 0 and 1", c.SnapshotBytes, c.KeepBytes)
 	}
-	if c.Workers < 1 || c.Workers > MaxWorkers {
-		return bad("%d workers: want 1 to %d", c.Workers, MaxWorkers)
+	if c.Workers < 0 || c.Workers > MaxWorkers {
+		return bad("%d workers: want 0 to %d", c.Workers, MaxWorkers)
 	}
 	return nil
 }
@@ -241,7 +239,6 @@ func (c Config) withDefaults() Config {
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, DefaultMaxInFlight)
 	c.MaxInFlightBytes = cmp.Or(c.MaxInFlightBytes, DefaultMaxInFlightBytes)
 	c.KeepBytes = cmp.Or(c.KeepBytes, c.SnapshotBytes/keptPart, DefaultKeepBytes)
-	c.Workers = cmp.Or(c.Workers, DefaultWorkers)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }

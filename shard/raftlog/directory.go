@@ -58,8 +58,9 @@ type directoryLock struct {
 	used bool // a host was opened on the directory before
 }
 
-// claimDirectory creates a missing data directory, locks the directory, and refuses another host's directory.
-func claimDirectory(c Config, disk *disk) (*directoryLock, error) {
+// claimDirectory creates a missing data directory, locks the directory, and refuses another host's directory. It sets
+// the config's number of workers.
+func claimDirectory(c *Config, disk *disk) (*directoryLock, error) {
 	if err := makeDirectory(disk, c.DataDir); err != nil {
 		return nil, fmt.Errorf("raftlog: make the data directory: %w", err)
 	}
@@ -68,9 +69,15 @@ func claimDirectory(c Config, disk *disk) (*directoryLock, error) {
 		return nil, err
 	}
 	lock := &directoryLock{file: file}
-	if lock.used, err = checkDirectory(c, disk); err != nil {
+	found, err := checkDirectory(*c, disk)
+	if err != nil {
 		lock.release()
 		return nil, err
+	}
+	if lock.used = found != nil; lock.used {
+		c.Workers = found.Workers
+	} else {
+		c.Workers = c.workersFor(disk)
 	}
 	return lock, nil
 }
@@ -112,27 +119,27 @@ func makeDirectory(disk vfs.FS, dir string) error {
 
 func (d *directoryLock) release() { d.file.Close() }
 
-// checkDirectory compares the record with the config, and reports whether the directory has a record.
-func checkDirectory(c Config, disk vfs.FS) (used bool, err error) {
+// checkDirectory returns a directory's record, nil without one, after comparing the record with the config.
+func checkDirectory(c Config, disk vfs.FS) (*directoryRecord, error) {
 	want, err := recordOf(c)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	text, err := wal.ReadFile(disk, filepath.Join(c.DataDir, recordFile), nil)
 	if errors.Is(err, fs.ErrNotExist) && c.Used {
-		return false, missingFile(filepath.Join(c.DataDir, recordFile))
+		return nil, missingFile(filepath.Join(c.DataDir, recordFile))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("raftlog: read the record of the data directory: %w", err)
+		return nil, fmt.Errorf("raftlog: read the record of the data directory: %w", err)
 	}
 	var found directoryRecord
 	if err := json.Unmarshal(text, &found); err != nil {
-		return false, fmt.Errorf("%w: %s: %w", ErrFormat, filepath.Join(c.DataDir, recordFile), err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrFormat, filepath.Join(c.DataDir, recordFile), err)
 	}
-	return true, found.compare(want, c.DataDir)
+	return &found, found.compare(want, c.DataDir)
 }
 
 // engineDirectory is the engine's directory below a data directory: the log and the snapshots.
@@ -178,9 +185,6 @@ func (d directoryRecord) compare(want directoryRecord, dir string) error {
 		return fmt.Errorf("%w: %s was filled with %v, the config has %v: they are part of the replicated log, set "+
 			"them back",
 			ErrInitialMembersChanged, dir, d.InitialMembers, want.InitialMembers)
-	case d.Workers != want.Workers:
-		return fmt.Errorf("%w: %s was made with %d, the config has %d: set them back",
-			ErrWorkersChanged, dir, d.Workers, want.Workers)
 	}
 	return nil
 }

@@ -49,7 +49,6 @@ func TestADirectoryIsRefusedToAHostThatIsNotItsOwn(t *testing.T) {
 			ErrInitialMembersChanged},
 		"fewer initial members": {func(c *Config) { c.InitialMembers = initialMembersOf(1) },
 			ErrInitialMembersChanged},
-		"more workers": {func(c *Config) { c.Workers = 2 }, ErrWorkersChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := one.config

@@ -31,7 +31,7 @@ var (
 	ErrInitialMembersChanged = errors.New("raftlog: the hosts that the cluster began with changed")
 	// ErrHostnameChanged is returned by Open when the machine has a new host name.
 	ErrHostnameChanged = errors.New("raftlog: the machine's host name changed")
-	// ErrWorkersChanged is returned by Open when Config.Workers has changed.
+	// ErrWorkersChanged is returned by Open when Config.Workers has changed for a directory without a record.
 	ErrWorkersChanged = errors.New("raftlog: the number of workers changed")
 	// ErrFormat is returned by Open for a data directory in a format unknown to the program.
 	ErrFormat = errors.New("raftlog: the data directory has a format that this version does not know")

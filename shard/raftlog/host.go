@@ -68,10 +68,12 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 		lifecycle: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	h.logs.Store(&map[uint64]*Log{})
-	lock, err := claimDirectory(c, disk)
+	lock, err := claimDirectory(&c, disk)
 	if err != nil {
 		return nil, err
 	}
+	byDisk := h.config.Workers == 0
+	h.config.Workers = c.Workers
 	defer func() {
 		if err != nil {
 			lock.release()
@@ -103,6 +105,12 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 	store := disk.store(c)
 	store.opened = h.store.Store // before the engine starts the transport, which queries the store
 	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory, disk, store))
+	if err != nil && byDisk && !lock.used && errors.Is(explainOpen(c, err), ErrWorkersChanged) {
+		// The process that created the engine's directory ended before it wrote the record, and measured another speed.
+		c.Workers = fastWorkers + slowWorkers - c.Workers
+		h.config.Workers = c.Workers
+		h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory, disk, store))
+	}
 	if store.err != nil {
 		err = store.err
 	}

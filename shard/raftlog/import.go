@@ -147,7 +147,7 @@ func clearDirectory(disk vfs.FS, dir string) error {
 // importStates imports the exported states into a host's directory.
 func importStates(scratch string, config Config, states map[uint64]State) error {
 	disk := config.disk()
-	lock, err := claimDirectory(config, disk)
+	lock, err := claimDirectory(&config, disk)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func copyDirectory(dir, copied string) (c Config, engineDir string, err error) {
 		InitialMembers: record.InitialMembers,
 		Deployment:     record.Deployment, Workers: record.Workers,
 	}.withDefaults()
-	lock, err := claimDirectory(c, systemDisk())
+	lock, err := claimDirectory(&c, systemDisk())
 	if err != nil {
 		return c, "", err
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,11 +75,47 @@ func (b *slowBed) leads(i int) bool {
 	})
 }
 
+// mustLeave fails the test unless a host that has become slow soon leads nothing.
+func (b *slowBed) mustLeave(slow int) {
+	b.t.Helper()
+	began := time.Now()
+	b.hosts[b.other(slow)].await("the slow host leads nothing", func() bool { return !b.leads(slow) })
+	took := time.Since(began)
+	b.t.Logf("host %s led for %v", b.places[slow].Name, took)
+	if took > leavesWithin {
+		b.t.Errorf("it led for %v, longer than %v", took, leavesWithin)
+	}
+}
+
+// other returns the position of another host.
+func (b *slowBed) other(i int) int { return (i + 1) % len(b.places) }
+
 func (b *slowBed) delay(i int, d time.Duration) {
 	b.t.Helper()
 	if err := b.places[i].DelaySyncs(d); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// mustNameSlow fails the test unless the cluster, a health issue and a metric name a host as slow for the reason.
+func (b *slowBed) mustNameSlow(name, why string) *admin.Host {
+	b.t.Helper()
+	h := b.describe().HostByName(name)
+	if h.SlowFor == 0 || !strings.Contains(h.Slow, why) {
+		b.t.Errorf("host %s is slow for %v: %q, want %q", name, h.SlowFor, h.Slow, why)
+	}
+	governs := b.hosts[b.governor()]
+	governs.await("the health issue names it", func() bool {
+		issues, err := b.desk.HealthIssues(b.t.Context())
+		return err == nil && slices.ContainsFunc(issues.Items, func(x health.Issue) bool {
+			return x.Kind == health.HostSlow && x.Host == name
+		})
+	})
+	series := fmt.Sprintf("signalbox_host_slow{host=%q} 1", name)
+	if _, text := governs.Get("/metrics"); !strings.Contains(text, series) {
+		b.t.Error("no metric names it")
+	}
+	return h
 }
 
 var recovery = flag.Bool("recovery", false, "wait until a slow host leads again, which takes more than a minute")
@@ -90,32 +128,11 @@ func TestSlowHostDoesNotLead(t *testing.T) {
 	name := b.places[slow].Name
 	b.progress(10)
 	b.delay(slow, 50*time.Millisecond)
-	began := time.Now()
-	b.hosts[slow].await("it leads nothing", func() bool { return !b.leads(slow) })
-	took := time.Since(began)
-	t.Logf("host %s led for %v", name, took)
-	if took > leavesWithin {
-		t.Errorf("it led for %v, longer than %v", took, leavesWithin)
-	}
+	b.mustLeave(slow)
 	b.progress(20)
-	c := b.describe()
-	h := c.HostByName(name)
+	h := b.mustNameSlow(name, "log syncs take")
 	t.Logf("%s: %s (sync %v, timer delay %v, round trip %v, %d stalls)", name, h.Slow, h.SyncTime, h.TimerLag,
 		h.RoundTrip, h.Stalls)
-	if h.SlowFor == 0 || !strings.Contains(h.Slow, "log syncs take") {
-		t.Errorf("host %s is slow for %v: %q", name, h.SlowFor, h.Slow)
-	}
-	governs := b.hosts[b.governor()]
-	governs.await("the health issue names it", func() bool {
-		issues, err := b.desk.HealthIssues(t.Context())
-		return err == nil && slices.ContainsFunc(issues.Items, func(x health.Issue) bool {
-			return x.Kind == health.HostSlow && x.Host == name
-		})
-	})
-	series := fmt.Sprintf("signalbox_host_slow{host=%q} 1", name)
-	if _, text := governs.Get("/metrics"); !strings.Contains(text, series) {
-		t.Error("no metric names it")
-	}
 	if b.leads(slow) {
 		t.Error("it leads again while it is slow")
 	}
@@ -155,6 +172,39 @@ func TestStallingDiskLosesNoSession(t *testing.T) {
 	b.hosts[slow].await("it leads nothing", func() bool { return !b.leads(slow) })
 	t.Logf("host %s counts as slow after %v: %s; longest pause of callers: %v", name, time.Since(began),
 		b.describe().HostByName(name).Slow, b.record.longestPause(began))
+	b.check()
+	b.record.checkNoSessionEnded()
+}
+
+// TestHostWithoutProcessorDoesNotLead lets the processes of the host that leads the meta shard run for 3 ms of every
+// 100 ms.
+func TestHostWithoutProcessorDoesNotLead(t *testing.T) {
+	const run, period = 3 * time.Millisecond, 100 * time.Millisecond
+	b := newSlowBed(t)
+	slow := b.governor()
+	b.progress(10)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			_ = b.hosts[slow].Signal(syscall.SIGSTOP)
+			select {
+			case <-stop:
+				_ = b.hosts[slow].Signal(syscall.SIGCONT)
+				return
+			case <-time.After(period - run):
+			}
+			_ = b.hosts[slow].Signal(syscall.SIGCONT)
+			time.Sleep(run)
+		}
+	}()
+	release := sync.OnceFunc(func() { close(stop); <-ended })
+	defer release()
+	b.mustLeave(slow)
+	b.progress(20)
+	h := b.mustNameSlow(b.places[slow].Name, "timers")
+	t.Logf("%s: %s", b.places[slow].Name, h.Slow)
+	release()
 	b.check()
 	b.record.checkNoSessionEnded()
 }
