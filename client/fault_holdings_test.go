@@ -138,8 +138,8 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 			})
 		})
 	}
-	// guest returns a session, a shard other than the session's home, and names in the shard.
-	guest := func(t *testing.T, fake *fakeCluster, c *client.Client) (*client.Session, *fakeShard, []string) {
+	// remote returns a session, a shard other than the session's home, and names in the shard.
+	remote := func(t *testing.T, fake *fakeCluster, c *client.Client) (*client.Session, *fakeShard, []string) {
 		s := session(t, c)
 		of := fake.shards[2-fake.home(s.ID()).id]
 		var names []string
@@ -163,7 +163,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 	} {
 		t.Run(x.title, func(t *testing.T) {
 			playFake(t, 1, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
-				s, of, names := guest(t, fake, c)
+				s, of, names := remote(t, fake, c)
 				var anew *machine.Machine
 				fake.do(func() { anew = renewed(t, of) })
 				pool := acquire(t, s.Semaphore(names[0], client.Limit(2)), client.Count(2))
@@ -197,7 +197,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 	t.Run("another shard that does not answer", func(t *testing.T) {
 		for range 8 { // the client asks the shards in any order
 			playFake(t, 2, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
-				s, of, names := guest(t, fake, c)
+				s, of, names := remote(t, fake, c)
 				lease := acquire(t, s.Semaphore(names[0], client.Limit(1)))
 				for i := 0; ; i++ {
 					name := fmt.Sprint("other-", i)
@@ -227,7 +227,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 	t.Run("another lease of which no host says anything", func(t *testing.T) {
 		for range 8 { // the client asks about leases in any order
 			playFake(t, 1, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
-				s, of, names := guest(t, fake, c)
+				s, of, names := remote(t, fake, c)
 				acquire(t, s.Semaphore(names[0], client.Limit(1)))
 				lease := acquire(t, s.Semaphore(names[1], client.Limit(1)))
 				fake.do(func() { lead(of, renewed(t, of)) })

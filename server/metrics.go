@@ -59,7 +59,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		gauge("signalbox_shard_term"+l, float64(r.Leader().Term))
 		gauge("signalbox_shard_applied_index"+l, float64(r.AppliedIndex()))
 		gauge("signalbox_shard_sessions"+l, float64(count.Sessions))
-		gauge("signalbox_shard_remote_sessions"+l, float64(count.Guests))
+		gauge("signalbox_shard_remote_sessions"+l, float64(count.RemoteSessions))
 		gauge("signalbox_shard_semaphores"+l, float64(count.OfKind[shard.KindSemaphore]))
 		for _, k := range shard.Kinds() {
 			gauge(fmt.Sprintf(`signalbox_shard_objects_by_kind{shard="%d",kind="%v"}`, r.ID, k),

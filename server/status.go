@@ -40,7 +40,7 @@ func (h *Host) Status() Status {
 		}
 		shown := ShardStatus{r.ID, admin.ShardContent{
 			Serving: r.Leads() && r.Serving(), Sessions: count.Sessions, Attached: r.Leases.Counts().Attached,
-			Guests: count.Guests, Semaphores: count.OfKind[shard.KindSemaphore], Waiters: count.Waiters,
+			RemoteSessions: count.RemoteSessions, Semaphores: count.OfKind[shard.KindSemaphore], Waiters: count.Waiters,
 			Watches: r.Hub.Len(), Queued: queued, InFlight: flying,
 		}}
 		if age := r.ProofAge(now); age <= 1<<62 {

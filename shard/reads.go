@@ -48,7 +48,7 @@ type Cursor uint32
 
 // Counts is how much a machine holds.
 type Counts struct {
-	Nodes, Sessions, Guests, Objects, Links, Waiters int
+	Nodes, Sessions, RemoteSessions, Objects, Links, Waiters int
 
 	OfKind [MaxKinds]int // objects, by kind number
 

@@ -55,7 +55,7 @@ func TestTheHistoryOfALocation(t *testing.T) {
 			seqs, causes = append(seqs, r.Seq), append(causes, r.Cause)
 		}
 		if !slices.Equal(seqs, []uint64{1, 2, 3, 2}) || !slices.Equal(causes, []rollout.Cause{
-			rollout.CauseBirth, rollout.CauseNext, rollout.CauseNext, rollout.CauseRollback,
+			rollout.CauseInitial, rollout.CauseNext, rollout.CauseNext, rollout.CauseRollback,
 		}) {
 			t.Errorf("got %v, %v", seqs, causes)
 		}
@@ -153,15 +153,15 @@ func TestADryRunSaysWhoGetsWhatWhen(t *testing.T) {
 		}{
 			{"nothing", rollout.PlanOptions{}, nil},
 			{"a version", rollout.PlanOptions{Publish: true, Takes: time.Second}, []rollout.Step{
-				{After: 0, Location: "sas", Seq: 1, Cause: rollout.CauseBirth},
-				{After: 6001 * time.Millisecond, Location: "man", Seq: 1, Cause: rollout.CauseBirth},
-				{After: 12002 * time.Millisecond, Location: "vla", Seq: 1, Cause: rollout.CauseBirth},
+				{After: 0, Location: "sas", Seq: 1, Cause: rollout.CauseInitial},
+				{After: 6001 * time.Millisecond, Location: "man", Seq: 1, Cause: rollout.CauseInitial},
+				{After: 12002 * time.Millisecond, Location: "vla", Seq: 1, Cause: rollout.CauseInitial},
 			}},
 			{"a version without man", rollout.PlanOptions{
 				Publish: true, Act: &rollout.Action{Kind: rollout.Bypass, Locations: []string{"man"}},
 			}, []rollout.Step{
-				{After: 0, Location: "sas", Seq: 1, Cause: rollout.CauseBirth},
-				{After: 10001 * time.Millisecond, Location: "vla", Seq: 1, Cause: rollout.CauseBirth},
+				{After: 0, Location: "sas", Seq: 1, Cause: rollout.CauseInitial},
+				{After: 10001 * time.Millisecond, Location: "vla", Seq: 1, Cause: rollout.CauseInitial},
 			}},
 		} {
 			got, err := g.rollout.Plan(t.Context(), c.dry)

@@ -130,7 +130,7 @@ type Cause = kind.Cause
 // Target causes.
 const (
 	CauseUnknown    = kind.CauseUnknown
-	CauseBirth      = kind.CauseInitial    // the location's first target
+	CauseInitial    = kind.CauseInitial    // the location's first target
 	CauseNext       = kind.CauseNext       // the target before was reached
 	CauseReelection = kind.CauseReelection // instances could not use the target before
 	CauseReplaced   = kind.CauseReplaced   // the target before was aborted or withdrawn

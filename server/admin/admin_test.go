@@ -105,7 +105,7 @@ func TestStatusKeepsItsNames(t *testing.T) {
 				{ID: 0, Leader: 1, Term: 3, Applied: 10, Lag: 1},
 				{ID: 1, Leader: 2, Leads: true, Term: 4, Applied: 20, ShardContent: &ShardContent{
 					Serving: true, ProofAgeSeconds: &age, Sessions: 1, Attached: 2,
-					Guests: 3, Semaphores: 4, Waiters: 5, Watches: 6, Queued: 7, InFlight: 8,
+					RemoteSessions: 3, Semaphores: 4, Waiters: 5, Watches: 6, Queued: 7, InFlight: 8,
 				}},
 			},
 		},

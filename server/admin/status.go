@@ -142,13 +142,13 @@ type ShardContent struct {
 	ProofAgeSeconds *float64 `json:"read_barrier_age_seconds,omitempty"`
 
 	// Sessions counts sessions with this home shard. Attached counts sessions attached over a connection to the host.
-	// Guests counts sessions with another home shard that hold objects here.
-	Sessions   int `json:"sessions"`
-	Attached   int `json:"sessions_attached"`
-	Guests     int `json:"remote_sessions"`
-	Semaphores int `json:"semaphores"`
-	Waiters    int `json:"waiters"`
-	Watches    int `json:"watches"`
+	// RemoteSessions counts sessions with another home shard that hold objects here.
+	Sessions       int `json:"sessions"`
+	Attached       int `json:"sessions_attached"`
+	RemoteSessions int `json:"remote_sessions"`
+	Semaphores     int `json:"semaphores"`
+	Waiters        int `json:"waiters"`
+	Watches        int `json:"watches"`
 	// Queued counts commands that wait for a batch. InFlight counts batches that wait for their quorum.
 	Queued   int `json:"queued_commands"`
 	InFlight int `json:"batches_in_flight"`

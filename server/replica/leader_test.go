@@ -252,7 +252,7 @@ func TestTheLoopAsksAboutAllRemoteSessionsInSteps(t *testing.T) {
 			Flags: shard.FlagEphemeral,
 		}}}, &effects)
 	}
-	if n := here.Machine.Count().Guests; n != counters*slots {
+	if n := here.Machine.Count().RemoteSessions; n != counters*slots {
 		t.Fatalf("%d remote sessions; want %d", n, counters*slots)
 	}
 	d, turns := &here.leader, 0
@@ -272,9 +272,9 @@ func TestTheLoopAsksAboutAllRemoteSessionsInSteps(t *testing.T) {
 	if turns < 2 {
 		t.Fatalf("all remote sessions were asked about in %d turn", turns)
 	}
-	for late := time.Now().Add(patience); here.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
+	for late := time.Now().Add(patience); here.Machine.Count().RemoteSessions > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
-			t.Fatalf("%d dead remote sessions are left", here.Machine.Count().Guests)
+			t.Fatalf("%d dead remote sessions are left", here.Machine.Count().RemoteSessions)
 		}
 	}
 }

@@ -126,9 +126,9 @@ func TestDeadRemoteSessionsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *test
 	propose(t, r, commands...)
 	r.leader.forgetDead(remotes)
 	// no event signals it
-	for late := time.Now().Add(patience); r.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
+	for late := time.Now().Add(patience); r.Machine.Count().RemoteSessions > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
-			t.Fatalf("%d dead remote sessions are left", r.Machine.Count().Guests)
+			t.Fatalf("%d dead remote sessions are left", r.Machine.Count().RemoteSessions)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (t *leaderTasks) sweepStep() {
 	for page := 0; page < sweepPages && !over; page++ {
 		var dead []shard.SessionID
 		swept := sweptSessions{set: t.r.set}
-		dead, s.at, over = t.r.Machine.DeadGuests(s.at, &swept, nil)
+		dead, s.at, over = t.r.Machine.DeadRemoteSessions(s.at, &swept, nil)
 		t.forgetDead(dead)
 		t.sweepLosses(swept.ids)
 	}

@@ -62,7 +62,7 @@ func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
 		step := func() { other.leader.reconcile(s.Now()) }
 		until(t, when+" other shards keep what they should", s, step, func() bool {
 			commands, batches := other.Pipeline.Waiting()
-			return commands+batches == 0 && other.Machine.Count().Guests == remotes
+			return commands+batches == 0 && other.Machine.Count().RemoteSessions == remotes
 		})
 	}
 	bound := &boundConn{}

@@ -281,7 +281,7 @@ var upkeeps = []upkeep{
 		propose(t, r, shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: remote, Number: 1, Name: nameIn(r, 1),
 			Count: 1, Flags: shard.FlagEphemeral})
 		r.leader.suspect(remote)
-		return func() { r.leader.reconcile(h.Now()) }, func() bool { return r.Machine.Count().Guests == 0 }
+		return func() { r.leader.reconcile(h.Now()) }, func() bool { return r.Machine.Count().RemoteSessions == 0 }
 	}},
 	{shard.CmdContinue, func(t *testing.T, h *Set) (func(), func() bool) {
 		r := h.Replicas[0]

@@ -32,8 +32,8 @@ func TestMistakesAboutWhatANumberBelongsToAreNoticed(t *testing.T) {
 	})
 }
 
-// TestMistakesInLossesOfGuestsAreNoticed: an uncounted loss is detected.
-func TestMistakesInLossesOfGuestsAreNoticed(t *testing.T) {
+// TestMistakesInLossesOfRemoteSessionsAreNoticed: an uncounted loss is detected.
+func TestMistakesInLossesOfRemoteSessionsAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{{"a loss is not counted", twin.CountsNoLosses, 16, "limit="}})
 }
 

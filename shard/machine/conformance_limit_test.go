@@ -97,8 +97,8 @@ func TestNodeHasALimitOfSemaphores(t *testing.T) {
 	}
 }
 
-// TestNodeHasALimitOfSessions: semantics 1.2: a million sessions in a node; guests count. Only the limit at their homes
-// bounds guests.
+// TestNodeHasALimitOfSessions: a million sessions in a node; remote sessions count. Only the limit at their homes
+// bounds remote sessions.
 func TestNodeHasALimitOfSessions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a million sessions")
@@ -106,17 +106,17 @@ func TestNodeHasALimitOfSessions(t *testing.T) {
 	slots := lowerHalf()
 	m := machine.New(machine.TestKinds, machine.Options{Slots: slots})
 	name := []byte((&scene{slots: slots}).name(true))
-	guest := func(counter uint64) shard.SessionID { return shard.NewSessionID(shard.Slots-1, counter) }
+	remote := func(counter uint64) shard.SessionID { return shard.NewSessionID(shard.Slots-1, counter) }
 	acquire := func(counter, number uint64) shard.Command {
 		return shard.Command{
 			Kind: shard.CmdAcquire, Node: homeNode, Name: name, Count: 1, Flags: shard.FlagEphemeral,
-			Session: guest(counter), Number: number,
+			Session: remote(counter), Number: number,
 		}
 	}
 	start := func(node shard.NodeID) shard.Command { return shard.Command{Kind: shard.CmdSessionCreate, Node: node} }
 	fill(t, m, 1, func(int) shard.Command { return acquire(1, 1) })
 	fill(t, m, shard.MaxSessionsPerNode-2, func(int) shard.Command { return start(homeNode) })
-	forget := shard.Command{Kind: shard.CmdSessionsForget, Sessions: []shard.SessionID{guest(1), guest(2)}}
+	forget := shard.Command{Kind: shard.CmdSessionsForget, Sessions: []shard.SessionID{remote(1), remote(2)}}
 	for _, step := range []struct {
 		what    string
 		command shard.Command
@@ -124,10 +124,10 @@ func TestNodeHasALimitOfSessions(t *testing.T) {
 	}{
 		{"the last session", start(homeNode), protocol.StatusSuccess},
 		{"one session more", start(homeNode), protocol.StatusPreconditionFailed},
-		{"one guest more", acquire(2, 1), protocol.StatusSuccess},
-		{"the guest that is known", acquire(1, 2), protocol.StatusSuccess},
+		{"one remote session more", acquire(2, 1), protocol.StatusSuccess},
+		{"the remote session that is known", acquire(1, 2), protocol.StatusSuccess},
 		{"a session of another node", start(2), protocol.StatusSuccess},
-		{"the guests go", forget, protocol.StatusSuccess},
+		{"the remote sessions go", forget, protocol.StatusSuccess},
 		{"a session in its place", start(homeNode), protocol.StatusSuccess},
 	} {
 		if got := resultOf(t, m, step.command).Status; got != step.want {

@@ -50,7 +50,7 @@ func TestSessionOfAnotherNodeIsABadSession(t *testing.T) {
 func TestWhatIsNotServedHereHasMoved(t *testing.T) {
 	playServing(t, lowerHalf(), func(m *scene) {
 		m.start("s1")
-		m.guest("g1")
+		m.remote("g1")
 		away := m.name(false)
 		m.create(away, 1).want("MOVED")
 		m.update(away, "x").want("MOVED")
@@ -65,22 +65,22 @@ func TestWhatIsNotServedHereHasMoved(t *testing.T) {
 	})
 }
 
-func TestGuestIsSeenWithItsFirstMutationHere(t *testing.T) {
+func TestRemoteSessionIsSeenWithItsFirstMutationHere(t *testing.T) {
 	playServing(t, lowerHalf(), func(m *scene) {
-		m.guest("g1")
+		m.remote("g1")
 		sem := m.name(true)
 		m.acquire("g1", sem).want("node 1 seen", "seen g1", "NOT_FOUND")
 		m.create(sem, 1).want("SUCCESS", "changed "+sem+" created")
 		m.acquire("g1", sem).want("SUCCESS acquired order=1", "changed "+sem+" owners")
 		if s := m.sessionState("g1"); s.Home || s.Node != homeNode || s.Applied != 2 {
-			t.Errorf("the guest is %+v", s)
+			t.Errorf("the remote session is %+v", s)
 		}
 	})
 }
 
-func TestKnownGuestBelongsToOneNode(t *testing.T) {
+func TestKnownRemoteSessionBelongsToOneNode(t *testing.T) {
 	playServing(t, lowerHalf(), func(m *scene) {
-		m.guest("g1")
+		m.remote("g1")
 		m.acquire("g1", m.name(true), ephemeral)
 		for i := 0; ; i++ {
 			name := string(rune('a' + i))
@@ -92,12 +92,12 @@ func TestKnownGuestBelongsToOneNode(t *testing.T) {
 	})
 }
 
-func TestForgettingReleasesWhatGuestsHaveAndPassesOverHomeSessions(t *testing.T) {
+func TestForgettingReleasesWhatRemoteSessionsHaveAndPassesOverHomeSessions(t *testing.T) {
 	playServing(t, lowerHalf(), func(m *scene) {
 		sem := m.name(true)
 		m.start("s1")
-		m.guest("g1")
-		m.guest("g2")
+		m.remote("g1")
+		m.remote("g2")
 		m.create(sem, 1)
 		m.acquire("g1", sem).want("seen g1", "SUCCESS acquired order=1", "changed "+sem+" owners")
 		m.acquire("s1", sem)
@@ -108,9 +108,9 @@ func TestForgettingReleasesWhatGuestsHaveAndPassesOverHomeSessions(t *testing.T)
 	})
 }
 
-func TestExpiryPassesOverGuests(t *testing.T) {
+func TestExpiryPassesOverRemoteSessions(t *testing.T) {
 	playServing(t, lowerHalf(), func(m *scene) {
-		m.guest("g1")
+		m.remote("g1")
 		sem := m.name(true)
 		m.acquire("g1", sem, ephemeral)
 		m.expire([]string{"g1"}).want("SUCCESS")
@@ -118,11 +118,11 @@ func TestExpiryPassesOverGuests(t *testing.T) {
 	})
 }
 
-// TestForgottenGuestStartsOver: a remote session forgotten too early starts over, because its earlier numbers are
+// TestForgottenRemoteSessionStartsOver: a remote session forgotten too early starts over, because its earlier numbers are
 // unknown.
-func TestForgottenGuestStartsOver(t *testing.T) {
+func TestForgottenRemoteSessionStartsOver(t *testing.T) {
 	playServing(t, lowerHalf(), func(m *scene) {
-		m.guest("g1")
+		m.remote("g1")
 		sem := m.name(true)
 		m.acquire("g1", sem, ephemeral, number(8))
 		m.forget("g1").want("ended g1 UNKNOWN", "changed "+sem+" data owners deleted", "SUCCESS")

@@ -51,7 +51,7 @@ func checkCounts(m *machine.Machine, state *shard.State) error {
 		if s.Home {
 			want.Sessions++
 		} else {
-			want.Guests++
+			want.RemoteSessions++
 		}
 	}
 	for _, sem := range state.Semaphores {

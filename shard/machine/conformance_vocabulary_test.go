@@ -94,8 +94,8 @@ func (sc *scene) start(sessions ...string) {
 	}
 }
 
-// guest names a session with its home in another shard: its slot is not served here.
-func (sc *scene) guest(session string) {
+// remote names a session with its home in another shard: its slot is not served here.
+func (sc *scene) remote(session string) {
 	sc.Helper()
 	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
 		if !sc.slots.Has(slot) {
@@ -103,7 +103,7 @@ func (sc *scene) guest(session string) {
 			return
 		}
 	}
-	sc.Fatal("every slot is served: there can be no guest")
+	sc.Fatal("every slot is served: there can be no remote session")
 }
 
 // name returns a semaphore name with a served or unserved slot.

@@ -97,7 +97,7 @@ func (st *goldenStage) drawSession(v shard.SessionView) string {
 	if v.Home {
 		line += " timeout=" + drawMillis(v.Timeout)
 	} else {
-		line += " is a guest"
+		line += " is a remote session"
 	}
 	line += fmt.Sprintf(" owns=%d waits=%d", v.Owns, v.Waits) + drawText("details", v.Details)
 	if v.Keyed {

@@ -67,7 +67,7 @@ func (d goldenDrawing) session(s *shard.SessionState) []string {
 	if s.Home {
 		line += " timeout=" + drawMillis(s.Timeout)
 	} else {
-		line = strings.Replace(line, "session", "guest", 1)
+		line = strings.Replace(line, "session", "remote", 1)
 	}
 	line += fmt.Sprintf(" applied=%d acked=%d", s.Applied, s.Acked)
 	if s.SequenceSpace != 0 {

@@ -151,7 +151,7 @@ func (st *goldenStage) reconcile(l *goldenLine) ([]string, error) {
 	}
 	var dead []shard.SessionID
 	for at, over := shard.Cursor(0), false; !over; {
-		dead, at, over = g.DeadGuests(at, directory, dead)
+		dead, at, over = g.DeadRemoteSessions(at, directory, dead)
 	}
 	if len(dead) == 0 {
 		return []string{"nobody is dead"}, nil

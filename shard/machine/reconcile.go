@@ -37,9 +37,9 @@ func (m *Machine) Losses(ids []shard.SessionID, dst []shard.Loss) []shard.Loss {
 	return dst
 }
 
-// DeadGuests looks at the next remote sessions in the scan and appends the sessions the directory reports dead: the
+// DeadRemoteSessions looks at the next remote sessions in the scan and appends the sessions the directory reports dead: the
 // list for a CmdSessionsForget. It holds no lock while it asks the directory.
-func (m *Machine) DeadGuests(at shard.Cursor, d shard.Directory, dst []shard.SessionID) (_ []shard.SessionID,
+func (m *Machine) DeadRemoteSessions(at shard.Cursor, d shard.Directory, dst []shard.SessionID) (_ []shard.SessionID,
 	next shard.Cursor, over bool) {
 	from := len(dst)
 	next, over = m.WalkSessions(at, func(v shard.SessionView) {

@@ -115,7 +115,7 @@ func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 				}
 			case 4:
 				directory.catchUp(rng.IntN(3))
-				dead, _, _ := away.DeadGuests(0, directory, nil)
+				dead, _, _ := away.DeadRemoteSessions(0, directory, nil)
 				if len(dead) > 0 && rng.IntN(3) > 0 {
 					late = append(late,
 						&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionsForget, Sessions: dead}}})
@@ -129,9 +129,9 @@ func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 		}
 		// Level-triggered: one round with an up-to-date directory is enough.
 		directory.catchUp(1 << 30)
-		dead, _, over := away.DeadGuests(0, directory, nil)
+		dead, _, over := away.DeadRemoteSessions(0, directory, nil)
 		if !over {
-			t.Fatal("more guests than one page")
+			t.Fatal("more remote sessions than one page")
 		}
 		out.Reset()
 		away.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionsForget, Sessions: dead}}}, &out)
@@ -162,11 +162,11 @@ func TestADirectoryThatLagsCallsNoSessionDead(t *testing.T) {
 	out.Reset()
 	away.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1,
 		Name: name, Count: 1, Flags: shard.FlagEphemeral}}}, &out)
-	if dead, _, _ := away.DeadGuests(0, behind, nil); len(dead) != 0 {
+	if dead, _, _ := away.DeadRemoteSessions(0, behind, nil); len(dead) != 0 {
 		t.Fatal(dead)
 	}
 	home.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionEnd, Session: id}}}, &out)
-	if dead, _, _ := away.DeadGuests(0, home, nil); len(dead) != 1 || dead[0] != id {
+	if dead, _, _ := away.DeadRemoteSessions(0, home, nil); len(dead) != 1 || dead[0] != id {
 		t.Fatal(dead)
 	}
 }

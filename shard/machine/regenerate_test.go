@@ -246,9 +246,9 @@ func TestRegenerationIntoOtherShards(t *testing.T) {
 	}
 }
 
-// TestAHomeThatIsOlderThanItsGuests: a session known only to another shard, because its home was saved before the
+// TestAHomeThatIsOlderThanItsRemoteSessions: a session known only to another shard, because its home was saved before the
 // session started, leaves nothing behind, and its id is not reused.
-func TestAHomeThatIsOlderThanItsGuests(t *testing.T) {
+func TestAHomeThatIsOlderThanItsRemoteSessions(t *testing.T) {
 	slots := thirds()
 	home, other := machine.New(machine.TestKinds, machine.Options{Slots: slots[0]}),
 		machine.New(machine.TestKinds, machine.Options{Slots: slots[1]})

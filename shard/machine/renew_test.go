@@ -34,7 +34,7 @@ type survivor struct {
 	t       *testing.T
 	term    uint64
 	elapsed uint64
-	guest   shard.SessionID
+	remote  shard.SessionID
 	lock    []byte
 }
 
@@ -43,8 +43,8 @@ func newSurvivor(t *testing.T, at level.Level) *survivor {
 	t.Helper()
 	s := &survivor{
 		t: t, Machine: machine.New(machine.TestKinds, machine.Options{Shard: 3, Slots: lowerSlots}),
-		lock:  nameHere("lock"),
-		guest: shard.NewSessionID(shard.Slots-1, 5),
+		lock:   nameHere("lock"),
+		remote: shard.NewSessionID(shard.Slots-1, 5),
 	}
 	s.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(at)}}}, new(shard.Effects))
 	s.lead()
@@ -132,20 +132,20 @@ func (s *survivor) beginWait(wait uint64) {
 // lost ownership and waits.
 func TestNoNumberIsCarriedOutTwiceAfterARenewal(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
-	other := s.guest + 1
-	s.must(s.write(s.guest, 1, 0, "seen"))
-	s.must(s.acquire(s.guest, 2))
-	written := s.must(s.write(s.guest, 3, 1, "first"))
+	other := s.remote + 1
+	s.must(s.write(s.remote, 1, 0, "seen"))
+	s.must(s.acquire(s.remote, 2))
+	written := s.must(s.write(s.remote, 3, 1, "first"))
 	s.must(s.acquire(other, 1))
 	s.must(s.write(0, 0, 0, "later"))
 
 	next := s.renewed()
 	before := next.Digest()
-	if e := next.must(next.write(s.guest, 3, 1, "first")); e.Revision != written.Revision {
+	if e := next.must(next.write(s.remote, 3, 1, "first")); e.Revision != written.Revision {
 		t.Errorf("the write is answered with revision %d, not %d", e.Revision, written.Revision)
 	}
-	next.want(next.do(next.write(s.guest, 1, 0, "seen")), protocol.StatusStale)
-	for id, number := range map[shard.SessionID]uint64{s.guest: 2, other: 1} {
+	next.want(next.do(next.write(s.remote, 1, 0, "seen")), protocol.StatusStale)
+	for id, number := range map[shard.SessionID]uint64{s.remote: 2, other: 1} {
 		e := next.do(next.acquire(id, number))
 		if next.want(e, protocol.StatusAborted); e.Order != 0 || e.Flags != 0 {
 			t.Errorf("the acquire of %v is answered with %+v", id, e)
@@ -154,8 +154,8 @@ func TestNoNumberIsCarriedOutTwiceAfterARenewal(t *testing.T) {
 	if next.Digest() != before {
 		t.Error("a repetition has changed something")
 	}
-	if losses := next.Losses([]shard.SessionID{s.guest, other}, nil); len(losses) != 2 || losses[0].Count <= 1000 {
-		t.Errorf("the guests count %v losses", losses)
+	if losses := next.Losses([]shard.SessionID{s.remote, other}, nil); len(losses) != 2 || losses[0].Count <= 1000 {
+		t.Errorf("the remote sessions count %v losses", losses)
 	}
 }
 
@@ -164,12 +164,12 @@ func TestNoNumberIsCarriedOutTwiceAfterARenewal(t *testing.T) {
 // old ones.
 func TestARenewedShardGrantsNothingUntilItsWaitIsOver(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
-	s.must(s.acquire(s.guest, 1))
+	s.must(s.acquire(s.remote, 1))
 	next := s.renewed()
 	next.elapsed = 1 << 40
 	refused := func(left uint64) {
 		t.Helper()
-		e := next.do(next.acquire(s.guest, 2))
+		e := next.do(next.acquire(s.remote, 2))
 		if next.want(e, protocol.StatusOverloaded); e.Timeout != left || e.Body != shard.QuietReason {
 			t.Errorf("refused for %d ms with %q, want %d", e.Timeout, e.Body, left)
 		}
@@ -181,12 +181,12 @@ func TestARenewedShardGrantsNothingUntilItsWaitIsOver(t *testing.T) {
 	for range 2 {
 		refused(patience - 500)
 	}
-	next.want(next.do(shard.Command{Kind: shard.CmdAcquire, Node: 1, Name: nameHere("new"), Session: s.guest,
+	next.want(next.do(shard.Command{Kind: shard.CmdAcquire, Node: 1, Name: nameHere("new"), Session: s.remote,
 		Number: 2, Count: 1, Flags: shard.FlagEphemeral}), protocol.StatusOverloaded)
 	next.must(next.write(0, 0, 0, "meanwhile"))
-	next.must(shard.Command{Kind: shard.CmdRelease, Node: 1, Name: s.lock, Session: s.guest, Number: 2})
+	next.must(shard.Command{Kind: shard.CmdRelease, Node: 1, Name: s.lock, Session: s.remote, Number: 2})
 	next.elapsed += patience
-	e := next.must(next.acquire(s.guest, 3))
+	e := next.must(next.acquire(s.remote, 3))
 	if e.Flags&shard.FlagAcquired == 0 || e.Order <= shard.OrderID(1)<<50 || e.Order%(shard.MaxShard+1) != 3 {
 		t.Errorf("acquired as %d, flags %b", e.Order, e.Flags)
 	}
@@ -233,9 +233,9 @@ func TestAnOperatorEndsTheWait(t *testing.T) {
 		for _, group := range []uint64{0, 2} {
 			next.want(end(next, group), protocol.StatusStale)
 		}
-		next.want(next.do(next.acquire(s.guest, 1)), protocol.StatusOverloaded)
+		next.want(next.do(next.acquire(s.remote, 1)), protocol.StatusOverloaded)
 		next.want(end(next, 1), protocol.StatusSuccess)
-		next.must(next.acquire(s.guest, 1))
+		next.must(next.acquire(s.remote, 1))
 		if is := next.Liveness(lost); is != shard.Dead {
 			t.Errorf("a session of before is %d", is)
 		}
@@ -246,12 +246,12 @@ func TestAnOperatorEndsTheWait(t *testing.T) {
 // has acknowledged with a refused acquire.
 func TestWhatTheWaitAcknowledgesIsNotCarriedOut(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
-	s.must(s.write(s.guest, 1, 0, "first"))
+	s.must(s.write(s.remote, 1, 0, "first"))
 	next := s.renewed()
-	c := next.acquire(s.guest, 3)
+	c := next.acquire(s.remote, 3)
 	c.Acked = 2
 	next.want(next.do(c), protocol.StatusOverloaded)
-	next.want(next.do(next.write(s.guest, 2, 1, "lost")), protocol.StatusStale)
+	next.want(next.do(next.write(s.remote, 2, 1, "lost")), protocol.StatusStale)
 	next.beginWait(1)
 	next.elapsed = longest
 	next.must(c)
@@ -294,10 +294,10 @@ func TestGroupsOfAShardOnlyRise(t *testing.T) {
 // TestADropGoesOnAfterARenewal: the remote sessions' holdings in the node end with it, and cannot be used.
 func TestADropGoesOnAfterARenewal(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
-	s.must(s.write(s.guest, 1, 0, "x"))
+	s.must(s.write(s.remote, 1, 0, "x"))
 	s.must(shard.Command{Kind: shard.CmdNodeDrop, Node: 1, Count: 1}) // the lock
 	next := s.renewed()
-	next.want(next.do(next.acquire(s.guest, 2)), protocol.StatusNotFound)
+	next.want(next.do(next.acquire(s.remote, 2)), protocol.StatusNotFound)
 	next.must(shard.Command{Kind: shard.CmdNodeDrop, Node: 1, Count: 9})
 	if n := next.Count(); n.Nodes != 0 || n.Sessions != 0 {
 		t.Errorf("%+v", n)

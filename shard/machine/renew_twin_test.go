@@ -126,7 +126,7 @@ func TestARenewedMachineAgreesWithItsTwin(t *testing.T) {
 // TestMistakesInRenewalsAreNoticed: a seed's run exposes each bug.
 func TestMistakesInRenewalsAreNoticed(t *testing.T) {
 	for _, c := range []plantedMistake{
-		{"numbers of guests are forgotten", twin.ForgetsNumbers, 1, "applied="},
+		{"numbers of remote sessions are forgotten", twin.ForgetsNumbers, 1, "applied="},
 		{"an answer says acquired of what is gone", twin.KeepsOwnership, 1, "answer"},
 		{"a session of before is dead at once", twin.BuriesTheLost, 1, "liveness"},
 		{"the wait does not cover the longest timeout", twin.WaitsForNoOwner, 3, "OVERLOADED timeout="},

@@ -45,7 +45,7 @@ type Sessions struct {
 	kept  arena.Slab[[]answer]
 
 	last   uint64 // counter of the newest session with its home here
-	guests int    // remote sessions
+	remote int    // remote sessions
 }
 
 // clientTexts are a client's address, name and version, without pointers.
@@ -110,7 +110,7 @@ func (se *Sessions) add(id shard.SessionID, n *Node) arena.Handle {
 	s := se.At(h)
 	s.id, s.node, s.stamp = id, n.handle, se.core.Snapshots.epoch
 	if s.home = se.core.slots.Has(id.Slot()); !s.home {
-		se.guests++
+		se.remote++
 	}
 	se.slots[id.Slot()].Insert(sessionHash(id), h)
 	se.byID.Insert(&n.ids, h, se)
@@ -125,7 +125,7 @@ func (se *Sessions) drop(h arena.Handle) {
 	s := se.At(h)
 	assert.That(s.linkCount == 0, "a session goes with its links")
 	if !s.home {
-		se.guests--
+		se.remote--
 	}
 	if s.ending {
 		se.core.Pending.remove(pendingWork{session: h})

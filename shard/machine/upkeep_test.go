@@ -277,10 +277,10 @@ func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 			b := &bed{machinetest.New(New(TestKinds, Options{Slots: home}), 0)}
 			b.Do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
 			b.At = level.Newest
-			var guests []shard.SessionID
+			var remotes []shard.SessionID
 			for i := range shard.MaxList {
 				id := shard.NewSessionID(shard.Slot(i%int(shard.Slots/2)), uint64(i)+1)
-				guests = append(guests, id)
+				remotes = append(remotes, id)
 				name := fmt.Appendf(nil, "g%d", i)
 				for shard.SlotOf(1, name) < shard.Slots/2 {
 					name = append(name, '+')
@@ -288,7 +288,7 @@ func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 				b.Do(shard.Command{Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1, Name: name, Count: 1,
 					Flags: shard.FlagEphemeral})
 			}
-			return b, shard.Command{Kind: shard.CmdSessionsForget, Sessions: guests}
+			return b, shard.Command{Kind: shard.CmdSessionsForget, Sessions: remotes}
 		},
 	}
 	for _, burden := range burdens {

@@ -36,7 +36,7 @@ func (m *Machine) Nodes() []shard.NodeID {
 func (m *Machine) Sessions() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.core.Sessions.Size() - m.core.Sessions.guests
+	return m.core.Sessions.Size() - m.core.Sessions.remote
 }
 
 // Count returns how much the machine holds.
@@ -44,9 +44,9 @@ func (m *Machine) Count() shard.Counts {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return shard.Counts{
-		Nodes: len(m.core.Nodes.byID), Sessions: m.core.Sessions.Size() - m.core.Sessions.guests,
-		Guests:  m.core.Sessions.guests,
-		Objects: m.core.Objects.Size(), Links: m.core.Holdings.Size(), Waiters: m.core.Holdings.waiters,
+		Nodes: len(m.core.Nodes.byID), Sessions: m.core.Sessions.Size() - m.core.Sessions.remote,
+		RemoteSessions: m.core.Sessions.remote,
+		Objects:        m.core.Objects.Size(), Links: m.core.Holdings.Size(), Waiters: m.core.Holdings.waiters,
 		OfKind: m.core.Objects.ofKind,
 		Counters: shard.Counters{LastOrder: m.core.lastOrder, LastRevision: m.core.lastRevision,
 			LastSession: m.core.Sessions.last},

@@ -51,8 +51,8 @@ func ofHomes(alter func(request, answer map[string]json.RawMessage)) func() *sim
 	}
 }
 
-// noGuestsKnown: a host receives neither end notifications nor answers about its remote sessions.
-func noGuestsKnown(request, answer map[string]json.RawMessage) {
+// noRemoteSessionsKnown: a host receives neither end notifications nor answers about its remote sessions.
+func noRemoteSessionsKnown(request, answer map[string]json.RawMessage) {
 	if answer == nil {
 		delete(request, "ended")
 		return
@@ -60,8 +60,8 @@ func noGuestsKnown(request, answer map[string]json.RawMessage) {
 	changeLiveness(answer, shard.Dead, shard.Alive)
 }
 
-// livingGuestsOver: a living session is called over.
-func livingGuestsOver(_, answer map[string]json.RawMessage) {
+// livingRemoteSessionsOver: a living session is called over.
+func livingRemoteSessionsOver(_, answer map[string]json.RawMessage) {
 	changeLiveness(answer, shard.Alive, shard.Dead)
 }
 

@@ -64,7 +64,7 @@ var plantedInRestores = []struct {
 	{"no counter is moved", 1, noJump, nil, "restored"},
 	{"numbers of versions are given again", 1, noJump, nil, "notes"},
 	{"sessions are kept", 1, sessionsKept, sameShards, "restored"},
-	{"what dead sessions have in other shards stays", 1, guestsKept, sameShards, "finals"},
+	{"what dead sessions have in other shards stays", 1, remoteSessionsKept, sameShards, "finals"},
 }
 
 func TestPlantedBugsInRestoresAreNoticed(t *testing.T) {
@@ -128,8 +128,8 @@ func sessionsKept() *simulation.Bug {
 	return keeping(func(*machine.Machine) bool { return true })
 }
 
-// guestsKept: one of two shards is unchanged, and never forgets its remote sessions with a home in the other shard.
-func guestsKept() *simulation.Bug {
+// remoteSessionsKept: one of two shards is unchanged, and never forgets its remote sessions with a home in the other shard.
+func remoteSessionsKept() *simulation.Bug {
 	first := true
 	bug := keeping(func(*machine.Machine) bool {
 		kept := first

@@ -78,9 +78,9 @@ func (c *checker) checkSessions() error {
 		case s.Home && counters[s.ID.Counter()]:
 			return fmt.Errorf("session %v: counter given out twice", s.ID)
 		case !s.Home && (s.Timeout != 0 || s.Details != "" || s.Key != ""):
-			return fmt.Errorf("session %v: a guest with timeout, details or key", s.ID)
+			return fmt.Errorf("session %v: a remote session with timeout, details or key", s.ID)
 		case !s.Home && (s.Created != 0 || s.SequenceSpace != 0 || s.Client != shard.ClientState{}):
-			return fmt.Errorf("session %v: a guest with a client", s.ID)
+			return fmt.Errorf("session %v: a remote session with a client", s.ID)
 		case s.Losses != 0 && s.Home:
 			return fmt.Errorf("session %v: %d losses at home", s.ID, s.Losses)
 		case s.Timeout > uint64(shard.MaxSessionTimeout.Milliseconds()):

@@ -19,7 +19,7 @@ func lowerHalf() shard.SlotSet {
 // allowed is a machine's bounds in operation.
 var allowed = machine.Bounds{Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession}
 
-// soundState has two home sessions and a guest; the first semaphore has two owners and two waiters,
+// soundState has two home sessions and a remote session; the first semaphore has two owners and two waiters,
 // the second is ephemeral.
 func soundState(t *testing.T) shard.State {
 	t.Helper()
@@ -39,7 +39,7 @@ func soundState(t *testing.T) shard.State {
 			Timeout: 1000, Flags: flags,
 		}
 	}
-	guest := shard.NewSessionID(shard.Slots-1, 7)
+	remote := shard.NewSessionID(shard.Slots-1, 7)
 	tw.Apply(&shard.Batch{Commands: []shard.Command{
 		{Kind: shard.CmdSessionCreate, Slot: 5, Node: 1},
 		{Kind: shard.CmdSessionCreate, Slot: 5, Node: 1},
@@ -48,8 +48,8 @@ func soundState(t *testing.T) shard.State {
 		acquire(home(1), names[0], 1, 3, 0),
 		acquire(home(2), names[0], 1, 1, 0),
 		acquire(home(3), names[0], 1, 2, 0),
-		acquire(guest, names[0], 1, 1, 0),
-		acquire(guest, names[1], 2, 1, shard.FlagEphemeral),
+		acquire(remote, names[0], 1, 1, 0),
+		acquire(remote, names[1], 2, 1, shard.FlagEphemeral),
 	}}, new(shard.Effects))
 	state := tw.State()
 	if err := twin.Check(state, lowerHalf()); err != nil {
@@ -74,7 +74,7 @@ func TestCheckFindsWhatCannotBe(t *testing.T) {
 		{"counter given out twice", func(s *shard.State, _, _ *shard.SemaphoreState) {
 			s.Sessions[2].ID = shard.NewSessionID(6, 2)
 		}},
-		{"a guest with timeout", func(s *shard.State, _, _ *shard.SemaphoreState) { s.Sessions[3].Timeout = 1 }},
+		{"a remote session with timeout", func(s *shard.State, _, _ *shard.SemaphoreState) { s.Sessions[3].Timeout = 1 }},
 		{"timeout 1800001 ms", func(s *shard.State, _, _ *shard.SemaphoreState) { s.Sessions[0].Timeout = 1_800_001 }},
 		{"key too long", func(s *shard.State, _, _ *shard.SemaphoreState) {
 			s.Sessions[0].Key = strings.Repeat("k",

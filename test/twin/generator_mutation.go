@@ -127,7 +127,7 @@ func (g *Generator) actor(c *shard.Command) *shard.SessionState {
 		return s
 	}
 	if g.chance(700) {
-		c.Session = g.guest()
+		c.Session = g.remote()
 	} else {
 		c.Session = g.stranger()
 	}

@@ -22,8 +22,8 @@ func (g *Generator) slot() shard.Slot {
 	}
 }
 
-// guest draws a remote session from a small set. If every slot is served, guest draws an unknown session in this shard.
-func (g *Generator) guest() shard.SessionID {
+// remote draws a remote session from a small set. If every slot is served, remote draws an unknown session in this shard.
+func (g *Generator) remote() shard.SessionID {
 	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
 		if !g.slots.Has(slot) {
 			return shard.NewSessionID(slot+shard.Slot(g.IntN(2)), uint64(g.between(1, 3)))
@@ -54,7 +54,7 @@ func (g *Generator) sessionID() shard.SessionID {
 			return s.ID
 		}
 	case 1:
-		return g.guest()
+		return g.remote()
 	}
 	return g.stranger()
 }

@@ -48,7 +48,7 @@ func (t *Twin) mutate(c *shard.Command) {
 			return
 		}
 		if s == nil {
-			s = t.admitGuest(c.Session, c.Node)
+			s = t.admitRemote(c.Session, c.Node)
 		}
 		if c.Number > s.applied && t.nameIsHeld(c) {
 			t.answer(shard.Effect{Status: protocol.StatusOverloaded})

@@ -128,8 +128,8 @@ func clientOf(c *shard.Command) shard.ClientState {
 		Version: string(c.Client.Version)}
 }
 
-// admitGuest records a remote session.
-func (t *Twin) admitGuest(id shard.SessionID, node shard.NodeID) *session {
+// admitRemote records a remote session.
+func (t *Twin) admitRemote(id shard.SessionID, node shard.NodeID) *session {
 	t.seeNode(node)
 	s := &session{
 		id: id, node: node, answers: make(map[uint64]shard.AnswerState), asked: make(map[uint64]request),

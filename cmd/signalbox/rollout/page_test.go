@@ -40,7 +40,7 @@ func rolloutState() *rollout.State {
 			{
 				Location: rollout.Location{Name: "vla"}, Counts: rollout.Counts{Leaders: 1, Reached: 1, Instances: 1},
 				Target: rollout.Row{Seq: 17, Generation: 4, Assigned: happened(2 * time.Hour),
-					Reached: happened(90 * time.Minute), Cause: rollout.CauseBirth},
+					Reached: happened(90 * time.Minute), Cause: rollout.CauseInitial},
 			},
 		},
 		Reasons: []rollout.BlockReason{

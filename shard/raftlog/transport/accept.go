@@ -120,7 +120,7 @@ func (t *Transport) serve(raw net.Conn) error {
 		return nil // closed since the handshake
 	}
 	defer end.leave(raw)
-	defer t.running.Go(func() { end.mourn(&g.peer, raw) })
+	defer t.running.Go(func() { end.awaitProcessEnd(&g.peer, raw) })
 	return end.serve(conn, g)
 }
 

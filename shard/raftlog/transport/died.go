@@ -19,19 +19,19 @@ type Stand struct {
 }
 
 const (
-	// mournFor is how long a host checks whether a peer's process has ended, and mournEvery the interval. The kernel
+	// processEndWait is how long a host checks whether a peer's process has ended, and processEndInterval the interval. The kernel
 	// closes a process's files one after the other, so its listener may outlive a connection.
-	mournFor   = 2 * time.Second
-	mournEvery = 20 * time.Millisecond
+	processEndWait     = 2 * time.Second
+	processEndInterval = 20 * time.Millisecond
 )
 
-// mourn checks whether a peer's process has ended after its connection ended, and if so makes replicas stand for
+// awaitProcessEnd checks whether a peer's process has ended after its connection ended, and if so makes replicas stand for
 // election.
-func (e *engineEnd) mourn(peer *Peer, ended net.Conn) {
-	ctx, cancel := context.WithTimeout(e.ctx, mournFor)
+func (e *engineEnd) awaitProcessEnd(peer *Peer, ended net.Conn) {
+	ctx, cancel := context.WithTimeout(e.ctx, processEndWait)
 	defer cancel()
 	for !e.isDead(ctx, peer) {
-		if e.connected(peer, ended) || !sleep(ctx, mournEvery) {
+		if e.connected(peer, ended) || !sleep(ctx, processEndInterval) {
 			return
 		}
 	}

@@ -72,12 +72,12 @@ func TestOnlyHostsOfTheBookDie(t *testing.T) {
 		c.Dial = func(context.Context, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
 	})
 	for _, peer := range []Target{{Host: 3}, {Host: two.Host, Incarnation: one.Incarnation}} {
-		e.mourn(&Peer{Identity: identityOf(peer)}, nil)
+		e.awaitProcessEnd(&Peer{Identity: identityOf(peer)}, nil)
 	}
 	if got := e.of().died.Load(); got != 0 {
 		t.Errorf("%d deaths were seen of hosts that are not in the book", got)
 	}
-	e.mourn(&Peer{Identity: Identity{Host: shard.HostID(2), Incarnation: two.Incarnation}}, nil)
+	e.awaitProcessEnd(&Peer{Identity: Identity{Host: shard.HostID(2), Incarnation: two.Incarnation}}, nil)
 	if got := e.of().died.Load(); got != 1 {
 		t.Errorf("%d deaths were seen of the host that is", got)
 	}
@@ -116,7 +116,7 @@ func TestAConnectedPeerIsNotDead(t *testing.T) {
 		{"its only connection ended", accepted, 2, 1},
 	} {
 		dials.Store(0)
-		e.mourn(&Peer{Identity: identityOf(two)}, x.ended)
+		e.awaitProcessEnd(&Peer{Identity: identityOf(two)}, x.ended)
 		if got := dials.Load(); got != x.looks {
 			t.Errorf("%s: the host looked %d times, want %d", x.what, got, x.looks)
 		}
