@@ -111,6 +111,14 @@ func TestWhatIsNoRequestIsNamed(t *testing.T) {
 		`{"name":"n","parts":{}}`:               "parts is not a list",
 		`{"name":"n","parts":[{"host_id":{}}]}`: "parts[0].host_id is not a whole number",
 		`{"name":"n","is":"yes"}`:               "is is not a boolean",
+		`{"name":"n","name":"n"}`:               "name is given more than once",
+		`{"name":"n","nam\u0065":"m"}`:          "name is given more than once",
+		`{"name":"n","more":{"wait_ms":1,"wait_ms":1}}`:       "more.wait_ms is given more than once",
+		`{"name":"n","parts":[{},{"host_id":1,"host_id":2}]}`: "parts[1].host_id is given more than once",
+		`{"name":"n","data":"a","data_base64":"/wA="}`:        "data is given more than once: as text and in base64",
+		`{"name":"n"}{}`: "not a JSON object",
+		`{"name":"n",}`:  "not a JSON object",
+		`null`:           "name is missing",
 	} {
 		var into outer
 		if err := Decode([]byte(text), &into); err == nil || !strings.Contains(err.Error(), has) {
