@@ -66,7 +66,15 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestIDsAreAlwaysThere: the meta shard's id is 0, and programs read the id.
+// alwaysThere is a value with fields that are never omitted.
+type alwaysThere struct {
+	Name string        `omit:"never"`
+	Wait time.Duration `omit:"never"`
+	Is   bool
+	More uint64
+}
+
+// TestIDsAreAlwaysThere: the meta shard's id is 0, and programs read the id. Fields with the tag are there too.
 func TestIDsAreAlwaysThere(t *testing.T) {
 	type thing struct{ ID, Shard, Host uint64 }
 	for want, v := range map[string]any{
@@ -79,6 +87,7 @@ func TestIDsAreAlwaysThere(t *testing.T) {
 		`{}`: struct {
 			ID uint64 `omit:"zero"`
 		}{},
+		`{"name":"","wait_ms":0,"is":false}`: alwaysThere{},
 	} {
 		if text, err := Encode(v); err != nil || string(text) != want {
 			t.Errorf("%s, want %s: %v", text, want, err)
@@ -87,6 +96,10 @@ func TestIDsAreAlwaysThere(t *testing.T) {
 	s := Schemas{}
 	s.Answer(reflect.TypeFor[thing]())
 	if got := s["thing"]["required"]; fmt.Sprint(got) != "[id shard]" {
+		t.Errorf("an answer requires %v", got)
+	}
+	s.Answer(reflect.TypeFor[alwaysThere]())
+	if got := s["always_there"]["required"]; fmt.Sprint(got) != "[name wait_ms is]" {
 		t.Errorf("an answer requires %v", got)
 	}
 }
@@ -191,7 +204,7 @@ func TestSchemas(t *testing.T) {
 	if got := required(s.Answer(reflect.TypeFor[outer]())); fmt.Sprint(got) != "[name]" {
 		t.Errorf("an answer that is a request too requires %v", got)
 	}
-	if got := required(s.Answer(reflect.TypeFor[InNode[*written]]())); fmt.Sprint(got) != "[items]" {
+	if got := required(s.Answer(reflect.TypeFor[InNode[*written]]())); fmt.Sprint(got) != "[node items]" {
 		t.Errorf("an answer requires %v", got)
 	}
 	if s["in_node_written"] == nil || s["outer"] == nil {
