@@ -33,8 +33,8 @@ type NodeConfig struct {
 	QuotaObjects uint64
 	QuotaBytes   uint64
 	// LongWaitThreshold is how long a session may wait for a semaphore of the node before the wait is a health issue,
-	// see admin.HealthIssues; if LongWaitThreshold is below zero, no wait is a health issue. If it is not set, a wait
-	// of 10 minutes is an issue for information only.
+	// see admin.HealthIssues; if LongWaitThreshold is below zero, no wait is a health issue. If it is not set, the
+	// hosts' default applies, and the issue is for information only.
 	LongWaitThreshold time.Duration `name:"long_wait_threshold"`
 }
 
