@@ -178,8 +178,8 @@ engine: ## after a change of the engine's version: what is set in it from outsid
 console: ## the console in a real browser: Chromium, such as of the package chromium
 	$(GOTEST) ./gateway/http/console -run TestInABrowser -count 1 -timeout 10m -v -args -browser
 
-generated: ## a client of the HTTP API that is generated from its OpenAPI document: node and npm, and packages that are downloaded
-	$(GOTEST) ./gateway/http -run TestAGeneratedClientWorks -count 1 -v -args -generated
+generated: ## clients in TypeScript and Java that are generated from the OpenAPI document: node, npm, javac, and downloaded packages
+	$(GOTEST) ./gateway/http -run 'Generated.*Client' -count 1 -v -args -generated
 
 screenshots: ## what every page of the console looks like, into bin/screenshots, and three of them into docs
 	mkdir -p bin/screenshots

@@ -19,9 +19,9 @@ import (
 // Owner is a session that owns units of a semaphore. Data is shared and must not be changed.
 type Owner struct {
 	// OrderID is the fencing token of the owner.
-	OrderID   uint64 `name:"fence"`
-	SessionID uint64
-	Count     uint64
+	OrderID   uint64 `name:"fence" omit:"never"`
+	SessionID uint64 `omit:"never"`
+	Count     uint64 `omit:"never"`
 	// Data is the data from the session's latest acquire.
 	Data []byte
 	// Since is when the session became an owner, by a host's wall clock. Client is the session's client. Both are
@@ -42,9 +42,9 @@ type ClientInfo struct {
 // Waiter is a session that waits for units of a semaphore.
 type Waiter struct {
 	// OrderID is the queue position: waiters with smaller numbers are served first.
-	OrderID   uint64
-	SessionID uint64
-	Count     uint64
+	OrderID   uint64 `omit:"never"`
+	SessionID uint64 `omit:"never"`
+	Count     uint64 `omit:"never"`
 	Data      []byte
 	// Wait is how long the latest acquire waits; a negative value means for as long as the session lives.
 	Wait time.Duration
@@ -65,11 +65,11 @@ type SemaphoreDetails struct {
 
 // SemaphoreInfo is a semaphore without its owners and waiters.
 type SemaphoreInfo struct {
-	Name  string
-	Limit uint64
+	Name  string `omit:"never"`
+	Limit uint64 `omit:"never"`
 	// Count is the number of owned units.
 	Count     uint64
-	Revision  uint64
+	Revision  uint64 `omit:"never"`
 	Ephemeral bool
 	// OwnerCount and WaiterCount are the numbers of owners and waiters.
 	OwnerCount  int

@@ -88,8 +88,8 @@ func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[
 // SessionInfo is a session as listings show sessions.
 type SessionInfo struct {
 	ID      uint64
-	NodeID  uint64
-	Timeout time.Duration
+	NodeID  uint64        `omit:"never"`
+	Timeout time.Duration `omit:"never"`
 	session.Details
 	// Attached: some connection holds the session.
 	Attached bool
@@ -164,10 +164,10 @@ func (c *Client) DestroySession(ctx context.Context, id uint64) error {
 
 // Holding is a session's units or waiting position in a semaphore, or its holding in another object kind.
 type Holding struct {
-	Name string
+	Name string `omit:"never"`
 	// Kind is the object kind: "semaphore", "rollout", "process", or "kind-" and a number if this client has no name
 	// for the kind.
-	Kind string
+	Kind string `omit:"never"`
 	// Role is the session's role in the object: "owner" or "waiter" for a semaphore; "follower", "leader", "source", or
 	// two of these for a rollout.
 	Role    string

@@ -33,8 +33,8 @@ type NodeConfig struct {
 	QuotaObjects uint64
 	QuotaBytes   uint64
 	// LongWaitThreshold is how long a session may wait for a semaphore of the node before the wait is a health issue,
-	// see admin.HealthIssues; if LongWaitThreshold is below zero, no wait is a health issue. If it is not set, a wait
-	// of 10 minutes is an issue for information only.
+	// see admin.HealthIssues; if LongWaitThreshold is below zero, no wait is a health issue. If it is not set, the
+	// hosts' default applies, and the issue is for information only.
 	LongWaitThreshold time.Duration `name:"long_wait_threshold"`
 }
 
@@ -42,10 +42,10 @@ type NodeConfig struct {
 type NodeInfo struct {
 	// ID is the permanent node id: a path that is dropped and created again gets a new id.
 	ID     uint64
-	Path   string
+	Path   string `omit:"never"`
 	Config NodeConfig
 	// ConfigVersion grows with every config change.
-	ConfigVersion uint64 `name:"config_revision"`
+	ConfigVersion uint64 `name:"config_revision" omit:"never"`
 	// Existed is set by CreateNode if the node already existed and was not changed. In a cluster below feature level 4,
 	// if a response was lost, an earlier attempt in the same call may have created the node.
 	Existed bool

@@ -29,7 +29,7 @@ type NodeConfig struct {
 	QuotaBytes   uint64
 	Asked        AskedConfig
 	// LongestWaitMillis is how long a session may wait for a semaphore in the node before a host reports a health
-	// issue. Forever is never. 0 is 10 minutes, and the issue then has severity info.
+	// issue. Forever is never. 0 is the default, and the issue then has severity info.
 	LongestWaitMillis uint64
 }
 

@@ -20,7 +20,7 @@ type Cluster struct {
 	Observed bool
 	Hosts    []Host // by id
 	Shards   []Shard
-	Policy   Policy
+	Policy   Policy `omit:"never"`
 	// HealthIssues lists host issues, worst first. The method HealthIssues returns issues from all categories.
 	HealthIssues []HealthIssue `name:"health_issues"`
 }

@@ -57,8 +57,9 @@ add names. 64-bit integers, such as ids, fencing tokens and revisions, are strin
 because many JSON parsers keep only 53 bits; jq -r prints them without quotes. Durations
 are milliseconds, in fields that end with _ms; times are RFC 3339. A count or limit is
 "all" if it is unlimited. Bytes are text, or base64 in a field that ends with _base64 if
-they are not UTF-8. Zero and empty fields are omitted, except booleans and lists. A
-command that changed nothing prints {"changed":false}.
+they are not UTF-8. Zero and empty fields are omitted, except booleans, lists, ids, and
+fields that the OpenAPI document requires. A command that changed nothing prints
+{"changed":false}.
 
 Tables quote user data with unprintable characters, and shorten long data. JSON escapes
 such characters. Colours are used only on a terminal, and not if NO_COLOR is set.`,

@@ -23,12 +23,12 @@ type startRequest struct {
 // startedSession is the response to a session start.
 type startedSession struct {
 	ID      uint64
-	Session string        `about:"Session id for the header Signalbox-Session. Keep it secret: anyone with the id can use the session"`
-	Timeout time.Duration `about:"Session timeout"`
+	Session string        `omit:"never" about:"Session id for the header Signalbox-Session. Keep it secret: anyone with the id can use the session"`
+	Timeout time.Duration `omit:"never" about:"Session timeout"`
 }
 
 type sessionLease struct {
-	ExpiresIn time.Duration `about:"Remaining lifetime from the start of this request"`
+	ExpiresIn time.Duration `omit:"never" about:"Remaining lifetime from the start of this request"`
 }
 
 type acquireRequest struct {
@@ -43,9 +43,15 @@ type acquireRequest struct {
 
 // acquisition is an acquire's outcome.
 type acquisition struct {
-	Outcome string `about:"acquired, waiting (send the request again with the same sequence number), or not_acquired"`
-	Fence   uint64 `about:"Fencing token, or order id in the queue"`
+	Outcome acquireOutcome `about:"If waiting, send the request again with the same sequence number"`
+	Fence   uint64         `about:"Fencing token, or order id in the queue"`
 }
+
+// acquireOutcome is the protocol's outcome in the words of the HTTP API.
+type acquireOutcome protocol.AcquireOutcome
+
+// String implements fmt.Stringer; it returns an empty string for an unknown outcome.
+func (o acquireOutcome) String() string { return outcomeWords[protocol.AcquireOutcome(o)] }
 
 type releaseRequest struct {
 	operation.Named
@@ -209,7 +215,7 @@ func acquire(ctx context.Context, c *call, q *acquireRequest) (got acquisition, 
 	if err != nil {
 		return got, err
 	}
-	got.Outcome = outcomeWords[outcome]
+	got.Outcome = acquireOutcome(outcome)
 	if outcome != protocol.Queued {
 		return got, nil
 	}
@@ -301,7 +307,7 @@ func (c *call) awaitGrant(
 			break // the time is over, or the next read fails too
 		}
 		if o, ok := v.Owner(got.Fence); ok && o.SessionID == s.ID() {
-			got.Outcome = outcomeWords[protocol.Acquired]
+			got.Outcome = acquireOutcome(protocol.Acquired)
 			return got, nil
 		}
 	}
@@ -320,14 +326,14 @@ func (c *call) standing(ctx context.Context, q *acquireRequest, session uint64, 
 	if d != nil {
 		for _, o := range d.Owners {
 			if o.SessionID == session {
-				return acquisition{outcomeWords[protocol.Acquired], o.OrderID}, nil
+				return acquisition{acquireOutcome(protocol.Acquired), o.OrderID}, nil
 			}
 		}
 		for _, w := range d.Waiters {
 			if w.SessionID == session {
-				return acquisition{outcomeWords[protocol.Queued], w.OrderID}, nil
+				return acquisition{acquireOutcome(protocol.Queued), w.OrderID}, nil
 			}
 		}
 	}
-	return acquisition{Outcome: outcomeWords[protocol.NotAcquired]}, nil
+	return acquisition{Outcome: acquireOutcome(protocol.NotAcquired)}, nil
 }

@@ -21,6 +21,9 @@ const (
 	streamAge = 10 * time.Minute
 	// writeTimeout is how long a reader may take to read written events, before the stream ends.
 	writeTimeout = 20 * time.Second
+	// eventStreamType is the media type for event streams, and lastEventHeader the header with which a reader resumes.
+	eventStreamType = "text/event-stream"
+	lastEventHeader = "Last-Event-ID"
 )
 
 // eventsRequest asks for a stream.
@@ -67,7 +70,7 @@ func events(c *call, q *eventsRequest) error {
 		s.views = append(s.views, v)
 	}
 	s.wake() // for responses read earlier for other streams
-	c.w.Header().Set("Content-Type", "text/event-stream")
+	c.w.Header().Set("Content-Type", eventStreamType)
 	c.w.Header().Set("Cache-Control", "no-store")
 	c.w.Header().Set("X-Accel-Buffering", "no")
 	c.turn.End()
@@ -91,7 +94,7 @@ func (g *Gateway) followable(watched string) (*route, *url.URL, error) {
 // resumed determines which responses the reader of an earlier stream had, from the last event id read.
 func resumed(r *http.Request, views int) []mark {
 	sent := make([]mark, views)
-	for i, text := range strings.Split(r.Header.Get("Last-Event-ID"), ",") {
+	for i, text := range strings.Split(r.Header.Get(lastEventHeader), ",") {
 		if i < views {
 			sent[i] = parseMark(text)
 		}

@@ -17,12 +17,12 @@ import (
 
 // problem is the answer to a failed or refused request, by RFC 9457.
 type problem struct {
-	Type   string // urn:signalbox:status: and the status in small letters
-	Title  string
-	Code   int    `name:"status" about:"HTTP status code"`
-	Status string `name:"signalbox_status" about:"Status of the Signalbox protocol"`
-	Detail string
-	Hint   string `about:"Remedy"`
+	Type   string `omit:"never" about:"urn:signalbox:status: followed by the status in small letters"`
+	Title  string `omit:"never"`
+	Code   int    `omit:"never" name:"status" about:"HTTP status code"`
+	Status string `omit:"never" name:"signalbox_status" about:"Status of the Signalbox protocol"`
+	Detail string `omit:"never"`
+	Hint   string `omit:"never" about:"Remedy"`
 	// Wait is after how long the request may be repeated.
 	Wait time.Duration `name:"retry_after" about:"Time after which the same request may be sent again"`
 }

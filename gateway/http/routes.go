@@ -26,7 +26,7 @@ var groups = []string{
 func table() []route {
 	own := slices.Concat(ownSessionRoutes(), clusterRoutes(), loadRoutes(), []route{
 		stream(get, "/events", "Events", "read", "Streams a route's responses, now and after every change",
-			"text/event-stream", events),
+			eventStreamType, events),
 	}, signInRoutes())
 	plain := slices.DeleteFunc(routesOf(operation.All()), func(r route) bool {
 		return slices.ContainsFunc(own, func(o route) bool { return o.method == r.method && o.path == r.path })

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestRoutesReadAndChange: each route works as in its line, over a real cluster.
+// TestRoutesReadAndChange: each route works as in its line, over a real cluster. What all responses have is required in
+// the OpenAPI document.
 func TestRoutesReadAndChange(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
@@ -26,6 +28,9 @@ func TestRoutesReadAndChange(t *testing.T) {
 		{"GET /v1/nodes?prefix=/a", "", 200, `"path":"/a"`},
 		{"GET /v1/node?node=/a", "", 200, `"path":"/a"`},
 		{"GET /v1/node?node=/b", "", 404, `"signalbox_status":"NOT_FOUND"`},
+		{"POST /v1/node/create", `{"node":"/a","node":"/b"}`, 400, `"detail":"node is given more than once"`},
+		{"POST /v1/node/alter", `{"node":"/a","config":{"quota_objects":"1","quota_objects":"2"}}`, 400,
+			`"detail":"config.quota_objects is given more than once"`},
 		{"POST /v1/node/alter", `{"node":"/a","config":{"quota_objects":"100"}}`, 200, `"quota_objects":"100"`},
 		{"POST /v1/node/alter", `{"node":"/a","config":{"quota_objects":9},"if_revision":"999"}`, 412,
 			"PRECONDITION_FAILED"},
@@ -125,6 +130,41 @@ func TestRoutesReadAndChange(t *testing.T) {
 			t.Errorf("%s: not JSON: %s", step.request, r.text)
 		}
 	}
+	st.shapes.requireAllAlwaysPresent(t)
+}
+
+// TestSessionFieldsAreRequired: what all responses about sessions have is required in the OpenAPI document. The
+// sessions own a semaphore, wait for the semaphore, or do not get it.
+func TestSessionFieldsAreRequired(t *testing.T) {
+	st := newStage(t, nil)
+	st.node("/a")
+	const request = `{"node":"/a","name":"lock","ephemeral":true,"poll_ms":0,"wait_ms":%s}`
+	one, two, three := st.start("/a", time.Minute), st.start("/a", time.Minute), st.start("/a", time.Minute)
+	for _, step := range []struct {
+		by            *own
+		wait, outcome string
+	}{{one, "60000", "acquired"}, {two, "60000", "waiting"}, {three, "0", "not_acquired"}} {
+		got, _ := step.by.got(step.by.by("1", "/v1/semaphore/acquire", fmt.Sprintf(request, step.wait)))
+		if got != step.outcome {
+			t.Errorf("%s, want %s", got, step.outcome)
+		}
+	}
+	for _, address := range []string{
+		"/v1/sessions?node=/a", "/v1/semaphores?node=/a", "/v1/contention?prefix=/a", "/v1/semaphore?node=/a&name=lock",
+		"/v1/semaphore/owners?node=/a&name=lock", "/v1/semaphore/owners?node=/a&name=none",
+		"/v1/election/leader?node=/a&name=lock",
+		"/v1/election/leader?node=/a&name=none", "/v1/session?id=" + one.ID,
+	} {
+		if r := st.get(address); r.code != http.StatusOK {
+			t.Errorf("%s: %d %s", address, r.code, r.text)
+		}
+	}
+	for _, o := range []*own{two, one} {
+		o.by("2", "/v1/semaphore/release", `{"node":"/a","name":"lock"}`)
+		o.by("", "/v1/session/keep-alive", "{}")
+		o.by("", "/v1/session/close", "{}")
+	}
+	st.shapes.requireAllAlwaysPresent(t)
 }
 
 // TestProblemsSayWhatToDo in one form, for refusals from every layer.

@@ -38,6 +38,9 @@ func (r *route) headers() []apijson.Schema {
 		return all
 	case slices.Contains(unsequencedRoutes, r.path):
 		return []apijson.Schema{session}
+	case r.streams == eventStreamType:
+		return []apijson.Schema{inHeader(lastEventHeader,
+			"Last event id of an earlier stream: responses that the stream has sent are not sent again", false)}
 	case r.changes() && r.group != groupConsole && !r.keepsReason() && r.right != "acquire":
 		return []apijson.Schema{reason}
 	}
@@ -72,8 +75,8 @@ var document = sync.OnceValue(func() []byte {
 	text, err := json.MarshalIndent(apijson.Schema{
 		"openapi": "3.0.3",
 		"info": apijson.Schema{"title": "Signalbox", "version": "1",
-			"description": "64-bit integers are strings. Times are RFC 3339, durations are milliseconds. Zero " +
-				"values are omitted, except booleans, lists and enumerated words."},
+			"description": "64-bit integers are strings. Times are RFC 3339, durations are milliseconds. Fields " +
+				"with a zero value are omitted, unless they are required."},
 		"servers": []apijson.Schema{
 			{"url": "/", "description": "The host with the document"},
 			{"url": "{scheme}://{host}:{port}", "description": "Any host in the cluster", "variables": apijson.Schema{

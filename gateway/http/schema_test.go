@@ -124,3 +124,18 @@ func TestThePageHasTheTable(t *testing.T) {
 		t.Errorf("%s has another table; go test ./gateway/http -update writes it anew", httpPage)
 	}
 }
+
+// TestTheDocumentHasEventHeaderAndOutcomes: generated clients can resume an event stream, and know all outcomes.
+func TestTheDocumentHasEventHeaderAndOutcomes(t *testing.T) {
+	d := described()
+	header := slices.ContainsFunc(d.Paths["/v1/events"]["get"].Parameters, func(p parameter) bool {
+		return p.Name == "Last-Event-ID" && p.In == "header"
+	})
+	if !header {
+		t.Error("an event stream has no header Last-Event-ID")
+	}
+	outcomes := d.Components.Schemas["acquisition"].Properties["outcome"]
+	if got := fmt.Sprint(outcomes.AllOf, outcomes.Enum); got != "[] [not_acquired acquired waiting]" {
+		t.Errorf("an acquire has the outcomes %s", got)
+	}
+}

@@ -26,6 +26,7 @@ type stage struct {
 	gateway *Gateway
 	server  *httptest.Server
 	client  *client.Client // beside the gateway
+	shapes  shapes         // of all responses to send
 }
 
 func newStage(t *testing.T, change func(*Config), options ...servertest.Option) *stage {
@@ -81,7 +82,11 @@ func (st *stage) send(method, address, body string, change func(*http.Request)) 
 	if err != nil {
 		st.Fatal(err)
 	}
-	return reply{answer.StatusCode, answer.Header, string(text)}
+	got := reply{answer.StatusCode, answer.Header, string(text)}
+	for _, mistake := range st.shapes.add(method, address, got) {
+		st.Errorf("%s %s: %s: %s", method, address, mistake, text)
+	}
+	return got
 }
 
 func (st *stage) get(address string) reply { return st.send(http.MethodGet, address, "", nil) }

@@ -207,15 +207,15 @@ func MetadataText(metadata map[string]string) string {
 
 // discoveryName is a name under which endpoints are published.
 type discoveryName struct {
-	Name      string
-	Endpoints int `about:"Number of endpoints"`
-	Revision  uint64
+	Name      string `omit:"never"`
+	Endpoints int    `about:"Number of endpoints"`
+	Revision  uint64 `omit:"never"`
 }
 
 // configEntry is a config entry in a list.
 type configEntry struct {
-	Name     string
-	Revision uint64
+	Name     string `omit:"never"`
+	Revision uint64 `omit:"never"`
 	Value    []byte
 }
 
@@ -227,7 +227,7 @@ type searchRequest struct {
 
 // match is a name found by a search.
 type match struct {
-	Kind string `about:"Kind: node, semaphore, endpoints, config, rollout, process, session or host"`
+	Kind string `omit:"never" about:"Kind: node, semaphore, endpoints, config, rollout, process, session or host"`
 	Node string
 	Name string
 	ID   *uint64 `about:"Session id"`

@@ -75,7 +75,9 @@ type publishRequest struct {
 }
 
 // Published is the number of a published version.
-type Published struct{ Version uint64 }
+type Published struct {
+	Version uint64 `omit:"never"`
+}
 
 // rollout returns a handle for the rollout named in a request.
 func (n *Named) rollout(c *client.Client) *rollout.Rollout { return rollout.New(c, n.Node, n.Name) }

@@ -345,7 +345,7 @@ func showSemaphore(q *semaphoreRequest, d *DescribedSemaphore) Shown {
 
 // contention is a semaphore with waiting sessions, without its data.
 type contention struct {
-	Node string
+	Node string `omit:"never"`
 	client.SemaphoreInfo
 	Owner  *DescribedOwner  `about:"Owner for the longest time"`
 	Waiter *DescribedWaiter `about:"Waiter for the longest time"`

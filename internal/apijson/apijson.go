@@ -6,7 +6,7 @@
 // are UTF-8, and otherwise base64 with the name suffix _base64. An enum is its word, a bit set is a list of bit names,
 // and a type with MarshalText is its text. Zero is omitted, except for booleans, lists, meaningful words (such as
 // idle), ids (fields named id and shard: the meta shard's id is 0), and standalone values. The tag omit:"zero" marks an
-// id for which 0 means none.
+// id for which 0 means none, and omit:"never" a field that every answer has.
 package apijson
 
 import (
@@ -32,7 +32,7 @@ type Field struct {
 	Of       reflect.Type
 	About    string // for people
 	Required bool   // in a request
-	ID       bool   // of a thing: never left out
+	Always   bool   // never omitted, even if zero
 }
 
 var (
@@ -69,16 +69,17 @@ func fieldsIn(t reflect.Type, at []int) (all []Field) {
 		case f.Tag.Get("inline") != "":
 			all = append(all, fieldsIn(pointed(f.Type), index)...)
 		default:
-			all = append(all, Field{nameOf(f), index, f.Type, f.Tag.Get("about"), f.Tag.Get("need") != "", isID(f)})
+			all = append(all, Field{nameOf(f), index, f.Type, f.Tag.Get("about"), f.Tag.Get("need") != "", always(f)})
 		}
 	}
 	return all
 }
 
-// isID reports whether a field is an id, whose zero value is a valid id.
-func isID(f reflect.StructField) bool {
-	name := nameOf(f)
-	return f.Type.Kind() == reflect.Uint64 && (name == "id" || name == "shard") && f.Tag.Get("omit") == ""
+// always reports whether a field is never omitted: the tag says so, or the field is an id, whose zero value is a valid
+// id.
+func always(f reflect.StructField) bool {
+	name, omit := nameOf(f), f.Tag.Get("omit")
+	return omit == "never" || omit == "" && f.Type.Kind() == reflect.Uint64 && (name == "id" || name == "shard")
 }
 
 // everything stands for the count, and the limit, without a bound: programs need not know the number.
@@ -277,11 +278,11 @@ func (w *writer) object(v reflect.Value) error {
 // unsaid lists the words for an empty number.
 var unsaid = []string{"unset", "none", "unknown"}
 
-// absent reports whether a field with the given value is omitted: zero, except booleans, lists, ids, and meaningful
-// words.
+// absent reports whether a field with the given value is omitted: zero, except booleans, lists, meaningful words, and
+// fields that are never omitted.
 func (f *Field) absent(value reflect.Value) bool {
 	switch {
-	case !value.IsZero() || f.ID || value.Kind() == reflect.Bool || f.Of.Implements(namedType):
+	case !value.IsZero() || f.Always || value.Kind() == reflect.Bool || f.Of.Implements(namedType):
 		return false
 	case worded(f.Of):
 		word := wordOf(value)
@@ -316,6 +317,6 @@ type Done struct {
 
 // InNode is a list item with its node path, for lists over several nodes.
 type InNode[T any] struct {
-	Node string
-	Item T `inline:"true"`
+	Node string `omit:"never"`
+	Item T      `inline:"true"`
 }

@@ -66,7 +66,15 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestIDsAreAlwaysThere: the meta shard's id is 0, and programs read the id.
+// alwaysThere is a value with fields that are never omitted.
+type alwaysThere struct {
+	Name string        `omit:"never"`
+	Wait time.Duration `omit:"never"`
+	Is   bool
+	More uint64
+}
+
+// TestIDsAreAlwaysThere: the meta shard's id is 0, and programs read the id. Fields with the tag are there too.
 func TestIDsAreAlwaysThere(t *testing.T) {
 	type thing struct{ ID, Shard, Host uint64 }
 	for want, v := range map[string]any{
@@ -79,6 +87,7 @@ func TestIDsAreAlwaysThere(t *testing.T) {
 		`{}`: struct {
 			ID uint64 `omit:"zero"`
 		}{},
+		`{"name":"","wait_ms":0,"is":false}`: alwaysThere{},
 	} {
 		if text, err := Encode(v); err != nil || string(text) != want {
 			t.Errorf("%s, want %s: %v", text, want, err)
@@ -87,6 +96,10 @@ func TestIDsAreAlwaysThere(t *testing.T) {
 	s := Schemas{}
 	s.Answer(reflect.TypeFor[thing]())
 	if got := s["thing"]["required"]; fmt.Sprint(got) != "[id shard]" {
+		t.Errorf("an answer requires %v", got)
+	}
+	s.Answer(reflect.TypeFor[alwaysThere]())
+	if got := s["always_there"]["required"]; fmt.Sprint(got) != "[name wait_ms is]" {
 		t.Errorf("an answer requires %v", got)
 	}
 }
@@ -111,6 +124,14 @@ func TestWhatIsNoRequestIsNamed(t *testing.T) {
 		`{"name":"n","parts":{}}`:               "parts is not a list",
 		`{"name":"n","parts":[{"host_id":{}}]}`: "parts[0].host_id is not a whole number",
 		`{"name":"n","is":"yes"}`:               "is is not a boolean",
+		`{"name":"n","name":"n"}`:               "name is given more than once",
+		`{"name":"n","nam\u0065":"m"}`:          "name is given more than once",
+		`{"name":"n","more":{"wait_ms":1,"wait_ms":1}}`:       "more.wait_ms is given more than once",
+		`{"name":"n","parts":[{},{"host_id":1,"host_id":2}]}`: "parts[1].host_id is given more than once",
+		`{"name":"n","data":"a","data_base64":"/wA="}`:        "data is given more than once: as text and in base64",
+		`{"name":"n"}{}`: "not a JSON object",
+		`{"name":"n",}`:  "not a JSON object",
+		`null`:           "name is missing",
 	} {
 		var into outer
 		if err := Decode([]byte(text), &into); err == nil || !strings.Contains(err.Error(), has) {
@@ -183,7 +204,7 @@ func TestSchemas(t *testing.T) {
 	if got := required(s.Answer(reflect.TypeFor[outer]())); fmt.Sprint(got) != "[name]" {
 		t.Errorf("an answer that is a request too requires %v", got)
 	}
-	if got := required(s.Answer(reflect.TypeFor[InNode[*written]]())); fmt.Sprint(got) != "[items]" {
+	if got := required(s.Answer(reflect.TypeFor[InNode[*written]]())); fmt.Sprint(got) != "[node items]" {
 		t.Errorf("an answer requires %v", got)
 	}
 	if s["in_node_written"] == nil || s["outer"] == nil {

@@ -1,6 +1,7 @@
 package apijson
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,18 +16,21 @@ import (
 // errShape means that a value has the wrong form.
 var errShape = errors.New("wrong type")
 
-// Decode decodes a JSON object into a structure. An unknown member and a missing required member are errors with the
-// member's name.
+// Decode decodes a JSON object into a structure. An unknown member, a repeated member and a missing required member are
+// errors with the member's name.
 func Decode(text []byte, into any) error {
+	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
+		return fmt.Errorf("%s is not a JSON object: %w", pathName(""), err)
+	}
 	return decodeObject(text, reflect.ValueOf(into).Elem(), "")
 }
 
 // decodeObject decodes the members of one object. path names the object in errors, such as spec.locations[2], so
 // callers see which nested value is wrong.
 func decodeObject(text []byte, into reflect.Value, path string) error {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil {
-		return fmt.Errorf("%s is not a JSON object: %w", pathName(path), err)
+	members, err := membersOf(text, path)
+	if err != nil {
+		return err
 	}
 	if err := onlyKnown(members, into.Type(), path); err != nil {
 		return err
@@ -36,6 +40,9 @@ func decodeObject(text []byte, into reflect.Value, path string) error {
 		value := into.FieldByIndex(f.Index)
 		if f.Of == bytesType {
 			if encoded, ok := members[f.Name+base64Suffix]; ok {
+				if given != nil {
+					return fmt.Errorf("%s%s is given more than once: as text and in base64", path, f.Name)
+				}
 				if err := json.Unmarshal(encoded, value.Addr().Interface()); err != nil {
 					return fmt.Errorf("%s%s%s is not base64: %w", path, f.Name, base64Suffix, errShape)
 				}
@@ -55,6 +62,30 @@ func decodeObject(text []byte, into reflect.Value, path string) error {
 		}
 	}
 	return nil
+}
+
+// membersOf splits valid JSON, an object or null, into members. A repeated name is an error, because JSON readers
+// disagree about the value that counts.
+func membersOf(text []byte, path string) (map[string]json.RawMessage, error) {
+	members, d := make(map[string]json.RawMessage), json.NewDecoder(bytes.NewReader(text))
+	if begin, _ := d.Token(); begin == nil {
+		return members, nil
+	} else if begin != json.Delim('{') {
+		return nil, fmt.Errorf("%s is not a JSON object: %w", pathName(path), errShape)
+	}
+	for d.More() {
+		var value json.RawMessage
+		token, _ := d.Token()
+		name, _ := token.(string)
+		if _, again := members[name]; again {
+			return nil, fmt.Errorf("%s%s is given more than once", path, name)
+		}
+		if err := d.Decode(&value); err != nil {
+			return nil, fmt.Errorf("%s%s is not JSON: %w", path, name, err)
+		}
+		members[name] = value
+	}
+	return members, nil
 }
 
 // onlyKnown rejects unknown members. It runs before the check for missing members, so an error about a mistyped name

@@ -17,7 +17,7 @@ type Schemas map[string]Schema
 // answers, because a structure used in both is defined as a request.
 func (s Schemas) Request(t reflect.Type) Schema { return s.of(t, false) }
 
-// Answer returns the schema for an encoded type: booleans, lists and ids are required because they are never omitted.
+// Answer returns the schema for an encoded type: the fields that are never omitted are required.
 func (s Schemas) Answer(t reflect.Type) Schema { return s.of(t, true) }
 
 func (s Schemas) of(t reflect.Type, answer bool) Schema {

@@ -123,9 +123,9 @@ func (p *Principal) Fields(c field.Coder) {
 // Decision is why a principal may do something: the granted role, and the deciding rule in that role, as it applies on
 // the grant's path.
 type Decision struct {
-	Principal string
-	Grant     Grant
-	Rule      Rule
+	Principal string `omit:"never"`
+	Grant     Grant  `omit:"never"`
+	Rule      Rule   `omit:"never"`
 }
 
 // Fields implements field.Value.

@@ -10,10 +10,10 @@ import (
 
 // Issue is a health issue in the cluster, such as a blocked rollout, as reported by the host that sees it.
 type Issue struct {
-	Kind     Kind `about:"Kind for programs; docs/guides/monitoring.md lists all kinds"`
+	Kind     Kind `omit:"never" about:"Kind for programs; docs/guides/monitoring.md lists all kinds"`
 	Severity Severity
 	// Subject names the affected thing for people, such as "rollout web in /prod".
-	Subject string `about:"Subject, as text"`
+	Subject string `omit:"never" about:"Subject, as text"`
 	// About identifies the affected object for programs. Web pages use the parts to build a link.
 	About
 	// Since is when the issue began, by the host's clock. If the beginning is unknown, Since is when the host first saw
@@ -21,7 +21,7 @@ type Issue struct {
 	Since    time.Time `about:"Time when the issue began, or was first observed"`
 	WaitsFor string    `name:"waiting_for" about:"Cause of the wait"`
 	Do       string    `name:"hint" about:"Remedy, with a command if possible"`
-	Text     string    `name:"message" about:"Description"`
+	Text     string    `omit:"never" name:"message" about:"Description"`
 	// More is how many further issues of this kind the host has left out to keep its list short. Only a kind's last
 	// issue has the number.
 	More int `name:"omitted" about:"Number of further issues of the kind, omitted by the host"`

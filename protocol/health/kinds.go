@@ -1,6 +1,9 @@
 package health
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // Kind identifies a kind of health issue for programs. A host with a later version may report kinds unknown to this
 // version.
@@ -96,6 +99,9 @@ const (
 	rolloutDo = "signalbox rollout why {node} {name} shows the reason; "
 	processDo = "signalbox process why {node} {name} names them; "
 )
+
+// DefaultLongWaitMinutes is the long-wait threshold for a node without a threshold in its config.
+const DefaultLongWaitMinutes = 10
 
 // Kinds is the table with all kinds. Rows are sorted by severity, worst first; within a severity the row order is the
 // display order.
@@ -198,8 +204,9 @@ var Kinds = []Row{
 	{ProcessBlocked, Warning, Processes, "a process has had members and no round for over a minute", ofProcess,
 		"start more members, or one that may coordinate; signalbox process why {node} {name} shows how many there are"},
 	{LongWait, Warning, Locks, "a caller has waited for a semaphore for longer than the node's long-wait threshold " +
-		"(signalbox node alter --long-wait-threshold). If no threshold is set, it is 10 minutes and the severity is " +
-		"info, because candidates of an election wait for as long as the leader leads",
+		"(signalbox node alter --long-wait-threshold). If no threshold is set, it is " +
+		strconv.Itoa(DefaultLongWaitMinutes) + " minutes and the severity is info, because candidates of an election " +
+		"wait for as long as the leader leads",
 		"semaphore {name} in {node}", "signalbox who {name} shows the owners and the waiters"},
 
 	{SingleHost, Info, Hosts, "the cluster has one host", "the cluster", grow},

@@ -44,7 +44,7 @@ func (s State) String() string { return field.Word(s, "HOST_STATE", stateWords) 
 // Host is a host as recorded by the cluster, and as observed by the governor.
 type Host struct {
 	ID          uint64
-	Name        string
+	Name        string `omit:"never"`
 	Incarnation string // data directory incarnation, 32 hexadecimal digits
 	Starts      uint64 `name:"start_count"` // how often the process was started on the directory
 	// RaftAddress is for other hosts. AdminAddress may be empty.
@@ -163,7 +163,7 @@ func (s *Standing) Fields(c field.Coder) {
 // JoinToken lets one host join the cluster. The secret is not included: the client that creates a token generates the
 // secret, and hosts get only its hash.
 type JoinToken struct {
-	ID     string
+	ID     string        `omit:"never"`
 	Left   time.Duration `name:"expires_in"` // how long the token is still valid
 	Author string        `name:"author"`     // who created the token
 	Used   string        // the incarnation of the host that joined with the token, empty for none
@@ -180,13 +180,13 @@ func (t *JoinToken) Fields(c field.Coder) {
 // Entry is an audit log entry.
 type Entry struct {
 	ID       uint64    `name:"id"`
-	Event    string    // a word, such as "host-target"
+	Event    string    `omit:"never"` // a word, such as "host-target"
 	Host     uint64    // 0 for none
 	HostName string    // the host's name at that time
 	Text     string    `name:"message"`
 	Author   string    `name:"author"` // an operator, a host, or the governor
 	Reason   string    `name:"reason"`
-	At       time.Time `name:"time"` // by the proposing host's clock
+	At       time.Time `name:"time" omit:"never"` // by the proposing host's clock
 }
 
 // Fields implements field.Value.

@@ -11,24 +11,24 @@ import (
 type Policy struct {
 	// Voters is how many replicas vote in a shard, if the cluster has that many hosts: 1, 3 or 5. 0 lets the governor
 	// choose by the number of hosts. For data shards Replicas overrides the number, unless Replicas is 0.
-	Voters int
+	Voters int `omit:"never"`
 	// OfflineAfter is the time without contact after which a host is considered failed.
-	OfflineAfter time.Duration
+	OfflineAfter time.Duration `omit:"never"`
 	// ReplaceAfter is the time after which a failed voter is replaced, if another host is available; 0 means never.
-	ReplaceAfter time.Duration
+	ReplaceAfter time.Duration `omit:"never"`
 	// StableFor is how long a learner must have been up to date before it votes.
-	StableFor time.Duration `name:"stabilization"`
+	StableFor time.Duration `name:"stabilization" omit:"never"`
 	// BalanceEvery is the minimum time between two leadership transfers that spread the load; 0 disables such
 	// transfers.
-	BalanceEvery time.Duration `name:"leader_rebalance"`
+	BalanceEvery time.Duration `name:"leader_rebalance" omit:"never"`
 	// Copies is the maximum number of concurrent replica builds.
-	Copies int `name:"max_replica_builds"`
+	Copies int `name:"max_replica_builds" omit:"never"`
 	// Replicas is on how many hosts a data shard has a replica: 1, 3 or 5, and each replica votes. With 0 every host
 	// has a replica of every shard. A cluster may have more than nine hosts only if Replicas is above 0.
-	Replicas int
+	Replicas int `omit:"never"`
 	// Tier is a failure domain label, such as "role=control": only hosts with the label vote in the meta shard. If the
 	// text is empty, or no host in the cluster has the label, all hosts may vote.
-	Tier string `name:"meta_voter_label"`
+	Tier string `name:"meta_voter_label" omit:"never"`
 }
 
 // Fields implements field.Value.

@@ -126,8 +126,8 @@ func (r *ResultRow) Fields(c field.Coder) {
 // BlockReason is why a round is stalled.
 type BlockReason struct {
 	// Code is for programs, Text for people; Text includes all other fields, with member names.
-	Code string
-	Text string `name:"message"`
+	Code string `omit:"never"`
+	Text string `name:"message" omit:"never"`
 	// Blocked is set if neither time nor the present members can end the reason.
 	Blocked bool
 	Epoch   uint64
@@ -163,8 +163,8 @@ func (r *BlockReason) Fields(c field.Coder) {
 
 // Summary is a process in a list.
 type Summary struct {
-	Name       string
-	Revision   uint64
+	Name       string `omit:"never"`
+	Revision   uint64 `omit:"never"`
 	Epoch      uint64
 	Phase      Phase
 	Members    int

@@ -8,7 +8,7 @@ import (
 
 // Version is a rollout version. The payload is shared and must not be modified.
 type Version struct {
-	Seq     uint64 `name:"version"`
+	Seq     uint64 `name:"version" omit:"never"`
 	Payload []byte // if the reader asked for the payload
 	Label   string
 	By      ChangeInfo `inline:"true"`
@@ -16,7 +16,7 @@ type Version struct {
 	Published Timestamp
 	// Withdrawn is set if the version is no longer assigned.
 	Withdrawn    bool
-	PayloadBytes int `name:"payload_size_bytes"`
+	PayloadBytes int `name:"payload_size_bytes" omit:"never"`
 	// AbandonedIn are the locations that abandoned the version.
 	AbandonedIn []string
 }
@@ -96,8 +96,8 @@ func (s *Step) Fields(c field.Coder) {
 
 // Summary is a rollout in a list.
 type Summary struct {
-	Name      string
-	Revision  uint64
+	Name      string `omit:"never"`
+	Revision  uint64 `omit:"never"`
 	Phase     Phase
 	Locations int
 	// Reached is how many locations have reached their target, and have the newest version.

@@ -34,7 +34,7 @@ type Spec struct {
 
 // Location is one rollout location.
 type Location struct {
-	Name string
+	Name string `omit:"never"`
 	// Delay is how long the previous location must have had a version before this location may get it. The first
 	// location has no delay.
 	Delay time.Duration

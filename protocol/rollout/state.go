@@ -130,7 +130,7 @@ func (l *LocationRow) Fields(c field.Coder) {
 
 // GateState is a gate for a location's target.
 type GateState struct {
-	Name    string
+	Name    string    `omit:"never"`
 	Verdict Verdict   `name:"report"`
 	By      string    `name:"author"`
 	Since   Timestamp // time of the verdict
@@ -148,8 +148,8 @@ func (g *GateState) Fields(c field.Coder) {
 // BlockReason is why part of a rollout is stalled.
 type BlockReason struct {
 	// Code is for programs, Text for people; Text includes all other fields.
-	Code string
-	Text string `name:"message"`
+	Code string `omit:"never"`
+	Text string `name:"message" omit:"never"`
 	// Location is empty for the whole rollout.
 	Location string
 	// Blocked is set if neither time nor the present instances can end the reason.

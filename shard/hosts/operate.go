@@ -200,12 +200,13 @@ func (r *Records) Transfer(at At, id ShardID, ref string) Answer {
 	}
 	s = r.edit(id)
 	s.Wish, s.WishUntil = h.ID, clock.Moment(at.Now)+WishMillis
-	r.note(at, EventTransfer, h, "%s", TransferText(id))
+	led := fmt.Sprintf("shard %d", id)
+	if id == Meta {
+		led = "the meta shard"
+	}
+	r.note(at, EventTransfer, h, "to lead %s", led)
 	return Answer{Host: h.ID}
 }
-
-// TransferText names the shard in the audit entry of a leader transfer, as stored; the meta shard is shard 0.
-func TransferText(id ShardID) string { return fmt.Sprintf("shard %d", id) }
 
 func (s *Shard) votes(host shard.HostID) bool {
 	return slices.ContainsFunc(s.Replicas, func(p Replica) bool { return p.Host == host && p.Role == RoleVoter })

@@ -82,7 +82,12 @@ func TestAMembershipOfOthersIsTakenOver(t *testing.T) {
 
 func TestATransferIsAskedFor(t *testing.T) {
 	f := newFixture(t, "a", "b")
-	f.done(f.Transfer(f.at(), 1, "b"))
+	for id, want := range []string{"to lead the meta shard", "to lead shard 1"} {
+		f.done(f.Transfer(f.at(), ShardID(id), "b"))
+		if e := f.Audit(f.LastAudit(), 1); len(e) != 1 || e[0].Text != want {
+			t.Errorf("the audit log has %+v, want %q", e, want)
+		}
+	}
 	f.existed(f.Transfer(f.at(), 1, "b"))
 	if s := f.Shard(1); s.Wish != 2 || s.WishUntil != f.now+1+WishMillis {
 		t.Errorf("the wish is %+v", s)

@@ -2,6 +2,7 @@ package meta
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -58,5 +59,5 @@ const (
 	DefaultQuotaBytes = shard.DefaultNodeBytes
 
 	MaxLongestWaitMillis     = 30 * 24 * 3600 * 1000
-	DefaultLongestWaitMillis = 600_000
+	DefaultLongestWaitMillis = health.DefaultLongWaitMinutes * 60 * 1000
 )

@@ -173,7 +173,7 @@ func TestChangesAreDelivered(t *testing.T) {
 		{&HostCordon{Host: "a", On: true}, "result ", ""},
 		{&HostRename{Host: 1, Incarnation: incarnation(1), Start: startOf(1), Addresses: addressesOf("z")}, hostChanged,
 			"alter host a: at z:1 for hosts, z:2 for clients"},
-		{&ShardTransfer{Shard: 1, Host: "b"}, unseen, "leader-transfer host b: shard 1"},
+		{&ShardTransfer{Shard: 1, Host: "b"}, unseen, "leader-transfer host b: to lead shard 1"},
 		{&TokenCreate{ID: "t", Hash: [32]byte{1}, Millis: 5}, unseen, "token t was made"},
 		{&HostExpel{Host: "4"}, unseen, "host-target host d: EXPELLED, expelled, by op: a test"},
 		{&HostReach{Term: 7, Host: 4, Variant: protocol.HostExpelled}, hostChanged, "host-state host d: EXPELLED"},

@@ -17,10 +17,12 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// Verdict is whether a principal may do something, and why.
+// Verdict is whether a principal may do something, and why. A denial has no grant and no rule.
 type Verdict struct {
-	Allowed bool
-	admin.Decision
+	Allowed   bool
+	Principal string
+	Grant     *rights.Grant
+	Rule      *rights.Rule
 }
 
 func newCan(f *cli.Frame) *cobra.Command {
@@ -43,7 +45,7 @@ Without the permission the exit status is 77.`,
 				}
 				if d == nil {
 					if f.JSON() {
-						if err := f.Object(Verdict{Decision: admin.Decision{Principal: args[0]}}); err != nil {
+						if err := f.Object(Verdict{Principal: args[0]}); err != nil {
 							return err
 						}
 					}
@@ -53,8 +55,8 @@ Without the permission the exit status is 77.`,
 					}
 					return cli.Errorf(cli.ExitNoRight, "no: no role of %s gives %s on %s", cli.Safe(args[0]), right, on)
 				}
-				return f.Line(Verdict{true, *d}, "yes: %s has %s, which allows %s", d.Principal,
-					operation.GrantText(&d.Grant), operation.RuleText(&d.Rule))
+				return f.Line(Verdict{true, d.Principal, &d.Grant, &d.Rule}, "yes: %s has %s, which allows %s",
+					d.Principal, operation.GrantText(&d.Grant), operation.RuleText(&d.Rule))
 			})
 		},
 	}

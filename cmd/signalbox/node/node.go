@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -94,7 +96,8 @@ func (n *nodeFlags) add(c *cobra.Command) {
 	flags.Var(&n.bytes, "quota-bytes", "Maximum memory for semaphores and sessions per shard, `SIZE` from 1MiB "+
 		"to 1TiB. Default for a new node: 1GiB")
 	flags.DurationVar(&n.wait, "long-wait-threshold", 0, "Waiting time above which signalbox check reports a health "+
-		"issue for a semaphore, `DURATION` up to 720h. Below zero: never. Default: 10m, as information only")
+		"issue for a semaphore, `DURATION` up to 720h. Below zero: never. Default: "+
+		strconv.Itoa(health.DefaultLongWaitMinutes)+"m, as information only")
 	consistency := cobra.FixedCompletions([]string{"strict", "relaxed"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = c.RegisterFlagCompletionFunc("read-consistency", consistency)
 	_ = c.RegisterFlagCompletionFunc("attach-consistency", consistency)

@@ -23,7 +23,7 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 	for i := range entries {
 		e := &entries[i]
 		entry := host.Entry{ID: e.Number, Event: e.Event.String(), Host: uint64(e.Host), HostName: e.Name,
-			Text: auditText(e), Author: e.By, Reason: e.Why, At: field.WallTime(e.Wall)}
+			Text: e.Text, Author: e.By, Reason: e.Why, At: field.WallTime(e.Wall)}
 		a.Entries = append(a.Entries, entry)
 		if size += protocol.Size(&entry); size >= protocol.PageBytes && e.Number < a.Newest {
 			a.Next = e.Number + 1
@@ -34,17 +34,6 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 		a.Next = entries[n-1].Number + 1
 	}
 	return a
-}
-
-// auditText returns an audit entry's change as shown. In a leader transfer, the stored text is only the shard's number.
-func auditText(e *hosts.Entry) string {
-	switch {
-	case e.Event != hosts.EventTransfer:
-		return e.Text
-	case e.Text == hosts.TransferText(hosts.Meta):
-		return "to lead the meta shard"
-	}
-	return "to lead " + e.Text
 }
 
 // Tokens returns the join tokens that are valid or used. If ids are given, only tokens with these ids are returned.
