@@ -118,8 +118,8 @@ func TestExpiryPassesOverRemoteSessions(t *testing.T) {
 	})
 }
 
-// TestForgottenRemoteSessionStartsOver: a remote session forgotten too early starts over, because its earlier numbers are
-// unknown.
+// TestForgottenRemoteSessionStartsOver: a remote session forgotten too early starts over, because its earlier
+// numbers are unknown.
 func TestForgottenRemoteSessionStartsOver(t *testing.T) {
 	playServing(t, lowerHalf(), func(m *scene) {
 		m.remote("g1")

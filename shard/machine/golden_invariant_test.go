@@ -75,7 +75,7 @@ func (f *goldenFaults) sessions(s *shard.State) map[shard.SessionID]*shard.Sessi
 		if x.Home {
 			f.must(x.ID.Counter() <= s.LastSession, "session %v is from the future", x.ID)
 		} else {
-			f.must(x.Timeout == 0 && x.Details == "" && x.Key == "", "remote session %v has what only its home has", x.ID)
+			f.must(x.Timeout == 0 && x.Details == "" && x.Key == "", "remote %v has what only its home has", x.ID)
 		}
 		f.must(len(x.Answers) <= shard.MaxUnacknowledged, "session %v has %d answers", x.ID, len(x.Answers))
 		number := x.Acked

@@ -37,8 +37,8 @@ func (m *Machine) Losses(ids []shard.SessionID, dst []shard.Loss) []shard.Loss {
 	return dst
 }
 
-// DeadRemoteSessions looks at the next remote sessions in the scan and appends the sessions the directory reports dead: the
-// list for a CmdSessionsForget. It holds no lock while it asks the directory.
+// DeadRemoteSessions looks at the next remote sessions in the scan and appends the sessions the directory reports
+// dead: the list for a CmdSessionsForget. It holds no lock while it asks the directory.
 func (m *Machine) DeadRemoteSessions(at shard.Cursor, d shard.Directory, dst []shard.SessionID) (_ []shard.SessionID,
 	next shard.Cursor, over bool) {
 	from := len(dst)

@@ -246,8 +246,8 @@ func TestRegenerationIntoOtherShards(t *testing.T) {
 	}
 }
 
-// TestAHomeThatIsOlderThanItsRemoteSessions: a session known only to another shard, because its home was saved before the
-// session started, leaves nothing behind, and its id is not reused.
+// TestAHomeThatIsOlderThanItsRemoteSessions: a session known only to another shard, because its home was saved before
+// the session started, leaves nothing behind, and its id is not reused.
 func TestAHomeThatIsOlderThanItsRemoteSessions(t *testing.T) {
 	slots := thirds()
 	home, other := machine.New(machine.TestKinds, machine.Options{Slots: slots[0]}),

@@ -51,8 +51,8 @@ func ofHomes(alter func(request, answer map[string]json.RawMessage)) func() *sim
 	}
 }
 
-// noRemoteSessionsKnown: a host receives neither end notifications nor answers about its remote sessions.
-func noRemoteSessionsKnown(request, answer map[string]json.RawMessage) {
+// noRemotesKnown: a host receives neither end notifications nor answers about its remote sessions.
+func noRemotesKnown(request, answer map[string]json.RawMessage) {
 	if answer == nil {
 		delete(request, "ended")
 		return
@@ -60,8 +60,8 @@ func noRemoteSessionsKnown(request, answer map[string]json.RawMessage) {
 	changeLiveness(answer, shard.Dead, shard.Alive)
 }
 
-// livingRemoteSessionsOver: a living session is called over.
-func livingRemoteSessionsOver(_, answer map[string]json.RawMessage) {
+// livingRemotesOver: a living session is called over.
+func livingRemotesOver(_, answer map[string]json.RawMessage) {
 	changeLiveness(answer, shard.Alive, shard.Dead)
 }
 

@@ -128,7 +128,7 @@ func sessionsKept() *simulation.Bug {
 	return keeping(func(*machine.Machine) bool { return true })
 }
 
-// remoteSessionsKept: one of two shards is unchanged, and never forgets its remote sessions with a home in the other shard.
+// remoteSessionsKept: one of two shards is unchanged, and never forgets its remote sessions.
 func remoteSessionsKept() *simulation.Bug {
 	first := true
 	bug := keeping(func(*machine.Machine) bool {

@@ -73,8 +73,8 @@ var planted = []struct {
 	{name: "the dead keep what they have in other shards", seed: 1, make: func() *simulation.Bug {
 		return withCommand(shard.CmdSessionsForget, func(c *shard.Command) { c.Sessions = nil })
 	}},
-	{name: "nobody hears of sessions that end elsewhere", seed: 2, make: ofHomes(noRemoteSessionsKnown), shape: apartShape},
-	{name: "a session that lives elsewhere is over", seed: 2, make: ofHomes(livingRemoteSessionsOver), shape: apartShape},
+	{name: "nobody hears of sessions that end elsewhere", seed: 2, make: ofHomes(noRemotesKnown), shape: apartShape},
+	{name: "a session that lives elsewhere is over", seed: 2, make: ofHomes(livingRemotesOver), shape: apartShape},
 	{name: "clocks of hosts run at double speed", seed: 4, make: fastClocks},
 	{name: "who was promoted is not told", seed: 1,
 		make: func() *simulation.Bug { return dropping(protocol.KindGranted, 3) }},

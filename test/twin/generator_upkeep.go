@@ -22,7 +22,8 @@ func (g *Generator) slot() shard.Slot {
 	}
 }
 
-// remote draws a remote session from a small set. If every slot is served, remote draws an unknown session in this shard.
+// remote draws a remote session from a small set. If every slot is served, remote draws an unknown session of this
+// shard.
 func (g *Generator) remote() shard.SessionID {
 	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
 		if !g.slots.Has(slot) {

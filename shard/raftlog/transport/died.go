@@ -19,14 +19,14 @@ type Stand struct {
 }
 
 const (
-	// processEndWait is how long a host checks whether a peer's process has ended, and processEndInterval the interval. The kernel
-	// closes a process's files one after the other, so its listener may outlive a connection.
+	// processEndWait is how long a host checks whether a peer's process has ended, and processEndInterval the
+	// interval. The kernel closes a process's files one after the other, so its listener may outlive a connection.
 	processEndWait     = 2 * time.Second
 	processEndInterval = 20 * time.Millisecond
 )
 
-// awaitProcessEnd checks whether a peer's process has ended after its connection ended, and if so makes replicas stand for
-// election.
+// awaitProcessEnd checks whether a peer's process has ended after its connection ended, and if so makes replicas stand
+// for election.
 func (e *engineEnd) awaitProcessEnd(peer *Peer, ended net.Conn) {
 	ctx, cancel := context.WithTimeout(e.ctx, processEndWait)
 	defer cancel()
