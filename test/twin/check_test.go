@@ -74,7 +74,9 @@ func TestCheckFindsWhatCannotBe(t *testing.T) {
 		{"counter given out twice", func(s *shard.State, _, _ *shard.SemaphoreState) {
 			s.Sessions[2].ID = shard.NewSessionID(6, 2)
 		}},
-		{"a remote with timeout", func(s *shard.State, _, _ *shard.SemaphoreState) { s.Sessions[3].Timeout = 1 }},
+		{"a remote session with timeout", func(s *shard.State, _, _ *shard.SemaphoreState) {
+			s.Sessions[3].Timeout = 1
+		}},
 		{"timeout 1800001 ms", func(s *shard.State, _, _ *shard.SemaphoreState) { s.Sessions[0].Timeout = 1_800_001 }},
 		{"key too long", func(s *shard.State, _, _ *shard.SemaphoreState) {
 			s.Sessions[0].Key = strings.Repeat("k",
