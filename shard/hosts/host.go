@@ -84,8 +84,8 @@ type Host struct {
 	ReturnAfter uint64
 	// Replaces is the host this host replaced, 0 for none.
 	Replaces shard.HostID
-	// Grace is the largest grace period in force at the host's expulsion, in milliseconds. Bare is when the expelled
-	// host ceased to have replicas, 0 while the host has a replica.
+	// Grace is the longest grace period that a node may have at the host's expulsion, in milliseconds. Bare is when the
+	// expelled host ceased to have replicas, 0 while the host has a replica.
 	Grace, Bare uint64
 	// Lost is set if a shard lost its majority with the host: peers refuse the host from the order on.
 	Lost bool

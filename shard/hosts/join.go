@@ -94,8 +94,8 @@ type Join struct {
 	// host's right to join, or if the cluster requires no proof.
 	Token   string
 	Trusted bool
-	// Heard is set if the proposing leader is in contact with the host to be replaced. Grace is the largest grace
-	// period in force, in milliseconds.
+	// Heard is set if the proposing leader is in contact with the host to be replaced. Grace is the longest
+	// grace period that a node may have, in milliseconds.
 	Heard bool
 	Grace uint64
 }

@@ -105,8 +105,8 @@ func (r *Records) operated(ref string) (*Host, Answer) {
 	return h, a
 }
 
-// Expel removes a host permanently. A host that is not offline needs force. grace is the largest grace period in force,
-// in milliseconds.
+// Expel removes a host permanently. A host that is not offline needs force. grace is the longest grace period that a
+// node may have, in milliseconds.
 func (r *Records) Expel(at At, ref string, force bool, grace uint64) Answer {
 	h, a := r.find(ref)
 	if h == nil {

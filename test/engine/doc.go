@@ -3,5 +3,5 @@
 // acknowledged entries survive.
 //
 // Start at Run, which runs a seed's plan. Directed faults (directed.go) cause a single fault at the worst possible
-// time. docs/testing.md lists the findings of both.
+// time. docs/testing.md describes both.
 package engine
