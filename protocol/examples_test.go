@@ -102,6 +102,16 @@ var examples = []example{
 		SpanMillis: 5004, Requests: 61_200, Failed: 12, P50Micros: 410, P99Micros: 2900, CommitP99Micros: 1800,
 		DiskFreeBytes: 64 << 30, DiskTotalBytes: 256 << 30,
 	})},
+	{"host-load-traffic", request(5, &HostLoad{Traffic: true})},
+	{"host-load-answer-traffic", answer(5, &HostLoadAnswer{
+		SpanMillis: 5004, Requests: 61_200, Traffic: Traffic{
+			SpanMillis: 60_010, Requests: 734_000,
+			Clients: list[ClientTraffic](&ClientTraffic{
+				Name: []byte("worker"), Principal: []byte("billing"), Address: []byte("10.0.0.7"), Requests: 700_000,
+			}),
+			Nodes: list[NodeTraffic](&NodeTraffic{Path: []byte("/prod/jobs"), Requests: 600_000}),
+		},
+	})},
 	{"health", request(5, &Health{})},
 	{"health-answer", answer(5, &HealthAnswer{
 		HostName: []byte("signal-3"), NowMillis: 1_700_000_060_000, Governs: true,

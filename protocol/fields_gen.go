@@ -535,7 +535,9 @@ func (m *AccessDenialsAnswer) answerFields(c *codec) {
 	c.uint("total", &m.Total)
 }
 
-func (*HostLoad) requestFields(*codec) {}
+func (m *HostLoad) requestFields(c *codec) {
+	c.bool("traffic", &m.Traffic)
+}
 
 func (m *HostLoadAnswer) answerFields(c *codec) {
 	c.uint("span_ms", &m.SpanMillis)
@@ -546,6 +548,7 @@ func (m *HostLoadAnswer) answerFields(c *codec) {
 	c.uint("commit_p99_us", &m.CommitP99Micros)
 	c.uint("disk_free_bytes", &m.DiskFreeBytes)
 	c.uint("disk_total_bytes", &m.DiskTotalBytes)
+	c.record("traffic", m.Traffic.fields)
 }
 
 func (m *ForwardedFor) requestFields(c *codec) {
@@ -1057,6 +1060,13 @@ func (m *ClientRequest) fields(c *codec) {
 	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 }
 
+func (m *ClientTraffic) fields(c *codec) {
+	c.text("name", &m.Name, MaxClientNameBytes)
+	c.text("principal", &m.Principal, MaxPrincipalBytes)
+	c.text("address", &m.Address, MaxAddressBytes)
+	c.uint("requests", &m.Requests)
+}
+
 func (m *CountedShard) fields(c *codec) {
 	c.uint("shard_id", &m.ShardID)
 	c.uint("last_order", &m.LastOrder)
@@ -1204,6 +1214,11 @@ func (m *NodeConfig) fields(c *codec) {
 	c.uint("longest_wait_ms", &m.LongestWaitMillis)
 }
 
+func (m *NodeTraffic) fields(c *codec) {
+	c.text("path", &m.Path, MaxPathBytes)
+	c.uint("requests", &m.Requests)
+}
+
 func (m *Operation) fields(c *codec) {
 	c.record("idempotency", m.Idempotency.fields)
 	c.text("author", &m.Author, MaxOperatorTextBytes)
@@ -1333,6 +1348,13 @@ func (m *SlotRange) fields(c *codec) {
 	c.uint("generation", &m.Generation)
 }
 
+func (m *Traffic) fields(c *codec) {
+	c.uint("span_ms", &m.SpanMillis)
+	c.uint("requests", &m.Requests)
+	m.Clients.list(c, "clients")
+	m.Nodes.list(c, "nodes")
+}
+
 func (m *Waiter) fields(c *codec) {
 	c.uint("order_id", &m.OrderID)
 	c.uint("session_id", &m.SessionID)
@@ -1357,6 +1379,8 @@ func (m *ClientInfo) fields(c *codec) {
 	c.text("version", &m.Version, MaxVersionBytes)
 }
 
+func (m *ClientTraffic) item(c *codec) { c.record("", m.fields) }
+
 func (m *CountedShard) item(c *codec) { c.record("", m.fields) }
 
 func (m *HealthIssue) item(c *codec) { c.record("", m.fields) }
@@ -1374,6 +1398,8 @@ func (m *LeaderlessReplica) item(c *codec) { c.record("", m.fields) }
 func (m *LedShard) item(c *codec) { c.record("", m.fields) }
 
 func (m *Node) item(c *codec) { c.record("", m.fields) }
+
+func (m *NodeTraffic) item(c *codec) { c.record("", m.fields) }
 
 func (m *Owner) item(c *codec) { c.record("", m.fields) }
 

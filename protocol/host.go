@@ -29,7 +29,9 @@ type HostStatusAnswer struct {
 }
 
 // HostLoad asks the host for its load.
-type HostLoad struct{}
+type HostLoad struct {
+	Traffic bool // also report requests by client and by node
+}
 
 // HostLoadAnswer answers a HostLoad with the latest measurement. The answer has request counts, not rates, so a reader
 // can add up the counts from many hosts; a count divided by the span is a rate.
@@ -47,6 +49,40 @@ type HostLoadAnswer struct {
 	// DiskFreeBytes and DiskTotalBytes describe the file system with the host's data. Both are 0 if unknown.
 	DiskFreeBytes  uint64
 	DiskTotalBytes uint64
+	Traffic        Traffic // empty unless requested
+}
+
+// Traffic is a host's requests by client and by node.
+type Traffic struct {
+	// SpanMillis is how long the requests were counted: about a minute, less after a start. 0 means that the host does
+	// not report them.
+	SpanMillis uint64
+	Requests   uint64 // all requests in the span
+	// Clients and Nodes have the most requests, sorted by requests; each has at most MaxTraffic items. Clients are
+	// reported only to a caller who may read all nodes, and other callers get only nodes they may read.
+	Clients ClientTraffics
+	Nodes   NodeTraffics
+}
+
+// ClientTraffics is a list of clients with their requests.
+type ClientTraffics = List[ClientTraffic, *ClientTraffic]
+
+// ClientTraffic is the number of requests from a client. Connections with the same name, principal and address, without
+// the port, count as one client.
+type ClientTraffic struct {
+	Name      []byte `wire:"text MaxClientNameBytes"`
+	Principal []byte `wire:"text MaxPrincipalBytes"`
+	Address   []byte `wire:"text MaxAddressBytes"`
+	Requests  uint64
+}
+
+// NodeTraffics is a list of nodes with their requests.
+type NodeTraffics = List[NodeTraffic, *NodeTraffic]
+
+// NodeTraffic is the number of requests in a node. A request without a node, such as a heartbeat, is in no count.
+type NodeTraffic struct {
+	Path     []byte `wire:"text MaxPathBytes"`
+	Requests uint64
 }
 
 // Health asks the host for all visible health issues: issues on the host itself, with objects in the shards led by the

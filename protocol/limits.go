@@ -24,6 +24,7 @@ const (
 	MaxIncarnationBytes      = 16            // incarnation of a host's data directory
 	MaxDataBytes             = 1 << 20       // data of a semaphore, an owner or a waiter, however a host is configured
 	MaxClientNameBytes       = 256
+	MaxTraffic               = 20 // clients, and nodes, in a host's load
 	MaxVersionBytes          = 64 // client or host version
 	MaxTokenBytes            = 4096
 	MaxAccessNameBytes       = 256 // role or token name

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/caller"
+	"github.com/signalbox/signalbox/server/handle"
 )
 
 // Load is a host's measured load. The zero Load means no measurement.
@@ -23,7 +25,10 @@ type Load struct {
 
 // ReportLoad records the host's recent load, and answers client questions about the load with the latest report. Safe
 // for concurrent use.
-func (h *Host) ReportLoad(l Load) { h.load.Store(&l) }
+func (h *Host) ReportLoad(l Load) {
+	h.conns.SampleTraffic(h.config.Clock())
+	h.load.Store(&l)
+}
 
 // HostLoad returns the answer with the host's recent load.
 func (h *Host) HostLoad() *protocol.HostLoadAnswer {
@@ -39,3 +44,23 @@ func (h *Host) HostLoad() *protocol.HostLoadAnswer {
 }
 
 func micros(d time.Duration) uint64 { return uint64(max(d.Microseconds(), 0)) }
+
+// AddTraffic adds the requests of the last minute by client and by node, as far as a client may know them.
+func (h *Host) AddTraffic(a *protocol.HostLoadAnswer, by *caller.Caller) {
+	span, total, clients, nodes := h.conns.Traffic(h.config.Clock())
+	t := &a.Traffic
+	t.SpanMillis, t.Requests = uint64(max(span.Milliseconds(), 1)), total
+	may := func(path string) bool { return by.Permits(protocol.KindNodeDescribe, path, "") }
+	if may(handle.Everywhere) {
+		for _, one := range clients[:min(len(clients), protocol.MaxTraffic)] {
+			t.Clients.Append(protocol.ClientTraffic{Name: []byte(one.Key.Name), Principal: []byte(one.Key.Principal),
+				Address: []byte(one.Key.Address), Requests: one.Requests})
+		}
+	}
+	for _, one := range nodes {
+		node, known := h.meta.Machine.NodeByID(one.Key)
+		if t.Nodes.Len() < protocol.MaxTraffic && known && may(node.Path) {
+			t.Nodes.Append(protocol.NodeTraffic{Path: []byte(node.Path), Requests: one.Requests})
+		}
+	}
+}

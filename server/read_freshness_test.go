@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,13 +61,19 @@ func TestAHostAnswersTheLatestReportOfItsLoad(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
 	said := func() protocol.HostLoadAnswer { return s.must(s.ask(&protocol.HostLoad{})).HostLoad }
-	want(t, "before a report", said(), protocol.HostLoadAnswer{})
+	same := func(what string, want protocol.HostLoadAnswer) {
+		t.Helper()
+		if have := said(); !reflect.DeepEqual(have, want) {
+			t.Errorf("%s: have %v, want %v", what, have, want)
+		}
+	}
+	same("before a report", protocol.HostLoadAnswer{})
 	c.Host(1).ReportLoad(server.Load{Span: time.Second, Requests: 1})
 	c.Host(1).ReportLoad(server.Load{
 		Span: 5 * time.Second, Requests: 1000, Failed: 3, P50: 400 * time.Microsecond, P99: 3 * time.Millisecond,
 		CommitP99: 2 * time.Millisecond, DiskFree: 7, DiskTotal: 9,
 	})
-	want(t, "the latest", said(), protocol.HostLoadAnswer{
+	same("the latest", protocol.HostLoadAnswer{
 		SpanMillis: 5000, Requests: 1000, Failed: 3, P50Micros: 400, P99Micros: 3000, CommitP99Micros: 2000,
 		DiskFreeBytes: 7, DiskTotalBytes: 9,
 	})

@@ -15,6 +15,7 @@ import (
 // Kinds of admin operations that hooks report.
 const (
 	OpHealth      client.OperationKind = "read_health_issues"
+	OpTraffic     client.OperationKind = "read_traffic"
 	OpDescribe    client.OperationKind = "describe_cluster"
 	OpPlan        client.OperationKind = "plan_cluster"
 	OpWhy         client.OperationKind = "why_cluster"

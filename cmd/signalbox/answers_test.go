@@ -164,8 +164,10 @@ func act(verb, flags, members string) answer {
 // commands combine, and actions that need more hosts or more running work than the test has.
 var withoutPair = strings.Fields(`/v1/semaphore/acquire /v1/semaphore/release /v1/session/create /v1/session/keep-alive
 	/v1/session/close /v1/login /v1/logout /v1/events /v1/backup /v1/hosts /v1/health /v1/host/load /v1/cluster/load
-	/v1/contention /v1/search /v1/discovery /v1/semaphore/owners /v1/rollout/gate/report /v1/host/drain /v1/host/expel
-	/v1/access/import /v1/host/replace /v1/shard/recover /v1/cluster/step/cancel /v1/cluster/step/retry /v1/join-token/revoke`)
+	/v1/cluster/leaders /v1/cluster/traffic /v1/contention /v1/search /v1/discovery /v1/semaphore/owners
+	/v1/rollout/gate/report
+	/v1/host/drain /v1/host/expel /v1/access/import /v1/host/replace /v1/shard/recover /v1/cluster/step/cancel
+	/v1/cluster/step/retry /v1/join-token/revoke`)
 
 // TestEachRouteHasItsCommand, or is listed in withoutPair.
 func TestEachRouteHasItsCommand(t *testing.T) {

@@ -44,15 +44,19 @@ func TestEveryAnswerIsBounded(t *testing.T) {
 		bytes   int // in JSON
 		largest any
 	}{
-		"/v1/config":            {6<<20 + 1<<10, operation.ConfigValue{Value: data}},
-		"/v1/election/leader":   {6<<20 + 1<<10, operation.Leadership{Leader: election.Leader{Data: data}}},
-		"/v1/rollout":           {23 << 20, largestRollout()},
-		"/v1/process":           {16 << 20, largestProcess()},
-		"/v1/cluster":           {16 << 20, largestCluster()},
-		"/v1/cluster/plan":      {2 << 20, &admin.Plan{Steps: framed[host.Step](), Reasons: framed[host.Reason]()}},
-		"/v1/hosts":             {16 << 20, largestHosts()},
-		"/v1/host/load":         {128 << 10, operation.List[Load]{Items: slices.Repeat([]Load{longLoad()}, loadKept)}},
-		"/v1/cluster/load":      {128 << 10, operation.List[ClusterLoad]{Items: wholeLoads}},
+		"/v1/config":          {6<<20 + 1<<10, operation.ConfigValue{Value: data}},
+		"/v1/election/leader": {6<<20 + 1<<10, operation.Leadership{Leader: election.Leader{Data: data}}},
+		"/v1/rollout":         {23 << 20, largestRollout()},
+		"/v1/process":         {16 << 20, largestProcess()},
+		"/v1/cluster":         {16 << 20, largestCluster()},
+		"/v1/cluster/plan":    {2 << 20, &admin.Plan{Steps: framed[host.Step](), Reasons: framed[host.Reason]()}},
+		"/v1/hosts":           {16 << 20, largestHosts()},
+		"/v1/host/load":       {128 << 10, operation.List[Load]{Items: slices.Repeat([]Load{longLoad()}, loadKept)}},
+		"/v1/cluster/load":    {128 << 10, operation.List[ClusterLoad]{Items: wholeLoads}},
+		"/v1/cluster/leaders": {32 << 10, operation.List[LeaderChange]{Items: slices.Repeat([]LeaderChange{{
+			At: longLoad().At, Shard: math.MaxUint64, Leader: math.MaxUint64, Term: math.MaxUint64,
+		}}, leaderChangesKept)}},
+		"/v1/cluster/traffic":   {256 << 10, largestTraffic()},
 		"/v1/join-token/create": {320 << 10, largestJoining()},
 	}
 	for _, r := range table() {
@@ -196,6 +200,16 @@ func largestHosts() (l operation.List[HostStatus]) {
 		Sessions: n, Semaphores: n, Waiters: n, Rollouts: n, Processes: n}}, hosts.MaxShards)
 	l.Items = slices.Repeat([]HostStatus{{HostStatus: status}}, hosts.MaxSpreadHosts)
 	return l
+}
+
+func largestTraffic() *admin.Traffic {
+	return &admin.Traffic{
+		Clients: slices.Repeat([]admin.ClientTraffic{{Name: longText(protocol.MaxClientNameBytes),
+			Principal: longText(protocol.MaxPrincipalBytes), Address: longText(protocol.MaxAddressBytes),
+			PerSecond: math.MaxFloat64}}, admin.MaxTraffic),
+		Nodes: slices.Repeat([]admin.NodeTraffic{{Node: longText(protocol.MaxPathBytes), PerSecond: math.MaxFloat64}},
+			admin.MaxTraffic),
+	}
 }
 
 func longLoad() Load {

@@ -63,6 +63,7 @@ type Gateway struct {
 	unfinished, turnedAway atomic.Uint64
 	loads                  loads
 	whole                  wholeLoads
+	history                history
 	measured               chan struct{} // has a token when the host beside the gateway was measured
 	acts                   acts
 	working                sync.WaitGroup  // for goroutines that run until Close

@@ -9,16 +9,17 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 const (
-	// loadEvery is how often a host is measured, and loadKept how many measurements are kept: half an hour.
-	loadEvery = 5 * time.Second
+	// loadEvery is the time between two kept loads, and loadKept the maximum number of kept loads: an hour.
+	loadEvery = 10 * time.Second
 	loadKept  = 360
 	// wholeEvery is the age at which the gateway itself refreshes the load of all hosts. loadGap is the maximum gap
 	// between two loads; after a longer gap the list restarts.
-	wholeEvery = 3 * loadEvery
+	wholeEvery = 15 * time.Second
 	loadGap    = time.Minute
 )
 
@@ -95,10 +96,22 @@ type loads struct {
 	kept []Load
 }
 
+// add appends a load. A load that is younger than the newest one by less than loadEvery is merged into the newest load.
 func (l *loads) add(one Load) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if last := len(l.kept) - 1; last >= 0 && one.At.Sub(l.kept[last].At) < loadEvery {
+		l.kept[last].merge(&one)
+		return
+	}
 	l.kept = addLoad(l.kept, one)
+}
+
+// merge adds a later measurement: rates are averaged, latency percentiles are the highest, and the disk is the later.
+func (l *Load) merge(later *Load) {
+	l.PerSecond, l.Failed = (l.PerSecond+later.PerSecond)/2, (l.Failed+later.Failed)/2
+	l.P50, l.P99, l.CommitP99 = max(l.P50, later.P50), max(l.P99, later.P99), max(l.CommitP99, later.CommitP99)
+	l.DiskFree, l.DiskTotal = later.DiskFree, later.DiskTotal
 }
 
 func (l *loads) all() []Load {
@@ -176,19 +189,22 @@ func (l *wholeLoads) due(now time.Time) bool {
 func loadRoutes() []route {
 	return []route{
 		answering(get, "/host/load", "Hosts", "read",
-			"Returns the responding host's load in the last half hour, every five seconds",
-			func(ctx context.Context, c *call, _ *operation.None) (operation.List[Load], error) {
-				if err := c.caller.Ping(ctx); err != nil {
-					return operation.List[Load]{}, err // the token may have been revoked
-				}
-				return operation.List[Load]{Items: c.gateway.loads.all()}, nil
-			}),
+			"Returns a host's load in the last hour, every ten seconds; another host's load as often as "+
+				"/v1/cluster/load",
+			hostLoads),
+		answering(get, "/cluster/leaders", "Hosts", "read",
+			"Lists the latest leader changes that the responding host noticed, oldest first", leaderChanges),
 		answering(get, "/cluster/load", "Hosts", "read",
-			"Returns the load on all hosts in the last half hour: every five seconds while a client asks, "+
+			"Returns the load on all hosts in the last hour: every ten seconds while a client asks, "+
 				"otherwise every fifteen if hosts admit anonymous callers",
 			func(ctx context.Context, c *call, _ *operation.None) (l operation.List[ClusterLoad], err error) {
 				l.Items, err = c.gateway.addWhole(ctx, c.caller)
 				return l, err
+			}),
+		answering(get, "/cluster/traffic", "Hosts", "read",
+			"Returns the request rate over the last minute by client and by node, on all hosts together",
+			func(ctx context.Context, c *call, _ *operation.None) (*admin.Traffic, error) {
+				return admin.New(c.caller.Client).Traffic(ctx)
 			}),
 	}
 }
@@ -207,5 +223,6 @@ func (g *Gateway) addWhole(ctx context.Context, by *caller) ([]ClusterLoad, erro
 	}
 	load := newClusterLoad(hosts)
 	load.At = time.Now()
+	g.history.add(hosts, load.At)
 	return g.whole.add(load), nil
 }

@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,11 +16,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestLoadsAreOfTheLastHalfHour: the newest are kept, in their order, and no more.
-func TestLoadsAreOfTheLastHalfHour(t *testing.T) {
+// TestLoadsAreOfTheLastHour: the newest are kept, in their order, and no more.
+func TestLoadsAreOfTheLastHour(t *testing.T) {
 	var l loads
+	began := time.Now()
 	for i := range loadKept + 3 {
-		l.add(Load{PerSecond: float64(i)})
+		l.add(Load{At: began.Add(time.Duration(i) * loadEvery), PerSecond: float64(i)})
 	}
 	all := l.all()
 	if len(all) != loadKept || all[0].PerSecond != 3 || all[len(all)-1].PerSecond != loadKept+2 {
@@ -28,6 +30,72 @@ func TestLoadsAreOfTheLastHalfHour(t *testing.T) {
 	all[0].PerSecond = -1
 	if l.all()[0].PerSecond != 3 {
 		t.Error("what was returned is changed by its reader")
+	}
+}
+
+// TestLoadsAreMergedWithinTenSeconds: a merged load has the mean rate and the highest latency.
+func TestLoadsAreMergedWithinTenSeconds(t *testing.T) {
+	var l loads
+	began := time.Now()
+	l.add(Load{At: began, PerSecond: 10, Failed: 1, P50: 1, P99: 9, CommitP99: 2, DiskFree: 8, DiskTotal: 9})
+	l.add(Load{At: began.Add(loadEvery - 1), PerSecond: 20, Failed: 3, P50: 2, P99: 7, CommitP99: 3, DiskFree: 7,
+		DiskTotal: 9})
+	l.add(Load{At: began.Add(loadEvery), PerSecond: 1})
+	all := l.all()
+	want := Load{At: began, PerSecond: 15, Failed: 2, P50: 2, P99: 9, CommitP99: 3, DiskFree: 7, DiskTotal: 9}
+	if len(all) != 2 || all[0] != want || all[1].PerSecond != 1 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestLeaderChangesAreNoticed between two statuses: the first status is no change, and neither are an older term, a
+// silent host, or a shard without a leader.
+func TestLeaderChangesAreNoticed(t *testing.T) {
+	var hi history
+	began := time.Now()
+	status := func(name string, term, leader uint64) client.HostStatus {
+		return client.HostStatus{Name: name, Meta: client.ShardStatus{Term: 1, Leader: 1},
+			Shards: []client.ShardStatus{{ID: 7, Term: term, Leader: leader}}}
+	}
+	for i, hosts := range [][]client.HostStatus{
+		{status("a", 4, 1), status("b", 4, 1)}, {status("a", 4, 1), {}}, {status("a", 3, 9), status("b", 6, 2)},
+		{status("a", 7, 0), status("b", 6, 2)}, {status("a", 7, 3), status("b", 6, 2)},
+	} {
+		hi.add(hosts, began.Add(time.Duration(i)*time.Second))
+	}
+	want := []LeaderChange{{began.Add(2 * time.Second), 7, 2, 6}, {began.Add(4 * time.Second), 7, 3, 7}}
+	if got := hi.leaderChanges(); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for i := range uint64(leaderChangesKept) {
+		hi.add([]client.HostStatus{status("a", 8+i, 1)}, began)
+	}
+	if got := hi.leaderChanges(); len(got) != leaderChangesKept || got[0].Term != 8 {
+		t.Errorf("%d are kept, from term %d on", len(got), got[0].Term)
+	}
+}
+
+// TestTheLoadOfEachHostIsKept, also while the host is silent, until the host is no longer listed.
+func TestTheLoadOfEachHostIsKept(t *testing.T) {
+	st := newStage(t, nil, servertest.Hosts(3))
+	st.cluster.Host(2).ReportLoad(server.Load{Span: time.Second, Requests: 7})
+	if r := st.get("/v1/host/load?host=host-2"); r.code != 200 || !strings.Contains(r.text, `"requests_per_second":7`) {
+		t.Errorf("%d %s", r.code, r.text)
+	}
+	if r := st.get("/v1/host/load?host=none"); r.code != 200 || !strings.Contains(r.text, `"items":[]`) {
+		t.Errorf("%d %s", r.code, r.text)
+	}
+	if r := st.get("/v1/cluster/leaders"); r.code != 200 || !strings.Contains(r.text, `"items":[]`) {
+		t.Errorf("%d %s", r.code, r.text)
+	}
+	hi := &st.gateway.history
+	hi.add([]client.HostStatus{{Name: "host-1"}, {Name: "host-3"}, {ID: 2}}, time.Now())
+	if len(hi.loadsOf("host-2")) == 0 {
+		t.Error("the load of a silent host is forgotten")
+	}
+	hi.add([]client.HostStatus{{Name: "host-1"}, {Name: "host-3"}}, time.Now())
+	if len(hi.loadsOf("host-2")) != 0 {
+		t.Error("the load of a host that is gone is kept")
 	}
 }
 
@@ -147,8 +215,10 @@ func (st *stage) add() bool {
 // TestWhoMaySeeNoHostSeesNoLoad, not even the list of all hosts' loads.
 func TestWhoMaySeeNoHostSeesNoLoad(t *testing.T) {
 	st := newStage(t, nil, servertest.Config(func(c *server.Config) { c.Access = blind{} }))
-	if r := st.get("/v1/cluster/load"); r.code != 401 && r.code != 403 {
-		t.Errorf("%d %s", r.code, r.text)
+	for _, path := range []string{"/v1/cluster/load", "/v1/cluster/leaders", "/v1/host/load?host=host-1"} {
+		if r := st.get(path); r.code != 401 && r.code != 403 {
+			t.Errorf("%s: %d %s", path, r.code, r.text)
+		}
 	}
 }
 

@@ -93,6 +93,8 @@ func TestRoutesReadAndChange(t *testing.T) {
 		{"GET /v1/login", "", 200, `"signed_in":false,"read_only":true`},
 		{"GET /v1/host/load", "", 200, `"items":[`},
 		{"GET /v1/cluster/load", "", 200, `"items":[`},
+		{"GET /v1/cluster/leaders", "", 200, `"items":[]`},
+		{"GET /v1/cluster/traffic", "", 200, `"nodes":[{"node":"/a","requests_per_second":`},
 		{"POST /v1/cluster/policy/set", `{"offline_after_ms":70000,"reason":"a test"}`, 200,
 			`"offline_after_ms":70000`},
 		{"GET /v1/cluster", "", 200, `"offline_after_ms":70000`},

@@ -32,6 +32,7 @@ type Conn struct {
 	arrival  uint64                // the host's arrival count when frames last arrived
 	request  handle.Request        // the current request
 	behalf   protocol.ForwardedFor // the client for which a gateway sends the next request
+	traffic  traffic
 	// touched are the replicas that received commands from the current frames. Their pipelines are flushed after the
 	// last frame.
 	touched []*replica.Replica

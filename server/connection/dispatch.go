@@ -16,7 +16,7 @@ import (
 // returns. dispatch returns false if the connection must be closed.
 func (c *Conn) dispatch(m *protocol.Request) bool {
 	r := &c.request
-	r.Request, r.Asker = m, ""
+	r.Request, r.Asker, r.Node = m, "", 0
 	if r.Caller == nil {
 		return c.hello()
 	}
@@ -24,6 +24,7 @@ func (c *Conn) dispatch(m *protocol.Request) bool {
 		r.Asker, c.behalf = string(c.behalf.Address), protocol.ForwardedFor{}
 	}
 	reply, err := c.handle(r)
+	c.count(r.Node)
 	t := r.Ticket()
 	switch err := err.(type) {
 	case *protocol.Result:

@@ -6,5 +6,6 @@
 //	answer.go    the only place that answers; output.go: bytes for the client
 //	bindings.go  the sessions that act over a connection
 //	ping.go      a pong vouches for a connection's sessions
+//	traffic.go   requests by client and by node
 //	bounds.go    memory limits across all connections; cut.go: disconnects by the host
 package connection

@@ -62,6 +62,8 @@ type Set struct {
 	partial  partialBytes
 	arrivals atomic.Uint64 // number of frame arrivals over all connections
 	cuts     cuts
+	clients  counters[TrafficClient]
+	nodes    counters[shard.NodeID]
 
 	mu     sync.Mutex // guards the fields below
 	conns  map[*Conn]struct{}
@@ -73,6 +75,8 @@ func New(c Config) *Set {
 	s := &Set{Config: c, conns: make(map[*Conn]struct{})}
 	s.pending.limit, s.partial.limit = c.PendingBytes, c.PartialBytes
 	s.cuts.init(c.Metrics.Set)
+	s.clients.init(c.Clock())
+	s.nodes.init(c.Clock())
 	for k := range s.timed {
 		s.timed[k] = mutation.All[k].Command != nil
 	}

@@ -35,6 +35,7 @@ func Authorize(r *Request, path, object string) error {
 
 // AuthorizeIn is Authorize for a node id. The object is empty for requests about the whole node.
 func (h *Host) AuthorizeIn(r *Request, id shard.NodeID, object []byte) error {
+	r.Node = id
 	if r.Caller.Unbound() {
 		return nil
 	}
@@ -128,6 +129,7 @@ func (h *Host) Named(r *Request, raw []byte, node uint64) (path string, id shard
 // connection. A request waits while its session is being stopped over the connection.
 func (h *Host) Binding(r *Request, id shard.SessionID) (Binding, error) {
 	b, acts := r.Conn.Binding(id)
+	r.Node = b.Node
 	switch {
 	case !acts:
 		return b, h.RefuseSession(r, id, "the session is neither attached to nor bound to the connection")

@@ -24,6 +24,9 @@ type Request struct {
 	*protocol.Request
 	Caller *caller.Caller
 	Conn   Connection
+	// Node is the node that the request concerns, 0 for a request without a node. Handlers set Node; hosts count
+	// requests by node.
+	Node shard.NodeID
 	// Asker is the client behind the request, if a gateway has named it.
 	Asker string
 	// Started is the time when the request was read, in nanoseconds on the host's clock. HeardAt is the same time as

@@ -50,6 +50,14 @@ func TestInABrowser(t *testing.T) {
 		{"a rollout is drawn as stages", drawStages},
 		{"what hangs behind the newest version is no good news", compareWithTheNewest},
 		{"what is left counts down", countDown},
+		{"a host and a shard have pages", openHostAndShard},
+		{"failing instances come first with their last error", showLastErrors},
+		{"a version is published and withdrawn", publishAndWithdraw},
+		{"free semaphores are hidden", hideFreeSemaphores},
+		{"a change of leader is listed", showLeaderChanges},
+		{"requests are listed by client and by node", showTraffic},
+		{"lists are filtered by state", filterByState},
+		{"health issues have the usual heads", nameHeads},
 		{"what is lost is said at once", sayWhatIsLost},
 		{"pages fit every width and theme", fit},
 	} {
@@ -266,7 +274,8 @@ func allPages(session uint64) map[string]string {
 		"configs":   "/configs", "config": at("/config", "limits"), "nodes": "/nodes?node=" + url.QueryEscape(node),
 		"unknown":  "/nowhere",
 		"rollouts": "/rollouts", "rollout": at("/rollout", "dns"), "processes": "/processes",
-		"process": at("/process", "rebalance"), "hosts": "/hosts", "history": "/history", "backups": "/backups",
+		"process": at("/process", "rebalance"), "hosts": "/hosts", "host": "/host?name=host-2",
+		"shard": "/shard?id=1", "history": "/history", "backups": "/backups",
 		"access": "/access", "search": "/search?query=n", "missing": at("/semaphore", "none"),
 	}
 }

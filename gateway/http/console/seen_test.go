@@ -25,7 +25,7 @@ func keepInTheAddress(t *testing.T, b *browser) {
 			t.Fatal(err)
 		}
 	}
-	b.visit(st.url + "/locks")
+	b.visit(st.url + "/locks?state=all")
 	b.awaitText("1 to 200 of 250")
 	first := func(name string) {
 		t.Helper()
@@ -38,10 +38,10 @@ func keepInTheAddress(t *testing.T, b *browser) {
 	b.await("document.querySelector('th').getAttribute('aria-sort') === 'descending'")
 	b.click("Next")
 	first("lock-049")
-	b.await("location.search === '?sort=-semaphore&page=2'")
+	b.await("location.search === '?state=all&sort=-semaphore&page=2'")
 	b.evaluate("location.reload()")
 	first("lock-049")
-	b.visit(st.url + "/locks?sort=-semaphore&filter=lock-1")
+	b.visit(st.url + "/locks?state=all&sort=-semaphore&filter=lock-1")
 	first("lock-199")
 	b.evaluate("document.querySelector('tbody a').click()")
 	b.awaitText("The semaphore is free.")
@@ -71,7 +71,7 @@ func goToTheSearch(t *testing.T, b *browser) {
 	if err := st.client.Node(node).Create(t.Context(), "nightly", 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	b.visit(st.url + "/locks")
+	b.visit(st.url + "/locks?state=free")
 	b.awaitText("nightly")
 	b.evaluate("document.querySelector('main input').focus()")
 	b.press("/", "/")
@@ -164,6 +164,10 @@ func plotThePast(t *testing.T, b *browser) {
 		window.drawn = [...drawn.querySelectorAll("path:not(.area)")]
 			.map((one) => one.getAttribute("d"));
 	})`)
+	b.evaluate(`import("/plot.js").then(({ plot }) => {
+		window.axis = plot("x", "y", [["now", [1, 2]]], [0, 3000000]).querySelector(".axis").textContent;
+	})`)
+	b.await("axis.startsWith('1 h ago')") // with more than ten minutes, the plot shows an hour
 	b.await("drawn.length === 2 && drawn[0].startsWith('M240.0') && /L600.0 [0-9.]+$/.test(drawn[1])")
 }
 

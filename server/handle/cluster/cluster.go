@@ -6,6 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/health"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/server/health/overview"
 	"github.com/signalbox/signalbox/server/replica"
@@ -25,9 +26,11 @@ type Own interface {
 	Recovery(id hosts.ShardID, empty bool) (hosts.Recovery, error)
 	// HealthIssues returns the health issues the host detects, worst first.
 	HealthIssues() []kind.Issue
-	// HostStatus returns the host's status report, and HostLoad its recent load.
+	// HostStatus returns the host's status report, and HostLoad its recent load. AddTraffic adds the requests by client
+	// and by node that a client may know.
 	HostStatus() *protocol.HostStatusAnswer
 	HostLoad() *protocol.HostLoadAnswer
+	AddTraffic(a *protocol.HostLoadAnswer, by *caller.Caller)
 	// Authority returns the hash of the CA certificate by which hosts recognise each other; nil without TLS.
 	Authority() []byte
 	// ReadersOf returns the hosts with a filled replica of a shard.
@@ -62,7 +65,14 @@ func Handlers(h *handle.Host, own Own) handle.Table {
 }
 
 func (h *handlers) hostStatus(*handle.Request) (handle.Reply, error) { return h.HostStatus(), nil }
-func (h *handlers) hostLoad(*handle.Request) (handle.Reply, error)   { return h.HostLoad(), nil }
+
+func (h *handlers) hostLoad(r *handle.Request) (handle.Reply, error) {
+	a := h.HostLoad()
+	if r.HostLoad.Traffic {
+		h.AddTraffic(a, r.Caller)
+	}
+	return a, nil
+}
 
 // routing answers with the current routing.
 func (h *handlers) routing(r *handle.Request) (handle.Reply, error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/health"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/server/handle/cluster"
 	"github.com/signalbox/signalbox/server/handle/handletest"
@@ -30,7 +31,10 @@ func (alone) HealthIssues() []health.Issue {
 func (alone) HostStatus() *protocol.HostStatusAnswer { return &protocol.HostStatusAnswer{HostID: 1} }
 func (alone) HostLoad() *protocol.HostLoadAnswer     { return &protocol.HostLoadAnswer{Requests: 7} }
 func (alone) Authority() []byte                      { return nil }
-func (alone) ReadersOf(uint64) []shard.HostID        { return []shard.HostID{1} }
+func (alone) AddTraffic(a *protocol.HostLoadAnswer, _ *caller.Caller) {
+	a.Traffic.Nodes.Append(protocol.NodeTraffic{Path: []byte("/prod"), Requests: 7})
+}
+func (alone) ReadersOf(uint64) []shard.HostID { return []shard.HostID{1} }
 
 func TestAHostAnswersAboutItself(t *testing.T) {
 	h := handletest.Host(t, nil)
@@ -47,6 +51,12 @@ func TestAHostAnswersAboutItself(t *testing.T) {
 	a, err = c.Ask(&protocol.HostLoad{})
 	if n := handletest.Must[*protocol.HostLoadAnswer](t, a, err).Requests; n != 7 {
 		t.Errorf("the load is that of %d requests", n)
+	}
+	for _, traffic := range []bool{false, true} {
+		a, err = c.Ask(&protocol.HostLoad{Traffic: traffic})
+		if n := handletest.Must[*protocol.HostLoadAnswer](t, a, err).Traffic.Nodes.Len(); n > 0 != traffic {
+			t.Errorf("%d nodes are listed, traffic is requested: %v", n, traffic)
+		}
 	}
 	a, err = c.Ask(&protocol.Health{})
 	if n := handletest.Must[*protocol.HealthAnswer](t, a, err).Items.Len(); n != 2 {

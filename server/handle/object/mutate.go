@@ -37,6 +37,7 @@ type handlers struct{ *handle.Host }
 func (h handlers) mutate(r *handle.Request) (handle.Reply, error) {
 	command := mutation.CommandOf(r.Request, &r.Body)
 	id, frees := command.Node, mutation.All[r.Kind].Frees
+	r.Node = id
 	if !(frees && h.givesBack(r, &command)) {
 		if err := h.AuthorizeIn(r, id, command.Name); err != nil {
 			return nil, err

@@ -33,7 +33,9 @@ func (h handlers) start(r *handle.Request) (handle.Reply, error) {
 	// No session starts in a node whose drop was acknowledged, even if the local host has not applied the drop. The
 	// meta shard barrier and the creation take a round trip each; they run concurrently if the host knows the node. A
 	// session with timeout 0 ends with its connection, so it is created only after the barrier.
-	if n, ok := h.Meta.Machine.Node(path); ok && m.TimeoutMillis > 0 {
+	n, ok := h.Meta.Machine.Node(path)
+	r.Node = n.ID
+	if ok && m.TimeoutMillis > 0 {
 		s.node = n
 		h.Meta.Confirm(func(ok bool) { s.confirmed(ok, path) })
 		return s.in()

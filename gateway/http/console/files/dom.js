@@ -77,6 +77,7 @@ function renew(old, next) {
   for (const name of ["onclick", "oninput", "onsubmit"]) old[name] = next[name];
   if (old.tagName === "INPUT" && old.value !== next.value) old.value = next.value; // of the page before
   replace(old, next);
+  if (old.tagName === "SELECT") old.value = next.value;
 }
 
 /** A word in a coloured shape; the word alone says what it is. */

@@ -13,6 +13,13 @@ const places = [
 ];
 const placeOf = ({ kind }) => places.find(([begins]) => kind.startsWith(begins));
 
+/** The address of the page of an issue: of the object, of the host, or of the shard if there is one. */
+function pageOf(one) {
+  const [, list, page] = placeOf(one), { node, name, host, shards = [] } = one;
+  if (list !== "/hosts") return [page, { node, name }];
+  return host ? ["/host", { name: host }] : shards.length === 1 ? ["/shard", { id: shards[0] }] : [page, {}];
+}
+
 export const listOf = (issue) => placeOf(issue)[1];
 export const fails = (one) => one.severity === "critical";
 
@@ -22,6 +29,9 @@ export const calling = (answer) => (answer?.items ?? []).filter((one) => one.sev
 /** What is not well with an object of a list whose kinds begin so. */
 export const healthIssueOf = (local, begins, { node, name }) => calling(local.healthIssues).find((one) => (
   one.kind.startsWith(begins) && one.node === node && one.name === name));
+
+/** Whether the filter of a page shows an object in a phase, with its health issue if there is one. */
+export const inPhase = ({ given: { state } }, phase, issue) => [undefined, phase].includes(state) || (state === "stuck" && Boolean(issue));
 
 /** The phase of an object that may be stuck, with since when it is. */
 export const hangs = (phase, word, issue) => [phase(word, Boolean(issue)),
@@ -49,11 +59,11 @@ export function healthTable(answer, local) {
       : note("good", h("p", {}, "Healthy."))),
     items.length > 0 && table(items, [
       ["severity", (one) => badge(one.severity, severity[one.severity]?.[0]), "word", (one) => severity[one.severity]?.[1] ?? 3],
-      ["what", (one) => [link(placeOf(one)[2], { node: one.node, name: one.name }, one.subject), h("span", { class: "below" }, one.message),
+      ["issue", (one) => [link(...pageOf(one), one.subject), h("span", { class: "below" }, one.message),
         one.omitted > 0 && h("span", { class: "below" }, `and ${one.omitted} more of this kind`)], "", (one) => one.subject],
-      ["for", (one) => (one.since ? since(one.since) : ""), "number", (one) => one.since ?? "9"],
-      ["waits for", (one) => one.waiting_for ?? "", "", (one) => one.waiting_for],
-      ["what to do", (one) => [h("span", { class: "below" }, one.hint), helps(one)]],
+      ["since", (one) => (one.since ? since(one.since) : ""), "number", (one) => one.since ?? "9"],
+      ["waiting for", (one) => one.waiting_for ?? "", "", (one) => one.waiting_for],
+      ["action", (one) => [h("span", { class: "below" }, one.hint), helps(one)]],
     ], { key: (one) => `${one.kind} ${one.subject}`, local, name: "health-issues" }),
     unanswered.map((one) => note("warn", h("p", {}, h("b", {}, one.host || one.address), " did not report its health issues: ", one.reason))));
 }

@@ -18,7 +18,7 @@ function show() {
   document.getElementById("dialog").close();
   const page = pages.find((one) => one.path === location.pathname) ?? unknown;
   const given = Object.fromEntries(new URLSearchParams(location.search));
-  const watched = [...page.watch(given), healthAddress];
+  let watched = [...page.watch(given), healthAddress];
   let answers = watched.map(() => undefined), lost, heard, asked = false;
   const draw = () => {
     local.healthIssues = answers.at(-1)?.problem ? undefined : answers.at(-1);
@@ -35,7 +35,15 @@ function show() {
   const local = { given, set };
   draw();
   document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  const followed = () => follow(watched, (got) => { answers = got; heard = new Date(); draw(); }, (state, problem) => {
+  /** A page may follow more, as its first answer names it. What is followed in vain stays until then: each change is a new stream. */
+  const widen = () => {
+    const wanted = [...page.watch(given, answers[0]), healthAddress];
+    if (wanted.every((one) => watched.includes(one))) return;
+    answers = wanted.map((one) => answers[watched.indexOf(one)]);
+    watched = wanted;
+    goOn();
+  };
+  const followed = () => follow(watched, (got) => { answers = got; heard = new Date(); widen(); draw(); }, (state, problem) => {
     link.textContent = { live: "live", lost: "disconnected", refused: "refused" }[state];
     link.className = `link ${state === "live" ? "live" : "lost"}`;
     lost = state !== "live";

@@ -80,9 +80,14 @@ export const reasons = ({ reasons: list = [], heard }) => list.map((one) => h("d
 
 /** Actions with an object, the newest first. */
 export const done = (list, columns, local) => [h("h2", {}, "Actions"), table(list.toReversed(), [
-  ["when", (one) => when(one.time), "", (one) => -(one.time?.shard_time_ms ?? 0)], ["what", (one) => one.action ?? ""], ...columns,
+  ["when", (one) => when(one.time), "", (one) => -(one.time?.shard_time_ms ?? 0)], ["action", (one) => one.action ?? ""], ...columns,
   ["author", (one) => one.author ?? "", "", (one) => one.author], ["reason", (one) => one.reason ?? ""],
 ], { empty: "No actions.", local, name: "acts" })];
+
+/** The pages of a host and of a shard. */
+export const hostLink = (name) => link("/host", { name }, name);
+export const shardName = ({ id }) => (id === "0" ? "meta" : id);
+export const shardLink = (shard) => link("/shard", { id: shard.id }, shardName(shard));
 
 /** Where an object is, with a link to what else is there. */
 export const inNode = (node) => link("/nodes", { node }, h("code", {}, node));

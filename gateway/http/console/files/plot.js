@@ -1,12 +1,11 @@
-// Lines over the last ten minutes, drawn as SVG.
+// Lines over the last hour, or the last ten minutes of a host that has measured no longer, drawn as SVG.
 
-import { h, svg } from "/dom.js";
+import { h, span, svg } from "/dom.js";
 
 const width = 600, height = 120;
 
-/** Over which time lines are drawn, and how far apart two points may be that a line joins. */
-export const plotted = 600e3;
-const apart = 60e3;
+/** Over which times lines are drawn, and how far apart two points may be that a line joins. */
+const hour = 3600e3, tenMinutes = 600e3, apart = 60e3;
 
 /** The smallest of 1, 2 and 5 with zeros that is not below a number. */
 function roundUp(most) {
@@ -18,7 +17,7 @@ export const short = (value) => (value >= 1e6 ? `${(value / 1e6).toFixed(1)}M` :
   : value >= 100 || Number.isInteger(value) ? String(Math.round(value)) : value.toFixed(value < 1 ? 2 : 1));
 
 /** The stretches of a line without a gap, each as [from, to, path]. */
-function stretches(values, times, scale) {
+function stretches(values, times, scale, plotted) {
   const list = [], last = times.at(-1);
   values.forEach((value, i) => {
     const x = (width - ((last - times[i]) / plotted) * width).toFixed(1), y = (height - (value / scale) * (height - 4)).toFixed(1);
@@ -32,7 +31,7 @@ function stretches(values, times, scale) {
 /** Draws one line or two: lines are [name, values], at times. The first one has its area filled where it is alone. */
 export function plot(title, unit, lines, times) {
   const most = Math.max(...lines.flatMap(([, values]) => values), 0);
-  const scale = most > 0 ? roundUp(most) : 1;
+  const scale = most > 0 ? roundUp(most) : 1, plotted = times.at(-1) - times[0] > tenMinutes ? hour : tenMinutes;
   const last = (values) => `${short(values.at(-1) ?? 0)} ${unit}`;
   const words = lines.map(([name, values]) => `${name} ${last(values)}`).join(", ");
   return h("figure", { class: "plot" },
@@ -40,8 +39,20 @@ export function plot(title, unit, lines, times) {
       lines.map(([name, values], i) => h("span", { class: `key ${i ? "second" : ""}` }, `${name} ${last(values)}`))),
     svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": `${title}: ${words}` },
       [0, 0.5, 1].map((at) => svg("line", { x1: 0, x2: width, y1: height - at * (height - 4), y2: height - at * (height - 4) })),
-      lines.map(([, values], i) => stretches(values, times, scale).map(([from, to, path]) => [
+      lines.map(([, values], i) => stretches(values, times, scale, plotted).map(([from, to, path]) => [
         lines.length === 1 && svg("path", { class: "area", d: `${path}L${to} ${height}L${from} ${height}Z` }),
         svg("path", { class: i ? "second" : null, d: path })]))),
-    h("p", { class: "axis" }, h("span", {}, "10 min ago"), h("span", {}, `up to ${short(scale)} ${unit}`)));
+    h("p", { class: "axis" }, h("span", {}, `${span(plotted)} ago`), h("span", {}, `up to ${short(scale)} ${unit}`)));
+}
+
+/** The plots of a load, under a heading. */
+export function plots(title, load, words) {
+  const points = (load?.items ?? []).map((one) => ({ ...one, at: Date.parse(one.time) }));
+  const shown = points.filter((one) => points.at(-1).at - one.at <= hour);
+  if (shown.length === 0) return null;
+  const of = (name) => shown.map((one) => one[name] ?? 0), times = of("at");
+  return h("div", {}, h("h2", {}, title), h("p", { class: "lead" }, words), h("div", { class: "plots" },
+    plot("Requests", "/s", [["now", of("requests_per_second")]], times),
+    plot("Answers", "ms", [["p50", of("p50_ms")], ["p99", of("p99_ms")]], times),
+    plot("Commits", "ms", [["p99", of("commit_p99_ms")]], times)));
 }

@@ -19,11 +19,13 @@ export function table(rows, columns, { empty = "Nothing here.", key, local, name
   const last = Math.ceil(rows.length / pageRows);
   const at = Math.min(Math.max(1, Math.floor(given[`${own}page`]) || 1), last);
   const body = ordered.slice((at - 1) * pageRows, at * pageRows).map((row) => h("tr", { "data-key": key?.(row) },
-    columns.map(([heading, value, kind]) => h("td", { class: kind, "data-head": heading }, value(row)))));
+    columns.map(([heading, value, kind]) => h("td", { class: kind, "data-head": titled(heading) }, value(row)))));
   return h("div", { class: "scroll" },
     h("table", {}, h("thead", {}, h("tr", {}, columns.map((one) => head(one, local, own)))), h("tbody", {}, body)),
     last > 1 && pager(at, last, rows.length, (to) => local.set({ [`${own}page`]: to > 1 ? to : "" })));
 }
+
+const titled = (heading) => heading.charAt(0).toUpperCase() + heading.slice(1);
 
 /** Which column rows are ordered by, such as "since", or "-since" for the largest first. */
 function order(rows, columns, sort = "") {
@@ -39,7 +41,7 @@ function head([heading, , kind, by], local, own) {
   const next = { none: heading, ascending: down, descending: "" }[now];
   return h("th", { scope: "col", class: kind, "aria-sort": now }, by ? h("button", {
     type: "button", class: "sort", onclick: () => local.set({ [`${own}sort`]: next, [`${own}page`]: "" }),
-  }, heading) : heading);
+  }, titled(heading)) : titled(heading));
 }
 
 function pager(at, last, rows, go) {
@@ -50,12 +52,17 @@ function pager(at, last, rows, go) {
     button("Previous", at - 1, at > 1), button("Next", at + 1, at < last));
 }
 
-/** A search over the rows of a page. */
-export function search(local, words) {
+/** A search over the rows of a page, and a choice of states if there are any. The first state needs no parameter. */
+export function search(local, words, states) {
   return h("div", { class: "row" }, h("input", {
     type: "search", placeholder: words, "aria-label": words, value: local.given.filter ?? "",
     oninput: (event) => local.set({ filter: event.target.value, page: "" }),
-  }));
+  }), states && h("select", {
+    "aria-label": "State", oninput: (event) => local.set({ state: event.target.value, page: "" }),
+  }, states.map((one, i) => {
+    const value = i ? one : "";
+    return h("option", { value, selected: value === (local.given.state ?? "") }, titled(one));
+  })));
 }
 
 export function matches({ given: { filter = "" } }, ...texts) {

@@ -149,7 +149,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     145: ("ACCESS_LIST", "roles:o after:t limit:u export:o"),
     146: ("ACCESS_CHECK", "principal:t path:t object:t right:u"),
     147: ("ACCESS_DENIALS", "limit:u"),
-    148: ("HOST_LOAD", ""),
+    148: ("HOST_LOAD", "traffic:o"),
     149: ("FORWARDED_FOR", "request_id:u address:t"),
     150: ("HEALTH", ""),
     151: ("SHARD_RECOVER", "idempotency:Idempotency author:t reason:t shard_id:u empty:o accept_overlap:o"),
@@ -250,7 +250,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     211: ("ACCESS_DENIALS_ANSWER", "host_name:t denials:*AccessDenial total:u"),
     212: ("HOST_LOAD_ANSWER", (
         "span_ms:u requests:u failed:u p50_us:u p99_us:u commit_p99_us:u "
-        "disk_free_bytes:u disk_total_bytes:u"
+        "disk_free_bytes:u disk_total_bytes:u traffic:Traffic"
     )),
     213: ("FORWARDED_FOR_ANSWER", ""),
     214: ("HEALTH_ANSWER", "host_name:t now_ms:u items:*HealthIssue governs:o"),
@@ -314,6 +314,7 @@ RECORDS: dict[str, str] = {
     "AuditEntry": "id:u event:t host_id:u host_name:t text:t author:t reason:t wall_ms:u",
     "ClientInfo": "address:t name:t version:t",
     "ClientRequest": "author:t operation:t reason:t",
+    "ClientTraffic": "name:t principal:t address:t requests:u",
     "ClusterHost": (
         "id:u name:t incarnation:b starts:u addresses:HostAddresses domain:t version:t "
         "level:u current:HostStanding target:HostStanding cordoned:o replaces:u "
@@ -381,6 +382,7 @@ RECORDS: dict[str, str] = {
         "attach_consistency:u rate_limiter_counters_mode:u quota_objects:u quota_bytes:u "
         "asked:AskedConfig longest_wait_ms:u"
     ),
+    "NodeTraffic": "path:t requests:u",
     "Owner": "order_id:u session_id:u count:u data:b since_ms:u client:ClientInfo",
     "PlannedStep": "at_ms:u location:t seq:u cause:u",
     "ProcessActionRow": (
@@ -468,5 +470,6 @@ RECORDS: dict[str, str] = {
         "seq:u generation:u assigned:u reached:u abandoned:u cause:u waived:o note:t "
         "assigned_wall_ms:u reached_wall_ms:u abandoned_wall_ms:u"
     ),
+    "Traffic": "span_ms:u requests:u clients:*ClientTraffic nodes:*NodeTraffic",
     "Waiter": "order_id:u session_id:u count:u data:b timeout_ms:u since_ms:u client:ClientInfo",
 }

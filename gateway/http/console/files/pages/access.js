@@ -58,10 +58,10 @@ export const access = {
     return h("div", {},
       !found.configured && note("warn", h("p", {}, "The cluster has no access rules: clients without a token may do everything.")),
       acts((roles?.items ?? []).map((one) => one.name)), search(local, "Search names, roles and paths"), table(rows, [
-        ["who", (one) => h("b", {}, one.name), "", (one) => one.name],
+        ["principal", (one) => h("b", {}, one.name), "", (one) => one.name],
         ["roles", (one) => (one.grants ?? []).map((g) => h("div", { class: "row" }, badge(g.role), h("code", {}, below(g)), revoke(one.name, g)))],
-        ["made by", (one) => one.author ?? "", "", (one) => one.author], ["made", (one) => since(one.created), "number", (one) => one.created],
-        ["ends", (one) => (one.expires ? new Date(one.expires).toLocaleString() : "never"), "number", (one) => one.expires ?? "9"], ["", endToken, "acts"],
+        ["author", (one) => one.author ?? "", "", (one) => one.author], ["created", (one) => since(one.created), "number", (one) => one.created],
+        ["expires", (one) => (one.expires ? new Date(one.expires).toLocaleString() : "never"), "number", (one) => one.expires ?? "9"], ["", endToken, "acts"],
       ], { empty: local.given.filter ? "No match." : "No role is granted.", key: (one) => one.name, local }),
       h("h2", {}, "Roles"), table(roles?.items ?? [], [
         ["role", (one) => h("b", {}, one.name)],

@@ -2,11 +2,11 @@
 
 import { address, send } from "/api.js";
 import { badge, h, note, since } from "/dom.js";
-import { action, inNode, link, more, reason, row } from "/parts.js";
+import { action, hostLink, inNode, link, more, reason, row } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
 const changes = [
-  ["when", (one) => since(one.time), "", (one) => one.time], ["what", (one) => one.message, "", (one) => one.message],
+  ["when", (one) => since(one.time), "", (one) => one.time], ["change", (one) => one.message, "", (one) => one.message],
   ["host", (one) => one.host_name ?? "", "word", (one) => one.host_name], ["author", (one) => one.author ?? "", "word", (one) => one.author],
   ["reason", (one) => one.reason ?? ""],
 ];
@@ -20,8 +20,8 @@ export const history = {
     return h("div", {}, search(local, "Search the audit log"),
       table(rows, changes, { empty: "The audit log is empty.", key: (one) => one.id, local }),
       h("h2", {}, "Requests denied for a missing permission"), table(denials?.items ?? [], [
-        ["when", (one) => since(one.time)], ["who", (one) => one.who ?? ""], ["asked for", (one) => one.request ?? ""],
-        ["at", (one) => [one.path, one.object].filter(Boolean).join(" ")], ["from", (one) => one.address ?? ""],
+        ["when", (one) => since(one.time)], ["principal", (one) => one.who ?? ""], ["request", (one) => one.request ?? ""],
+        ["object", (one) => [one.path, one.object].filter(Boolean).join(" ")], ["address", (one) => one.address ?? ""],
       ], { empty: "No recent denials.", local, name: "denials" }), more(denials));
   },
 };
@@ -55,7 +55,7 @@ export const backups = {
 const pathOf = { semaphore: "/semaphore", endpoints: "/endpoints", config: "/config", rollout: "/rollout", process: "/process" };
 
 const target = (one) => ({
-  node: () => inNode(one.node), host: () => link("/hosts", {}, one.name), session: () => link("/session", { id: one.id, node: one.node }, one.name),
+  node: () => inNode(one.node), host: () => hostLink(one.name), session: () => link("/session", { id: one.id, node: one.node }, one.name),
 }[one.kind] ?? (() => link(pathOf[one.kind], { node: one.node, name: one.name }, one.name)))();
 
 export const found = {

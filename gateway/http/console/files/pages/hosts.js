@@ -1,7 +1,7 @@
 // The hosts, and what the governor does with them.
 
-import { badge, h, span } from "/dom.js";
-import { act, action, dim, number, reason, row } from "/parts.js";
+import { badge, h, since, span } from "/dom.js";
+import { act, action, dim, hostLink, number, reason, row, shardLink, tile } from "/parts.js";
 import { short } from "/plot.js";
 import { table } from "/table.js";
 
@@ -11,7 +11,7 @@ export const freeShare = ({ disk_free_bytes: free = 0, disk_total_bytes: total }
 /** The hosts that belong to the cluster. One that was expelled is on record for a while, and counts for nothing. */
 export const members = (cluster) => (cluster.hosts ?? []).filter((one) => one.current?.state !== "expelled");
 
-function standing(host) {
+export function standing(host) {
   const state = host.current?.state ?? "unknown", wanted = host.target?.state ?? state;
   const kind = { online: host.alive === false ? "bad" : "good", offline: "warn", expelled: "bad" }[state] ?? "";
   return [badge(state, kind), wanted !== state && badge(`becomes ${wanted}`, "warn"), host.cordoned && badge("cordoned", "warn"),
@@ -23,14 +23,14 @@ export function hostTable(cluster, all, local, acts) {
   const loadOf = (one, words) => { const { load } = of(one.id); return load ? words(load) : dim("–"); };
   const led = (id) => (cluster.shards ?? []).filter((one) => one.leader === id).length;
   const columns = [
-    ["host", (one) => h("div", {}, h("b", {}, one.name), h("code", { class: "below" }, one.client_address ?? "")), "word", (one) => one.name],
+    ["host", (one) => h("div", {}, hostLink(one.name), h("code", { class: "below" }, one.client_address ?? "")), "word", (one) => one.name],
     ["state", standing, "", (one) => one.current?.state],
     ["leads", (one) => String(led(one.id)), "number", (one) => led(one.id)],
     ["requests", (one) => loadOf(one, (load) => `${short(load.requests_per_second ?? 0)} /s`), "number", (one) => of(one.id).load?.requests_per_second ?? 0],
     ["p99", (one) => loadOf(one, (load) => `${short(load.p99_ms ?? 0)} ms`), "number", (one) => of(one.id).load?.p99_ms ?? 0],
     ["disk free", (one) => loadOf(one, (load) => load.disk_total_bytes && `${gigabytes(load.disk_free_bytes)} GB`), "number", (one) => Number(of(one.id).load?.disk_free_bytes ?? 0)],
     ["connections", (one) => number(of(one.id).connections), "number", (one) => of(one.id).connections ?? 0],
-    ["up for", (one) => (of(one.id).uptime_ms ? span(of(one.id).uptime_ms) : dim("–")), "number", (one) => of(one.id).uptime_ms ?? 0],
+    ["uptime", (one) => (of(one.id).uptime_ms ? span(of(one.id).uptime_ms) : dim("–")), "number", (one) => of(one.id).uptime_ms ?? 0],
     ["version", (one) => one.version ?? "", "word", (one) => one.version],
   ];
   if ((cluster.hosts ?? []).some((one) => one.domain)) columns.splice(2, 0, ["failure domain", (one) => one.domain ?? ""]);
@@ -38,7 +38,7 @@ export function hostTable(cluster, all, local, acts) {
   return table(members(cluster), columns, { empty: "No host is recorded.", key: (one) => one.id, local, name: "hosts" });
 }
 
-const acts = (one) => {
+export const hostActs = (one) => {
   const button = (word, does, harm) => action(word, {
     title: `${word} host ${one.name}`, does, fields: [reason], carryOut: act(`/v1/host/${word.toLowerCase()}`, { host: one.name }),
   }, harm);
@@ -82,22 +82,35 @@ const policy = (p) => row(h("span", {}, policyText(p), "."), action("Change", {
 
 const isMeta = (shard) => shard.id === "0";
 
+/** A replica with what is amiss with it, after the words. */
+export function replicaState(host, r, words) {
+  const silent = host.alive === false, percent = r.snapshot_percent ? ` ${r.snapshot_percent} %` : "";
+  return badge(`${words}${percent}${silent ? ", silent" : ""}`, silent ? "bad" : r.role === "voter" ? "good" : "warn");
+}
+
 const replicas = (all) => (shard) => (shard.replicas ?? []).map((r) => {
-  const host = all.find((one) => one.id === r.host) ?? {}, silent = host.alive === false;
-  const percent = r.snapshot_percent ? ` ${r.snapshot_percent} %` : "";
-  return badge(`${host.name ?? r.host} ${r.role}${percent}${silent ? ", silent" : ""}`, silent ? "bad" : r.role === "voter" ? "good" : "warn");
+  const host = all.find((one) => one.id === r.host) ?? {};
+  return replicaState(host, r, `${host.name ?? r.host} ${r.role}`);
 });
 
 /** How a shard is, as far as the governor sees it. */
-function shardState(cluster, { replicas: all = [], voters_desired: wanted = 0, voters = 0, failure_tolerance: tolerated = 0, leader }) {
+export function shardState(cluster, { replicas: all = [], voters_desired: wanted = 0, voters = 0, failure_tolerance: tolerated = 0, leader, voters_live: live = 0 }) {
   if (!cluster.observed) return dim("not known");
   if (tolerated < 0) return badge("no majority", "bad");
   if (!leader) return badge("no leader", "bad");
   if (voters < wanted) return badge(`short by ${wanted - voters}`, "warn");
+  if (live < wanted) return badge(`${live} of ${wanted} voters live`, "warn");
   return all.some(filling) ? badge("filling", "warn") : badge("complete", "good");
 }
 
 const filling = (r) => r.role === "learner" && (!r.observed || (r.behind_ms ?? 0) > 1000);
+
+/** How many more hosts can fail: a warning if none can. */
+export function canFail(cluster, spare) {
+  if (!cluster.observed) return tile("not known", "more hosts can fail");
+  if (spare < 0) return tile("no majority", "more hosts can fail", "bad");
+  return tile(String(spare), spare === 1 ? "more host can fail" : "more hosts can fail", spare === 0 && "warn");
+}
 
 /** Which data shards each host has, where a shard is on a part of the hosts. */
 function placeTable(cluster, local) {
@@ -114,41 +127,60 @@ function placeTable(cluster, local) {
     return badge(words, one.alive === false ? "bad" : amiss.length ? "warn" : "good");
   };
   return table(members(cluster), [
-    ["host", (one) => h("b", {}, one.name), "word", (one) => one.name],
+    ["host", (one) => hostLink(one.name), "word", (one) => one.name],
     ["replicas", (one) => String(held.get(one.id).length), "number", (one) => held.get(one.id).length],
     ["leads", (one) => String(leads(one)), "number", leads],
     ["data shards", (one) => held.get(one.id).map(shown(one))],
   ], { key: (one) => one.id, local, name: "places" });
 }
 
-const move = (cluster) => (shard) => action("Move leader", {
+export const move = (cluster) => (shard) => action("Move leader", {
   title: `Transfer the leadership of ${isMeta(shard) ? "the meta shard" : `shard ${shard.id}`}`, does: "Changes wait for some milliseconds.",
-  fields: [{ name: "host", label: "Host", choices: (cluster.hosts ?? []).map((one) => one.name) }, reason],
+  fields: [{ name: "host", label: "Host", choices: candidates(cluster, shard) }, reason],
   carryOut: act("/v1/shard/transfer-leader", { shard: shard.id }),
 }, false);
+
+/** Whether a host is online, and is to be: a host that has just started is online again only once its state has the new epoch. */
+const isOnline = ({ alive, current, target }) => alive !== false && current?.state === "online" && target?.state === "online" && current.epoch === target.epoch;
+
+/** The hosts that may become the leader: the other voters that are online. */
+const candidates = (cluster, { replicas: all = [], leader }) => all.filter((r) => r.role === "voter" && r.host !== leader)
+  .map((r) => (cluster.hosts ?? []).find((one) => one.id === r.host)).filter((one) => one && isOnline(one)).map((one) => one.name);
+
+export const hostName = (cluster, id) => (cluster.hosts ?? []).find((one) => one.id === id)?.name ?? id;
+
+/** The leader changes that the asked host noticed, the newest first. */
+export const leaderTable = (cluster, changes, local) => [h("h2", {}, "Leader changes"), table(changes.toReversed(), [
+  ["when", (one) => since(one.time), "", (one) => one.time], ["shard", shardOf, "word", (one) => Number(one.shard)],
+  ["leader", (one) => hostLink(hostName(cluster, one.leader)), "word", (one) => hostName(cluster, one.leader)],
+  ["term", (one) => number(one.term), "number", (one) => Number(one.term)],
+], { empty: "The host that serves this page has noticed no leader change since its start.", key: (one) => `${one.shard} ${one.term}`, local, name: "leaders" })];
+
+const shardOf = (one) => shardLink({ id: one.shard });
 
 export const hosts = {
   path: "/hosts", nav: "Hosts", title: "Hosts", lead: "States, failure domains, replicas, and the next governor steps.",
   command: () => "signalbox host list && signalbox cluster plan",
-  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/cluster/plan", "/v1/why", "/v1/join-tokens"],
-  draw([cluster, all, plan, why, tokens], local) {
-    const name = (id) => (cluster.hosts ?? []).find((one) => one.id === id)?.name ?? id;
-    return h("div", {}, hostTable(cluster, all, local, acts),
+  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/cluster/plan", "/v1/why", "/v1/join-tokens", "/v1/cluster/leaders"],
+  draw([cluster, all, plan, why, tokens, leaders], local) {
+    const name = (id) => hostName(cluster, id);
+    return h("div", {}, hostTable(cluster, all, local, hostActs),
       h("h2", {}, "Open steps"), table(why?.steps ?? [], [
-        ["step", (one) => one.message], ["for", (one) => span(one.age_ms ?? 0), "number"], ["last error", (one) => one.last_error ?? ""],
+        ["step", (one) => one.message], ["age", (one) => span(one.age_ms ?? 0), "number"], ["last error", (one) => one.last_error ?? ""],
         ["", cancel, "acts"],
       ], { empty: "No step is open.", key: (one) => one.id, local, name: "steps" }),
       h("h2", {}, "Next steps"), table(plan?.steps ?? [], [["step", (one) => one.message], ["rule", (one) => one.rule ?? ""]],
         { empty: "Nothing to do.", local, name: "plan" }),
       h("h2", {}, "Shards"), table(cluster.shards ?? [], [
-        ["shard", (one) => (isMeta(one) ? "meta" : one.id)], ["leader", (one) => (one.leader ? name(one.leader) : badge("none", "bad"))],
+        ["shard", shardLink, "word"], ["leader", (one) => (one.leader ? hostLink(name(one.leader)) : badge("none", "bad"))],
         ["state", (one) => shardState(cluster, one)], ["replicas", replicas(cluster.hosts ?? [])],
-        ["may lose", (one) => (cluster.observed ? String(one.failure_tolerance ?? 0) : "not known"), "number"], ["", move(cluster), "acts"],
+        ["failure tolerance", (one) => (cluster.observed ? String(one.failure_tolerance ?? 0) : "not known"), "number"], ["", move(cluster), "acts"],
       ], { key: (one) => one.id, local, name: "shards" }),
       cluster.policy?.replicas && [h("h2", {}, "Shards by host"), placeTable(cluster, local)],
+      leaders && leaderTable(cluster, leaders.items ?? [], local),
       h("h2", {}, "Policy"), policy(cluster.policy ?? {}),
       tokens && [h("h2", {}, "Join tokens"), table(tokens.items ?? [], [
-        ["token", (one) => h("code", {}, one.id)], ["author", (one) => one.author ?? ""], ["good for", (one) => span(one.expires_in_ms ?? 0), "number"],
+        ["token", (one) => h("code", {}, one.id)], ["author", (one) => one.author ?? ""], ["expires in", (one) => span(one.expires_in_ms ?? 0), "number"],
         ["used by", (one) => one.used ?? ""],
         ["", (one) => action("Revoke", {
           title: `Revoke join token ${one.id}`, does: "No host can join with the token any more.", fields: [reason],

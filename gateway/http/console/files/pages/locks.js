@@ -10,12 +10,19 @@ const owner = (one) => {
   return one.owner_count ? `${number(one.owner_count)} owners` : dim("free");
 };
 
+/** What the states of the filter show. Free semaphores are hidden at first. */
+const states = {
+  "in use": (one) => one.owner_count > 0 || one.waiter_count > 0, waiting: (one) => one.waiter_count > 0,
+  free: (one) => !one.owner_count && !one.waiter_count, all: () => true,
+};
+
 export const locks = {
   path: "/locks", nav: "Locks", title: "Locks", lead: "Waiters and owners in all nodes, longest wait first.",
   command: () => "signalbox who", watch: () => ["/v1/contention?include_uncontended=true&limit=10000"],
   draw([found], local) {
-    const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.owner?.description, one.owner?.client?.name));
-    return h("div", {}, search(local, "Search nodes, names and owners"), table(rows, [
+    const all = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.owner?.description, one.owner?.client?.name));
+    const shows = states[local.given.state] ?? states["in use"], rows = all.filter(shows), hidden = local.given.state ? 0 : all.length - rows.length;
+    return h("div", {}, search(local, "Search nodes, names and owners", Object.keys(states)), table(rows, [
       ...named("semaphore", "/semaphore"),
       ["waiting", (one) => (one.waiter_count ? badge(number(one.waiter_count), "warn") : ""), "number", (one) => one.waiter_count ?? 0],
       ["longest wait", (one) => (one.waiter ? since(one.waiter.since) : ""), "number", (one) => one.waiter?.since ?? "9"],
@@ -23,9 +30,10 @@ export const locks = {
       ["owner", owner, "", (one) => (one.owner ? whose(one.owner) : "")],
       ["since", (one) => (one.owner ? since(one.owner.since) : ""), "number", (one) => one.owner?.since ?? "9"],
     ], {
-      empty: local.given.filter ? "No match." : "No semaphores. Acquire a lock with signalbox lock NODE NAME -- COMMAND.",
+      empty: local.given.filter || local.given.state ? "No match." : hidden ? "No semaphore is in use." : "No semaphores. Acquire a lock with signalbox lock NODE NAME -- COMMAND.",
       key: (one) => `${one.node} ${one.name}`, local,
-    }), more(found));
+    }), hidden > 0 && h("div", { class: "row" }, dim(hidden === 1 ? "1 free semaphore is hidden." : `${number(hidden)} free semaphores are hidden.`),
+      h("button", { type: "button", onclick: () => local.set({ state: "all" }) }, "Show all")), more(found));
   },
 };
 

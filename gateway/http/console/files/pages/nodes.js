@@ -49,9 +49,9 @@ function contents(local, [locks, discovery, configs, rollouts, processes, sessio
   ];
   return [
     h("h2", {}, "Objects"), table(all, [
-      ["what", (one) => badge(one.what), "", (one) => one.what],
+      ["kind", (one) => badge(one.what), "", (one) => one.what],
       ["name", (one) => link(one.path, { node, name: one.name }, one.name), "", (one) => one.name],
-      ["", (one) => one.words, "clipped"],
+      ["content", (one) => one.words, "clipped"],
     ], { empty: "The node is empty.", key: (one) => `${one.what} ${one.name}`, local, name: "objects" }),
     h("h2", {}, "Sessions"), table(sessions?.items ?? [], [
       ["client", (one) => who(one, node, one.id), "", whose], ["state", attached],

@@ -2,21 +2,14 @@
 
 import { healthTable } from "/health.js";
 import { badge, h, span } from "/dom.js";
-import { number, tile, tiles } from "/parts.js";
-import { plot, plotted, short } from "/plot.js";
+import { dim, inNode, number, tile, tiles } from "/parts.js";
+import { plots, short } from "/plot.js";
 import { table } from "/table.js";
-import { freeShare, gigabytes, hostTable, members } from "/pages/hosts.js";
+import { canFail, freeShare, gigabytes, hostTable, members } from "/pages/hosts.js";
 
 /** The largest of what hosts have of something: each has the same shards, and some are behind. */
 const most = (hosts, name) => Math.max(0, ...(hosts?.items ?? []).map((one) => (one.shards ?? [])
   .reduce((all, shard) => all + Number(shard[name] ?? 0), 0)));
-
-/** How many more hosts can fail: a warning if none can. */
-function canFail(cluster, spare) {
-  if (!cluster.observed) return tile("not known", "more hosts can fail");
-  if (spare < 0) return tile("no majority", "more hosts can fail", "bad");
-  return tile(String(spare), spare === 1 ? "more host can fail" : "more hosts can fail", spare === 0 && "warn");
-}
 
 function figures(cluster, hosts) {
   const all = members(cluster), shards = cluster.shards ?? [];
@@ -41,32 +34,46 @@ function loads(hosts) {
     fullest && tile(gigabytes(fullest.disk_free_bytes), "GB free on the fullest disk"));
 }
 
-function plots(title, load, words) {
-  const points = (load?.items ?? []).map((one) => ({ ...one, at: Date.parse(one.time) }));
-  const shown = points.filter((one) => points.at(-1).at - one.at <= plotted);
-  if (shown.length === 0) return null;
-  const of = (name) => shown.map((one) => one[name] ?? 0), times = of("at");
-  return h("div", {}, h("h2", {}, title), h("p", { class: "lead" }, words), h("div", { class: "plots" },
-    plot("Requests", "/s", [["now", of("requests_per_second")]], times),
-    plot("Answers", "ms", [["p50", of("p50_ms")], ["p99", of("p99_ms")]], times),
-    plot("Commits", "ms", [["p99", of("commit_p99_ms")]], times)));
+const rate = (one) => `${short(one.requests_per_second ?? 0)} /s`;
+
+/** Who sends the requests of the last minute, and in which nodes. What is not listed is in the last row. */
+function trafficTable(traffic, what, list = [], columns, local) {
+  const all = traffic.requests_per_second ?? 0, rest = all - list.reduce((sum, one) => sum + (one.requests_per_second ?? 0), 0);
+  const rows = [...list, ...(rest > all / 1000 ? [{ rest: true, requests_per_second: rest }] : [])];
+  return h("section", {}, h("h2", {}, `Requests by ${what}`),
+    h("p", { class: "lead" }, `Over the last minute, from ${traffic.hosts ?? 0} of ${traffic.hosts_asked ?? 0} hosts.`), table(rows, [
+    ...columns, ["requests", rate, "number", (one) => one.requests_per_second ?? 0],
+    ["share", (one) => `${Math.round((100 * (one.requests_per_second ?? 0)) / all)} %`, "number"],
+  ], { empty: "No requests in the last minute.", key: (one) => JSON.stringify({ ...one, requests_per_second: 0 }), local, name: `${what}s` }));
+}
+
+function traffics(traffic, local) {
+  return h("div", {},
+    trafficTable(traffic, "client", traffic.clients, [
+      ["client", (one) => (one.rest ? dim("other clients") : one.name || dim("a client without a name")), "", (one) => one.name ?? ""],
+      ["principal", (one) => one.principal ?? "", "", (one) => one.principal ?? ""], ["address", (one) => h("code", {}, one.address ?? ""), "", (one) => one.address ?? ""],
+    ], local),
+    trafficTable(traffic, "node", traffic.nodes, [
+      ["node", (one) => (one.rest ? dim("other nodes, and requests without a node") : inNode(one.node)), "", (one) => one.node ?? ""],
+    ], local));
 }
 
 export const overview = {
   path: "/", nav: "Overview", title: "Overview", lead: "Health, failure tolerance, load, and the governor.",
   command: () => "signalbox check; signalbox cluster why",
-  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/host/load", "/v1/cluster/load"],
+  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/host/load", "/v1/cluster/load", "/v1/cluster/traffic"],
   above: (local) => healthTable(local.healthIssues, local), // also where nothing else of the page is known
-  draw([cluster, hosts, why, load, whole], local) {
+  draw([cluster, hosts, why, load, whole, traffic], local) {
     return h("div", {}, figures(cluster, hosts), loads(hosts),
       members(cluster).length > 1 && plots("All hosts", whole,
         "Requests of all hosts together, and the latency of the slowest host."),
       plots("This host", load, "The host that serves this page."),
+      traffic && traffics(traffic, local),
       h("h2", {}, "The governor"),
       table([...(why?.steps ?? []), ...(why?.reasons ?? [])], [
-        ["step or wait", (one) => [one.message, one.failures && badge(`failed ${one.failures} times`, "bad")]],
-        ["for", (one) => span(one.age_ms ?? 0), "number"],
-        ["next in", (one) => (one.retry_in_ms ?? one.remaining_ms ? span(one.retry_in_ms ?? one.remaining_ms) : ""), "number"],
+        ["step or reason", (one) => [one.message, one.failures && badge(`failed ${one.failures} times`, "bad")]],
+        ["age", (one) => span(one.age_ms ?? 0), "number"],
+        ["retry in", (one) => (one.retry_in_ms ?? one.remaining_ms ? span(one.retry_in_ms ?? one.remaining_ms) : ""), "number"],
         ["last error", (one) => one.last_error ?? ""],
       ], { empty: "Nothing to do.", local, name: "governor" }),
       h("h2", {}, "Hosts"), hostTable(cluster, hosts, local));

@@ -2,7 +2,7 @@
 
 import { address } from "/api.js";
 import { badge, h } from "/dom.js";
-import { healthIssueOf, hangs } from "/health.js";
+import { healthIssueOf, hangs, inPhase } from "/health.js";
 import { act, action, ago, command, dim, done, inNode, link, more, named, number, phase, reason, reasons, row, tile, tiles } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
@@ -10,15 +10,15 @@ export const processes = {
   path: "/processes", nav: "Processes", title: "Processes", lead: "Coordination processes, and the state of their rounds.",
   command: () => "signalbox process list NODE", watch: () => ["/v1/processes?limit=10000"],
   draw([found], local) {
-    const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.coordinator));
-    return h("div", {}, search(local, "Search nodes, names and coordinators"), table(rows, [
+    const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.coordinator) && inPhase(local, one.phase ?? "forming", healthIssueOf(local, "process-", one)));
+    return h("div", {}, search(local, "Search nodes, names and coordinators", ["all states", "stuck", "forming", "preparing", "running", "complete"]), table(rows, [
       ...named("process", "/process"),
       ["phase", (one) => hangs(phase, one.phase ?? "forming", healthIssueOf(local, "process-", one)), "", (one) => one.phase],
       ["epoch", (one) => number(one.epoch), "number", (one) => Number(one.epoch)],
       ["members", (one) => `${one.prepared ?? 0} of ${one.members ?? 0} prepared`, "number", (one) => one.members ?? 0],
       ["coordinator", (one) => one.coordinator || dim("none"), "", (one) => one.coordinator],
     ], {
-      empty: local.given.filter ? "No match." : "No processes. Create one with signalbox process create NODE NAME.",
+      empty: local.given.filter || local.given.state ? "No match." : "No processes. Create one with signalbox process create NODE NAME.",
       key: (one) => `${one.node} ${one.name}`, local,
     }), more(found));
   },

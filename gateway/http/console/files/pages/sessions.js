@@ -9,15 +9,16 @@ export const sessions = {
   path: "/sessions", nav: "Sessions", title: "Sessions", lead: "Client sessions with their holdings and waits.",
   command: () => "signalbox session list", watch: () => ["/v1/sessions?limit=10000"],
   draw([found], local) {
-    const rows = (found.items ?? []).filter((one) => matches(local, one.id, one.node, one.description, one.client?.name, one.client?.address));
-    return h("div", {}, search(local, "Search sessions, clients and addresses"), table(rows, [
+    const rows = (found.items ?? []).filter((one) => matches(local, one.id, one.node, one.description, one.client?.name, one.client?.address)
+      && [undefined, one.attached ? "attached" : "detached"].includes(local.given.state));
+    return h("div", {}, search(local, "Search sessions, clients and addresses", ["all states", "attached", "detached"]), table(rows, [
       ["client", (one) => who(one, one.node, one.id), "", whose], ["node", (one) => inNode(one.node), "", (one) => one.node],
       ["state", attached, "", (one) => (one.attached ? 0 : 1)],
       ["timeout", (one) => span(one.timeout_ms ?? 0), "number", (one) => one.timeout_ms ?? 0],
-      ["owns", (one) => number(one.owned), "number", (one) => one.owned ?? 0],
-      ["waits for", (one) => number(one.waiting), "number", (one) => one.waiting ?? 0],
+      ["owned", (one) => number(one.owned), "number", (one) => one.owned ?? 0],
+      ["waiting", (one) => number(one.waiting), "number", (one) => one.waiting ?? 0],
       ["since", (one) => since(one.since), "number", (one) => one.since],
-    ], { empty: local.given.filter ? "No match." : "No sessions.", key: (one) => one.id, local }),
+    ], { empty: local.given.filter || local.given.state ? "No match." : "No sessions.", key: (one) => one.id, local }),
     more(found));
   },
 };
@@ -40,7 +41,7 @@ export const oneSession = {
       h("p", { class: "lead" }, "Timeout: ", span(found.timeout_ms ?? 0), "; age ", since(found.since), "."),
       row(endSession(found, node, found.id)),
       h("h2", {}, "Holdings"), table(found.holdings ?? [], [
-        ["name", held(node), "", (one) => one.name], ["kind", (one) => one.kind, "", (one) => one.kind], ["part", (one) => one.role],
+        ["name", held(node), "", (one) => one.name], ["kind", (one) => one.kind, "", (one) => one.kind], ["role", (one) => one.role],
         ["order id", (one) => one.order_id, "number", (one) => Number(one.order_id)], ["count", (one) => number(one.count), "number"],
         ["since", (one) => since(one.since), "number", (one) => one.since],
       ], { empty: "No holdings and no waits.", key: (one) => `${one.kind} ${one.name}`, local }),
