@@ -49,24 +49,22 @@ const docsHead = `# Settings
 
 <!-- Made from the table in server/settings/table.go by: go test ./server/settings -update -->
 
-Settings for ` + "`signalbox serve`" + `. A setting can be given as
+Settings for ` + "`signalbox serve`" + `, each given as
 
 - a flag: ` + "`--data-dir /var/lib/signalbox`" + `
 - an environment variable: ` + "`SIGNALBOX_DATA_DIR=/var/lib/signalbox`" + `
 - a line in the YAML file given by ` + "`--config FILE`" + ` or ` + "`SIGNALBOX_CONFIG`" + `: ` + "`data-dir: /var/lib/signalbox`" + `
 
-A flag overrides a variable, and a variable overrides the file. At startup, the host checks all settings, and
-lists every wrong setting with a remedy.
+A flag overrides a variable, a variable the file. At startup, the host lists every wrong setting with a remedy.
 
-An address is ` + "`HOST:PORT`" + `; without a host (` + "`:7420`" + `), all addresses of the machine. A size is a number of
-bytes, or has a unit (` + "`64KiB`, `2GiB`" + `). A duration has a unit (` + "`20ms`, `10s`" + `).
+An address is ` + "`HOST:PORT`" + `; without a host (` + "`:7420`" + `), all addresses. A size is in bytes, or has a unit (` + "`64KiB`, `2GiB`" + `). A duration has a unit (` + "`20ms`, `10s`" + `).
 `
 
 const docsTail = `
 ## A cluster
 
-All hosts get the same ` + "`initial-hosts`" + `, in any order, with permanent names or addresses. Each host gets its own
-` + "`name`" + `. No host needs the client addresses of other hosts.
+All hosts get the same ` + "`initial-hosts`" + `, in any order, with permanent names or addresses, and their own
+` + "`name`" + `.
 
 ` + "```sh" + `
 signalbox serve --name a --initial-hosts a=10.0.0.1:7421,b=10.0.0.2:7421,c=10.0.0.3:7421 \
@@ -83,15 +81,15 @@ The same settings as a file:
 
 If a listener outside 127.0.0.1 is unprotected, the host does not start: see [TLS](guides/tls.md).
 
-A single host opens no port for other hosts. If several hosts have neither certificates nor a secret, each host
-warns at startup: every process on the machine can write to the log.
+A single host opens no port for other hosts. Without certificates and secret, several hosts warn at startup: every
+process on the machine can write to the log.
 ` + "`(umask 077; openssl rand -base64 32 > raft-secret)`" + ` creates a secret for ` + "`--raft-secret-file`" + `.
 
 ## Access rules and root tokens
 
-[Access control](access.md) describes ` + "`--access-file`" + ` and ` + "`--token-file`" + `. Both files contain hashes, not
-secrets, but whoever can change the files controls access: a host warns at startup if every user on the machine
-can read or change the files. A root token file:
+[Access control](access.md) describes ` + "`--access-file`" + ` and ` + "`--token-file`" + `. Whoever can change
+the files controls access: a host warns at startup if every user on the machine can read or change them. A root token
+file:
 
 ` + "```yaml" + `
 principals:
@@ -100,15 +98,15 @@ principals:
     grants: [{role: root, path: /}]
 ` + "```" + `
 
-A token removed from the file is refused at once, on open connections too. While the file is invalid, the last
-valid content applies, and the host logs a message.
+A removed token is refused at once, on open connections too. While the file is invalid, the last valid content
+applies, and the host logs a message.
 
 ## Identity in the data directory
 
 The first start writes the host's name, the initial host names, the cluster name, the number of shards and the
-machine's host name into the data directory. A host with other values does not start, and reports the
-differences. So give a container a fixed host name (` + "`docker run --hostname`" + `, or a StatefulSet in Kubernetes). Only one process can
-use a data directory at a time.
+machine's host name into the data directory. A host with other values does not start, and reports the differences: give
+a container a fixed host name (` + "`docker run --hostname`" + `, or a StatefulSet). Only one process can use a data
+directory at a time.
 
 ## Exit codes
 

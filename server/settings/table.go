@@ -13,31 +13,30 @@ var table = []row{
 	},
 	{
 		name: "initial-hosts", group: groupHost, hint: "NAME=ADDRESS", clusterWide: true,
-		help: "Initial cluster members, including this host: the name of each host, and its address for other " +
-			"hosts. Repeat the flag, or separate hosts by commas. The cluster bootstraps once all initial hosts " +
-			"have started. Used for bootstrap only",
+		help: "Initial cluster members, including this host, with their addresses for other hosts. Repeat the " +
+			"flag, or separate hosts by commas. The cluster bootstraps once all initial hosts have started. Used " +
+			"for bootstrap only",
 		otherwise: "this host alone",
 	},
 	{
 		name: "join", group: groupHost, hint: "ADDRESSES",
-		help: "Raft addresses of hosts in the cluster to join, separated by commas. Ignored if the data " +
-			"directory belongs to a cluster",
+		help: "Raft addresses of hosts to join, separated by commas. Ignored if the data directory belongs to a " +
+			"cluster",
 		own: func(s *Settings) value { return form[[]string]{&s.Join, readAddresses, joined} },
 	},
 	{
 		name: "join-token-file", group: groupHost, hint: "FILE",
 		help: "File with a join token from signalbox host join-token create. SIGNALBOX_JOIN_TOKEN has the token " +
-			"itself. Without a token, the certificate or the cluster secret authenticates the host",
+			"itself. Otherwise, the certificate or the cluster secret authenticates the host",
 	},
 	{
 		name: "replace", group: groupHost, hint: "NAME",
-		help: "Join as the replacement for the given host, which must be permanently lost. The new host may have " +
-			"the same name",
+		help: "Join as the replacement for the given host, which must be permanently lost. The name may be the same",
 	},
 	{
 		name: "failure-domain", group: groupHost, hint: "KEY=VALUE",
-		help: "Failure domain, such as dc=a,rack=1. Hosts that fail together share a value. Used at bootstrap " +
-			"and when joining; later, use signalbox host alter",
+		help: "Failure domain, such as dc=a,rack=1. Hosts that fail together share a value. For bootstrap and " +
+			"joining; later, use signalbox host alter",
 	},
 	{
 		name: "cluster-name", group: groupHost, hint: "NAME", clusterWide: true,
@@ -77,13 +76,13 @@ var table = []row{
 	},
 	{
 		name: "access-file", group: groupClients, hint: "FILE",
-		help: "File with access rules, as written by signalbox access export. Imported once, if the cluster has " +
-			"no rules. Same file on all hosts",
+		help: "File with access rules, as from signalbox access export. Imported once, if the cluster has no " +
+			"rules. Same file on all hosts",
 	},
 	{
 		name: "token-file", group: groupClients, hint: "FILE",
-		help: "File with root token hashes, as printed by signalbox token generate. Root tokens may do " +
-			"everything on this host. Reloaded when the file changes",
+		help: "File with root token hashes, as from signalbox token generate. Root tokens may do everything on " +
+			"this host. Reloaded when the file changes",
 	},
 
 	{
@@ -110,8 +109,8 @@ var table = []row{
 	},
 	{
 		name: "raft-secret-file", group: groupRaft, hint: "FILE",
-		help: "File with a cluster secret: 16 bytes or more, equal on all hosts. Authenticates messages between " +
-			"hosts, without encryption",
+		help: "File with a cluster secret: 16 bytes or more, equal on all hosts. Authenticates hosts, without " +
+			"encryption",
 		otherwise: "the secret received when joining",
 	},
 	{
@@ -122,7 +121,7 @@ var table = []row{
 	{
 		name: "raft-snapshot-bytes", group: groupRaft, hint: "SIZE",
 		help: "Log size at which a shard saves a snapshot: bytes of changes, plus 512 bytes per batch and 160 " +
-			"per command for replay cost. A quarter stays in the log, for lagging hosts",
+			"per command. A quarter stays in the log, for lagging hosts",
 		otherwise: "the last snapshot size, and at least 64MiB without the commands; 16MiB stay",
 	},
 	{
@@ -136,8 +135,8 @@ var table = []row{
 	},
 	{
 		name: "http-listen", group: groupAdmin, hint: "ADDRESS",
-		help: "HTTP address for the console and the HTTP API, or off. Uses TLS if tls-cert is set. By default, the " +
-			"host starts without the HTTP API if another process uses the port",
+		help: "HTTP address for the console and the HTTP API, or off. With TLS if tls-cert is set. If another " +
+			"process uses the default port, the host starts without the API",
 		otherwise: DefaultHTTPListen + "; off if tls-client-ca is set",
 		own:       func(s *Settings) value { return form[string]{&s.HTTPListen, readListener, shown[string]} },
 	},
@@ -159,8 +158,7 @@ var table = []row{
 	{
 		name: "http-trusted-proxies", group: groupAdmin, hint: "NETWORKS",
 		help: "Trusted proxies: addresses or networks such as 10.0.0.0/8, separated by commas. Their " +
-			"X-Forwarded-For or Forwarded header gives the client address, for limits per address and for the " +
-			"audit log",
+			"X-Forwarded-For or Forwarded header gives the client address, for limits and the audit log",
 	},
 	{
 		name: "pprof", group: groupAdmin,
@@ -169,8 +167,7 @@ var table = []row{
 
 	{
 		name: "memory-limit", group: groupLimits, hint: "SIZE",
-		help: "Host memory limit. Other limits derive from the heap: this limit less a reserve for the system. " +
-			"Changes that need memory are rejected while memory is nearly full",
+		help:      "Host memory limit. Other limits derive from the heap: this limit less a reserve for the system",
 		otherwise: "container or machine memory, whichever is less",
 	},
 	{
@@ -179,7 +176,7 @@ var table = []row{
 	},
 	{
 		name: "max-connections", group: groupLimits, hint: "NUMBER",
-		help:      "Maximum client connections. Further connections are rejected",
+		help:      "Maximum client connections",
 		otherwise: "the open file limit, less a reserve, and at most one per 32KiB heap",
 	},
 	{
@@ -192,8 +189,7 @@ var table = []row{
 	},
 	{
 		name: "max-watch-memory", group: groupLimits, hint: "SIZE",
-		help: "Maximum memory for open watches on all connections: 768 bytes per watch, plus the name. Further " +
-			"watches are rejected",
+		help:      "Maximum memory for open watches on all connections: 768 bytes per watch, plus the name",
 		otherwise: "a sixteenth of the heap, at most 512MiB",
 	},
 	{
@@ -203,19 +199,18 @@ var table = []row{
 	},
 	{
 		name: "max-input-buffer", group: groupLimits, hint: "SIZE",
-		help: "Maximum bytes of partly received requests on all connections. Above the limit, the connections " +
-			"with the most bytes are closed",
+		help: "Maximum bytes of partly received requests on all connections. Above the limit, connections with " +
+			"the most bytes are closed",
 		otherwise: "a thirty-second of the heap, 8MiB to 64MiB",
 	},
 	{
 		name: "shard-quota-objects", group: groupLimits, hint: "NUMBER",
-		help: "Maximum semaphores per shard. Further semaphores are rejected. Use the same value on all hosts: " +
-			"the shard leader's value applies",
+		help: "Maximum semaphores per shard. Use the same value on all hosts: the shard leader's value applies",
 	},
 	{
 		name: "shard-quota-bytes", group: groupLimits, hint: "SIZE",
-		help: "Maximum memory for semaphores and sessions per shard, as estimated by the shard. Requests that " +
-			"need more are rejected. The lowest value among the hosts with a replica applies",
+		help: "Maximum estimated memory for semaphores and sessions per shard. The lowest value among the hosts " +
+			"with a replica applies",
 		otherwise: "a quarter of the heap divided by the shard count, at most 4GiB",
 	},
 	{
@@ -224,7 +219,7 @@ var table = []row{
 	},
 	{
 		name: "min-free-disk", group: groupLimits, hint: "SIZE",
-		help:      "Minimum free space on the data directory's file system. Below the limit, changes are rejected",
+		help:      "Minimum free space on the data file system. Below the limit, changes are rejected",
 		otherwise: "5% of the file system, but 256MiB to 2GiB, and at most 25%",
 	},
 
