@@ -23,7 +23,7 @@ import (
 
 // bed is a host without replicas, and one client over an in-memory connection.
 type bed struct {
-	t       *testing.T
+	t       testing.TB
 	set     *Set
 	now     time.Time
 	routing uint64
@@ -36,7 +36,7 @@ type bed struct {
 }
 
 // newBed returns a bed with handlers. The token "good" is let in.
-func newBed(t *testing.T, handlers handle.Table) *bed {
+func newBed(t testing.TB, handlers handle.Table) *bed {
 	t.Helper()
 	b := &bed{t: t, now: time.Now(), routing: 3, encoder: protocol.NewEncoder()}
 	clock, nodes := func() time.Time { return b.now }, meta.New()

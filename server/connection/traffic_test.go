@@ -61,3 +61,21 @@ func TestTrafficIsBounded(t *testing.T) {
 		t.Errorf("%d idle keys are kept", len(cs.all))
 	}
 }
+
+// TestCountingAllocatesNothing, and BenchmarkCount reports the cost per request.
+func TestCountingAllocatesNothing(t *testing.T) {
+	b := newBed(t, nil)
+	b.enter()
+	if n := testing.AllocsPerRun(1000, func() { b.conn.count(0) }); n != 0 {
+		t.Errorf("%v allocations a request", n)
+	}
+}
+
+func BenchmarkCount(b *testing.B) {
+	bed := newBed(b, nil)
+	bed.enter()
+	b.ReportAllocs()
+	for b.Loop() {
+		bed.conn.count(0)
+	}
+}

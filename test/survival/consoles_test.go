@@ -23,7 +23,7 @@ var openConsoles = flag.Int("consoles", 0,
 
 // overviewStream is the request of a browser showing the overview.
 const overviewStream = "/v1/events?watch=/v1/cluster&watch=/v1/hosts&watch=/v1/why" +
-	"&watch=/v1/host/load&watch=/v1/cluster/load"
+	"&watch=/v1/host/load&watch=/v1/cluster/load&watch=/v1/cluster/traffic"
 
 // TestOpenConsolesAndThoseWhoLock has 64 callers lock and unlock at a quarter of the host's maximum rate, with and
 // without open consoles, alternating five times, and logs latency and host processor time of both. It fails if an
