@@ -17,7 +17,7 @@ import (
 )
 
 // chartHosts runs the chart's containers as processes on this machine, each with the chart's own settings and
-// commands: a pod is a process, a volume is a folder, and the addresses of a pod are ports of this machine.
+// commands: a pod is a process, a volume is a folder, and a pod's addresses are ports on this machine.
 type chartHosts struct {
 	t        *testing.T
 	folder   string
@@ -25,7 +25,7 @@ type chartHosts struct {
 	ports    []string // four per pod
 	pods     map[string]*subprocess.Process
 	pod      object // the pod template of the hosts
-	operator []any  // flags of an operator's command
+	operator []any  // flags for an operator's command
 }
 
 // chartPods is the largest number of pods in the test.
@@ -83,7 +83,7 @@ func (c *chartHosts) write(name, text string) {
 	}
 }
 
-// volume returns the folder that stands for the volume of a pod.
+// volume returns the folder that stands for a pod's volume.
 func (c *chartHosts) volume(pod string) string { return filepath.Join(c.folder, "data-"+pod) }
 
 // here translates a value in a pod: paths and addresses become those of this machine.

@@ -26,7 +26,7 @@ type stage struct {
 	gateway *Gateway
 	server  *httptest.Server
 	client  *client.Client // beside the gateway
-	shapes  shapes         // of all responses to send
+	shapes  shapes         // for all responses to send
 }
 
 func newStage(t *testing.T, change func(*Config), options ...servertest.Option) *stage {
@@ -119,10 +119,10 @@ type eventReader struct {
 	*testing.T
 	lines *bufio.Reader
 	end   context.CancelFunc
-	id    string // of the last event
+	id    string // last event id
 }
 
-// watch begins a stream. The id of an earlier stream's event may be empty.
+// watch begins a stream. The event id from an earlier stream may be empty.
 func (st *stage) watch(id string, addresses ...string) *eventReader {
 	st.Helper()
 	ctx, cancel := context.WithTimeout(st.Context(), patience)
