@@ -15,6 +15,12 @@ func heads(n int) string {
 		".map((one) => one.textContent).join()", n)
 }
 
+// rowsUnder returns the expression for the rows of the page's table with the given first head.
+func rowsUnder(head string) string {
+	return fmt.Sprintf("[...document.querySelectorAll('main table')].filter((one) => one.querySelector('th')"+
+		".textContent === %q).flatMap((one) => [...one.querySelectorAll('tbody tr')])", head)
+}
+
 // openHostAndShard: the hosts page leads to a host's page, and this page to a shard's page.
 func openHostAndShard(t *testing.T, b *browser) {
 	st := newStage(t, false)
@@ -24,15 +30,15 @@ func openHostAndShard(t *testing.T, b *browser) {
 	b.await("location.pathname === '/host' && document.querySelector('h1').textContent === 'host-2'")
 	b.awaitText("requests a second")
 	b.awaitText("64.0\nof 256.0 GB free")
-	b.await("document.querySelectorAll('tbody tr').length === 2") // the meta shard and a data shard
+	b.await(rowsUnder("Shard") + ".length === 2") // the meta shard and a data shard
 	b.await(heads(0) + " === 'Shard,Role,Leader,Lag,Applied entry,To apply'")
 	b.evaluate("[...document.querySelectorAll('main a')].find((one) => one.textContent === '1').click()")
 	b.await("location.pathname === '/shard' && document.querySelector('h1').textContent === 'Shard 1'")
-	b.await("document.querySelectorAll('tbody tr').length === 3")
+	b.await(rowsUnder("Host") + ".length === 3")
 	b.await("[...document.querySelectorAll('tbody .badge')].filter((one) => one.textContent === 'leader').length === 1")
 	b.awaitText("3 / 3\nlive voters")
 	b.await("/^host-[123]\\nleader$/.test(document.querySelector('.tile').innerText)")
-	b.await("/[1-9]/.test(document.querySelectorAll('tbody tr')[0].querySelectorAll('td')[3].innerText)")
+	b.await("/[1-9]/.test(" + rowsUnder("Host") + "[0].querySelectorAll('td')[3].innerText)")
 	st.cluster.Crash(3, false)
 	b.awaitText("voter, silent")
 	b.awaitText("2 / 3\nlive voters")
@@ -160,8 +166,7 @@ func showLeaderChanges(t *testing.T, b *browser) {
 	b.visit(st.url + "/shard?id=1")
 	b.awaitText("3 / 3\nlive voters")
 	b.await("[...document.querySelectorAll('h2')].at(-1).textContent === 'Leader changes'")
-	rows := "[...document.querySelectorAll('main table')].filter((one) => " +
-		"one.querySelector('th').textContent === 'When').flatMap((one) => [...one.querySelectorAll('tbody tr')])"
+	rows := rowsUnder("When")
 	before := b.evaluate(rows + ".length")
 	leader := "document.querySelector('.tile b').textContent"
 	want := map[string]string{"host-1": "host-2,host-3", "host-2": "host-1,host-3", "host-3": "host-1,host-2"}
