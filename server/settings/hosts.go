@@ -130,7 +130,7 @@ func (c *checker) checkLoopback() {
 		c.reject("initial-hosts", fmt.Sprintf("the address of %s is reachable from the local machine only, but %s "+
 			"is on a different machine",
 			inside, outside),
-			"give "+inside+" an address reachable from all hosts")
+			"give host "+inside+" an address reachable from all hosts")
 	}
 }
 

@@ -115,7 +115,7 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		"loopback among others": {args: []string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts",
 			"b=10.0.0.2:1"},
 			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts b=10.0.0.2:1: the address of a is reachable " +
-				"from the local machine only, but b is on a different machine; give a an address " +
+				"from the local machine only, but b is on a different machine; give host a an address " +
 				"reachable from all hosts"},
 		"wildcard in the list": {args: []string{"--name", "a", "--initial-hosts", "a=0.0.0.0:1", "--insecure"},
 			want: "--initial-hosts a=0.0.0.0:1: the address 0.0.0.0:1 of a is a wildcard address, which other " +
