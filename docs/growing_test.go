@@ -132,7 +132,7 @@ func (p *operatingPage) replaces(d *desk, lost *terminal) *terminal {
 	if err := os.RemoveAll(filepath.Join(p.folder, "b")); err != nil {
 		p.t.Fatal(err)
 	}
-	d.open(p.commands("add-hosts", 4)[2]).awaitRefusal("--replace b where that one is gone for good")
+	d.open(p.commands("add-hosts", 4)[2]).awaitRefusal("--replace b if the existing host is permanently lost")
 	again := d.open(commands[0])
 	again.await("is ready")
 	te := d.open(commands[1])

@@ -55,7 +55,8 @@ var processExamples = []example{
 	})},
 	{"process-send-answer", answer(65, &ProcessSendAnswer{Exchange: 9})},
 	{"process-send-answer-fenced", failure(65, KindProcessSend, Result{
-		Status: StatusFenced, Message: "epoch 12 is over, or the member is not of it; the last is 16",
+		Status: StatusFenced, Message: "epoch 12 is over, or the member does not belong to the epoch; " +
+			"the last epoch is 16",
 	})},
 	{"process-reply", request(66, &ProcessReply{
 		Mutation: exampleMutation(29), NodeID: 17, Name: []byte("cache"), Part: examplePart(), Exchange: 9,

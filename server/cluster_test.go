@@ -115,7 +115,7 @@ func testOperatorsActOnHosts(t *testing.T) {
 		{protocol.HostUpdate{Action: protocol.HostDrain, Host: name("host-9")}, protocol.StatusNotFound,
 			`there is no host "host-9"`, nil},
 		{protocol.HostUpdate{Action: protocol.HostExpel, Host: name("host-3")}, protocol.StatusPreconditionFailed,
-			"drain it first, or expel it with --force", nil},
+			"drain the host first, or expel the host with --force", nil},
 		{protocol.HostUpdate{Host: name("host-3")}, protocol.StatusBadRequest, "UNKNOWN", nil},
 	} {
 		x.m.Operation = by(uint64(i + 1))

@@ -120,7 +120,7 @@ func TestBlockedRolloutKeepsItsStartAcrossLeaders(t *testing.T) {
 		if x == nil || b.c.Leader(1) != to || x.Since.Sub(published).Abs() > 10*time.Second {
 			t.Errorf("blocked since %v, by the new leader: %+v", published, x)
 		}
-		if x != nil && x.Do != "signalbox rollout bypass /prod dns --location eu takes the location out of the order; "+
+		if x != nil && x.Do != "signalbox rollout bypass /prod dns --location eu bypasses the location; "+
 			"start an instance in eu" {
 			t.Errorf("the hint: %s", x.Do)
 		}

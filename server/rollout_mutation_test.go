@@ -162,7 +162,7 @@ func TestARefusalOfARolloutSaysWhy(t *testing.T) {
 			{"a publication that is fenced off", a,
 				&protocol.RolloutPublish{Publication: kind.Publication{Fence: 6}}, protocol.StatusFenced, "7"},
 			{"no such location", stranger, &protocol.RolloutJoin{Instance: kind.Instance{Name: "x", Location: "vla"}},
-				protocol.StatusPreconditionFailed, `"vla"; there are sas, man`},
+				protocol.StatusPreconditionFailed, `"vla" does not exist; existing locations: sas, man`},
 			{"a name that is taken", stranger, &protocol.RolloutJoin{Instance: kind.Instance{Name: "a.sas",
 				Location: "man"}}, protocol.StatusAlreadyExists, "has joined as a.sas"},
 			{"a report of a stranger", stranger, &protocol.RolloutReport{}, protocol.StatusNotFound, "join again"},

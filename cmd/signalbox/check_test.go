@@ -34,7 +34,7 @@ func TestCheckOfAHostThatRuns(t *testing.T) {
 		t.Errorf("nothing of the disk: %s", r.out)
 	}
 	for _, part := range []string{
-		"at worst, of ", "changes per second of one caller", "8 files written at the same time",
+		"at worst, in ", "changes per second from one caller", "8 files written concurrently",
 	} {
 		if !strings.Contains(r.out, part) {
 			t.Errorf("the report on the disk lacks %q: %s", part, r.out)

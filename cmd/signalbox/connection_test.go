@@ -44,7 +44,7 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 	x.ok(with("context", "set", "reader", "--token-file", readerFile)...)
 	x.ok("node", "describe", "/prod")
 
-	x.fails(cli.ExitNoRight, "signalbox access list says what a token may", "node", "create", "/prod/x")
+	x.fails(cli.ExitNoRight, "signalbox access list shows token permissions", "node", "create", "/prod/x")
 	x.fails(cli.ExitNoRight, "", "node", "describe", "/other")
 	x.with("SIGNALBOX_TOKEN=wrong").fails(cli.ExitNoRight, "give a token with --token-file or SIGNALBOX_TOKEN",
 		with("node", "list")...)

@@ -188,7 +188,7 @@ func TestAWatchOfAProcessPrintsWhatHappens(t *testing.T) {
 	x.fails(cli.ExitState, "use --force to delete it anyway", "process", "delete", node, "counter")
 	x.ok("process", "restart", node, "counter", "--author", "ann", "--reason", "again")
 	lines.says("counter    restart by ann: again\n")
-	lines.says("counter    1 of 2 members have joined")
+	lines.says("counter    1 members have joined, but 2 are required")
 	x.fails(cli.ExitUsage, "this deletes process counter in node "+node+" with 1 member", "process", "delete", node,
 		"counter", "--force")
 	x.ok("process", "delete", node, "counter", "--force", "--yes")

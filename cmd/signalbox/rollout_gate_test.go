@@ -28,7 +28,7 @@ func TestAGateIsCheckedWhenTheLeadersAreThere(t *testing.T) {
 			bad) echo too many errors; exit 1;;
 			later) [ -e known ] || { touch known; echo not enough requests; exit 75; };;
 			esac`)
-	checker.remarks("checks errors of dns in sas\n")
+	checker.remarks("checks errors for dns in sas\n")
 	x.publish(node, "good")
 	instance.remarks("follows")
 	if g := x.gateOf(node); g.Verdict.Result != rollout.GatePending || checker.Output() != "" {

@@ -233,10 +233,10 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 	s.stop()
 	p.Args = nil
 	p.refused(t, cli.ExitData,
-		[]string{"the cluster has 2 shards, but --shards is 3; give --shards 2 or omit it"},
+		[]string{"the cluster has 2 shards, but --shards is 3; give --shards 2 or omit the setting"},
 		"--shards", "3")
-	p.refused(t, cli.ExitData, []string{"the directory belongs to host signalbox, but this is host other; give " +
-		"--name signalbox"},
+	p.refused(t, cli.ExitData, []string{"the directory belongs to host signalbox, but the host name is other; " +
+		"give --name signalbox"},
 		"--name", "other")
 
 	if err := os.Rename(filepath.Join(p.Dir, identity.LogName), filepath.Join(p.Dir, "away")); err != nil {

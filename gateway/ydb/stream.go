@@ -156,13 +156,13 @@ func (s *stream) owns() {
 // displaced ends a stream whose slot another party needs. The session is detached with its whole timeout.
 func (s *stream) displaced() {
 	s.end(ending{failure: failureOf(&failed{Ydb.StatusIds_UNAVAILABLE,
-		"this gateway needs the place of the session for another client"}).GetFailure()})
+		"the gateway needs the session's slot for a different client"}).GetFailure()})
 }
 
 // Rejections by a gateway without capacity for a session: SDKs use another gateway.
 var (
-	errFull    = status.Error(codes.Unavailable, "this gateway has as many sessions as it may have")
-	errLeaving = status.Error(codes.Unavailable, "this gateway goes away")
+	errFull    = status.Error(codes.Unavailable, "the gateway has reached the session limit")
+	errLeaving = status.Error(codes.Unavailable, "the gateway is shutting down")
 )
 
 // checkStart rejects requests that YDB rejects, and requests above the gateway's limits.
@@ -172,7 +172,7 @@ func checkStart(m *Ydb_Coordination.SessionRequest_SessionStart) error {
 	case m.Path == "":
 		return bad("the path is empty")
 	case m.TimeoutMillis > uint64(maxAsked/time.Millisecond):
-		return bad("the timeout of a session is at most " + maxAsked.String() + " through this gateway")
+		return bad("the session timeout is at most " + maxAsked.String() + " through this gateway")
 	case len(m.Description) > kind.MaxDescription:
 		return bad("the description is too long")
 	case len(m.ProtectionKey) > protocol.MaxSecretBytes:
@@ -250,7 +250,7 @@ func (s *stream) run() error {
 			return s.leave(why)
 		case <-s.gateway.drained:
 			return s.leave(ending{failure: failureOf(
-				&failed{Ydb.StatusIds_UNAVAILABLE, "this gateway goes away"}).GetFailure()})
+				&failed{Ydb.StatusIds_UNAVAILABLE, "the gateway is shutting down"}).GetFailure()})
 		}
 	}
 }
@@ -328,7 +328,7 @@ func (s *stream) send(m *response) { s.outbox.add(m) }
 func (s *stream) stalled() {
 	s.gateway.counts.overloaded.Add(1)
 	why := ending{failure: failureOf(
-		&failed{Ydb.StatusIds_OVERLOADED, "the client does not read what waits for it"}).GetFailure()}
+		&failed{Ydb.StatusIds_OVERLOADED, "the client does not read pending messages"}).GetFailure()}
 	s.end(why)
 	s.outbox.shutDown()
 	_ = s.letGoOf(why)

@@ -111,8 +111,8 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 func (l *List) addWait(id uint64, waits func() (why string, left time.Duration)) {
 	if why, left := waits(); left > 0 {
 		l.Add(kind.New(kind.ShardRebuilding, kind.About{Shards: shards(id)},
-			fmt.Sprintf("rebuilt after a quorum loss: grants nothing for at least %v more, because of "+
-				"%s", left.Round(time.Second), why)))
+			fmt.Sprintf("rebuilt after a quorum loss: grants nothing for at least %v more, due to %s",
+				left.Round(time.Second), why)))
 	}
 }
 
@@ -203,7 +203,7 @@ func unblock(c *kind.Issue, all []rollout.Reason) string {
 	for i := range all {
 		re := &all[i]
 		at := " --location " + re.Location
-		bypass := command("bypass", at, "takes the location out of the order")
+		bypass := command("bypass", at, "bypasses the location")
 		switch re.Code {
 		case rolloutkind.ReasonNoInstances:
 			remedies = append(remedies, "start an instance in "+re.Location, bypass)
@@ -239,7 +239,7 @@ func awaited(re *rollout.Reason) string {
 	case rolloutkind.ReasonNoLeaders, rolloutkind.ReasonFewLeaders:
 		return "leaders in " + re.Location
 	case rolloutkind.ReasonGate:
-		return fmt.Sprintf("a verdict at the gate %s of %s", re.Gate.Name, re.Location)
+		return fmt.Sprintf("a verdict at the gate %s in %s", re.Gate.Name, re.Location)
 	case rolloutkind.ReasonNoAlternative:
 		return "another version for " + re.Location
 	case rolloutkind.ReasonNoSource:

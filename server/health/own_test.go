@@ -86,7 +86,7 @@ func TestAShardThatGrantsNothingYetIsAHealthIssue(t *testing.T) {
 		var said []string
 		for _, c := range b.Read(at) {
 			_, after, _ := strings.Cut(c.Text, "grants nothing for at least ")
-			after = strings.TrimSuffix(after, " more, because of session 7-1")
+			after = strings.TrimSuffix(after, " more, due to session 7-1")
 			said = append(said, "shard "+strings.Join(c.Shards, " ")+": "+after)
 		}
 		if got := fmt.Sprint(said); got != want {

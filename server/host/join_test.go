@@ -143,7 +143,7 @@ func TestAHostThatIsRefusedEnds(t *testing.T) {
 	s := joining(t, "a", a)
 	err := awaitFailure(t, startSome(t, s)[0])
 	if _, ok := errors.AsType[*join.Refused](err); !ok || KindOf(err) != KindData ||
-		!strings.Contains(err.Error(), "--replace a where that one is gone for good") {
+		!strings.Contains(err.Error(), "--replace a if the existing host is permanently lost") {
 		t.Errorf("got %v", err)
 	}
 }

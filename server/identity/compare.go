@@ -12,8 +12,8 @@ func compare(dir string, found *Identity, want *Expected) error {
 	var differences []string
 	differ := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
 	if found.HostName != want.HostName {
-		differ("the directory belongs to host %s, but this is host %s; give --name %s, or another --data-dir for "+
-			"this host",
+		differ("the directory belongs to host %s, but the host name is %s; give --name %s, or a different "+
+			"--data-dir",
 			found.HostName, want.HostName, found.HostName)
 	}
 	if found.Bootstrapped() {
@@ -30,23 +30,23 @@ func compareBootstrap(found *Bootstrap, want *Expected, differ func(format strin
 	switch {
 	case found.ClusterName == want.ClusterName:
 	case found.ClusterName == "":
-		differ("the cluster has no name, but --cluster-name is %s; omit --cluster-name, or give another "+
-			"--data-dir for another cluster",
+		differ("the cluster has no name, but --cluster-name is %s; omit --cluster-name, or give a different "+
+			"--data-dir for a different cluster",
 			want.ClusterName)
 	default:
-		differ("the cluster has the name %s, but --cluster-name is %q; give --cluster-name %s, or another "+
-			"--data-dir for another cluster",
+		differ("the cluster has the name %s, but --cluster-name is %q; give --cluster-name %s, or a different "+
+			"--data-dir for a different cluster",
 			found.ClusterName, want.ClusterName, found.ClusterName)
 	}
 	if want.Shards != 0 && want.Shards != found.Shards {
-		differ("the cluster has %d shards, but --shards is %d; give --shards %d or omit it: the number cannot change",
-			found.Shards, want.Shards, found.Shards)
+		differ("the cluster has %d shards, but --shards is %d; give --shards %d or omit the setting: the number "+
+			"cannot change", found.Shards, want.Shards, found.Shards)
 	}
 	if names := initialNames(found); len(want.Hosts) > 0 && !slices.Equal(names, want.Hosts) {
 		differ("%s",
-			compareHosts(names, want.Hosts)+"; the list is used for bootstrap only: restore it, "+
+			compareHosts(names, want.Hosts)+"; the list is used for bootstrap only: restore "+
 				"SIGNALBOX_INITIAL_HOSTS="+formatHosts(
-				found.InitialMembers)+", or omit it")
+				found.InitialMembers)+", or omit the list")
 	}
 }
 

@@ -235,9 +235,9 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		say          []string
 	}{
 		"another host": {three(), with(three(), func(w *Expected) { w.HostName = "c" }), []string{
-			"the directory belongs to host b, but this is host c; give --name b, or another --data-dir for this host"}},
+			"the directory belongs to host b, but the host name is c; give --name b, or a different --data-dir"}},
 		"another number of shards": {three(), with(three(), func(w *Expected) { w.Shards = 8 }), []string{
-			"the cluster has 1 shards, but --shards is 8; give --shards 1 or omit it"}},
+			"the cluster has 1 shards, but --shards is 8; give --shards 1 or omit the setting"}},
 		"another cluster": {named, with(three(), func(w *Expected) { w.ClusterName = "test" }), []string{
 			`the cluster has the name prod, but --cluster-name is "test"; give --cluster-name prod`}},
 		"no name for the cluster": {named, three(), []string{
@@ -245,14 +245,13 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		"a name for the cluster": {three(), named, []string{
 			"the cluster has no name, but --cluster-name is prod; omit --cluster-name"}},
 		"a host more": {three(), with(three(), func(w *Expected) { w.Hosts = []string{"a", "b", "c", "d"} }), []string{
-			"bootstrapped with other hosts (d is new); the list is used for bootstrap only: restore it, " +
+			"bootstrapped with other hosts (d is new); the list is used for bootstrap only: restore " +
 				"SIGNALBOX_INITIAL_HOSTS=a=a.example.com:7421,b=b.example.com:7421,c=c.example.com:7421"}},
 		"a host less": {three(), with(three(), func(w *Expected) { w.Hosts = w.Hosts[:2] }), []string{
 			"bootstrapped with other hosts (c is missing)"}},
 		"alone, then one of three": {alone(), three(), []string{
-			"the directory belongs to host signalbox, but this is host b", "(signalbox is missing, a is new, b " +
-				"is new, c " +
-				"is new)"}},
+			"the directory belongs to host signalbox, but the host name is b",
+			"(signalbox is missing, a is new, b is new, c is new)"}},
 		"everything": {named, with(three(), func(w *Expected) { w.HostName, w.Shards, w.Hosts = "c", 2, nil }),
 			[]string{
 				"belongs to host b", "the name prod", "has 1 shards"}},

@@ -149,9 +149,8 @@ func (s *Set) joined() bool {
 // Reasons that Ready may return.
 var (
 	errNotJoined = errors.New("server: the host has not joined its cluster yet")
-	errForeign   = errors.New("server: the cluster id or the number of shards differs from the configuration of " +
-		"the host")
-	ErrNotReady = errors.New("not ready")
+	errForeign   = errors.New("server: the cluster id or the shard count differs from the host configuration")
+	ErrNotReady  = errors.New("not ready")
 )
 
 // Readiness is whether a host can serve.
@@ -191,7 +190,7 @@ func (s *Set) Readiness() (is Readiness) {
 		}
 	}
 	if !here && !known {
-		is.Lacks = fmt.Errorf("server: the locations of shards without a local replica are not confirmed recently: %w",
+		is.Lacks = fmt.Errorf("server: locations were not confirmed recently for shards without a local replica: %w",
 			ErrNotReady)
 	}
 	return is
@@ -207,7 +206,7 @@ func (r *Replica) lacks(limit time.Duration) error {
 		return fmt.Errorf("server: the host starts to lead shard %d: %w", r.ID, ErrNotReady)
 	// No read has needed a proof for a while.
 	case r.Holds() && r.fresh.age(s.Now()) > staleAfter && !r.fresh.confirmed(limit):
-		return fmt.Errorf("server: the local replica of shard %d is not confirmed up to date recently: %w",
+		return fmt.Errorf("server: shard %d: the local replica was not confirmed up to date recently: %w",
 			r.ID, ErrNotReady)
 	}
 	return nil

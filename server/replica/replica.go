@@ -192,7 +192,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 		switch e.Kind {
 		case shard.EffectResult:
 			if int(e.Op) != results || results == len(r.batch.Commands) {
-				return fmt.Errorf("%w: result %d of a batch of %d commands is for command %d",
+				return fmt.Errorf("%w: result %d in a batch with %d commands is for command %d",
 					errBrokenBatch, results, len(r.batch.Commands), e.Op)
 			}
 			results++
@@ -252,7 +252,8 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 		}
 	}
 	if results != len(r.batch.Commands) {
-		return fmt.Errorf("%w: a batch of %d commands has %d results", errBrokenBatch, len(r.batch.Commands), results)
+		return fmt.Errorf("%w: a batch with %d commands has %d results", errBrokenBatch, len(r.batch.Commands),
+			results)
 	}
 	if r.Leads() && r.Machine.Pending() > 0 {
 		r.set.Wake()
@@ -269,7 +270,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 func (r *Replica) broken(err error) error { return fmt.Errorf("server: shard %d: %w", r.ID, err) }
 
 // errBrokenBatch is wrapped by the error for results that do not belong to their batch's commands.
-var errBrokenBatch = errors.New("server: the results of a batch do not match its commands")
+var errBrokenBatch = errors.New("server: the batch results do not match the commands")
 
 // abortReason returns why an owner or waiter lost its position. If the machine reports a deleted semaphore, the whole
 // node may have been dropped.
@@ -346,7 +347,7 @@ func (r *Replica) Restore(from io.Reader) error {
 	r.noteLevel()
 	r.OneShots.forget()
 	replaced := protocol.Result{Status: protocol.StatusUnavailable,
-		Message: "the local replica of the shard was replaced"}
+		Message: "the local shard replica was replaced"}
 	r.waits.redirect(replaced)
 	r.Inboxes.End(replaced)
 	r.Sessions.reportMissedEnds()

@@ -29,7 +29,7 @@ func (c *checker) readFile(path, where string) map[string]given {
 	root, err := parseFile(path)
 	switch {
 	case err != nil:
-		note(0, fileSetting, withoutPath(err), "give the path of a readable YAML file")
+		note(0, fileSetting, withoutPath(err), "give the path to a readable YAML file")
 		return nil
 	case root == nil:
 		return nil
@@ -50,7 +50,7 @@ func (c *checker) readFile(path, where string) map[string]given {
 		case !hasRow(name):
 			note(key.Line, name, "unknown setting", suggest(name))
 		case twice:
-			note(key.Line, name, "the setting is given twice", "remove one of the two lines")
+			note(key.Line, name, "the setting is given twice", "remove a duplicate line")
 		case problem != "":
 			note(key.Line, name, problem, "see docs/settings.md for the format")
 		case len(texts) > 0:
@@ -118,7 +118,7 @@ func textsOf(name string, content *yaml.Node) (texts []string, problem string) {
 		for i := 0; i+1 < len(content.Content); i += 2 {
 			host, address := content.Content[i], content.Content[i+1]
 			if address.Kind != yaml.ScalarNode {
-				return nil, "the address of host " + host.Value + " is not plain text"
+				return nil, "the address for host " + host.Value + " is not plain text"
 			}
 			texts = append(texts, host.Value+"="+address.Value)
 		}

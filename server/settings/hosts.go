@@ -54,7 +54,7 @@ func (c *checker) checkHost() {
 		c.reject("data-dir", "no directory is given", "give one, such as ./"+DefaultDataDir)
 	}
 	if s.Name == "" && !c.rejected("name", "initial-hosts") {
-		c.reject("name", "the name of this host is missing", "give one of "+names(s.InitialHosts))
+		c.reject("name", "the host name is missing", "choose a listed host: "+names(s.InitialHosts))
 	}
 	if s.Name != "" && !c.rejected("name") && !isName(s.Name, MaxHostName) {
 		c.reject("name", "invalid host name", nameRule(MaxHostName))
@@ -63,7 +63,7 @@ func (c *checker) checkHost() {
 		c.reject("cluster-name", "invalid cluster name", nameRule(MaxClusterName))
 	}
 	if !c.rejected("shards") && (s.Shards < 0 || s.Shards > MaxShards) {
-		c.reject("shards", "the number of data shards is out of range",
+		c.reject("shards", "the data shard count is out of range",
 			fmt.Sprintf("give 1 to %d, or omit the setting for %d", MaxShards, DefaultShards))
 	}
 }
@@ -78,8 +78,9 @@ func (c *checker) checkHosts() {
 			fmt.Sprintf("give at most %d; 3 or 5 are usual", MaxHosts))
 	}
 	if s.Name != "" && !c.rejected("name") && addressOf(s.InitialHosts, s.Name) == "" {
-		c.reject("name", c.subject("name", s.Name)+" is not in the list of hosts",
-			"give one of "+names(s.InitialHosts)+", or add --initial-hosts "+s.Name+"=ADDRESS on every host")
+		c.reject("name", c.subject("name", s.Name)+" is not in the host list",
+			"choose a listed host ("+names(s.InitialHosts)+
+				"), or add --initial-hosts "+s.Name+"=ADDRESS on every host")
 	}
 	for i, h := range s.InitialHosts {
 		c.checkFirstHost(h, s.InitialHosts[:i])
@@ -108,7 +109,7 @@ func (c *checker) checkFirstHost(h InitialHost, before []InitialHost) {
 		case other.Name == h.Name:
 			c.reject("initial-hosts", h.Name+" is listed twice", "list every host once")
 		case other.Raft == h.Raft:
-			c.reject("initial-hosts", other.Name+" and "+h.Name+" have the same address "+h.Raft, "give each "+
+			c.reject("initial-hosts", other.Name+" and "+h.Name+" share the address "+h.Raft, "give each "+
 				"host its own address")
 		}
 	}
@@ -126,10 +127,10 @@ func (c *checker) checkLoopback() {
 		}
 	}
 	if inside != "" && outside != "" {
-		c.reject("initial-hosts", fmt.Sprintf("the address of %s is reachable from its own machine only, but %s "+
-			"is on another machine",
+		c.reject("initial-hosts", fmt.Sprintf("the address of %s is reachable from the local machine only, but %s "+
+			"is on a different machine",
 			inside, outside),
-			"give an address of "+inside+" that all hosts can reach")
+			"give host "+inside+" an address reachable from all hosts")
 	}
 }
 

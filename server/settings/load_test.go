@@ -332,7 +332,7 @@ func TestAnyPortIsForProgramsThatAskForIt(t *testing.T) {
 func TestWhatIsWrongIsReportedWithoutLoad(t *testing.T) {
 	s := Defaults()
 	s.Listen, s.Shards = "x", 100
-	want := "2 settings must be changed:\n  - --shards: the number of data shards is out of range; give 1 to 64, " +
+	want := "2 settings must be changed:\n  - --shards: the data shard count is out of range; give 1 to 64, " +
 		"or omit the setting for 1\n  - --listen: x is not an address; write HOST:PORT, such as 127.0.0.1:7420"
 	if _, err := s.Complete(); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

@@ -60,9 +60,9 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		"not a number": {args: []string{"--shards", "many"},
 			want: "--shards many: not a whole number; give a number such as 4"},
 		"too many shards": {args: []string{"--shards", "65"},
-			want: "--shards 65: the number of data shards is out of range; give 1 to 64, or omit the setting for 1"},
+			want: "--shards 65: the data shard count is out of range; give 1 to 64, or omit the setting for 1"},
 		"negative shards": {args: []string{"--shards=-1"},
-			want: "--shards -1: the number of data shards is out of range; give 1 to 64, or omit the setting for 1"},
+			want: "--shards -1: the data shard count is out of range; give 1 to 64, or omit the setting for 1"},
 		"from a variable": {env: []string{"SIGNALBOX_SHARDS=x"},
 			want: "SIGNALBOX_SHARDS=x: not a whole number; give a number such as 4"},
 		"from a file": {file: "\nshards: x\n",
@@ -72,7 +72,7 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		"nothing like it": {file: "colour: x\n", want: "signalbox.yaml:1: colour: unknown setting; see " +
 			"docs/settings.md or signalbox serve --help for all settings"},
 		"twice in the file": {file: "name: a\nname: b\n",
-			want: "signalbox.yaml:2: name: the setting is given twice; remove one of the two lines"},
+			want: "signalbox.yaml:2: name: the setting is given twice; remove a duplicate line"},
 		"list for a value": {file: "name: [a]\n",
 			want: "signalbox.yaml:1: name: expected one value, not a list; see docs/settings.md for the format"},
 		"map for a value": {file: "name: {a: b}\n", want: "signalbox.yaml:1: name: expected one value, not " +
@@ -80,11 +80,12 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		"not a map": {file: "- name\n", want: "--config signalbox.yaml: the file is not a list of settings; " +
 			"write one setting per line, such as name: a"},
 		"no YAML": {file: "a: b: c\n", want: "--config signalbox.yaml: yaml: mapping values are not " +
-			"allowed in this context; give the path of a readable YAML file"},
+			"allowed in this context; give the path to a readable YAML file"},
 		"two documents": {file: "name: a\n---\nname: b\n",
-			want: "--config signalbox.yaml: more than one document; give the path of a readable YAML file"},
+			want: "--config signalbox.yaml: more than one document; give the path to a readable YAML file"},
 		"no such file": {env: []string{"SIGNALBOX_CONFIG=/nowhere.yaml"},
-			want: "SIGNALBOX_CONFIG=/nowhere.yaml: no such file or directory; give the path of a readable YAML file"},
+			want: "SIGNALBOX_CONFIG=/nowhere.yaml: no such file or directory; give the path to a readable " +
+				"YAML file"},
 
 		"no data directory": {args: []string{"--data-dir", ""},
 			want: "--data-dir : no directory is given; give one, such as ./signalbox-data"},
@@ -94,11 +95,10 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 			strings.Repeat("c", 33) +
 			": invalid cluster name; use 1 to 32 letters, digits, dots, dashes and underscores"},
 		"which host": {args: three,
-			want: "--name: the name of this host is missing; give one of a, b, c"},
+			want: "--name: the host name is missing; choose a listed host: a, b, c"},
 		"not among them": {args: and("--name", "d"),
-			want: "--name d: it is not in the list of hosts; give one of a, b, c, or add --initial-hosts d=ADDRESS " +
-				"on " +
-				"every host"},
+			want: "--name d: it is not in the host list; choose a listed host (a, b, c), or add --initial-hosts " +
+				"d=ADDRESS on every host"},
 		"no address": {args: []string{"--initial-hosts", "a"},
 			want: `--initial-hosts a: "a" is not a host with an address; write hosts as NAME=ADDRESS, such as a=10.0.0.1:7421`},
 		"bad address": {args: []string{"--initial-hosts", "a=10.0.0.1"},
@@ -110,13 +110,13 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 				"host once"},
 		"same address twice": {args: []string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts",
 			"b=127.0.0.1:1"},
-			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts b=127.0.0.1:1: a and b have the same address " +
+			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts b=127.0.0.1:1: a and b share the address " +
 				"127.0.0.1:1; give each host its own address"},
 		"loopback among others": {args: []string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts",
 			"b=10.0.0.2:1"},
 			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts b=10.0.0.2:1: the address of a is reachable " +
-				"from its own machine only, but b is on another machine; give an address of a that all hosts can " +
-				"reach"},
+				"from the local machine only, but b is on a different machine; give host a an address " +
+				"reachable from all hosts"},
 		"wildcard in the list": {args: []string{"--name", "a", "--initial-hosts", "a=0.0.0.0:1", "--insecure"},
 			want: "--initial-hosts a=0.0.0.0:1: the address 0.0.0.0:1 of a is a wildcard address, which other " +
 				"hosts cannot use; give an address that other hosts can reach, and --raft-listen with a"},

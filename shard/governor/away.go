@@ -18,9 +18,9 @@ func ruleAway(v View) (f finding) {
 			f.away(h, CodeAway, absence(h))
 		case !h.Online() || seen == nil || !v.Seen.live(h.ID): // other rules report the host
 		case seen.Full:
-			f.away(h, CodeFull, "its disk is nearly full, and it takes no more of any log")
+			f.away(h, CodeFull, "the disk is nearly full, so the host accepts no more log entries")
 		case seen.FreshFor == 0:
-			f.away(h, CodeFresh, "it does not confirm that it is up to date")
+			f.away(h, CodeFresh, "the host does not confirm being up to date")
 		}
 	}
 	return f
@@ -43,13 +43,13 @@ func (f *finding) away(h *hosts.Host, code plan.Code, text string) {
 func absence(h *hosts.Host) string {
 	switch {
 	case h.Target.Reason == hosts.ReasonJoined:
-		return "it has joined and was not started since"
+		return "joined, but not started since"
 	case h.Target.Reason == hosts.ReasonDrained && !h.Reached():
-		return "it is being drained"
+		return "drain in progress"
 	case h.Target.Reason == hosts.ReasonDrained:
-		return "it is drained, until it is started again or the drain is taken back"
+		return "drained until the host is started again or undrained"
 	case h.Target.Reason.Failed():
-		return fmt.Sprintf("it is taken for failed (%s), until it is back or expelled", h.Target.Reason)
+		return fmt.Sprintf("considered failed (%s) until the host returns or is expelled", h.Target.Reason)
 	}
-	return "it is stopped, until it is started again or expelled"
+	return "stopped until the host is started again or expelled"
 }

@@ -75,7 +75,7 @@ var cases = []struct {
 		s.dies("c", 3000, 0)
 		return s
 	}, `
-		2 failed: host c is to be offline: nothing was heard of it for 5.0 s
+		2 failed: host c is to be offline: no contact with the host for 5.0 s
 		2 leaving: host c becomes OFFLINE
 		602 dead: shard 0: removing c, replica 3
 		602 dead: shard 1: removing c, replica 3
@@ -87,7 +87,7 @@ var cases = []struct {
 		s.dies("c", 6000, 0)
 		return s
 	}, `
-		0 failed: host c is to be offline: nothing was heard of it for 6.0 s
+		0 failed: host c is to be offline: no contact with the host for 6.0 s
 		0 leaving: host c becomes OFFLINE
 		then: host-offline no-eligible-learner`},
 	{"10: a host is replaced whose directory was wiped", func(t *testing.T) *scene {
@@ -112,8 +112,8 @@ var cases = []struct {
 		s.Seen.Shards[1].Leader = 0
 		return s
 	}, `
-		0 failed: host b is to be offline: nothing was heard of it for 6.0 s
-		0 failed: host c is to be offline: nothing was heard of it for 6.0 s
+		0 failed: host b is to be offline: no contact with the host for 6.0 s
+		0 failed: host c is to be offline: no contact with the host for 6.0 s
 		0 leaving: host b becomes OFFLINE
 		0 leaving: host c becomes OFFLINE
 		then: host-offline no-quorum`},
@@ -431,7 +431,7 @@ func TestWhy(t *testing.T) {
 			s.Seen.Hosts = append(s.Seen.Hosts, HostObservation{Host: 4, Tried: true, Full: true})
 		}, "disk-full: shard 0: d gets no replica: its disk is nearly full"},
 		{"silence", func(s *scene) { s.dies("c", 3000, 0) },
-			"no-contact: host c is not heard; it fails after 5.0 s; for 3000 ms; until in 2000 ms"},
+			"no-contact: no contact with host c; considered failed after 5.0 s; for 3000 ms; until in 2000 ms"},
 		{"a dead voter", func(s *scene) { s.dies("c", 9000, 0); s.offline("c", 60_000) },
 			"dead-voter: shard 1: c is away and is replaced, where another can vote; for 60000 ms; until in 540000 ms"},
 		{"a voter that failed for the fourth time in a row", func(s *scene) {
@@ -443,14 +443,14 @@ func TestWhy(t *testing.T) {
 				s.reach("c")
 			}
 			s.offline("c", 0)
-		}, "host-offline: host c: it is taken for failed (no-contact), until it is back or expelled; for " +
+		}, "host-offline: host c: considered failed (no-contact) until the host returns or is expelled; for " +
 			"0 ms; until in 2400 ms"},
 		{"a host that is back and falls silent before it is online", func(s *scene) {
 			s.offline("c", 0)
 			s.Now += 2_000
 			s.done(s.State.Return(s.at(), 3, s.State.Host(3).Incarnation, s.State.Host(3).Target.Epoch))
 			s.dies("c", 3000, 0)
-		}, "no-contact: host c is not heard; it fails after 5.0 s; for 3000 ms; until in 5000 ms"},
+		}, "no-contact: no contact with host c; considered failed after 5.0 s; for 3000 ms; until in 5000 ms"},
 		{"a dead voter without a spare", func(s *scene) { s.dies("c", 9000, 0); s.offline("c", 900_000) },
 			"no-eligible-learner: shard 1: c keeps its vote while it is away, as no learner can have it; for " +
 				"900000 ms"},
@@ -483,7 +483,7 @@ func TestWhy(t *testing.T) {
 			s.Seen.Shards[0].Leader, s.Seen.Shards[1].Leader = 1, 1
 			s.dies("c", 1000, 0)
 			s.done(s.State.Expel(s.at(), "b", true, 1000))
-		}, "no-report: shard 1: nothing was heard for a second of c, which is needed without b"},
+		}, "no-report: shard 1: no contact for a second with c, needed for a majority without b"},
 		{"an expulsion", func(s *scene) {
 			s.dies("c", 9000, 0)
 			s.offline("c", 1)
@@ -504,7 +504,7 @@ func TestWhy(t *testing.T) {
 			s.dies("d", 9000, 0)
 			s.reach("d")
 			s.Now += 20_000
-		}, "host-offline: host d: it is stopped, until it is started again or expelled; for 20000 ms"},
+		}, "host-offline: host d: stopped until the host is started again or expelled; for 20000 ms"},
 		{"a drained host beside a cordoned spare", func(s *scene) {
 			s.learner("d", "")
 			s.done(s.State.Cordon(s.at(), "d", true))
@@ -521,18 +521,19 @@ func TestWhy(t *testing.T) {
 			s.learner("d", "")
 			s.done(s.State.Drain(s.at(), "d"))
 			s.reach("d")
-		}, "host-offline: host d: it is drained, until it is started again or the drain is taken back; for 0 ms"},
+		}, "host-offline: host d: drained until the host is started again or undrained; for 0 ms"},
 		{"a host that was never started", func(s *scene) { s.enter("d", "", "") },
-			"host-offline: host d: it has joined and was not started since; for 0 ms"},
+			"host-offline: host d: joined, but not started since; for 0 ms"},
 		{"a host that takes nothing", func(s *scene) { s.Seen.host(3).StuckFor = 3000 },
-			"no-contact: host c answers and takes no entry; it fails after 5.0 s; for 3000 ms; until in 2000 ms"},
+			"no-contact: host c answers, but accepts no log entry; considered failed after 5.0 s; " +
+				"for 3000 ms; until in 2000 ms"},
 		{"a host that was not heard yet",
 			func(s *scene) { s.learner("d", ""); *s.Seen.host(4) = HostObservation{Host: 4} },
-			"no-contact: host d was not heard yet by the host that governs; for 0 ms"},
+			"no-contact: the governor has had no contact with host d yet; for 0 ms"},
 		{"a host that does not confirm", func(s *scene) { s.Seen.host(3).FreshFor = 0 },
-			"not-up-to-date: host c: it does not confirm that it is up to date"},
+			"not-up-to-date: host c: the host does not confirm being up to date"},
 		{"a full disk", func(s *scene) { s.Seen.host(3).Full = true },
-			"disk-full: host c: its disk is nearly full, and it takes no more of any log"},
+			"disk-full: host c: the disk is nearly full, so the host accepts no more log entries"},
 		{"a voter that lags", func(s *scene) { s.Seen.shard(1).replica(3).BehindFor = 4000 },
 			"lagging: shard 1: c lags by 4.0 s"},
 		{"a wish", func(s *scene) {
@@ -576,7 +577,7 @@ func TestDue(t *testing.T) {
 			s := newScene(t, "a", "b", "c")
 			s.dies("c", 3000, 0)
 			return s
-		}, "failed: host c is to be offline: nothing was heard of it for 5.0 s, in 2000 ms"},
+		}, "failed: host c is to be offline: no contact with the host for 5.0 s, in 2000 ms"},
 		{"a dead voter beside a spare", func(t *testing.T) *scene {
 			s := newScene(t, "a", "b", "c")
 			s.learner("d", "")

@@ -15,9 +15,9 @@ func ruleFailed(v View) (f finding) {
 	for _, h := range v.State.Hosts() {
 		seen := v.Seen.host(h.ID)
 		if why := failure(v, h); why != 0 {
-			text := "nothing was heard of it for " + span(seen.SilentFor)
+			text := "no contact with the host for " + span(seen.SilentFor)
 			if why == hosts.ReasonStuck {
-				text = "it answers, and has taken no entry for " + span(seen.StuckFor)
+				text = "the host answers, but has accepted no log entry for " + span(seen.StuckFor)
 			}
 			f.propose(v, KindFail, Action{Host: h.ID, Epoch: h.Target.Epoch, Reason: why, Text: text})
 		} else if seen != nil && h.Wanted() && h.ID != v.Seen.Self {
@@ -34,12 +34,13 @@ func (f *finding) failing(v View, h *hosts.Host, seen *HostObservation) {
 	so := seen.SilentFor
 	switch {
 	case !seen.Tried || seen.Unheard && v.Seen.mayLive(h.ID):
-		r.Text = fmt.Sprintf("host %s was not heard yet by the host that governs", h.Name)
+		r.Text = fmt.Sprintf("the governor has had no contact with host %s yet", h.Name)
 	case !v.Seen.live(h.ID):
-		r.Text = fmt.Sprintf("host %s is not heard; it fails after %s", h.Name, span(after))
+		r.Text = fmt.Sprintf("no contact with host %s; considered failed after %s", h.Name, span(after))
 	case seen.StuckFor >= liveMillis:
 		so = seen.StuckFor
-		r.Text = fmt.Sprintf("host %s answers and takes no entry; it fails after %s", h.Name, span(after))
+		r.Text = fmt.Sprintf("host %s answers, but accepts no log entry; considered failed after %s", h.Name,
+			span(after))
 	default:
 		return
 	}
@@ -99,7 +100,7 @@ func ruleOnline(v View) (f finding) {
 // target was decided.
 func notFresh(v View, h *hosts.Host) *plan.Reason {
 	r := &plan.Reason{Code: CodeFresh, Subjects: []plan.Subject{hostSubject(h.ID)}, Since: h.Target.Since,
-		Text: fmt.Sprintf("host %s is online once it has confirmed that it is up to date", h.Name)}
+		Text: fmt.Sprintf("host %s is online once the host has confirmed being up to date", h.Name)}
 	seen := v.Seen.host(h.ID)
 	if seen == nil || !v.Seen.live(h.ID) || seen.FreshFor == 0 {
 		return r
@@ -118,7 +119,7 @@ func ruleExpelled(v View) (f finding) {
 			continue
 		}
 		r := plan.Reason{Code: CodeExpelling, Subjects: []plan.Subject{hostSubject(h.ID)}, Since: h.Target.Since,
-			Text: fmt.Sprintf("host %s is expelled once it has no replica", h.Name)}
+			Text: fmt.Sprintf("host %s is expelled once no replica is left on the host", h.Name)}
 		if h.Bare != 0 {
 			until := max(h.Bare, v.Seen.Began) + h.Grace + h.Grace/64 + 1
 			if v.Now >= until {

@@ -25,7 +25,7 @@ func forbidden(v View, kind plan.Kind, a *Action) *plan.Reason {
 		return g.forbidTransfer(a)
 	case KindClear:
 		if p := s.Replica(a.Replica); p == nil || p.Role != hosts.RoleRemoved || !mayClear(v, s, a.Host) {
-			return g.reason(CodeMoot, fmt.Sprintf("replica %d is not to be deleted", a.Replica))
+			return g.reason(CodeMoot, fmt.Sprintf("replica %d must not be deleted", a.Replica))
 		}
 		return nil
 	}
@@ -33,7 +33,7 @@ func forbidden(v View, kind plan.Kind, a *Action) *plan.Reason {
 		return r
 	}
 	if a.Change != s.Change {
-		return g.reason(CodeMoot, "its membership is another one by now")
+		return g.reason(CodeMoot, "the membership has changed since the decision")
 	}
 	switch kind {
 	case KindAdd:
@@ -47,7 +47,7 @@ func forbidden(v View, kind plan.Kind, a *Action) *plan.Reason {
 func forbiddenOnHost(v View, kind plan.Kind, a *Action) *plan.Reason {
 	h := v.State.Host(a.Host)
 	moot := &plan.Reason{Code: CodeMoot, Subjects: []plan.Subject{hostSubject(a.Host)},
-		Text: fmt.Sprintf("host %s has another target by now", nameOf(v.State, a.Host))}
+		Text: fmt.Sprintf("host %s has a different target by now", nameOf(v.State, a.Host))}
 	switch {
 	case h == nil || h.Target.Epoch != a.Epoch:
 		return moot
@@ -65,9 +65,9 @@ func (g *group) forbidTransfer(a *Action) *plan.Reason {
 	to := g.voter(a.Host)
 	switch {
 	case g.seen.Age >= reportMillis || g.seen.Leader != a.From:
-		return g.reason(CodeMoot, "another host leads it, or none")
+		return g.reason(CodeMoot, "the leader has changed or is unknown")
 	case to == nil || !to.live || to.gone() || !to.host.Online():
-		return g.reason(CodeNoSuccessor, nameOf(g.v.State, a.Host)+" cannot lead it")
+		return g.reason(CodeNoSuccessor, nameOf(g.v.State, a.Host)+" cannot lead the shard")
 	}
 	return nil
 }
@@ -75,11 +75,11 @@ func (g *group) forbidTransfer(a *Action) *plan.Reason {
 func (g *group) forbidAdd(a *Action) *plan.Reason {
 	h := g.v.State.Host(a.Host)
 	if h == nil || !h.Wanted() || h.Cordoned && a.Shard != hosts.Meta {
-		return g.reason(CodeMoot, nameOf(g.v.State, a.Host)+" is to get no replica")
+		return g.reason(CodeMoot, nameOf(g.v.State, a.Host)+" must not get a replica")
 	}
 	for i := range g.shard.Replicas {
 		if p := &g.shard.Replicas[i]; p.Host == a.Host && (p.ID != a.Replica || p.Role != hosts.RoleNone) {
-			return g.reason(CodeMoot, h.Name+" has a replica")
+			return g.reason(CodeMoot, h.Name+" already has a replica")
 		}
 	}
 	return nil
@@ -88,13 +88,13 @@ func (g *group) forbidAdd(a *Action) *plan.Reason {
 func (g *group) forbidPromote(a *Action) *plan.Reason {
 	m := g.member(a.Replica)
 	if m == nil || m.Role != hosts.RoleLearner {
-		return g.reason(CodeMoot, fmt.Sprintf("replica %d is no learner", a.Replica))
+		return g.reason(CodeMoot, fmt.Sprintf("replica %d is not a learner", a.Replica))
 	}
 	if r := g.waiting(m); r != nil {
 		return r
 	}
 	if live, all := g.liveVoters(0)+1, len(g.voters)+1; live < hosts.Majority(all) {
-		return g.reason(CodeQuorum, fmt.Sprintf("%d of %d voters would be alive with %s", live, all, m.name()))
+		return g.reason(CodeQuorum, fmt.Sprintf("only %d of %d voters would be alive with %s", live, all, m.name()))
 	}
 	return nil
 }
@@ -103,19 +103,20 @@ func (g *group) forbidRemove(a *Action) *plan.Reason {
 	m := g.member(a.Replica)
 	switch {
 	case m == nil:
-		return g.reason(CodeMoot, fmt.Sprintf("replica %d is no member", a.Replica))
+		return g.reason(CodeMoot, fmt.Sprintf("replica %d is not a member", a.Replica))
 	case g.seen.Leader == m.Host:
-		return g.reason(CodeLeads, m.name()+" leads it")
+		return g.reason(CodeLeads, m.name()+" leads the shard")
 	case m.Role == hosts.RoleLearner:
 		return nil
 	}
 	live, all := g.liveVoters(m.ID), len(g.voters)-1
 	if all < 1 || live < hosts.Majority(all) {
-		return g.reason(CodeQuorum, fmt.Sprintf("that would leave %d of %d voters without %s", live, all, m.name()))
+		return g.reason(CodeQuorum, fmt.Sprintf("removing %s would leave %d of %d voters alive", m.name(), live,
+			all))
 	}
 	if g.needsOwnVote(m) {
-		return g.reason(CodeQuorum, fmt.Sprintf("removing %s would need its own vote, as %d of %d voters are alive "+
-			"without it", m.name(), live, len(g.voters)))
+		return g.reason(CodeQuorum, fmt.Sprintf("removing %s would need the removed voter's own vote, because only "+
+			"%d of %d voters are alive otherwise", m.name(), live, len(g.voters)))
 	}
 	return g.unsure(m)
 }
@@ -144,8 +145,8 @@ func (g *group) unsure(without *member) *plan.Reason {
 		}
 	}
 	if silent != nil && lately < hosts.Majority(len(g.voters)-1) {
-		return g.reason(CodeNoReport, fmt.Sprintf("nothing was heard for a second of %s, which is needed without %s",
-			silent.name(), without.name()), silent)
+		return g.reason(CodeNoReport, fmt.Sprintf("no contact for a second with %s, needed for a majority "+
+			"without %s", silent.name(), without.name()), silent)
 	}
 	return nil
 }

@@ -38,14 +38,13 @@ func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 	case why != "":
 		n.Against = why
 	case best != nil && empty:
-		n.Against = fmt.Sprintf("host %s has a replica of shard %d, which is worth more than nothing: "+
-			"leave --accept-data-loss out", best.name(), id)
+		n.Against = fmt.Sprintf("host %s still has a replica with data for shard %d; omit --accept-data-loss",
+			best.name(), id)
 	case best != nil:
 		n.Host = best.Host
 	case !empty:
-		n.Against = fmt.Sprintf("no host is left that has a replica of shard %d: with --accept-data-loss it begins "+
-			"without "+
-			"content", id)
+		n.Against = fmt.Sprintf("no remaining host has a replica for shard %d; pass --accept-data-loss to "+
+			"rebuild the shard without content", id)
 	default:
 		n.Host, n.Against = g.emptiest()
 	}
@@ -76,14 +75,14 @@ func (g *group) notLost() string {
 			left++
 		case m.host == nil || !m.host.Living():
 		case !g.silent(m):
-			return fmt.Sprintf("host %s may come back: it was not tried and silent for %s yet", m.name(),
+			return fmt.Sprintf("host %s may return: contact attempts have not failed for %s yet", m.name(),
 				g.v.State.Policy().OfflineAfter)
 		}
 	}
 	if left < hosts.Majority(len(g.voters)+len(g.lostLearners())) {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d voters of shard %d are heard, which is a majority", left, len(g.voters), g.shard.ID)
+	return fmt.Sprintf("shard %d has a majority: %d of %d voters are in contact", g.shard.ID, left, len(g.voters))
 }
 
 // silent reports whether a member's host was tried, and has been out of contact for the failure timeout.
@@ -104,7 +103,7 @@ func (g *group) survivor() (best *member, why string) {
 		}
 		at := slices.IndexFunc(g.seen.Unled, func(u Unled) bool { return u.ID == m.ID })
 		if !m.live || at < 0 {
-			return nil, fmt.Sprintf("host %s has not said yet how far its replica of shard %d is; try again",
+			return nil, fmt.Sprintf("host %s has not reported the log position for shard %d yet; try again",
 				m.name(), g.shard.ID)
 		}
 		u := g.seen.Unled[at]
@@ -152,7 +151,7 @@ func (g *group) withoutMajority() *plan.Reason {
 	text := fmt.Sprintf("%d of %d voters are alive, without %s", g.liveVoters(0), len(g.voters),
 		strings.Join(names, ", "))
 	if g.shard.ID != hosts.Meta && g.notLost() == "" {
-		text += fmt.Sprintf("; if those are gone for good: signalbox shard recover %d", g.shard.ID)
+		text += fmt.Sprintf("; if the silent hosts are permanently lost: signalbox shard recover %d", g.shard.ID)
 	}
 	return g.reason(CodeQuorum, text, dead...)
 }

@@ -45,22 +45,22 @@ func TestTheSurvivorGoesOn(t *testing.T) {
 		t.Fatalf("%+v", n)
 	}
 	s.done(s.State.Recover(s.at(), n, 10_000))
-	s.against(false, "1 of 1 voters of shard 1 are heard")
+	s.against(false, "shard 1 has a majority: 1 of 1 voters")
 }
 
 // TestAShardIsNotRecoveredWhileAHostMayComeBack: as long as too little is known of silent hosts, or reachable hosts
 // contradict the loss.
 func TestAShardIsNotRecoveredWhileAHostMayComeBack(t *testing.T) {
 	for words, change := range map[string]func(s *scene){
-		"host c may come back":     func(s *scene) { s.Seen.host(3).SilentFor = 4_900 },
-		"host b may come back":     func(s *scene) { s.Seen.host(2).Tried = false },
-		"2 of 3 voters of shard 1": func(s *scene) { s.Seen.host(2).SilentFor = 100 },
-		"2 of 3 voters of shard 1 are": func(s *scene) {
+		"host c may return":             func(s *scene) { s.Seen.host(3).SilentFor = 4_900 },
+		"host b may return":             func(s *scene) { s.Seen.host(2).Tried = false },
+		"has a majority: 2 of 3 voters": func(s *scene) { s.Seen.host(2).SilentFor = 100 },
+		"shard 1 has a majority: 2 of 3 voters": func(s *scene) {
 			s.done(s.State.Expel(s.at(), "b", true, 1000))
 			s.Seen.host(2).SilentFor = 100
 		},
-		"a has not said yet how far":     func(s *scene) { s.Seen.shard(1).Unled = nil },
-		"a has a replica of shard 1, wh": nil,
+		"a has not reported the log position":         func(s *scene) { s.Seen.shard(1).Unled = nil },
+		"a still has a replica with data for shard 1": nil,
 	} {
 		s := newLost(t)
 		if change != nil {
@@ -105,14 +105,14 @@ func TestARemovedReplicaHasNothing(t *testing.T) {
 	s.done(s.State.Known(s.at(), 0, 1, 2, []hosts.Member{{Replica: 1, Role: hosts.RoleVoter},
 		{Replica: 2, Role: hosts.RoleVoter}, {Replica: 3, Role: hosts.RoleVoter},
 		{Replica: removed, Role: hosts.RoleVoter}}))
-	s.against(false, "host d has not said yet how far")
+	s.against(false, "host d has not reported the log position")
 	on := s.Seen.shard(1)
 	on.Unled = append(on.Unled, Unled{ID: removed})
 	if n := Recover(s.View, 1, false); n.Against != "" || n.Host != 1 {
 		t.Errorf("%+v", n)
 	}
 	on.Unled = []Unled{{ID: 1}, {ID: removed}}
-	s.against(false, "with --accept-data-loss it begins without content")
+	s.against(false, "pass --accept-data-loss to rebuild the shard without content")
 }
 
 // TestALostLearnerMayHaveAVote: only the log may know of its promotion, so the group of one voter waits for the
@@ -125,7 +125,7 @@ func TestALostLearnerMayHaveAVote(t *testing.T) {
 	s.done(s.State.Known(s.at(), 0, 1, 9, []hosts.Member{{Replica: initialMember, Role: hosts.RoleVoter},
 		{Replica: learner, Role: hosts.RoleLearner}}))
 	s.Seen.shard(1).Unled = []Unled{{ID: initialMember, Term: 1 << 33, Index: 7}}
-	s.against(false, "1 of 1 voters of shard 1 are heard")
+	s.against(false, "shard 1 has a majority: 1 of 1 voters")
 	s.dies("d", 60_000, 0)
 	n := Recover(s.View, 1, false)
 	if n.Against != "" || n.Host != 1 || !slices.Equal(n.Lost, []shard.HostID{4}) {
@@ -143,7 +143,7 @@ func TestWithoutASurvivorAShardBeginsEmpty(t *testing.T) {
 	s.dies("a", 60_000, 0)
 	s.Seen.Self = 4
 	s.Seen.shard(1).Unled = nil
-	s.against(false, "with --accept-data-loss it begins without content")
+	s.against(false, "pass --accept-data-loss to rebuild the shard without content")
 	n := Recover(s.View, 1, true)
 	if n.Against != "" || n.Host != 4 || !n.Empty || !slices.Equal(n.Lost, []shard.HostID{1, 2, 3}) {
 		t.Fatalf("%+v", n)

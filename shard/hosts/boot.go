@@ -34,12 +34,12 @@ func (r *Records) Boot(at At, b Boot) Answer {
 		return badRequest(err)
 	}
 	if b.Start.Number == 0 || b.Incarnation == (Incarnation{}) {
-		return badRequest(cmp.Or(errIncarnation, errors.New("the number of the start is needed")))
+		return badRequest(cmp.Or(errIncarnation, errors.New("the start number is missing")))
 	}
 	h := r.Host(b.Host)
 	if h != nil && h.Incarnation == (Incarnation{}) {
 		if other := r.Incarnated(b.Incarnation); other != nil {
-			return forbid("this is the data directory of host %s, not of %s", other.Name, h.Name)
+			return forbid("the data directory belongs to host %s, not to %s", other.Name, h.Name)
 		}
 		adopted := *h
 		adopted.Incarnation = b.Incarnation
@@ -58,8 +58,9 @@ func (r *Records) Boot(at At, b Boot) Answer {
 	case b.Start == h.Start && next.Addresses == h.Addresses && next.Version == h.Version && next.Level == h.Level:
 		return Answer{Host: h.ID, Existed: true}
 	case b.Start.Number <= h.Start.Number:
-		return forbid("host %s was started %d times, and this data directory says %d: it is an older copy; start it "+
-			"with an empty one and --join ... --replace %s", h.Name, h.Start.Number, b.Start.Number, h.Name)
+		return forbid("host %s was started %d times, but the data directory records %d starts and is an older "+
+			"copy; start the host with an empty directory and --join ... --replace %s", h.Name,
+			h.Start.Number, b.Start.Number, h.Name)
 	}
 	own := r.Host(b.Host)
 	if err := cmp.Or(r.checkVersion(b.Version, own), checkLevel(at, &next),
@@ -86,10 +87,10 @@ func identify(h *Host, id shard.HostID, i Incarnation) Answer {
 	case h == nil:
 		return refuse(protocol.StatusNotFound, "there is no host %d in this cluster", id)
 	case h.Incarnation != i:
-		return forbid("host %s has another data directory than this one: start it with --join ... --replace %s",
+		return forbid("host %s has a different data directory; start the host with --join ... --replace %s",
 			h.Name, h.Name)
 	case !h.Living():
-		return forbid("host %s was expelled: give it an empty --data-dir to join again", h.Name)
+		return forbid("host %s was expelled; use an empty --data-dir to join again", h.Name)
 	}
 	return Answer{}
 }
@@ -106,7 +107,7 @@ func (r *Records) Return(at At, id shard.HostID, i Incarnation, epoch uint64) An
 	case !h.Target.Reason.Failed():
 		return forbid("host %s is offline on purpose: %s", h.Name, h.Target.Reason)
 	case at.Now < h.ReturnAfter:
-		return forbid("host %s has failed %d times in a row: it returns in %d ms", h.Name, h.Failures,
+		return forbid("host %s has failed %d times in a row and may return in %d ms", h.Name, h.Failures,
 			h.ReturnAfter-at.Now)
 	}
 	return r.aim(at, h, protocol.HostOnline, ReasonReturned, "")
@@ -151,7 +152,7 @@ func (r *Records) Rename(at At, id shard.HostID, i Incarnation, start Start, add
 func (r *Records) checkAddresses(a *Addresses, except *Host) error {
 	for _, h := range r.hosts {
 		if h != except && h.Living() && (h.Addresses.Raft == a.Raft || h.Addresses.Client == a.Client) {
-			return fmt.Errorf("host %s is at %s for hosts and at %s for clients: give this one addresses of its own",
+			return fmt.Errorf("host %s already uses %s for hosts and %s for clients; choose different addresses",
 				h.Name, h.Addresses.Raft, h.Addresses.Client)
 		}
 	}
@@ -199,7 +200,7 @@ func (r *Records) Reach(at At, term uint64, id shard.HostID, variant protocol.Ho
 	case h == nil:
 		return refuse(protocol.StatusNotFound, "there is no host %d", id)
 	case h.Target.Variant != variant || h.Target.Epoch != epoch:
-		return refuse(protocol.StatusStale, "the target of host %s is %s by now", h.Name, h.Target.Variant)
+		return refuse(protocol.StatusStale, "host %s has the target %s by now", h.Name, h.Target.Variant)
 	case h.Reached():
 		return Answer{Host: id, Existed: true}
 	case variant == protocol.HostExpelled && h.Bare == 0:

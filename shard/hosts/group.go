@@ -117,9 +117,9 @@ func (r *Records) recoverable(n *Recovery) Answer {
 	mine := s.On(h.ID)
 	switch {
 	case left >= Majority(voters):
-		return forbid("%d of %d voters of shard %d are left, which is a majority", left, voters, s.ID)
+		return forbid("shard %d has a majority: %d of %d voters are left", s.ID, left, voters)
 	case n.Empty && survives:
-		return forbid("a host is left that has a replica of shard %d", s.ID)
+		return forbid("a remaining host has a replica of shard %d", s.ID)
 	case !n.Empty && (mine == nil || !mine.Member()):
 		return forbid("host %s has no replica of shard %d", h.Name, s.ID)
 	}
@@ -168,7 +168,7 @@ func (r *Records) SetBound(id ShardID, host shard.HostID, b TimeoutBound) Answer
 	case h == nil || !h.Living():
 		return refuse(protocol.StatusStale, "host %d does not belong to the cluster", host)
 	case b.Term>>shard.GroupTermBits < s.Group:
-		return refuse(protocol.StatusStale, "term %d is not of group %d of shard %d", b.Term, s.Group, id)
+		return refuse(protocol.StatusStale, "term %d does not belong to group %d in shard %d", b.Term, s.Group, id)
 	case !b.follows(&s.Bound):
 		return Answer{Existed: true}
 	}
@@ -193,7 +193,7 @@ func (r *Records) AcceptOverlap(at At, id ShardID) Answer {
 	case s == nil || id == Meta:
 		return refuse(protocol.StatusNotFound, "there is no data shard %d", id)
 	case !s.Waits:
-		return forbid("shard %d does not wait: it was not made anew, or grants already", id)
+		return forbid("shard %d does not wait: the shard was not rebuilt, or grants already", id)
 	case s.Overlap:
 		return Answer{Existed: true}
 	}
@@ -207,7 +207,7 @@ func (r *Records) AcceptOverlap(at At, id ShardID) Answer {
 func (r *Records) Grants(id ShardID, group uint64) Answer {
 	s := r.Shard(id)
 	if s == nil || s.Group != group {
-		return refuse(protocol.StatusStale, "shard %d is not of group %d", id, group)
+		return refuse(protocol.StatusStale, "shard %d is not in group %d", id, group)
 	}
 	if !s.Waits {
 		return Answer{Existed: true}

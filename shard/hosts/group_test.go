@@ -45,7 +45,7 @@ func TestAShardBeginsAnewWithOneReplica(t *testing.T) {
 	if f.Shard(1).InitialReplica() != nil {
 		t.Error("the group that has reported its membership still is to begin")
 	}
-	f.refused(protocol.StatusPreconditionFailed, "1 of 1 voters of shard 1 are left", f.recover(n))
+	f.refused(protocol.StatusPreconditionFailed, "shard 1 has a majority: 1 of 1 voters are left", f.recover(n))
 }
 
 // TestARecoveryThatTheRecordsForbidIsRefused by everyone alike, whatever the governor has seen.
@@ -53,11 +53,11 @@ func TestARecoveryThatTheRecordsForbidIsRefused(t *testing.T) {
 	f, n := lostTwo(t)
 	for words, change := range map[string]func(n *Recovery){
 		"the meta shard is recovered with the whole cluster": func(n *Recovery) { n.Shard = Meta },
-		"2 of 3 voters of shard 1 are left":                  func(n *Recovery) { n.Lost = n.Lost[:1] },
+		"shard 1 has a majority: 2 of 3 voters":              func(n *Recovery) { n.Lost = n.Lost[:1] },
 		"host e has no replica of shard 1":                   func(n *Recovery) { n.Host = 5 },
 		"host 2 cannot take the shard":                       func(n *Recovery) { n.Host = 2 },
 		"host 77 cannot take the shard":                      func(n *Recovery) { n.Host = 77 },
-		"a host is left that has a replica":                  func(n *Recovery) { n.Host, n.Empty = 5, true },
+		"a remaining host has a replica":                     func(n *Recovery) { n.Host, n.Empty = 5, true },
 		"of the governor":                                    func(n *Recovery) { n.Against = "word of the governor" },
 	} {
 		against := n
@@ -144,7 +144,7 @@ func TestAShardWaitsUntilItsLeaderSaysThatItGrants(t *testing.T) {
 	grants := func(group uint64) func() Answer { return func() Answer { return f.Grants(1, group) } }
 	f.refused(protocol.StatusPreconditionFailed, "shard 1 does not wait", overlap)
 	f.refused(protocol.StatusNotFound, "no data shard 0", func() Answer { return f.AcceptOverlap(f.at(), Meta) })
-	f.refused(protocol.StatusStale, "not of group 1", grants(1))
+	f.refused(protocol.StatusStale, "not in group 1", grants(1))
 	at := f.at()
 	at.Version = 77
 	f.done(f.Recover(at, n, 10_000))
@@ -157,7 +157,7 @@ func TestAShardWaitsUntilItsLeaderSaysThatItGrants(t *testing.T) {
 	if a := overlap(); !a.Existed || !f.Shard(1).Overlap {
 		t.Errorf("a second time: %+v", a)
 	}
-	f.refused(protocol.StatusStale, "not of group 2", grants(2))
+	f.refused(protocol.StatusStale, "not in group 2", grants(2))
 	f.done(grants(1)())
 	if a := grants(1)(); !a.Existed || f.Shard(1).Waits || f.Shard(1).Overlap {
 		t.Errorf("once it grants: %+v, %+v", a, f.Shard(1))
@@ -223,7 +223,7 @@ func TestWhoIsGivenUpSetsNoBound(t *testing.T) {
 	f, n := lostTwo(t)
 	f.done(f.bound(7, 1, 60_000)())
 	f.done(f.recover(n)())
-	f.refused(protocol.StatusStale, "term 7 is not of group 1", f.bound(7, 2, 0))
+	f.refused(protocol.StatusStale, "term 7 does not belong to group 1", f.bound(7, 2, 0))
 	const next = 1<<shard.GroupTermBits + 1
 	f.refused(protocol.StatusStale, "host 2 does not belong", func() Answer {
 		return f.SetBound(1, 2, TimeoutBound{Term: next, Number: 1})

@@ -27,7 +27,7 @@ func (r *Records) Bootstrap(at At, members []InitialMember) Answer {
 		return Answer{Existed: true}
 	}
 	if len(members) == 0 || len(members) > MaxHosts {
-		return refuse(protocol.StatusBadRequest, "%d hosts; a cluster begins with 1 to %d", len(members), MaxHosts)
+		return refuse(protocol.StatusBadRequest, "%d hosts; a cluster starts with 1 to %d", len(members), MaxHosts)
 	}
 	sorted := slices.SortedFunc(slices.Values(members), func(a, b InitialMember) int { return cmp.Compare(a.ID, b.ID) })
 	for i, f := range sorted {
@@ -36,12 +36,12 @@ func (r *Records) Bootstrap(at At, members []InitialMember) Answer {
 			return a
 		}
 		if named != i || i > 0 && sorted[i-1].ID == f.ID {
-			return refuse(protocol.StatusBadRequest, "initial members have names and ids of their own")
+			return refuse(protocol.StatusBadRequest, "initial members must have distinct names and ids")
 		}
 		if slices.ContainsFunc(sorted[:i], func(g InitialMember) bool {
 			return g.Incarnation == f.Incarnation && f.Incarnation != Incarnation{}
 		}) {
-			return refuse(protocol.StatusBadRequest, "initial members have incarnations of their own")
+			return refuse(protocol.StatusBadRequest, "initial members must have distinct incarnations")
 		}
 	}
 	for _, f := range sorted {
@@ -59,7 +59,7 @@ func (r *Records) Bootstrap(at At, members []InitialMember) Answer {
 
 // check validates an initial member on its own.
 func (im *InitialMember) check() Answer {
-	if err := cmp.Or(host.CheckWord("the name of a host", im.Name, 1, MaxName), im.Addresses.check(),
+	if err := cmp.Or(host.CheckWord("the host name", im.Name, 1, MaxName), im.Addresses.check(),
 		host.CheckWord("the version", im.Version, 0, MaxVersion)); err != nil {
 		return badRequest(err)
 	}
@@ -106,7 +106,7 @@ func (r *Records) Join(at At, j Join) Answer {
 		return badRequest(err)
 	}
 	if j.Cluster != r.cluster {
-		return forbid("this is cluster %s, not %s", r.cluster, j.Cluster)
+		return forbid("the cluster id is %s, not %s", r.cluster, j.Cluster)
 	}
 	if h := r.Incarnated(j.Incarnation); h != nil {
 		return rejoin(h, &j)
@@ -137,7 +137,7 @@ func (r *Records) Join(at At, j Join) Answer {
 }
 
 func (j *Join) check() error {
-	if err := cmp.Or(host.CheckWord("the name of a host", j.Name, 1, MaxName), j.Addresses.check(), j.Domain.Check(),
+	if err := cmp.Or(host.CheckWord("the host name", j.Name, 1, MaxName), j.Addresses.check(), j.Domain.Check(),
 		host.CheckWord("the version", j.Version, 0, MaxVersion)); err != nil {
 		return err
 	}
@@ -152,11 +152,12 @@ func rejoin(h *Host, j *Join) Answer {
 	a := Answer{Host: h.ID, Existed: true}
 	switch {
 	case !h.Living():
-		a = forbid("host %s with this data directory was expelled: give it an empty --data-dir to join again", h.Name)
+		a = forbid("host %s with this data directory was expelled; use an empty --data-dir to join again", h.Name)
 	case h.Name != j.Name:
-		a = forbid("this data directory is of host %s, not of %s", h.Name, j.Name)
+		a = forbid("the data directory belongs to host %s, not to %s", h.Name, j.Name)
 	case h.Domain.String() != j.Domain.String():
-		a = forbid("host %s has the failure domain %q: alter it by signalbox host alter", h.Name, h.Domain)
+		a = forbid("host %s has the failure domain %q; change the domain with signalbox host alter", h.Name,
+			h.Domain)
 	}
 	a.Host = h.ID
 	return a
@@ -174,7 +175,8 @@ func (r *Records) replaced(j *Join) (*Host, Answer) {
 	case old == nil:
 		return nil, refuse(protocol.StatusNotFound, "there is no host %s to be replaced", j.Replace)
 	case j.Heard:
-		return nil, forbid("host %s is alive: it is heard by the others; stop it, or drain and expel it", old.Name)
+		return nil, forbid("host %s is alive and in contact with the cluster; stop the host, or drain and expel "+
+			"the host", old.Name)
 	}
 	if why := r.without(old, absenceDead); why != "" {
 		return nil, forbid("host %s cannot be replaced now: %s", old.Name, why)
@@ -186,15 +188,15 @@ func (r *Records) replaced(j *Join) (*Host, Answer) {
 func (r *Records) checkJoin(at At, next, old *Host) Answer {
 	if other := r.Named(next.Name); other != nil && other != old {
 		return refuse(protocol.StatusAlreadyExists,
-			"there is a host %s with another data directory: give another --name, "+
-				"or --replace %s where that one is gone for good", other.Name, other.Name)
+			"host %s already exists with a different data directory; choose a different --name, or pass "+
+				"--replace %s if the existing host is permanently lost", other.Name, other.Name)
 	}
 	if err := cmp.Or(r.checkVersion(next.Version, old), checkLevel(at, next), r.checkKeys(next.Domain, old),
 		r.checkAddresses(&next.Addresses, old)); err != nil {
 		return forbid("%v", err)
 	}
 	if most := r.mostHosts(); r.Living()-count(old != nil) >= most {
-		return forbid("the cluster has its limit of %d hosts", most)
+		return forbid("the cluster has %d hosts, the maximum", most)
 	}
 	return Answer{}
 }

@@ -31,7 +31,7 @@ func TestWhoMayJoin(t *testing.T) {
 		"the level": {func(_ *fixture, j *Join) { j.Level-- }, protocol.StatusPreconditionFailed,
 			"feature level"},
 		"an own address": {func(_ *fixture, j *Join) { j.Addresses.Raft = "a:7402" },
-			protocol.StatusPreconditionFailed, "host a is at a:7402"},
+			protocol.StatusPreconditionFailed, "host a already uses a:7402"},
 		"the keys of others": {func(f *fixture, _ *Join) {
 			f.done(f.Alter(f.at(), "a", Domain{{Key: "dc", Value: "x"}}))
 		}, protocol.StatusPreconditionFailed, "lacks the key dc"},
@@ -49,7 +49,7 @@ func TestWhoMayJoin(t *testing.T) {
 			j.Incarnation = incarnation(3)
 		}, protocol.StatusPreconditionFailed, "expelled"},
 		"the name of its directory": {func(_ *fixture, j *Join) { j.Incarnation = incarnation(3) },
-			protocol.StatusPreconditionFailed, "of host c"},
+			protocol.StatusPreconditionFailed, "to host c"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			f, j := newFixture(t, "a", "b", "c"), joinOf("d", 4)
@@ -133,7 +133,7 @@ func TestAHostMayAlwaysReplaceItsOwnName(t *testing.T) {
 func TestAReplacementByCommand(t *testing.T) {
 	f := newFixture(t, "a", "b", "c")
 	f.done(f.Join(f.at(), joinOf("d", 4)))
-	f.refused(protocol.StatusPreconditionFailed, "not to be online", func() Answer {
+	f.refused(protocol.StatusPreconditionFailed, "the target is not online", func() Answer {
 		return f.Replace(f.at(), "c", "d", false, 1)
 	})
 	b := bootOf(4, "d", 1)
@@ -151,7 +151,9 @@ func TestAReplacementByCommand(t *testing.T) {
 func TestTheClusterHasALimitOfHosts(t *testing.T) {
 	names := strings.Split("a b c d e f g h i", " ")
 	f := newFixture(t, names...)
-	f.refused(protocol.StatusPreconditionFailed, "limit of 9", func() Answer { return f.Join(f.at(), joinOf("j", 40)) })
+	f.refused(protocol.StatusPreconditionFailed, "has 9 hosts", func() Answer {
+		return f.Join(f.at(), joinOf("j", 40))
+	})
 	f.done(f.Expel(f.at(), "i", true, 0))
 	f.done(f.Join(f.at(), joinOf("i", 40)))
 	if f.Named("i").ID != 10 {

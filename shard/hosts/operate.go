@@ -36,7 +36,7 @@ func (r *Records) Undrain(at At, ref string) Answer {
 	case h.Wanted():
 		return Answer{Host: h.ID, Existed: true}
 	case h.Target.Reason != ReasonDrained:
-		return forbid("host %s is not drained, but offline: %s; it is online again when it starts", h.Name,
+		return forbid("host %s is not drained, but offline: %s; start the host to bring the host online", h.Name,
 			h.Target.Reason)
 	}
 	return r.aim(at, h, protocol.HostOnline, ReasonUndrained, at.Why)
@@ -100,7 +100,7 @@ func (r *Records) Weigh(at At, ref string, weight uint64) Answer {
 func (r *Records) operated(ref string) (*Host, Answer) {
 	h, a := r.find(ref)
 	if h != nil && !h.Living() {
-		return nil, forbid("host %s was expelled, which is final", h.Name)
+		return nil, forbid("host %s was expelled permanently", h.Name)
 	}
 	return h, a
 }
@@ -121,9 +121,9 @@ func (r *Records) Expel(at At, ref string, force bool, grace uint64) Answer {
 	}
 	switch why := r.without(h, how); {
 	case r.isLast(h.ID):
-		return forbid("host %s is the last one of the cluster", h.Name)
+		return forbid("host %s is the last host in the cluster", h.Name)
 	case how == absenceLeaving && !force:
-		return forbid("host %s is online: drain it first, or expel it with --force", h.Name)
+		return forbid("host %s is online; drain the host first, or expel the host with --force", h.Name)
 	case why != "":
 		return forbid("host %s cannot be expelled: %s", h.Name, why)
 	}
@@ -159,17 +159,17 @@ func (r *Records) Replace(at At, old, by string, heard bool, grace uint64) Answe
 	next := r.Named(by)
 	switch {
 	case next == nil:
-		return refuse(protocol.StatusNotFound, "there is no host %s that could take the place", by)
+		return refuse(protocol.StatusNotFound, "there is no host %s to serve as the replacement", by)
 	case next == h:
-		return refuse(protocol.StatusBadRequest, "a host does not replace itself")
+		return refuse(protocol.StatusBadRequest, "a host cannot replace itself")
 	case !h.Living() && next.Replaces == h.ID:
 		return Answer{Host: next.ID, Existed: true}
 	case !h.Living():
-		return forbid("host %s was expelled, which is final", h.Name)
+		return forbid("host %s was expelled permanently", h.Name)
 	case heard:
-		return forbid("host %s is alive: it is heard by the others; drain and expel it", h.Name)
+		return forbid("host %s is alive and in contact with the cluster; drain and expel the host", h.Name)
 	case !next.Wanted():
-		return forbid("host %s is not to be online", next.Name)
+		return forbid("host %s cannot be the replacement: the target is not online", next.Name)
 	}
 	if why := r.without(h, absenceDead); why != "" {
 		return forbid("host %s cannot be replaced now: %s", h.Name, why)
@@ -230,8 +230,8 @@ func (r *Records) SetPolicy(at At, from, to host.Policy) Answer {
 	case r.policy != from:
 		return refuse(protocol.StatusFenced, "the policy was changed meanwhile")
 	case to.Replicas == 0 && r.Living() > MaxHosts:
-		return forbid("a replica of every shard on every host: that is for up to %d hosts, and there are %d", MaxHosts,
-			r.Living())
+		return forbid("a replica of every shard on every host requires at most %d hosts, but the cluster has %d",
+			MaxHosts, r.Living())
 	case to.Tier != "" && to.Tier != from.Tier && r.voting(to.Tier) == 0:
 		return forbid("no host has the label %s", to.Tier)
 	}

@@ -145,19 +145,19 @@ func (r *Records) NextReplica() uint64 { return r.lastReplica + 1 }
 func (r *Records) Allocate(at At, id ShardID, host shard.HostID, replica, change uint64) Answer {
 	s, h := r.Shard(id), r.Host(host)
 	if s == nil || h == nil || !h.Living() {
-		return refuse(protocol.StatusNotFound, "there is no shard %d, or no host %d that belongs to the cluster", id,
+		return refuse(protocol.StatusNotFound, "there is no shard %d, or host %d does not belong to the cluster", id,
 			host)
 	}
 	old := s.Replica(replica)
 	switch {
 	case old != nil && (old.Host != host || old.Role != RoleNone):
-		return refuse(protocol.StatusStale, "replica %d of shard %d is there already", replica, id)
+		return refuse(protocol.StatusStale, "replica %d already exists in shard %d", replica, id)
 	case old == nil && replica != r.NextReplica():
 		return refuse(protocol.StatusStale, "the next replica has the id %d, not %d", r.NextReplica(), replica)
 	case old == nil && s.On(host) != nil:
-		return forbid("host %s has a replica of shard %d already", h.Name, id)
+		return forbid("shard %d already has a replica on host %s", id, h.Name)
 	case len(s.Replicas) >= r.mostReplicas():
-		return forbid("shard %d has its limit of %d replicas on record", id, r.mostReplicas())
+		return forbid("shard %d has reached the maximum: %d replicas on record", id, r.mostReplicas())
 	}
 	s = r.edit(id)
 	if old == nil {
@@ -193,11 +193,11 @@ func (r *Records) Known(at At, term uint64, id ShardID, change uint64, members [
 		return refuse(protocol.StatusBadRequest, "a membership has 1 to %d replicas by id, learners and voters",
 			r.mostReplicas())
 	case change < s.Change:
-		return refuse(protocol.StatusStale, "shard %d has change %d already", id, s.Change)
+		return refuse(protocol.StatusStale, "shard %d already has membership change %d", id, s.Change)
 	case change == s.Change && s.agrees(members):
 		return Answer{Existed: !r.fill(s, members)}
 	case change == s.Change && s.Change != 0:
-		return forbid("two memberships of shard %d have the number %d", id, change)
+		return forbid("shard %d has two memberships with the number %d", id, change)
 	}
 	r.takeOver(at, r.edit(id), change, members)
 	r.noteBare(at)
@@ -310,10 +310,10 @@ func (r *Records) Cleared(_ At, id ShardID, replica uint64, i Incarnation) Answe
 	case p == nil:
 		return Answer{Existed: true}
 	case p.Role != RoleRemoved:
-		return forbid("replica %d of shard %d is a %s", replica, id, p.Role)
+		return forbid("replica %d in shard %d is a %s", replica, id, p.Role)
 	}
 	if h := r.Host(p.Host); h != nil && h.Incarnation != i {
-		return forbid("replica %d of shard %d is of another host", replica, id)
+		return forbid("replica %d in shard %d belongs to a different host", replica, id)
 	}
 	s = r.edit(id)
 	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool { return p.ID == replica })

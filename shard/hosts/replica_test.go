@@ -18,12 +18,12 @@ func TestALearnerIsAddedPromotedAndRemoved(t *testing.T) {
 	f.done(f.Join(f.at(), joinOf("d", 4)))
 	f.refused(protocol.StatusStale, "1024", func() Answer { return f.Allocate(f.at(), 1, 4, 1025, 0) })
 	f.refused(protocol.StatusNotFound, "shard 9", func() Answer { return f.Allocate(f.at(), 9, 4, 1024, 0) })
-	f.refused(protocol.StatusPreconditionFailed, "replica of shard 1", func() Answer {
+	f.refused(protocol.StatusPreconditionFailed, "shard 1 already has a replica", func() Answer {
 		return f.Allocate(f.at(), 1, 3, 1024, 0)
 	})
 	f.done(f.Allocate(f.at(), 1, 4, 1024, 0))
 	f.done(f.Allocate(f.at(), 1, 4, 1024, 3)) // again, for another membership
-	f.refused(protocol.StatusStale, "there already", func() Answer { return f.Allocate(f.at(), 1, 3, 1024, 0) })
+	f.refused(protocol.StatusStale, "already exists", func() Answer { return f.Allocate(f.at(), 1, 3, 1024, 0) })
 	f.done(f.known(1, 4, []uint64{1, 2, 3}, []uint64{1024}))
 	f.existed(f.known(1, 4, []uint64{1, 2, 3}, []uint64{1024}))
 	f.refused(protocol.StatusStale, "change 4", func() Answer { return f.known(1, 3, []uint64{1, 2, 3}, nil) })
@@ -42,7 +42,7 @@ func TestALearnerIsAddedPromotedAndRemoved(t *testing.T) {
 	if p = f.Shard(1).On(4); p.Role != RoleRemoved {
 		t.Fatalf("the removed one is %+v", p)
 	}
-	f.refused(protocol.StatusPreconditionFailed, "another host", func() Answer {
+	f.refused(protocol.StatusPreconditionFailed, "a different host", func() Answer {
 		return f.Cleared(f.at(), 1, 1024, incarnation(3))
 	})
 	f.done(f.Cleared(f.at(), 1, 1024, incarnation(4)))
@@ -134,7 +134,7 @@ func TestTokens(t *testing.T) {
 	f.refused(protocol.StatusBadRequest, "secret", func() Answer { return f.CreateToken(f.at(), "t", [32]byte{}, 9) })
 	f.done(f.CreateToken(f.at(), "t", hash, 100))
 	f.existed(f.CreateToken(f.at(), "t", hash, 100))
-	f.refused(protocol.StatusAlreadyExists, "another secret", func() Answer {
+	f.refused(protocol.StatusAlreadyExists, "a different secret", func() Answer {
 		return f.CreateToken(f.at(), "t", [32]byte{2}, 9)
 	})
 	if f.Token(1100, "t", incarnation(4)) == nil || f.Token(1101, "t", incarnation(4)) != nil {

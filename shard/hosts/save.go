@@ -108,7 +108,7 @@ func (e *Entry) code(c *codec.Coder) {
 func (r *Records) check(c *codec.Coder) {
 	const end = 1 << 60 // a counter that restarts would issue a number twice
 	c.Must(r.lastHost < end && r.lastReplica < end && r.lastAudit < end && r.revision < end, "a counter is too high")
-	c.Must(r.lastReplica >= FirstReplica-1, "the counter of replicas is too low")
+	c.Must(r.lastReplica >= FirstReplica-1, "the replica counter is too low")
 	err := r.policy.Check()
 	c.Must(err == nil, "the policy: %v", err)
 	last := shard.HostID(0)
@@ -155,13 +155,14 @@ func (r *Records) checkHost(c *codec.Coder, h *Host) {
 	c.Must(host.CheckWord("a name", h.Name, 1, MaxName) == nil && h.Domain.Check() == nil, "host %d has no name", h.ID)
 	for _, s := range []*State{&h.Current, &h.Target} {
 		c.Must(s.Variant != protocol.HostUnknown && s.Reason != 0, "host %d has no state", h.ID)
-		c.Must(s.Epoch <= h.Target.Epoch, "the current state of host %d is ahead", h.ID)
+		c.Must(s.Epoch <= h.Target.Epoch, "host %d has a current state newer than the target", h.ID)
 	}
-	c.Must(h.Current.Variant != protocol.HostExpelled || !h.Living(), "host %d was expelled and is not", h.ID)
+	c.Must(h.Current.Variant != protocol.HostExpelled || !h.Living(),
+		"host %d is expelled, but belongs to the cluster", h.ID)
 	c.Must(h.Living() == (h.Target.Reason != ReasonExpelled && h.Target.Reason != ReasonReplaced),
 		"host %d has a wrong reason", h.ID)
 	c.Must(!h.Living() || h.Addresses.check() == nil, "host %d has no address", h.ID)
-	c.Must(h.Weighs <= MaxWeight+1, "the weight of host %d is too high", h.ID)
+	c.Must(h.Weighs <= MaxWeight+1, "host %d has a weight above the maximum", h.ID)
 }
 
 func (r *Records) checkReplicas(c *codec.Coder, s *Shard) {
@@ -170,6 +171,6 @@ func (r *Records) checkReplicas(c *codec.Coder, s *Shard) {
 	for i := range s.Replicas {
 		p := &s.Replicas[i]
 		c.Must(p.ID != 0 && p.ID <= r.lastReplica && (i == 0 || p.ID > s.Replicas[i-1].ID),
-			"replica %d of shard %d is out of order", p.ID, s.ID)
+			"replica %d in shard %d is out of order", p.ID, s.ID)
 	}
 }

@@ -38,13 +38,13 @@ func TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts(t *testing.T) {
 	for i := 4; i <= MaxHosts; i++ {
 		f.done(join(i))
 	}
-	f.refused(protocol.StatusPreconditionFailed, "limit of 9 hosts", func() Answer { return join(10) })
+	f.refused(protocol.StatusPreconditionFailed, "has 9 hosts", func() Answer { return join(10) })
 	f.done(f.spread(3))
 	for i := MaxHosts + 1; i <= MaxSpreadHosts; i++ {
 		f.done(join(i))
 	}
-	f.refused(protocol.StatusPreconditionFailed, "limit of 100 hosts", func() Answer { return join(101) })
-	f.refused(protocol.StatusPreconditionFailed, "up to 9 hosts, and there are 100", func() Answer {
+	f.refused(protocol.StatusPreconditionFailed, "has 100 hosts", func() Answer { return join(101) })
+	f.refused(protocol.StatusPreconditionFailed, "at most 9 hosts, but the cluster has 100", func() Answer {
 		return f.spread(0)
 	})
 	if _, err := Load(f.Save(nil)); err != nil {

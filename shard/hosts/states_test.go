@@ -39,7 +39,9 @@ func TestAnOlderDirectoryIsRefused(t *testing.T) {
 	newer.Version, newer.Level = "1.5.0", 0
 	f.refused(protocol.StatusPreconditionFailed, "feature level", func() Answer { return f.Boot(f.at(), newer) })
 	newer.Level, newer.Addresses = bootOf(1, "", 1).Level, addresses("a")
-	f.refused(protocol.StatusPreconditionFailed, "addresses of its own", func() Answer { return f.Boot(f.at(), newer) })
+	f.refused(protocol.StatusPreconditionFailed, "different addresses", func() Answer {
+		return f.Boot(f.at(), newer)
+	})
 }
 
 // TestAHostThatIsToBeExpelledServesUntilItHasNoReplica: its vote may be needed for the membership without it.
@@ -91,7 +93,9 @@ func TestAHostOfBeforeGetsItsIncarnationOnce(t *testing.T) {
 	f.done(f.Boot(f.at(), bootOf(1, "a", 1)))
 	b := bootOf(1, "a", 2)
 	b.Incarnation = incarnation(9)
-	f.refused(protocol.StatusPreconditionFailed, "another data directory", func() Answer { return f.Boot(f.at(), b) })
+	f.refused(protocol.StatusPreconditionFailed, "a different data directory", func() Answer {
+		return f.Boot(f.at(), b)
+	})
 }
 
 // TestAShortIncarnationIsNotLoaded: only the exact written form is accepted.
@@ -118,7 +122,7 @@ func TestNoTwoHostsHaveOneIncarnation(t *testing.T) {
 	f.done(f.Bootstrap(f.at(), initialMembers))
 	copied := bootOf(2, "b", 1)
 	copied.Incarnation = incarnation(1)
-	f.refused(protocol.StatusPreconditionFailed, "data directory of host a", func() Answer {
+	f.refused(protocol.StatusPreconditionFailed, "belongs to host a", func() Answer {
 		return f.Boot(f.at(), copied)
 	})
 	f.done(f.Boot(f.at(), bootOf(2, "b", 1)))
@@ -208,7 +212,7 @@ func TestCordonAlterRename(t *testing.T) {
 	f.refused(protocol.StatusStale, "start 0", func() Answer {
 		return f.Rename(f.at(), 1, incarnation(1), start(0), addresses("y"))
 	})
-	f.refused(protocol.StatusPreconditionFailed, "own", func() Answer {
+	f.refused(protocol.StatusPreconditionFailed, "different addresses", func() Answer {
 		return f.Rename(f.at(), 2, incarnation(2), start(1), addresses("x"))
 	})
 }
@@ -256,7 +260,7 @@ func TestExpel(t *testing.T) {
 	f.reach("c")
 	f.done(f.Expel(f.at(), "c", false, 10_000))
 	f.existed(f.Expel(f.at(), "3", false, 10_000))
-	f.refused(protocol.StatusPreconditionFailed, "final", func() Answer { return f.Drain(f.at(), "3") })
+	f.refused(protocol.StatusPreconditionFailed, "permanently", func() Answer { return f.Drain(f.at(), "3") })
 	f.refused(protocol.StatusPreconditionFailed, "has replicas", func() Answer {
 		return f.Reach(f.at(), 7, 3, protocol.HostExpelled, f.Host(3).Target.Epoch)
 	})
@@ -274,7 +278,7 @@ func TestExpel(t *testing.T) {
 		t.Errorf("what is kept: %+v", h)
 	}
 	f.done(f.Expel(f.at(), "b", true, 0))
-	f.refused(protocol.StatusPreconditionFailed, "last one", func() Answer { return f.Expel(f.at(), "a", true, 0) })
+	f.refused(protocol.StatusPreconditionFailed, "last host", func() Answer { return f.Expel(f.at(), "a", true, 0) })
 }
 
 // TestALateReplicaOfAnExpelledHost: a replica being added meanwhile must go as well before the expulsion is final.

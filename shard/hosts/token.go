@@ -57,23 +57,23 @@ func (r *Records) tokenIndex(id string) (int, bool) {
 // CreateToken creates a join token, valid for a number of milliseconds. The asking client has drawn the id and the
 // secret.
 func (r *Records) CreateToken(at At, id string, hash [32]byte, millis uint64) Answer {
-	if err := host.CheckWord("the id of a token", id, 1, MaxTokenID); err != nil {
+	if err := host.CheckWord("the token id", id, 1, MaxTokenID); err != nil {
 		return badRequest(err)
 	}
 	if millis == 0 || millis > MaxTokenMillis || hash == ([32]byte{}) {
-		return refuse(protocol.StatusBadRequest, "a token is good for 1 to %d ms, and has the hash of a secret",
+		return refuse(protocol.StatusBadRequest, "a token is valid for 1 to %d ms, and needs a secret's hash",
 			MaxTokenMillis)
 	}
 	if k, found := r.tokenIndex(id); found {
 		if subtle.ConstantTimeCompare(r.tokens[k].Hash[:], hash[:]) == 1 {
 			return Answer{Existed: true}
 		}
-		return refuse(protocol.StatusAlreadyExists, "there is a token %s with another secret", id)
+		return refuse(protocol.StatusAlreadyExists, "token %s already exists with a different secret", id)
 	}
 	r.tokens = slices.DeleteFunc(slices.Clone(r.tokens), func(t *Token) bool { return at.Now >= t.Until })
 	if len(r.tokens) >= MaxTokens {
-		return refuse(protocol.StatusOverloaded, "there are %d tokens; revoke one, or wait until one is over",
-			MaxTokens)
+		return refuse(protocol.StatusOverloaded, "the cluster has %d tokens, the maximum; revoke a token, or "+
+			"wait until a token expires", MaxTokens)
 	}
 	moment := clock.Moment(at.Now)
 	k, _ := r.tokenIndex(id)
@@ -104,7 +104,7 @@ func (r *Records) useToken(at At, j *Join) Answer {
 	t := r.Token(at.Now, j.Token, j.Incarnation)
 	if t == nil {
 		return refuse(protocol.StatusUnauthorized,
-			"the join token is unknown, over, revoked or used: make another one by "+
+			"the join token is unknown, expired, revoked or used; create a new token with "+
 				"signalbox host join-token create")
 	}
 	next := *t

@@ -70,11 +70,11 @@ func TestFoundingNamesAllThatHaveRegistered(t *testing.T) {
 			r.InitialMembers = append(r.InitialMembers, InitialMember{ID: 4})
 		},
 		"3 hosts are named, and 2 have registered": func(c *cluster, _ *HostsBootstrap) { c.hosts.remove(2) },
-		"incarnations of their own": func(_ *cluster, r *HostsBootstrap) {
+		"distinct incarnations": func(_ *cluster, r *HostsBootstrap) {
 			r.InitialMembers[1] = InitialMember{2, incarnation(1)}
 		},
 		"has no slot table yet": func(c *cluster, _ *HostsBootstrap) { c.routing = Routing{} },
-		"begins with 1 to 9": func(c *cluster, r *HostsBootstrap) {
+		"starts with 1 to 9": func(c *cluster, r *HostsBootstrap) {
 			for id := shard.HostID(4); id < 11; id++ {
 				h := host(id, fmt.Sprint("h", id))
 				h.Level = level.Newest

@@ -221,7 +221,7 @@ var cases = []struct{ name, text string }{
 		at 1000
 		epoch 0
 		state forming
-		why no-candidate none of 2 members is a candidate
+		why no-candidate no candidate for coordinating among 2 members
 		join a
 		at 1101
 		coordinator a`},

@@ -89,7 +89,7 @@ var decisions = []struct{ name, text string }{
 		epoch 1
 		state forming
 		inbox a end:1#1=cancelled[]-b,gone cancel:1
-		why too-few-members 2 of 3 members have joined
+		why too-few-members 2 members have joined, but 3 are required
 		join c
 		at 1101
 		epoch 2`},

@@ -90,7 +90,7 @@ func (p *Process) takesPart(m *Member, epoch uint64) Answer {
 	case p.state == kind.Preparing:
 		return refuse(protocol.StatusPreconditionFailed, "%d of %d members are prepared", p.prepared, len(p.view))
 	case p.state == kind.Complete:
-		a := refuse(protocol.StatusFenced, "the round of epoch %d is complete", epoch)
+		a := refuse(protocol.StatusFenced, "the round in epoch %d is complete", epoch)
 		a.Epoch = p.epoch
 		return a
 	}
@@ -98,7 +98,8 @@ func (p *Process) takesPart(m *Member, epoch uint64) Answer {
 }
 
 func (p *Process) fenced(epoch uint64) Answer {
-	a := refuse(protocol.StatusFenced, "epoch %d is over, or the member is not of it; the last is %d", epoch, p.epoch)
+	a := refuse(protocol.StatusFenced, "epoch %d is over, or the member does not belong to the epoch; the last "+
+		"epoch is %d", epoch, p.epoch)
 	a.Epoch = p.epoch
 	return a
 }
@@ -129,12 +130,12 @@ func (p *Process) audience(m *Member, r *Request) (set, Answer) {
 func (p *Process) room(at At, m *Member, e *Exchange, payload int) Answer {
 	switch {
 	case m.open >= maxOpen:
-		return refuse(protocol.StatusOverloaded, "%d exchanges of %s are open, or their ends are not acknowledged",
-			m.open, m.Name)
+		return refuse(protocol.StatusOverloaded, "member %s has %d open or unacknowledged exchanges",
+			m.Name, m.open)
 	case len(p.exchanges) >= maxExchanges || p.held+e.held > maxHeld:
 		return refuse(protocol.StatusOverloaded, "the process has %d exchanges with %d bytes", len(p.exchanges), p.held)
 	case p.requests+e.missing > maxRequests:
-		return refuse(protocol.StatusOverloaded, "%d requests wait in the inboxes of the process", p.requests)
+		return refuse(protocol.StatusOverloaded, "%d requests wait in the process inboxes", p.requests)
 	}
 	for seat := range e.waiting.all() {
 		to := p.members[seat]
@@ -188,7 +189,7 @@ func (p *Process) Reply(at At, m *Member, r answering) Answer {
 		return a
 	}
 	if len(r.Data) > p.spec.MaxPayload || r.Failed && (len(r.Data) > kind.MaxFailure || !utf8.Valid(r.Data)) {
-		return refuse(protocol.StatusBadRequest, "a reply has at most %d bytes, a failure a text of %d",
+		return refuse(protocol.StatusBadRequest, "a reply has at most %d bytes, a failure text at most %d",
 			p.spec.MaxPayload, kind.MaxFailure)
 	}
 	seat, of := p.seat(m.ID)
@@ -204,7 +205,7 @@ func (p *Process) Reply(at At, m *Member, r answering) Answer {
 	case !e.waiting.has(seat) && e.repliedBy(m.ID):
 		return refuse(protocol.StatusFenced, "the member has replied already")
 	case !e.waiting.has(seat):
-		return refuse(protocol.StatusNotFound, "the request of exchange %d is not for this member", r.Exchange)
+		return refuse(protocol.StatusNotFound, "exchange %d has no request for this member", r.Exchange)
 	}
 	return p.record(at, e, seat, Reply{From: m.ID, Failed: r.Failed, Data: slices.Clone(r.Data)})
 }
@@ -215,7 +216,7 @@ var noRoom = []byte("the process has no room for the reply")
 func (p *Process) record(at At, e *Exchange, seat int, r Reply) (a Answer) {
 	if p.held+r.size() > maxHeld {
 		r.Failed, r.Data = true, noRoom
-		a = refuse(protocol.StatusPreconditionFailed, "%s: its sender gets a failure instead", noRoom)
+		a = refuse(protocol.StatusPreconditionFailed, "%s: the sender gets a failure instead", noRoom)
 	}
 	e.waiting.remove(seat)
 	e.missing--

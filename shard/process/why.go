@@ -66,9 +66,9 @@ func (re *Reason) What() string {
 	case kind.ReasonNoMembers:
 		return "no session has joined"
 	case kind.ReasonFewMembers:
-		return fmt.Sprintf("%d of %d members have joined", re.Waiting, re.Of)
+		return fmt.Sprintf("%d members have joined, but %d are required", re.Waiting, re.Of)
 	case kind.ReasonNoCandidate:
-		return fmt.Sprintf("none of %d members is a candidate for coordinating", re.Of)
+		return fmt.Sprintf("no candidate for coordinating among %d members", re.Of)
 	case kind.ReasonOpening:
 		return "the next epoch opens"
 	case kind.ReasonPrepare:
@@ -79,8 +79,8 @@ func (re *Reason) What() string {
 	case kind.ReasonCoordinator:
 		return fmt.Sprintf("%v coordinates epoch %d, and waits for no reply", re.From, re.Epoch)
 	case kind.ReasonComplete:
-		return fmt.Sprintf("epoch %d is complete; %d of %d members have not handled that: %s", re.Epoch, re.Waiting,
-			re.Of, re.names())
+		return fmt.Sprintf("epoch %d is complete with %d members; %d have not handled the completion: %s", re.Epoch,
+			re.Of, re.Waiting, re.names())
 	}
 	return re.Code
 }

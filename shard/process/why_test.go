@@ -21,7 +21,7 @@ var whys = []struct{ name, text string }{
 		join b
 		why opening the next epoch opens in 100ms
 		at 500
-		why too-few-members 2 of 3 members have joined`},
+		why too-few-members 2 members have joined, but 3 are required`},
 	{"members are not prepared", `
 		spec timeout=1000` + `
 		join a
@@ -66,7 +66,8 @@ var whys = []struct{ name, text string }{
 		complete a x
 		completed b
 		at 1101
-		why awaiting-complete epoch 4 is complete; 2 of 3 members have not handled that: a (1, 1 not acknowledged), c (3
+		why awaiting-complete epoch 4 is complete with 3 members; 2 have not handled the completion: a (1, 1
+		why a (1, 1 not acknowledged), c (3
 		completed a
 		completed c
 		why nothing`},

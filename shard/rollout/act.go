@@ -48,7 +48,7 @@ func (r *Rollout) Act(at At, act kind.Action) Answer {
 	case kind.Retry:
 		r.retry(at, &act, chosen)
 	default:
-		a = refuse(protocol.StatusBadRequest, "that is no act")
+		a = refuse(protocol.StatusBadRequest, "the action is unknown")
 	}
 	if a.Status != protocol.StatusSuccess {
 		return a
@@ -71,7 +71,7 @@ func (r *Rollout) choose(list []string) ([]*Location, Answer) {
 	}
 	for _, name := range list {
 		if r.Find(name) == nil {
-			return nil, refuse(protocol.StatusNotFound, "there is no location %q; there are %s", name,
+			return nil, refuse(protocol.StatusNotFound, "location %q does not exist; existing locations: %s", name,
 				strings.Join(r.names(), ", "))
 		}
 	}
@@ -118,8 +118,8 @@ func (r *Rollout) promote(at At, act *kind.Action, chosen []*Location) Answer {
 			return a
 		}
 		if l := chosen[0]; len(act.Locations) == 1 && l.present() > act.Seq {
-			return refuse(protocol.StatusPreconditionFailed, "%s is at %d; what goes back is a rollback", l.Spec.Name,
-				l.present())
+			return refuse(protocol.StatusPreconditionFailed, "location %s is already at version %d; use rollback "+
+				"to go back", l.Spec.Name, l.present())
 		}
 	}
 	for _, l := range chosen {
@@ -155,7 +155,7 @@ func (r *Rollout) usable(seq uint64) Answer {
 	case v == nil && len(r.versions) > 0:
 		return refuse(protocol.StatusNotFound, "version %d is not kept; the oldest is %d", seq, r.versions[0].Seq)
 	case v == nil:
-		return refuse(protocol.StatusNotFound, "there is no version yet")
+		return refuse(protocol.StatusNotFound, "no version exists yet")
 	case v.Withdrawn:
 		return refuse(protocol.StatusPreconditionFailed, "version %d was withdrawn", seq)
 	}
@@ -207,7 +207,7 @@ func (r *Rollout) rollBack(at At, act *kind.Action, chosen []*Location) Answer {
 // bypass takes locations out of the order, or back into the order. The locations keep their targets.
 func (r *Rollout) bypass(at At, act *kind.Action, chosen []*Location) Answer {
 	if len(act.Locations) == 0 {
-		return refuse(protocol.StatusBadRequest, "say which location")
+		return refuse(protocol.StatusBadRequest, "name the locations")
 	}
 	for _, l := range chosen {
 		if bypassed := act.Kind == kind.Bypass; l.Bypassed != bypassed {

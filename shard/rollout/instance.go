@@ -73,17 +73,17 @@ func (i *Instance) locationID() uint64 { return i.location }
 // location.
 func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) Answer {
 	if name == "" || !codec.FitText(kind.MaxText, name) || len(attributes) > kind.MaxAttributes {
-		return refuse(protocol.StatusBadRequest, "an instance has a name of 1 to %d bytes, and %d of attributes",
-			kind.MaxText, kind.MaxAttributes)
+		return refuse(protocol.StatusBadRequest,
+			"an instance name has 1 to %d bytes, and attributes have at most %d", kind.MaxText, kind.MaxAttributes)
 	}
 	l := r.Find(location)
 	if l == nil {
-		return refuse(protocol.StatusPreconditionFailed, "there is no location %q; there are %s", location,
-			strings.Join(r.names(), ", "))
+		return refuse(protocol.StatusPreconditionFailed, "location %q does not exist; existing locations: %s",
+			location, strings.Join(r.names(), ", "))
 	}
 	holder := r.byName[name]
 	if holder != nil && holder != i {
-		a := refuse(protocol.StatusAlreadyExists, "another session has joined as %s", name)
+		a := refuse(protocol.StatusAlreadyExists, "a different session has joined as %s", name)
 		a.Holder = holder
 		return a
 	}
@@ -137,7 +137,7 @@ func (r *Rollout) Leave(at At, i *Instance) Answer {
 // SetRole makes an instance a leader or a follower.
 func (r *Rollout) SetRole(at At, i *Instance, role Role) Answer {
 	if role >= roles {
-		return refuse(protocol.StatusBadRequest, "that is no role")
+		return refuse(protocol.StatusBadRequest, "the role is unknown")
 	}
 	if a := r.takesPart(i); a.Status != protocol.StatusSuccess {
 		return a
@@ -218,8 +218,8 @@ func (r *Rollout) takesPart(i *Instance) Answer {
 		return notJoined()
 	}
 	if r.byID(i.location) == nil {
-		return refuse(protocol.StatusPreconditionFailed, "the location %s was removed; there are %s: join again",
-			i.Location, strings.Join(r.names(), ", "))
+		return refuse(protocol.StatusPreconditionFailed, "location %s was removed; join again in an existing "+
+			"location: %s", i.Location, strings.Join(r.names(), ", "))
 	}
 	return Answer{}
 }
@@ -228,8 +228,8 @@ func (r *Rollout) checkReport(at At, i *Instance, report *Report) Answer {
 	if report.Status >= kind.Statuses || len(report.Code) > kind.MaxWord ||
 		!codec.FitText(kind.MaxText, report.Code, report.Text) ||
 		report.Status != kind.Failed && report.Code != "" {
-		return refuse(protocol.StatusBadRequest, "a report has a status, a code of at most %d bytes and a text of %d",
-			kind.MaxWord, kind.MaxText)
+		return refuse(protocol.StatusBadRequest, "a report has a status, a code with at most %d bytes and a text "+
+			"with at most %d", kind.MaxWord, kind.MaxText)
 	}
 	if a := r.takesPart(i); a.Status != protocol.StatusSuccess {
 		return a

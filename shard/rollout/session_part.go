@@ -146,7 +146,7 @@ func (w *work) endPart() {
 
 func (w *work) setRole(c *shard.Command) Answer {
 	if c.Count > 1 {
-		return Answer{Status: protocol.StatusBadRequest, Text: "that is no role"}
+		return Answer{Status: protocol.StatusBadRequest, Text: "the role is unknown"}
 	}
 	return w.staged.SetRole(w.at, w.instance(), Role(c.Count))
 }

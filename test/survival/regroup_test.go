@@ -154,7 +154,7 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 		return strings.Contains(l.waits(), fmt.Sprintf("signalbox shard recover %d", l.lost[0]))
 	})
 	if _, err := l.operator.RecoverShard(t.Context(), l.lost[0], true, admin.ChangeInfo{}); err == nil ||
-		!strings.Contains(err.Error(), "leave --accept-data-loss out") {
+		!strings.Contains(err.Error(), "omit --accept-data-loss") {
 		t.Errorf("a shard with a survivor is made empty: %v", err)
 	}
 	began := time.Now()

@@ -92,7 +92,7 @@ func TestUpgradingAsThePageSaysLeavesNoHostBehind(t *testing.T) {
 	hosts[0].stop()
 	waits := o.wait()
 	hosts[0] = places[0].serve(t)
-	waits.well(o, whole, "host a: it is drained")
+	waits.well(o, whole, "host a: drained until")
 	hosts[3].stop()
 	waits, without := o.wait(), o.wait("--except", "d")
 	select {
@@ -104,5 +104,5 @@ func TestUpgradingAsThePageSaysLeavesNoHostBehind(t *testing.T) {
 		t.Error("it waits for a host that is to stay away")
 	}
 	hosts[3] = places[3].serve(t)
-	waits.well(o, whole, "host d: it is stopped")
+	waits.well(o, whole, "host d: stopped until")
 }

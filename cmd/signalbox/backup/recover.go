@@ -80,7 +80,7 @@ the command line is wrong, or there is no terminal.`,
 
 func (r *recoverFlags) run(ctx context.Context, f *cli.Frame) error {
 	if len(r.from) == 0 {
-		return cli.Errorf(cli.ExitUsage, "--from is missing; give the data directories or export files of "+
+		return cli.Errorf(cli.ExitUsage, "--from is missing; give the data directories or export files from "+
 			"surviving hosts: --from DIR|FILE,...")
 	}
 	if r.export == "" {
@@ -104,8 +104,8 @@ func (r *recoverFlags) run(ctx context.Context, f *cli.Frame) error {
 		f.Say("signalbox: shard %d: no replica was found; recorded hosts are %s", id, holders)
 	}
 	if len(missing) > 0 && !r.empty {
-		return cli.Errorf(cli.ExitData, "no replica of %s in the --from directories and files; add data "+
-			"directories or export files of more hosts, or, if no replica is left, create the shards empty with "+
+		return cli.Errorf(cli.ExitData, "no replica for %s in the --from directories and files; add data "+
+			"directories or export files from more hosts, or, if no replica is left, create the shards empty with "+
 			"--accept-data-loss", backup.Names(missing))
 	}
 	if err := r.confirm(f, best.Header.Cluster, missing); err != nil {
@@ -190,9 +190,9 @@ func (r *recoverFlags) confirm(f *cli.Frame, cluster string, missing []meta.Shar
 	}
 	all := ""
 	if len(missing) > 0 {
-		all = " with all of " + backup.Names(missing) + ","
+		all = " including all data in " + backup.Names(missing) + ","
 	}
-	what := fmt.Sprintf("changes that only lost hosts of cluster %s had are permanently lost,%s and hosts of the "+
+	what := fmt.Sprintf("changes that only lost hosts in cluster %s had are permanently lost,%s and hosts from the "+
 		"old cluster are refused from now on", cluster, all)
 	if !cli.IsTerminal(f.In) || !cli.IsTerminal(f.Err) {
 		return cli.Errorf(cli.ExitUsage, "%s; nothing was done, because there is no terminal to ask for "+

@@ -92,13 +92,13 @@ func TestARecoveryNamesAllShardsThatAreMissing(t *testing.T) {
 		has  []string
 	}{
 		{"--yes --from " + a, cli.ExitData, []string{"shard 2: no replica was found; recorded hosts are z",
-			"no replica of shard 2, shard 3 ", "more hosts", "--accept-data-loss"}},
-		{"--yes --from " + a + "," + b, cli.ExitData, []string{"no replica of shard 3 "}},
-		{"--accept-data-loss --from " + a + "," + b, cli.ExitUsage, []string{"with all of shard 3, ", "nothing was " +
-			"done"}},
+			"no replica for shard 2, shard 3 ", "more hosts", "--accept-data-loss"}},
+		{"--yes --from " + a + "," + b, cli.ExitData, []string{"no replica for shard 3 "}},
+		{"--accept-data-loss --from " + a + "," + b, cli.ExitUsage, []string{"including all data in shard 3, ",
+			"nothing was done"}},
 		{"--from " + a + "," + b + " --export " + dir + ".export", cli.ExitDone, []string{"contains the state of " +
 			"host "}},
-		{"--yes --from " + dir + ".export", cli.ExitData, []string{"no replica of shard 3 "}},
+		{"--yes --from " + dir + ".export", cli.ExitData, []string{"no replica for shard 3 "}},
 		{"--yes --accept-data-loss --from " + a + "," + b, cli.ExitDone, []string{"host n of the new cluster"}},
 	} {
 		said, code := recovering(strings.Fields(x.args)...)

@@ -129,7 +129,7 @@ func (v *view) epochText() string {
 	case v.Epoch != 0 && v.Of == 0:
 		text = fmt.Sprintf("after epoch %d", v.Epoch)
 	case v.Epoch != 0:
-		text = fmt.Sprintf("epoch %d of %s, coordinated by %s", v.Epoch, operation.Plural(v.Of, "member"),
+		text = fmt.Sprintf("epoch %d with %s, coordinated by %s", v.Epoch, operation.Plural(v.Of, "member"),
 			v.memberText(v.Coordinator))
 	}
 	if v.Opening {

@@ -59,7 +59,7 @@ func viewProcess(name string, s *process.State, elapsed time.Duration) *view {
 
 func TestAPageShowsAWholeProcess(t *testing.T) {
 	f := plainFrame(&bytes.Buffer{})
-	const want = `process counter in /prod   running for 13s   epoch 9 of 3 members, coordinated by a (3), the next opens in 500ms
+	const want = `process counter in /prod   running for 13s   epoch 9 with 3 members, coordinated by a (3), the next opens in 500ms
 
 MEMBER   ID   ROLE          STATE       UNREAD   JOINED
 a         3   coordinator   prepared         0     5m1s

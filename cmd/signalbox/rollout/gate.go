@@ -73,7 +73,7 @@ location has another target by then the exit code is 79.
 			for _, way := range byHand {
 				if c.Flags().Changed(way.flag) {
 					if given {
-						return cli.Misuse(c, "give only one of --pass, --fail and --inconclusive")
+						return cli.Misuse(c, "give only --pass, --fail or --inconclusive")
 					}
 					given, g.judgement.Verdict.Result = true, way.result
 				}
@@ -126,7 +126,7 @@ func (g *gateCommand) judge(c *cobra.Command, args []string) error {
 		j := g.judgement
 		err := rollout.New(box, args[0], args[1]).ReportGate(ctx, j)
 		if err == nil {
-			g.Say("gate %s of %s: version %d %s", cli.Safe(j.Gate), cli.Safe(j.Location), j.Seq, j.Verdict.Result)
+			g.Say("gate %s in %s: version %d %s", cli.Safe(j.Gate), cli.Safe(j.Location), j.Seq, j.Verdict.Result)
 		}
 		return err
 	})
@@ -138,7 +138,7 @@ func (g *gateCommand) watch(ctx context.Context, s *client.Session, _ *cli.Conne
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	j := &g.judgement
-	g.Note("checks %s of %s in %s", cli.Safe(j.Gate), cli.Safe(g.Name), cli.Safe(j.Location))
+	g.Note("checks %s for %s in %s", cli.Safe(j.Gate), cli.Safe(g.Name), cli.Safe(j.Location))
 	check := func(ctx context.Context, v rollout.Version) rollout.Verdict {
 		verdict, err := g.check(ctx, s, v)
 		if err != nil && !errors.Is(err, runner.ErrStopping) {

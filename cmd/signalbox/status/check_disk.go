@@ -54,12 +54,12 @@ func checkDisk(ctx context.Context, f *cli.Frame, dir string, x *findings) {
 	case most > slowWrite:
 		l = levelWarn
 	}
-	x.add(l, subject, "the disk allows few changes; for many, use a local SSD that other programs do not use",
-		"a durable write of %s takes %v in the median, %v for 99 of 100 and %v at worst, of %d",
+	x.add(l, subject, "the disk allows few changes; for high write rates, use a dedicated local SSD",
+		"a durable write of %s takes %v in the median, %v at the 99th percentile and %v at worst, in %d writes",
 		cli.ByteText(probeBytes), duration(half.Seconds()), duration(most.Seconds()), duration(worst.Seconds()),
 		len(times))
-	x.add(levelOK, subject, "", "expect at least %d changes per second of one caller, and %d of %d callers, in one "+
-		"shard of a single host with two processors",
+	x.add(levelOK, subject, "", "expect at least %d changes per second from one caller, and %d from %d callers, in "+
+		"one shard on a single host with two processors",
 		ratePerSecond(1, half+oneCaller), ratePerSecond(callers, half+manyCallers), callers)
 
 	began := time.Now()
@@ -69,8 +69,8 @@ func checkDisk(ctx context.Context, f *cli.Frame, dir string, x *findings) {
 	}
 	rate := ratePerSecond(len(times), time.Since(began))
 	half, most, worst = spread(times)
-	x.add(levelOK, subject, "", "%d files written at the same time: %d durable writes per second; each takes %v in "+
-		"the median, %v for 99 of 100 and %v at worst", probeWriters, rate, duration(half.Seconds()),
+	x.add(levelOK, subject, "", "%d files written concurrently: %d durable writes per second; a write takes %v in "+
+		"the median, %v at the 99th percentile and %v at worst", probeWriters, rate, duration(half.Seconds()),
 		duration(most.Seconds()), duration(worst.Seconds()))
 }
 

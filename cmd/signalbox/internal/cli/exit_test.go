@@ -55,9 +55,9 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 
 func TestARefusalWithoutAMessageSaysWhatToDo(t *testing.T) {
 	for status, want := range map[protocol.Status]string{
-		protocol.StatusUnavailable: "signalbox check tells what is wrong",
+		protocol.StatusUnavailable: "signalbox check shows the cause",
 		protocol.StatusOverloaded:  "nothing was changed",
-		protocol.StatusUnsupported: "signalbox status shows which hosts are of an older version",
+		protocol.StatusUnsupported: "signalbox status shows the host versions",
 	} {
 		if text := Explain(fmt.Errorf("update: %w", &protocol.Error{Status: status})); !strings.Contains(text, "; ") ||
 			!strings.Contains(text, want) {
@@ -97,11 +97,11 @@ func TestAnErrorSaysOneThingOnce(t *testing.T) {
 		{tried{"get", `"a"`, tried{"describe", `"b"`, errors.New("none is there")}},
 			`get "a": describe "b": none is there`},
 		{tried{"operate host", "zz", answer(`there is no host "zz"`)},
-			`there is no host "zz"; signalbox host list shows them`},
+			`there is no host "zz"; signalbox host list shows all hosts`},
 		{tried{"transfer shard", "9", answer("there is no shard 9")},
-			"there is no shard 9; signalbox shard list shows them"},
+			"there is no shard 9; signalbox shard list shows all shards"},
 		{tried{"transfer shard", "9", answer("there is no shard 91")},
-			"transfer shard 9: there is no shard 91; signalbox shard list shows them"},
+			"transfer shard 9: there is no shard 91; signalbox shard list shows all shards"},
 		{fmt.Errorf("--listen: listen on %v: %w", address, call("listen", "bind", syscall.EADDRINUSE)),
 			"--listen: listen on 127.0.0.1:7: address already in use"},
 		{tried{"open", "", tried{"host", "a:1", call("read", "read", syscall.ECONNRESET)}},

@@ -37,11 +37,11 @@ func explain(err error) string {
 
 // lists maps missing things to the command that lists them.
 var lists = []struct{ missing, hint string }{
-	{"there is no host ", "signalbox host list shows them"},
-	{"there is no shard ", "signalbox shard list shows them"},
-	{"no rollout of this name", "signalbox rollout list shows those that there are"},
-	{"no process of this name", "signalbox process list shows those that there are"},
-	{"there is no role ", "signalbox access role list shows those that were made"},
+	{"there is no host ", "signalbox host list shows all hosts"},
+	{"there is no shard ", "signalbox shard list shows all shards"},
+	{"no rollout of this name", "signalbox rollout list shows all rollouts"},
+	{"no process of this name", "signalbox process list shows all processes"},
+	{"there is no role ", "signalbox access role list shows all created roles"},
 }
 
 // hints contains advice for errors without their own.
@@ -49,18 +49,17 @@ var hints = []struct {
 	err  error
 	hint string
 }{
-	{client.ErrNodeNotFound, "signalbox node create makes one, and signalbox node list shows those that there are"},
+	{client.ErrNodeNotFound, "signalbox node create creates a node, and signalbox node list shows all nodes"},
 	{client.ErrSemaphoreNotFound,
-		"signalbox semaphore create makes one, and signalbox semaphore list shows those that there are"},
+		"signalbox semaphore create creates a semaphore, and signalbox semaphore list shows all semaphores"},
 	{client.ErrAlreadyExists, "nothing was changed"},
 	{client.ErrUnauthorized,
-		"signalbox access list says what a token may; signalbox context show tells " +
-			"which one is used"},
+		"signalbox access list shows token permissions; signalbox context show shows the token in use"},
 	{client.ErrQuotaExceeded, "delete objects, or ask an operator to raise the quota"},
 	{client.ErrStorageFull, "the disk or memory of a host is nearly full: changes are rejected until space is free"},
-	{client.ErrUnavailable, "signalbox check tells what is wrong; a change may have been made all the same"},
+	{client.ErrUnavailable, "signalbox check shows the cause; the change may have taken effect"},
 	{client.ErrUnsupported,
-		"signalbox status shows which hosts are of an older version; it can be used when all of them are upgraded"},
+		"signalbox status shows the host versions; the feature is available once all hosts are upgraded"},
 	{client.ErrOverloaded, "a limit of the host was reached, and nothing was changed; try again later"},
 }
 
