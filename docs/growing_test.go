@@ -184,6 +184,6 @@ func (p *operatingPage) loses(d *desk, hosts map[string]*terminal) {
 	te.await("generation 1")
 	te.awaitEnd("")
 	d.open(commands[1]).await("is ready")
-	d.open(p.commands("add-hosts", 4)[2]).awaitRefusal("the cluster was made anew without it")
+	d.open(p.commands("add-hosts", 4)[2]).awaitRefusal("the cluster was rebuilt without the refused host")
 	d.open(commands[2]).await("is ready")
 }

@@ -18,11 +18,11 @@ const parties = 3
 var barrierKind = &kind{
 	Info: Info{
 		Name: "barrier",
-		Summary: fmt.Sprintf("double barriers of %d parties, each in a session of its own: "+
-			"all enter at the same time, and leave when all are in; each caller has a barrier", parties),
-		Operation: "one round of a barrier",
-		Checks: "that no party is in before all have come, or out before all have gone, that all of a round are of " +
-			"one generation, that generations grow",
+		Summary: fmt.Sprintf("double barriers with %d parties in separate sessions: all parties enter together, "+
+			"and leave once all have entered; every caller has a barrier", parties),
+		Operation: "a barrier round",
+		Checks: "no party enters before all have arrived, or leaves before all are leaving; a round has a single " +
+			"generation; generations increase",
 	},
 	make: func() workload { return &barriers{} },
 	defaults: func(c *Config) {
@@ -96,8 +96,7 @@ func (b *barriers) meet(ctx context.Context, m *meeting) error {
 		return err
 	}
 	if slices.Min(generations) != slices.Max(generations) || generations[0] <= m.generation {
-		b.run.broken.addf("parties that entered together are of the generations %v, after %d", generations,
-			m.generation)
+		b.run.broken.addf("parties in a round have the generations %v, after %d", generations, m.generation)
 	}
 	m.generation = generations[0]
 	return nil
@@ -112,7 +111,7 @@ func (b *barriers) pass(ctx context.Context, m *meeting, k int, counts *roundCou
 		return 0, err
 	}
 	if n := counts.come.Load(); n != all {
-		b.run.broken.addf("a party was let into a barrier when %d of %d had come", n, all)
+		b.run.broken.addf("a party entered a barrier with %d of %d parties present", n, all)
 	}
 	if k == 0 {
 		began = b.stages.since(began, m.number, 0)
@@ -122,7 +121,7 @@ func (b *barriers) pass(ctx context.Context, m *meeting, k int, counts *roundCou
 		return 0, err
 	}
 	if n := counts.gone.Load(); n != all {
-		b.run.broken.addf("a party was let out of a barrier when %d of %d had gone", n, all)
+		b.run.broken.addf("a party left a barrier with %d of %d parties leaving", n, all)
 	}
 	if k == 0 {
 		b.stages.since(began, m.number, 1)

@@ -14,10 +14,10 @@ func TestBroadcastsFindRepliesThatAreMissingOrTooMany(t *testing.T) {
 	}{
 		{replies: []said{{1, 9}, {2, 9}, {3, 9}}},
 		{replies: []said{{3, 9}, {1, 9}, {2, 9}}},
-		{replies: []said{{1, 9}, {3, 9}}, says: "2 of 3 members of \"x\" replied"},
-		{replies: []said{{1, 9}, {2, 9}, {3, 9}, {4, 9}}, says: "4 of 3 members of \"x\" replied"},
-		{replies: []said{{1, 9}, {2, 9}, {3, 9}, {2, 9}}, says: "member 2 of \"x\" replied twice"},
-		{replies: []said{{1, 9}, {2, 8}, {3, 9}}, says: "member 2 of \"x\" replied twice, or to another request"},
+		{replies: []said{{1, 9}, {3, 9}}, says: "2 of 3 members in \"x\" replied"},
+		{replies: []said{{1, 9}, {2, 9}, {3, 9}, {4, 9}}, says: "4 of 3 members in \"x\" replied"},
+		{replies: []said{{1, 9}, {2, 9}, {3, 9}, {2, 9}}, says: "member 2 in \"x\" replied twice"},
+		{replies: []said{{1, 9}, {2, 8}, {3, 9}}, says: "replied twice, or to a different request"},
 	} {
 		r := &run{}
 		x := &cast{run: r, process: process.New(nil, "", "x"), members: make([]*process.Member, 3)}
@@ -90,8 +90,8 @@ func TestEpochsFindAProcessThatKnowsSomethingElseInTheEnd(t *testing.T) {
 		says  string
 	}{
 		{spoil: func(*epochCaller) {}},
-		{spoil: func(e *epochCaller) { e.last-- }, says: "and the last that was seen is"},
-		{spoil: func(e *epochCaller) { e.members = e.members[1:] }, says: "and 3 members, and the last"},
+		{spoil: func(e *epochCaller) { e.last-- }, says: "members was seen last"},
+		{spoil: func(e *epochCaller) { e.members = e.members[1:] }, says: "and 3 members, but epoch"},
 	} {
 		w, r := prepared[*processEpochs](t, of("process-epoch"))
 		check(t, w.caller(1)(t.Context()))

@@ -66,9 +66,9 @@ func TestStrictReadFindsWhatIsMissing(t *testing.T) {
 	p.asked.Store(5)
 	check(t, p.judge(client.Strict, 4, 4))
 	check(t, p.judge(client.Strict, 4, 5))
-	wantError(t, p.judge(client.Strict, 4, 3), "and 4 was acknowledged before")
+	wantError(t, p.judge(client.Strict, 4, 3), "but change 4 was acknowledged before")
 	check(t, p.judge(client.Relaxed, 4, 3))
-	wantError(t, p.judge(client.Relaxed, 4, 6), "and only 5 were made")
+	wantError(t, p.judge(client.Relaxed, 4, 6), "but only 5 changes were made")
 }
 
 func TestSessionFindsOneThatIsLeft(t *testing.T) {
@@ -89,7 +89,7 @@ func TestIdleFindsASessionThatIsOver(t *testing.T) {
 	err := w.check(t.Context())
 	wantError(t, err, "session")
 	wantError(t, err, "is expired")
-	wantError(t, err, "40 sessions are held, and the hosts have 39")
+	wantError(t, err, "40 sessions are held, but the hosts have 39")
 }
 
 func TestInstancesFindTargetsThatAreMissingOrGoBack(t *testing.T) {
@@ -135,8 +135,8 @@ func TestBarriersFindOneThatIsPassedTooEarly(t *testing.T) {
 		come, gone int32 // of the others
 		says       string
 	}{
-		{parties - 2, parties - 1, "was let into a barrier when 2 of 3 had come"},
-		{parties - 1, parties - 2, "was let out of a barrier when 2 of 3 had gone"},
+		{parties - 2, parties - 1, "entered a barrier with 2 of 3 parties present"},
+		{parties - 1, parties - 2, "left a barrier with 2 of 3 parties leaving"},
 	} {
 		w, r := prepared[*barriers](t, of("barrier"))
 		m := w.all[0]
@@ -160,7 +160,7 @@ func TestBarriersFindGenerationsThatGoBack(t *testing.T) {
 	}
 	w.all[0].generation = 1 << 62
 	check(t, w.caller(0)(t.Context()))
-	wantBroken(t, r, "that entered together are of the generations")
+	wantBroken(t, r, "parties in a round have the generations")
 }
 
 func TestWatcherFindsUpdatesThatAreMissingOrGoBack(t *testing.T) {
@@ -171,7 +171,7 @@ func TestWatcherFindsUpdatesThatAreMissingOrGoBack(t *testing.T) {
 	}{
 		{history: []uint64{0, 1, 2, 3}},
 		{history: []uint64{1, 2, 2, 3}}, // a snapshot may repeat known values
-		{history: []uint64{1, 2, 4}, says: "was shown update 4 after 2: it missed some"},
+		{history: []uint64{1, 2, 4}, says: "was shown update 4 after 2: updates are missing"},
 		{history: []uint64{1, 2, 4}, free: true},
 		{history: []uint64{1, 2, 1}, says: "was shown update 1 after 2"},
 		{history: []uint64{1, 9, 8}, free: true, says: "was shown update 8 after 9"},
@@ -256,7 +256,7 @@ func TestConfigFindsAnotherValueThanTheLast(t *testing.T) {
 	p := &putter{series: series{name: "x", number: 5}, confirmed: 4}
 	check(t, p.judge(4))
 	check(t, p.judge(5))
-	wantError(t, p.judge(3), "has value 3, and the last one that was put is 4")
+	wantError(t, p.judge(3), "has value 3, but the last put value is 4")
 	wantError(t, p.judge(6), "has value 6")
 }
 

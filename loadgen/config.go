@@ -161,8 +161,8 @@ func (c *Config) validate() error {
 	}
 	switch {
 	case c.Duration <= 0 || c.Warmup < 0 || c.Hold < 0 || c.SessionTimeout < 0:
-		return fmt.Errorf("loadgen: a duration of %v, a warm-up of %v, %v to hold, a session timeout of %v: "+
-			"they must not be negative", c.Duration, c.Warmup, c.Hold, c.SessionTimeout)
+		return fmt.Errorf("loadgen: duration %v, warm-up %v, hold time %v, session timeout %v: "+
+			"durations must not be negative", c.Duration, c.Warmup, c.Hold, c.SessionTimeout)
 	case c.Rate < 0:
 		return fmt.Errorf("loadgen: %g operations a second: a rate must not be negative", c.Rate)
 	case c.Rate > 0 && kinds[c.Workload].idles:
@@ -170,14 +170,14 @@ func (c *Config) validate() error {
 	case c.Payload < minMark:
 		return fmt.Errorf("loadgen: data of %d bytes: the checks need %d at least", c.Payload, minMark)
 	case c.Endpoints == "" && c.Hosts != 1 && c.Hosts != 3:
-		return fmt.Errorf("loadgen: %d hosts to start: it can be 1 or 3", c.Hosts)
+		return fmt.Errorf("loadgen: %d hosts to start: the number can be 1 or 3", c.Hosts)
 	case c.Dialer != nil && c.Endpoints == "":
 		return fmt.Errorf("loadgen: a dialer without endpoints: hosts that are started are dialed by TCP")
 	case c.Workload == discoveryKind.Name && (c.Callers > c.Workers || c.Workers >= 1<<workerBits):
 		return fmt.Errorf("loadgen: %d callers for %d workers: there must be a worker for each, and fewer than %d in "+
 			"all", c.Callers, c.Workers, 1<<workerBits)
 	case c.Node != "" && !strings.HasPrefix(c.Node, "/"):
-		return fmt.Errorf("loadgen: the path of the node is %q: paths begin with /", c.Node)
+		return fmt.Errorf("loadgen: node path %q: paths begin with /", c.Node)
 	}
 	return c.validateWeights()
 }
@@ -188,10 +188,10 @@ func (c *Config) validateWeights() error {
 	for name, weight := range c.Weights {
 		k, ok := kinds[name]
 		if !ok || !k.mixes {
-			return fmt.Errorf("loadgen: %q cannot be mixed; what can is %s", name, strings.Join(mixable(), ", "))
+			return fmt.Errorf("loadgen: %q cannot be mixed; choose from %s", name, strings.Join(mixable(), ", "))
 		}
 		if weight < 1 {
-			return fmt.Errorf("loadgen: %s has a weight of %d: it must be at least 1, or left out", name, weight)
+			return fmt.Errorf("loadgen: %s has weight %d: weights must be at least 1, or left out", name, weight)
 		}
 	}
 	if c.Weights != nil && c.Workload != "mixed" {

@@ -18,11 +18,11 @@ func TestWhatIsWrongWithAConfigIsReported(t *testing.T) {
 		{func(c *Config) { c.Rate = -5 }, "-5 operations a second"},
 		{func(c *Config) { c.Workload, c.Rate = "idle", 10 }, "idle does nothing"},
 		{func(c *Config) { c.Payload = 3 }, "the checks need 8"},
-		{func(c *Config) { c.Hosts = 2 }, "it can be 1 or 3"},
+		{func(c *Config) { c.Hosts = 2 }, "the number can be 1 or 3"},
 		{func(c *Config) { c.Node = "jobs" }, "paths begin with /"},
 		{func(c *Config) { c.Weights = map[string]int{"echo": 1} }, "weights are for the workload mixed"},
-		{func(c *Config) { c.Workload, c.Weights = "mixed", map[string]int{"idle": 1} }, `"idle" cannot be mixed; what can is echo`},
-		{func(c *Config) { c.Workload, c.Weights = "mixed", map[string]int{"lock": 0} }, "a weight of 0"},
+		{func(c *Config) { c.Workload, c.Weights = "mixed", map[string]int{"idle": 1} }, `"idle" cannot be mixed; choose from echo`},
+		{func(c *Config) { c.Workload, c.Weights = "mixed", map[string]int{"lock": 0} }, "lock has weight 0"},
 		{func(c *Config) {
 			c.Dialer = func(context.Context, string) (net.Conn, error) { return nil, errTest }
 		}, "a dialer without endpoints"},

@@ -14,10 +14,10 @@ import (
 var discoveryKind = &kind{
 	Info: Info{
 		Name: "discovery",
-		Summary: "workers register in one list and leave it again, consumers follow the list; each caller sees to a " +
-			"share of the workers",
-		Operation: "one change, a worker registered or withdrawn, that every consumer has seen",
-		Checks:    "that every consumer sees every change, that all end with the list that the hosts have",
+		Summary: "workers join and leave a list, and consumers follow the list; every caller has a share of the " +
+			"workers",
+		Operation: "a worker registered or withdrawn, and the change seen by every consumer",
+		Checks:    "every consumer sees every change, and ends with the hosts' list",
 		Settings:  []string{"workers", "watchers", "shared-watches"},
 	},
 	make: func() workload { return &discoveries{} },
@@ -122,7 +122,7 @@ func (d *discoveries) prepare(ctx context.Context, r *run) error {
 	for i := range r.config.Callers {
 		d.churners = append(d.churners, &churner{round: newRound(), next: i, converge: newHistogram()})
 	}
-	r.step("opening the watches of %d consumers", r.config.Watchers)
+	r.step("opening watches for %d consumers", r.config.Watchers)
 	return d.follow(ctx)
 }
 
@@ -222,7 +222,7 @@ func (d *discoveries) nextWorker(x *churner) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: every worker of this caller is in doubt", errNotSeen)
+	return 0, fmt.Errorf("%w: all workers for this caller are in doubt", errNotSeen)
 }
 
 // counts returns the views, bytes and changes since the run began; begin and check compute the difference.

@@ -12,9 +12,9 @@ import (
 var handoffKind = &kind{
 	Info: Info{
 		Name:      "handoff",
-		Summary:   "all callers want one semaphore with a limit of 1: how fast it goes from one to the next",
-		Operation: "one turn: waiting in the queue, owning, releasing",
-		Checks:    "that no two own it at once, that the fence of each owner is above that of the one before",
+		Summary:   "all callers contend for a single semaphore with limit 1: measures the handover speed",
+		Operation: "a turn: wait in the queue, own, release",
+		Checks:    "a single owner at a time; every owner's fence is above the previous owner's fence",
 		Settings:  []string{"hold"},
 	},
 	make: func() workload { return &contention{kind: "handoff", limit: 1} }, mixes: true,
@@ -24,9 +24,9 @@ var handoffKind = &kind{
 var countingKind = &kind{
 	Info: Info{
 		Name:      "counting",
-		Summary:   "all callers want a part of one semaphore that has room for a few",
-		Operation: "one turn: waiting in the queue, owning, releasing",
-		Checks:    "that never more than the limit own it at once, that each caller's fences grow",
+		Summary:   "all callers contend for units of a semaphore with capacity for a few owners",
+		Operation: "a turn: wait in the queue, own, release",
+		Checks:    "never more owners than the limit; every caller's fences increase",
 		Settings:  []string{"limit", "hold"},
 	},
 	make: func() workload { return &contention{kind: "counting"} }, mixes: true,

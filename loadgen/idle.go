@@ -12,9 +12,9 @@ import (
 var idleKind = &kind{
 	Info: Info{
 		Name:      "idle",
-		Summary:   "holds sessions that do nothing: what they cost the hosts in memory and CPU",
+		Summary:   "holds idle sessions, to measure their memory and CPU use on the hosts",
 		Operation: "none; the report has server_heap_bytes, bytes_per_session and server_cpu_seconds",
-		Checks:    "that every session lives all the time and is the hosts' as well",
+		Checks:    "every session stays alive, and attached on the hosts",
 		Settings:  []string{"sessions"},
 	},
 	make: func() workload { return &idle{} }, idles: true,
@@ -87,7 +87,7 @@ func (i *idle) count(ctx context.Context) error {
 		}
 	}
 	if there != len(i.sessions) {
-		return fmt.Errorf("%d sessions are held, and the hosts have %d that are attached", len(i.sessions), there)
+		return fmt.Errorf("%d sessions are held, but the hosts have %d attached sessions", len(i.sessions), there)
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 var lockKind = &kind{
 	Info: Info{
 		Name:      "lock",
-		Summary:   "every caller acquires and releases a semaphore of its own: two changes that are on disk",
+		Summary:   "every caller acquires and releases a separate semaphore: two changes on disk",
 		Operation: "acquire and release",
-		Checks:    "that a strict read shows the owner, that fences grow, that all is free in the end",
+		Checks:    "a strict read shows the owner; fences increase; all semaphores are free in the end",
 		Settings:  []string{"ephemeral"},
 	},
 	make: func() workload { return &lock{} }, mixes: true,

@@ -14,9 +14,9 @@ import (
 var mixedKind = &kind{
 	Info: Info{
 		Name:      "mixed",
-		Summary:   "every caller draws what it does next: by default a bit of everything",
-		Operation: "one of whatever was drawn",
-		Checks:    "those of all parts",
+		Summary:   "every caller draws its next operation: by default a bit of everything",
+		Operation: "the drawn operation",
+		Checks:    "as in the drawn workloads",
 		Settings:  []string{"weights", "and those of all parts"},
 	},
 	make: func() workload { return &mixed{} },

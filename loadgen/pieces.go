@@ -13,9 +13,9 @@ import (
 var configKind = &kind{
 	Info: Info{
 		Name:      "config",
-		Summary:   "every caller puts a piece of config of its own, programs follow the pieces",
-		Operation: "one value put that all who follow the piece have seen",
-		Checks:    "that no value goes back or is left out, that a get returns the last one that was put",
+		Summary:   "every caller puts a separate config entry, and programs follow the entries",
+		Operation: "a put value seen by all followers",
+		Checks:    "no value goes back or is left out; a get returns the last put value",
 		Settings:  []string{"watchers", "data-size"},
 	},
 	make: func() workload { return &configs{} },
@@ -77,7 +77,7 @@ type follower struct {
 // missed.
 func (f *follower) see(n uint64) {
 	if n < f.last || f.last >= first && n > f.last+1+f.of.doubts.Load() {
-		f.run.broken.addf("a follower of %q was shown value %d after %d", f.of.name, n, f.last)
+		f.run.broken.addf("a follower on %q was shown value %d after %d", f.of.name, n, f.last)
 	}
 	fresh := n > f.last
 	f.last = n
@@ -122,7 +122,7 @@ func (c *configs) check(ctx context.Context) error {
 // judge checks the result of a get after the last put.
 func (p *putter) judge(got uint64) error {
 	if got < p.confirmed || got > p.number {
-		return fmt.Errorf("config %q has value %d, and the last one that was put is %d", p.name, got, p.confirmed)
+		return fmt.Errorf("config %q has value %d, but the last put value is %d", p.name, got, p.confirmed)
 	}
 	return nil
 }

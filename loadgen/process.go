@@ -94,22 +94,23 @@ func (c *cast) judge(replies []said, mark uint64) {
 	from := make(map[uint64]bool, len(replies))
 	for _, reply := range replies {
 		if from[reply.member] || reply.mark != mark {
-			c.run.broken.addf("member %d of %q replied twice, or to another request", reply.member, c.process.Name())
+			c.run.broken.addf("member %d in %q replied twice, or to a different request", reply.member,
+				c.process.Name())
 		}
 		from[reply.member] = true
 	}
 	if len(from) != len(c.members) {
-		c.run.broken.addf("%d of %d members of %q replied", len(from), len(c.members), c.process.Name())
+		c.run.broken.addf("%d of %d members in %q replied", len(from), len(c.members), c.process.Name())
 	}
 }
 
 var processBroadcastKind = &kind{
 	Info: Info{
 		Name: "process-broadcast",
-		Summary: "the coordinator of a process sends a request to all members, who reply at once; each caller " +
-			"coordinates a process with its share of the members",
-		Operation: "one request to all members, with all replies",
-		Checks:    "that each member replies once, to the request that was sent",
+		Summary: "a process coordinator sends a request to all members, and the members reply immediately; every " +
+			"caller coordinates a process with a share of the members",
+		Operation: "a request to all members, with all replies",
+		Checks:    "every member replies once, to the sent request",
 		Settings:  []string{"watchers", "data-size"},
 	},
 	make:     func() workload { return &processBroadcast{} },
@@ -163,10 +164,10 @@ func (pb *processBroadcast) report(to *report.Report) { to.Watchers = pb.run.con
 var processEpochKind = &kind{
 	Info: Info{
 		Name: "process-epoch",
-		Summary: "epochs of a process follow each other: each caller restarts a process with its share of the " +
-			"members, which opens an epoch after a millisecond",
-		Operation: "one epoch for which all members are prepared",
-		Checks:    "that epochs grow, that every member is prepared for each",
+		Summary: "process epochs follow one after the other: every caller restarts a process with a share of the " +
+			"members, and the process opens an epoch after a millisecond",
+		Operation: "an epoch with all members prepared",
+		Checks:    "epochs increase; every member is prepared for every epoch",
 		Settings:  []string{"watchers"},
 	},
 	make:     func() workload { return &processEpochs{} },
@@ -176,10 +177,10 @@ var processEpochKind = &kind{
 var processRoundsKind = &kind{
 	Info: Info{
 		Name: "process-rounds",
-		Summary: "rounds of a process of three members follow each other: each caller restarts one, whose " +
-			"coordinator sends a request to all and completes the round",
-		Operation: "one round: prepared by all, a request to all with all replies, completed on all",
-		Checks:    "those of process-epoch and process-broadcast, and that the round is complete on every member",
+		Summary: "process rounds follow one after the other: every caller restarts a process with three members, " +
+			"and the coordinator sends a request to all members and completes the round",
+		Operation: "a round: all members prepared, a request to all members with all replies, round completed",
+		Checks:    "as in process-epoch and process-broadcast; the round is complete on every member",
 		Settings:  []string{"data-size"},
 	},
 	make: func() workload { return &processEpochs{complete: true} },
@@ -233,8 +234,8 @@ func (e *epochCaller) count(uint64) { e.prepared.Add(1) }
 // begin is called when all members are prepared.
 func (e *epochCaller) begin(ctx context.Context, r *process.Round) (any, error) {
 	if n := e.prepared.Swap(0); n != int64(len(e.members)) {
-		e.run.broken.addf("%d members were prepared for epoch %d of %q, which has %d", n, r.Epoch(), e.process.Name(),
-			len(e.members))
+		e.run.broken.addf("%d members were prepared for epoch %d in %q, but the process has %d members", n,
+			r.Epoch(), e.process.Name(), len(e.members))
 	}
 	if !e.complete {
 		e.done <- r.Epoch()
@@ -256,12 +257,12 @@ func (e *epochCaller) await(ctx context.Context) error {
 	select {
 	case epoch := <-e.done:
 		if epoch <= e.last {
-			e.run.broken.addf("epoch %d of %q comes after %d", epoch, e.process.Name(), e.last)
+			e.run.broken.addf("epoch %d in %q comes after %d", epoch, e.process.Name(), e.last)
 		}
 		e.last = epoch
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("the epoch after %d: %w", e.last, context.Cause(ctx))
+		return fmt.Errorf("wait for the epoch after %d: %w", e.last, context.Cause(ctx))
 	}
 }
 
@@ -283,7 +284,7 @@ func (pe *processEpochs) check(ctx context.Context) error {
 			return err
 		}
 		if s.Epoch != e.last || len(s.Members) != len(e.members) {
-			e.run.broken.addf("%q has epoch %d and %d members, and the last that was seen is %d with %d",
+			e.run.broken.addf("%q has epoch %d and %d members, but epoch %d with %d members was seen last",
 				e.process.Name(), s.Epoch, len(s.Members), e.last, len(e.members))
 		}
 	}

@@ -14,9 +14,9 @@ import (
 var readRelaxedKind = &kind{
 	Info: Info{
 		Name:      "read-relaxed",
-		Summary:   "describes semaphores as any host remembers them, while some change",
+		Summary:   "describes semaphores from any host's memory, while a writer changes semaphores",
 		Operation: "one description",
-		Checks:    "that nothing is read that was never written",
+		Checks:    "no read returns a value before its write begins",
 		Settings:  []string{"write-rate", "data-size"},
 	},
 	make: func() workload { return &read{mode: client.Relaxed} }, mixes: true, defaults: readDefaults,
@@ -25,9 +25,9 @@ var readRelaxedKind = &kind{
 var readStrictKind = &kind{
 	Info: Info{
 		Name:      "read-strict",
-		Summary:   "describes semaphores as they are, while some change",
+		Summary:   "describes semaphores in their latest state, while a writer changes semaphores",
 		Operation: "one description",
-		Checks:    "that each shows at least what was acknowledged before it was asked for",
+		Checks:    "every read returns the last change acknowledged before the read began, or a later change",
 		Settings:  []string{"write-rate", "data-size"},
 	},
 	make: func() workload { return &read{mode: client.Strict} }, mixes: true, defaults: readDefaults,
@@ -156,10 +156,10 @@ func (r *read) caller(i int) operation {
 // judge checks a read number; least was acknowledged before the read began.
 func (p *piece) judge(mode client.Consistency, least, read uint64) error {
 	if most := p.asked.Load(); read > most {
-		return fmt.Errorf("semaphore %q was read with change %d, and only %d were made", p.name, read, most)
+		return fmt.Errorf("semaphore %q was read with change %d, but only %d changes were made", p.name, read, most)
 	}
 	if mode == client.Strict && read < least {
-		return fmt.Errorf("semaphore %q was read strictly with change %d, and %d was acknowledged before",
+		return fmt.Errorf("semaphore %q was read strictly with change %d, but change %d was acknowledged before",
 			p.name, read, least)
 	}
 	return nil
@@ -171,7 +171,7 @@ func (r *read) check(context.Context) error {
 	}
 	r.stop()
 	if r.failed != nil {
-		return fmt.Errorf("the updates beside the reads: %w", r.failed)
+		return fmt.Errorf("update during the reads: %w", r.failed)
 	}
 	return nil
 }

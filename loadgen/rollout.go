@@ -15,10 +15,10 @@ import (
 var rolloutTargetsKind = &kind{
 	Info: Info{
 		Name: "rollout-targets",
-		Summary: "versions are published in a rollout of one location, whose instances are sent each as a target; " +
-			"each caller is a publisher with a rollout and its share of the instances",
-		Operation: "one version published, sent to every instance, and reached by the leader",
-		Checks:    "that no instance is sent an older target or misses one, that each is sent what was published",
+		Summary: "versions are published in rollouts with a single location, and sent to instances as targets; " +
+			"every caller publishes in a rollout with a share of the instances",
+		Operation: "a version published, sent to every instance, and reached by the leader",
+		Checks:    "no instance is sent an older target or misses a target; every target has the published payload",
 		Settings:  []string{"watchers", "data-size"},
 	},
 	make:     func() workload { return &rolloutTargets{} },
@@ -133,7 +133,7 @@ func (t *targetSink) delta(d *protocol.WatchDelta) {
 func (t *targetSink) see(head []byte) {
 	var target protocol.RolloutTarget
 	if err := protocol.ReadRecord(head, &target, 0); err != nil {
-		t.load.run.broken.addf("an instance of %q was sent no target: %w", t.publisher.name, err)
+		t.load.run.broken.addf("an instance in %q was sent an unreadable target: %w", t.publisher.name, err)
 		return
 	}
 	n := markOf(target.Payload)
@@ -141,7 +141,7 @@ func (t *targetSink) see(head []byte) {
 		return // the current target's head, after a snapshot
 	}
 	if n < t.last || t.last >= first && n > t.last+1+t.publisher.doubts.Load() {
-		t.load.run.broken.addf("an instance of %q was sent version %d after %d", t.publisher.name, n, t.last)
+		t.load.run.broken.addf("an instance in %q was sent version %d after %d", t.publisher.name, n, t.last)
 	}
 	t.last = n
 	if n == t.publisher.round.change.Load() {
@@ -179,7 +179,7 @@ func (p *publisher) reach(ctx context.Context, seq uint64) error {
 	case err != nil:
 		return err
 	case t == nil || t.Seq != seq || markOf(t.Payload) != p.number:
-		return fmt.Errorf("%w: the leader of %q was answered another target than version %d", errNotSeen, p.name, seq)
+		return fmt.Errorf("%w: the leader in %q got a target other than version %d", errNotSeen, p.name, seq)
 	}
 	p.current = seq
 	return p.leader.Reached(ctx, t)

@@ -11,9 +11,9 @@ import (
 var rolloutReportsKind = &kind{
 	Info: Info{
 		Name:      "rollout-reports",
-		Summary:   "the instances of one rollout report how they are getting on; each report says something new",
-		Operation: "one report",
-		Checks:    "that the rollout knows of each instance what it has reported last",
+		Summary:   "rollout instances report their progress; every report differs from the previous report",
+		Operation: "a report",
+		Checks:    "the rollout has the last report from every instance",
 	},
 	make: func() workload { return &rolloutReports{} }, defaults: func(c *Config) { orElse(&c.Callers, 512) },
 }

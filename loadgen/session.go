@@ -9,9 +9,9 @@ import (
 var sessionKind = &kind{
 	Info: Info{
 		Name:      "session",
-		Summary:   "opens sessions and closes them: two changes that are on disk",
+		Summary:   "opens and closes sessions: two changes on disk",
 		Operation: "open and close",
-		Checks:    "that every session has another id, that none is left in the end",
+		Checks:    "every session has a new id; no session is left in the end",
 	},
 	make: func() workload { return &session{} }, mixes: true,
 }

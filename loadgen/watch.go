@@ -12,11 +12,10 @@ import (
 
 var watchKind = &kind{
 	Info: Info{
-		Name: "watch",
-		Summary: "many watch one semaphore that is updated; each caller is an updater with a semaphore and its share " +
-			"of the watchers",
-		Operation: "one update that all watchers have seen; with free, one update that is acknowledged",
-		Checks:    "that no watcher goes back or misses an update, that all end with the last one",
+		Name:      "watch",
+		Summary:   "watchers follow updates; every caller updates a semaphore with a share of the watchers",
+		Operation: "an update seen by all watchers; with free, an acknowledged update",
+		Checks:    "no watcher goes back or misses an update; all watchers end with the last update",
 		Settings:  []string{"watchers", "open-loop", "shared-watches", "data-size"},
 	},
 	make:     func() workload { return &watch{} },
@@ -123,11 +122,12 @@ func (w *watcher) delta(d *protocol.WatchDelta) {
 func (w *watcher) see(n uint64) {
 	switch {
 	case n < w.last:
-		w.run.broken.addf("a watcher of %q was shown update %d after %d", w.updater.name, n, w.last)
+		w.run.broken.addf("a watcher on %q was shown update %d after %d", w.updater.name, n, w.last)
 		return
 	case w.last >= first && n > w.last+1:
 		if !w.run.config.Free && n > w.last+1+w.updater.doubts.Load() {
-			w.run.broken.addf("a watcher of %q was shown update %d after %d: it missed some", w.updater.name, n, w.last)
+			w.run.broken.addf("a watcher on %q was shown update %d after %d: updates are missing",
+				w.updater.name, n, w.last)
 		}
 		w.updater.merged.Add(int64(n - w.last - 1))
 	}

@@ -92,9 +92,9 @@ func (plain) report(*report.Report)       {}
 var echoKind = &kind{
 	Info: Info{
 		Name:      "echo",
-		Summary:   "pings, which no log and no disk has a part in: what connections alone can do",
-		Operation: "one ping answered",
-		Checks:    "that it is answered",
+		Summary:   "pings, without log and disk: the limit for connections alone",
+		Operation: "an answered ping",
+		Checks:    "every ping is answered",
 	},
 	make: func() workload { return &echo{} }, mixes: true,
 }

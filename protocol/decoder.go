@@ -19,7 +19,7 @@ var (
 	ErrFrameTooLarge = errors.New("frame too large")
 	// ErrFrameEmpty: a frame announces no bytes. Messages are never that short, so the peer does not speak this
 	// protocol, and the connection is closed.
-	ErrFrameEmpty = errors.New("frame of no bytes")
+	ErrFrameEmpty = errors.New("empty frame")
 )
 
 // ScanFrame looks for one frame at the start of b, the bytes received on a connection.
@@ -77,7 +77,7 @@ func (d *RequestDecoder) Decode(payload []byte) (*Request, error) {
 	r.Kind, r.ID = c.open(payload)
 	if c.opened {
 		if known := requestOf(r.Kind) != nil; !known && !r.Kind.IsRequest() {
-			c.fail("kind", "not that of a request")
+			c.fail("kind", "not a request kind")
 		} else if !known {
 			c.failKind()
 		} else if r.ID == 0 {

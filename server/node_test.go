@@ -133,7 +133,7 @@ func TestAChangeOfANodeThatComesAgainIsAnsweredAsItWas(t *testing.T) {
 		drop.Idempotency.Client = []byte("short")
 		want(t, "a client id of five bytes", s.ask(drop).Result.Status, protocol.StatusBadRequest)
 		drop.Idempotency = protocol.Idempotency{Sequence: 1}
-		want(t, "a number of no client", s.ask(drop).Result.Status, protocol.StatusBadRequest)
+		want(t, "a number without a client", s.ask(drop).Result.Status, protocol.StatusBadRequest)
 		third := unauthenticated(t, c)
 		welcome := third.must(third.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1})).Welcome
 		want(t, "since of a welcome", welcome.Since, next+1)

@@ -13,7 +13,7 @@ import (
 var ErrNewerFormat = errors.New("written by a newer version of Signalbox")
 
 // ErrBadBatch is wrapped by errors about bytes that are not a batch.
-var ErrBadBatch = errors.New("not a batch of commands")
+var ErrBadBatch = errors.New("not a command batch")
 
 // DecodeBatch decodes a batch into b, for a shard at a level, and reuses b's memory. Texts and bytes in the commands
 // are views into data. Commands above the level are skipped: only their Level is set. After an error b holds no
@@ -27,7 +27,7 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	r := reader{Input: codec.Input{Data: data}}
 	version := r.Byte()
 	if r.Sound() && version > batchVersion {
-		return fmt.Errorf("shard: batch of format %d, known up to %d: %w", version, batchVersion, ErrNewerFormat)
+		return fmt.Errorf("shard: batch format %d, known up to %d: %w", version, batchVersion, ErrNewerFormat)
 	}
 	r.Must(version == batchVersion, "format 0")
 	b.Proposer = r.Uint64()
@@ -39,7 +39,7 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	r.known(flags&^batchStamped == 0, "a batch with the flags %#x", uint64(flags))
 	if flags&batchStamped != 0 {
 		b.Stamp = clock.Stamp{Term: r.Number(), Elapsed: r.Number()}
-		r.Must(b.Stamp.Term != 0, "a stamp of term 0")
+		r.Must(b.Stamp.Term != 0, "a stamp with term 0")
 	}
 	for i := 0; uint64(i) < n && r.Sound() && r.newer == ""; i++ {
 		if i == cap(b.Commands) {
@@ -75,12 +75,12 @@ func (r *reader) command(b *Batch, i int, at level.Level) {
 	r.Data = body
 	c.Kind = CommandKind(r.Byte())
 	r.Must(c.Kind != 0, "kind 0")
-	r.known(LevelOf(c) <= level.Newest, "a command of kind %d", uint64(c.Kind))
+	r.known(LevelOf(c) <= level.Newest, "a command with kind %d", uint64(c.Kind))
 	fields := uint64(r.Byte())
 	fields |= uint64(r.Byte()) << 8
 	for next := 16; next < 64 && fields>>(next-1)&1 != 0; next += 8 {
 		bits := r.Byte()
-		r.Must(bits != 0, "a byte of fields that says nothing") // because a command has exactly one encoding
+		r.Must(bits != 0, "an empty field byte") // because a command has exactly one encoding
 		fields |= uint64(bits) << next
 	}
 	r.known(fields&^knownFields == 0, "fields %#x", fields&^knownFields)
@@ -93,9 +93,9 @@ func (r *reader) command(b *Batch, i int, at level.Level) {
 	}
 	r.known(c.Flags&^knownFlags == 0, "flags %#x", uint64(c.Flags&^knownFlags))
 	if r.newer == "" {
-		r.Must(LevelOf(c) <= c.Level, "something of a higher level than it says")
+		r.Must(LevelOf(c) <= c.Level, "a field or flag above the declared level")
 	}
-	r.known(c.Kind != CmdLevel || c.Count <= uint64(level.Newest), "a rise of the shard's level to %d", c.Count)
+	r.known(c.Kind != CmdLevel || c.Count <= uint64(level.Newest), "a rise in the shard's level to %d", c.Count)
 	r.Must(len(r.Data) == 0, "bytes behind the last field")
 	r.Data = rest
 }

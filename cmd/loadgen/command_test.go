@@ -63,7 +63,7 @@ func TestMistakesAreReportedWithWhatToDo(t *testing.T) {
 		{"run", "loadgen list explains them"},
 		{"run -w nothing", "there are echo, lock"},
 		{"run -w lock --output xml", "it can be text or json"},
-		{"run -w lock --hosts 2", "it can be 1 or 3"},
+		{"run -w lock --hosts 2", "the number can be 1 or 3"},
 		{"run -w lock --no-such", "loadgen run --help lists the flags"},
 		{"run -w lock more", `"more"`},
 		{"run -w mixed --weights lock", "NAME=NUMBER"},

@@ -119,7 +119,7 @@ func TestInspectSeesWhatAHostWouldEndAt(t *testing.T) {
 				return bytes.Replace(b, []byte(`"format": 5`), []byte(`"format": 3`), 1)
 			})
 			return file
-		}, "format 3 of an earlier version"},
+		}, "format 3 from an earlier version"},
 		"a snapshot is gone": {func(t *testing.T, dir string) string {
 			files := filesNamed(dir, "snapshot-????????????????.gbsnap")
 			file := files[len(files)-1]

@@ -42,7 +42,7 @@ func TestMistakesInAFileOfRootTokens(t *testing.T) {
 		"no hash at all": {"principals: [{name: token:a}]", "token:a: a token has sha256"},
 		"no hash":        {"principals: [{name: token:a, sha256: x}]", "token:a: a token has sha256"},
 		"owner of a token": {text(entryOf("a", "t"), entryOf("b", "t")),
-			"the secret of the token b is that of the token a"},
+			"the token b has the same secret as the token a"},
 		"expires":       {text(expiring), "token:a must be a token with the role root on / and without expiry"},
 		"another role":  {text(reader), "token:a must be a token with the role root on /"},
 		"a certificate": {text(certificate), "cn:a must be a token with the role root on /"},

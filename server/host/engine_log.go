@@ -21,7 +21,7 @@ const (
 	// maxRepeats is the maximum number of remembered lines.
 	maxRepeats = 1024
 	// otherDeployment appears in the error about a host from a different deployment.
-	otherDeployment     = "is of deployment"
+	otherDeployment     = "different deployment: "
 	otherDeploymentHint = "were all hosts given the same list of hosts, --cluster-name and --shards?"
 )
 

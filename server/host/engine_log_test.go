@@ -25,17 +25,18 @@ func TestTheLogOfTheEngineIsForOperators(t *testing.T) {
 	say(slog.LevelWarn, "b:1 became unreachable, affected 1 nodes")
 	say(slog.LevelWarn, "c:1 became unreachable, affected 0 nodes")
 	say(slog.LevelError, "the disk is gone")
+	const mismatch = "different deployment: host 2 has 1, this host has 2"
 	for port := range 3 {
-		log.Warn("ended a connection", "remote_address", port, "error", "b is of deployment 1, this one of 2")
+		log.Warn("ended a connection", "remote_address", port, "error", "b: "+mismatch)
 	}
-	log.Warn("ended a connection", "remote_address", 4, "error", "c is of deployment 1, this one of 2")
+	log.Warn("ended a connection", "remote_address", 4, "error", "c: "+mismatch)
 	log.Info("opened")
 	const hint = ` hint="were all hosts given the same list of hosts, --cluster-name and --shards?"`
 	want := `level=WARN msg="b:1 became unreachable, affected 0 nodes" host=a engine=transport
 level=WARN msg="c:1 became unreachable, affected 0 nodes" host=a engine=transport
 level=ERROR msg="the disk is gone" host=a engine=transport
-level=WARN msg="ended a connection" host=a remote_address=0 error="b is of deployment 1, this one of 2"` + hint + `
-level=WARN msg="ended a connection" host=a remote_address=4 error="c is of deployment 1, this one of 2"` + hint + `
+level=WARN msg="ended a connection" host=a remote_address=0 error="b: ` + mismatch + `"` + hint + `
+level=WARN msg="ended a connection" host=a remote_address=4 error="c: ` + mismatch + `"` + hint + `
 level=INFO msg=opened host=a
 `
 	if b.String() != want {

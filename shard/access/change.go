@@ -25,8 +25,8 @@ func (b *Book) SetRole(name string, rules []Rule) (*Book, error) {
 	case found:
 		before = sizeOf(b.roles[i])
 	case len(b.roles) >= MaxRoles:
-		return b, refuse(protocol.StatusPreconditionFailed, "there are %d roles, which is as many as there may be",
-			MaxRoles)
+		return b, refuse(protocol.StatusPreconditionFailed, "the cluster has the maximum, %d roles; delete "+
+			"unneeded roles", MaxRoles)
 	}
 	c, err := b.change(sizeOf(next) - before)
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *Book) SetRole(name string, rules []Rule) (*Book, error) {
 // DeleteRole removes a role without grants.
 func (b *Book) DeleteRole(name string) (*Book, error) {
 	if kind.Predefined(name) != nil {
-		return b, refuse(protocol.StatusBadRequest, "the role %s is always there", name)
+		return b, refuse(protocol.StatusBadRequest, "the role %s is predefined and cannot be deleted", name)
 	}
 	i, found := b.roleIndex(name)
 	if !found {
@@ -48,8 +48,8 @@ func (b *Book) DeleteRole(name string) (*Book, error) {
 	for _, r := range b.records {
 		for _, g := range r.Grants {
 			if g.Role == name {
-				return b, refuse(protocol.StatusPreconditionFailed, "%v has the role %s on %s: revoke it first",
-					r.Principal, name, g.Path)
+				return b, refuse(protocol.StatusPreconditionFailed, "%v has the role %s on %s: revoke the role "+
+					"first", r.Principal, name, g.Path)
 			}
 		}
 	}
@@ -63,7 +63,8 @@ func (b *Book) CreateToken(name string, hash [32]byte, expires uint64, grants []
 	error) {
 	r := Record{Principal: Principal{Kind: Token, Name: name}, Hash: hash, Expires: expires, Grants: grants}
 	if before := b.Record(r.Principal); before != nil && !before.gives(&r) {
-		return b, refuse(protocol.StatusAlreadyExists, "there is a token %s; revoke it, or take another name", name)
+		return b, refuse(protocol.StatusAlreadyExists, "the token %s already exists; revoke the token, or choose a "+
+			"different name", name)
 	}
 	return b.set(r, wall, by)
 }
@@ -119,7 +120,7 @@ func (b *Book) set(r Record, wall uint64, by string) (*Book, error) {
 		return b, badRequest(err)
 	}
 	if i, found := b.hashIndex(r.Hash); r.Kind == Token && found && b.tokens[i].Name != r.Name {
-		return b, refuse(protocol.StatusAlreadyExists, "the secret of the token %s is that of the token %s", r.Name,
+		return b, refuse(protocol.StatusAlreadyExists, "the token %s has the same secret as the token %s", r.Name,
 			b.tokens[i].Name)
 	}
 	if err := b.checkRoom(&r); err != nil {
@@ -130,7 +131,7 @@ func (b *Book) set(r Record, wall uint64, by string) (*Book, error) {
 			return b, err
 		}
 		if slices.Contains(r.Grants[:i], g) {
-			return b, refuse(protocol.StatusBadRequest, "%v is there twice", g)
+			return b, refuse(protocol.StatusBadRequest, "%v appears twice", g)
 		}
 	}
 	if before != nil && before.Hash != r.Hash {
@@ -144,11 +145,11 @@ func (b *Book) checkRoom(r *Record) error {
 	switch {
 	case b.Record(r.Principal) != nil || r.Kind == Anonymous:
 	case r.Kind == Token && len(b.tokens) >= MaxTokens:
-		return refuse(protocol.StatusPreconditionFailed, "there are %d tokens, which is as many as there may be; "+
-			"revoke those that are over", MaxTokens)
+		return refuse(protocol.StatusPreconditionFailed, "the cluster has the maximum, %d tokens; revoke unneeded "+
+			"tokens", MaxTokens)
 	case r.Kind != Token && b.certificates() >= MaxCertificates:
-		return refuse(protocol.StatusPreconditionFailed, "there are rules for %d certificates, which is as many as "+
-			"there may be", MaxCertificates)
+		return refuse(protocol.StatusPreconditionFailed, "the cluster has the maximum, %d certificates with roles; "+
+			"revoke unneeded roles", MaxCertificates)
 	}
 	return nil
 }
@@ -160,15 +161,15 @@ func (r *Record) check() error {
 	}
 	switch {
 	case (r.Kind == Token) != (r.Hash != [32]byte{}):
-		return fmt.Errorf("a token has the hash of a secret, and nothing else has")
+		return fmt.Errorf("a token has a secret's hash, and only a token has a hash")
 	case r.Kind != Token && r.Expires != 0:
 		return fmt.Errorf("only a token expires")
 	case len(r.Grants) > kind.MaxGrants:
 		return fmt.Errorf("%d roles are granted; at most %d are allowed", len(r.Grants), kind.MaxGrants)
 	case len(r.Grants) == 0 && r.Kind != Token:
-		return fmt.Errorf("%v has no role, and only a token is kept without one", r.Principal)
+		return fmt.Errorf("%v has no role, and only a token may be without roles", r.Principal)
 	case len(r.By) > kind.MaxName:
-		return fmt.Errorf("who made it has %d bytes; at most %d are allowed", len(r.By), kind.MaxName)
+		return fmt.Errorf("the author has %d bytes; at most %d are allowed", len(r.By), kind.MaxName)
 	}
 	return nil
 }
@@ -189,7 +190,7 @@ func (b *Book) checkGrant(g Grant) error {
 					"objects of some names", g.Role)
 			}
 			return refuse(protocol.StatusBadRequest, "the role %s is about the cluster as a whole, or about other "+
-				"objects: grant it on / without names of objects", g.Role)
+				"objects: grant the role on / without object names", g.Role)
 		}
 	}
 	return nil
@@ -211,7 +212,7 @@ func (b *Book) Grant(p Principal, g Grant, wall uint64, by string) (*Book, error
 	case slices.Contains(r.Grants, g):
 		return b, nil
 	case len(r.Grants) >= kind.MaxGrants:
-		return b, refuse(protocol.StatusPreconditionFailed, "%v has %d roles, which is as many as there may be", p,
+		return b, refuse(protocol.StatusPreconditionFailed, "%v has the maximum, %d roles; revoke unneeded roles", p,
 			kind.MaxGrants)
 	default:
 		next = *r
@@ -314,9 +315,8 @@ func (b *Book) remove(r *Record) *Book {
 // change is like changed, but returns an error if the book has no capacity for the bytes.
 func (b *Book) change(bytes int) (*Book, error) {
 	if bytes > 0 && b.bytes+bytes > MaxBytes {
-		return b, refuse(protocol.StatusPreconditionFailed, "roles and principals take %d MiB, which is as much as "+
-			"they "+
-			"may", MaxBytes>>20)
+		return b, refuse(protocol.StatusPreconditionFailed, "roles and principals take the maximum, %d MiB; delete "+
+			"unneeded roles and tokens", MaxBytes>>20)
 	}
 	return b.changed(bytes), nil
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrBadSnapshot is wrapped by errors about files that are damaged or not a snapshot.
-var ErrBadSnapshot = errors.New("not a sound snapshot of a shard")
+var ErrBadSnapshot = errors.New("not a valid shard snapshot")
 
 // BadSnapshot returns an error that wraps ErrBadSnapshot.
 func BadSnapshot(format string, args ...any) error {
@@ -70,18 +70,18 @@ func (co *Core) empty() *Core {
 func (co *Core) read(r io.Reader) error {
 	start := make([]byte, len(snapshotMagic)+4)
 	if _, err := io.ReadFull(r, start); err != nil {
-		return cutShort(err, "its first bytes")
+		return cutShort(err, "in the first bytes")
 	}
 	if string(start[:len(snapshotMagic)]) != snapshotMagic {
-		return BadSnapshot("it does not begin as one")
+		return BadSnapshot("the file begins with wrong bytes")
 	}
 	format := binary.LittleEndian.Uint32(start[len(snapshotMagic):])
 	switch {
 	case format > snapshotFormat:
-		return fmt.Errorf("shard: snapshot of format %d, known up to %d: %w", format, snapshotFormat,
+		return fmt.Errorf("shard: snapshot format %d, known up to %d: %w", format, snapshotFormat,
 			shard.ErrNewerFormat)
 	case format == 0:
-		return BadSnapshot("snapshot of format 0")
+		return BadSnapshot("snapshot format 0")
 	}
 	blocks := blockReader{r: r}
 	kind, payload, err := blocks.next()
@@ -89,7 +89,7 @@ func (co *Core) read(r io.Reader) error {
 		return err
 	}
 	if kind != blockHeader {
-		return BadSnapshot("its first block is of kind %d", kind)
+		return BadSnapshot("the first block has kind %d", kind)
 	}
 	rs := restorer{m: co}
 	if err := rs.header(payload); err != nil {
@@ -107,7 +107,7 @@ func (co *Core) read(r io.Reader) error {
 		}
 		p := phase(kind) - blockFirst
 		if p < at || p >= phases {
-			return BadSnapshot("a block of kind %d is out of place", kind)
+			return BadSnapshot("a block with kind %d is misplaced", kind)
 		}
 		at = p
 		n, err := rs.block(p, payload)
@@ -124,7 +124,7 @@ func (re *restorer) header(payload []byte) error {
 	m.nextLevel = m.level
 	r.Must(m.level != 0, "level 0")
 	if m.level > level.Newest {
-		return fmt.Errorf("shard: snapshot of level %d; this build can follow up to level %d: %w", m.level,
+		return fmt.Errorf("shard: snapshot level %d; this build can follow up to level %d: %w", m.level,
 			level.Newest, shard.ErrNewerFormat)
 	}
 	for i := range m.slots {
@@ -133,7 +133,7 @@ func (re *restorer) header(payload []byte) error {
 	m.lastOrder, m.lastRevision = shard.OrderID(r.Number()), shard.Revision(r.Number())
 	m.Sessions.last, m.Clock.Term = r.Number(), r.Number()
 	n := r.Number()
-	r.Must(n <= uint64(len(r.Data)), "more dropped nodes than it has bytes")
+	r.Must(n <= uint64(len(r.Data)), "more dropped nodes than bytes")
 	for range n {
 		if !r.Sound() {
 			break
@@ -146,11 +146,11 @@ func (re *restorer) header(payload []byte) error {
 	m.Nodes.readLimits(&r)
 	re.bytes = r.Number()
 	m.Clock.Now, m.Clock.Base = r.Number(), r.Number()
-	r.Must(m.Clock.Base <= m.Clock.Now, "a term that begins after its time")
+	r.Must(m.Clock.Base <= m.Clock.Now, "a term begins after shard time")
 	m.group = readGroup(&r, m.Sessions.last)
-	r.Must(len(r.Data) == 0, "bytes behind its last field")
+	r.Must(len(r.Data) == 0, "bytes behind the last field")
 	if !r.Sound() {
-		return BadSnapshot("its header is wrong: %s", r.Bad())
+		return BadSnapshot("the header is wrong: %s", r.Bad())
 	}
 	return nil
 }
@@ -160,12 +160,12 @@ func (no *Nodes) readLimits(r *codec.Input) {
 	no.quota = newShardQuota(readLimits(r))
 	const limitedMin = 1 + 1 + 1
 	n := r.Number()
-	r.Must(n <= uint64(len(r.Data))/limitedMin, "more nodes with quotas than it has bytes")
+	r.Must(n <= uint64(len(r.Data))/limitedMin, "more nodes with quotas than bytes")
 	last := shard.NodeID(0)
 	for range n {
 		id, limits := shard.NodeID(r.Number()), readLimits(r)
 		if !r.Must(id > last && limits != (shard.Limits{}) && limits.Objects <= shard.MaxSemaphoresPerNode,
-			"quotas of nodes that are not sound") {
+			"invalid node quotas") {
 			return
 		}
 		last = id
@@ -180,7 +180,7 @@ func readLimits(r *codec.Input) shard.Limits {
 func readPending(r *codec.Input) (list []shard.PendingState) {
 	const pendingMin = 8 + 1 + 1 + 1
 	n := r.Number()
-	r.Must(n <= uint64(len(r.Data))/pendingMin, "more that is pending than it has bytes")
+	r.Must(n <= uint64(len(r.Data))/pendingMin, "more pending entries than bytes")
 	for range n {
 		if !r.Sound() {
 			break
@@ -217,7 +217,7 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	r := codec.Input{Data: payload}
 	for p := range phases {
 		if n := r.Uint64(); n != counts[p] {
-			return BadSnapshot("it should have %d records of part %d and has %d", n, p, counts[p])
+			return BadSnapshot("expected %d records in phase %d, found %d", n, p, counts[p])
 		}
 	}
 	m := re.m
@@ -227,11 +227,11 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 		o := m.Objects.At(l.Object)
 		switch {
 		case l.Order == last || l.Order > m.lastOrder:
-			return BadSnapshot("order id %d is there twice or above the last one, %d", l.Order, m.lastOrder)
+			return BadSnapshot("order id %d appears twice, or is above the last order id %d", l.Order, m.lastOrder)
 		case m.Holdings.Find(o, l.Object, l.Session) != 0:
-			return BadSnapshot("a session is twice at object %q", m.Objects.Name(o))
+			return BadSnapshot("a session appears twice at object %q", m.Objects.Name(o))
 		case m.Sessions.Node(m.Sessions.At(l.Session)) != m.Objects.Node(o):
-			return BadSnapshot("object %q has a session of another node", m.Objects.Name(o))
+			return BadSnapshot("object %q has a session from a different node", m.Objects.Name(o))
 		case l.Owner && o.FirstWaiter != 0:
 			return BadSnapshot("object %q has an owner behind a waiter", m.Objects.Name(o))
 		}
@@ -286,9 +286,9 @@ func (re *restorer) checkUsage() error {
 	for _, n := range re.m.Nodes.byID {
 		sum += n.bytes
 	}
-	assert.That(sum == re.m.Nodes.bytes, "what the nodes take is what the shard counts")
+	assert.That(sum == re.m.Nodes.bytes, "node sizes add up to the shard size")
 	if re.m.Nodes.bytes != re.bytes {
-		return BadSnapshot("it has %d bytes of what counts in quotas and should have %d", re.m.Nodes.bytes, re.bytes)
+		return BadSnapshot("the restored quota usage is %d bytes, but should be %d", re.m.Nodes.bytes, re.bytes)
 	}
 	return nil
 }
@@ -311,7 +311,7 @@ type blockReader struct {
 func (b *blockReader) next() (kind byte, payload []byte, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(b.r, head[:]); err != nil {
-		return 0, nil, cutShort(err, "where a block should begin")
+		return 0, nil, cutShort(err, "before a block")
 	}
 	size := binary.LittleEndian.Uint32(head[1:])
 	if size > maxBlock {
@@ -319,11 +319,11 @@ func (b *blockReader) next() (kind byte, payload []byte, err error) {
 	}
 	b.buf = append(b.buf[:0], head[:]...)
 	if b.buf, err = readMore(b.r, b.buf, int(size)+4); err != nil {
-		return 0, nil, cutShort(err, "in a block")
+		return 0, nil, cutShort(err, "inside a block")
 	}
 	body := b.buf[:len(b.buf)-4]
 	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b.buf[len(body):]) {
-		return 0, nil, BadSnapshot("the checksum of a block of kind %d is wrong", head[0])
+		return 0, nil, BadSnapshot("a block with kind %d has a wrong checksum", head[0])
 	}
 	return head[0], body[len(head):], nil
 }
@@ -345,7 +345,7 @@ func readMore(r io.Reader, buf []byte, n int) ([]byte, error) {
 
 func cutShort(err error, where string) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return BadSnapshot("it ends %s", where)
+		return BadSnapshot("the file ends %s", where)
 	}
 	return fmt.Errorf("shard: reading a snapshot: %w", err)
 }

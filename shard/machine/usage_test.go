@@ -113,7 +113,7 @@ func TestASnapshotOfAnotherUsageIsRefused(t *testing.T) {
 		return payload
 	})
 	err := New(TestKinds, Options{}).Restore(bytes.NewReader(changed))
-	if !errors.Is(err, ErrBadSnapshot) || !strings.Contains(err.Error(), "what counts in quotas") {
+	if !errors.Is(err, ErrBadSnapshot) || !strings.Contains(err.Error(), "quota usage") {
 		t.Error(err)
 	}
 }

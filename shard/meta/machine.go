@@ -83,9 +83,10 @@ func (m *Machine) applyOne(c *Command) {
 	first, version := len(m.out.List), m.version
 	switch {
 	case c.Level > m.at:
-		m.refuse(protocol.StatusUnsupported, "a command of feature level %d; the cluster is at %d", c.Level, m.at)
+		m.refuse(protocol.StatusUnsupported, "the command needs feature level %d; the cluster is at %d", c.Level,
+			m.at)
 	case m.isLate(c):
-		m.refuse(protocol.StatusUnavailable, "the term of the proposing leader is over, or has not begun; "+
+		m.refuse(protocol.StatusUnavailable, "the proposing leader's term is over, or has not begun; "+
 			"nothing was done")
 	case c.Numbered != Numbered{}:
 		m.numbered(c)
@@ -93,7 +94,7 @@ func (m *Machine) applyOne(c *Command) {
 		m.execute(c)
 	}
 	result := &m.out.List[first]
-	assert(result.Kind == EffectResult && result.Op == m.op, "every command is answered first of all")
+	assert(result.Kind == EffectResult && result.Op == m.op, "every command's answer comes first")
 	changed := result.Flags&FlagChanged != 0
 	assert(changed == (m.version == version+1) && (changed || m.version == version),
 		"the version grows by one with a change and with nothing else")

@@ -35,7 +35,7 @@ func (m *Machine) nodeCreate(c *Command) {
 		m.accept(FlagExisted).Node = *n
 	case len(m.byPath.entries) >= MaxNodes:
 		m.refuse(protocol.StatusPreconditionFailed,
-			"the cluster has its limit of %d nodes; drop some that are not needed", MaxNodes)
+			"the cluster has the maximum, %d nodes; drop unneeded nodes", MaxNodes)
 	default:
 		m.lastNode++
 		n = &Node{
@@ -136,7 +136,7 @@ func (m *Machine) named(c *Command) *Node {
 		n := m.byID.get(c.Node)
 		switch {
 		case c.Node == 0:
-			m.refuse(protocol.StatusBadRequest, "neither the path nor the id of a node is given")
+			m.refuse(protocol.StatusBadRequest, "neither a node path nor a node id is given")
 		case n == nil:
 			m.refuse(protocol.StatusNotFound, "there is no node with id %d", c.Node)
 		}

@@ -112,7 +112,7 @@ func TestAlterIsRefused(t *testing.T) {
 		command Command
 		message string
 	}{
-		{protocol.StatusBadRequest, alter("", Config{}), "neither the path nor the id"},
+		{protocol.StatusBadRequest, alter("", Config{}), "neither a node path nor a node id"},
 		{protocol.StatusBadRequest, alter("/..", Config{}), "dots"},
 		{protocol.StatusNotFound, alter("/c", cfg(1, 1)), "no node /c"},
 		{protocol.StatusNotFound, Command{Kind: CmdNodeAlter, Node: 77}, "no node with id 77"},

@@ -46,7 +46,7 @@ func askedOf(c *Command) uint64 {
 		return 0
 	}
 	form, err := appendCommand([]byte{byte(c.Kind)}, c)
-	assert(err == nil, "a command that was decoded can be encoded")
+	assert(err == nil, "a decoded command can be encoded")
 	return max(xxhash.Sum64(form), 1)
 }
 
@@ -104,7 +104,7 @@ func (m *Machine) NextAnswer() uint64 {
 func (m *Machine) numbered(c *Command) {
 	n := &c.Numbered
 	if n.Client == (ClientID{}) || n.Number == 0 {
-		m.refuse(protocol.StatusBadRequest, "a numbered command needs the id of its client and a number")
+		m.refuse(protocol.StatusBadRequest, "a numbered command needs a client id and a number")
 		return
 	}
 	if a := m.answers.find(n.Client, n.Number); a != nil {
@@ -112,9 +112,9 @@ func (m *Machine) numbered(c *Command) {
 		return
 	}
 	if n.Since < m.answers.oldest() {
-		m.refuse(protocol.StatusStale, "number %d may have been carried out and forgotten: it was first sent when the "+
-			"cluster had answered fewer than %d numbered changes, and answers are kept from there on", n.Number,
-			m.answers.oldest())
+		m.refuse(protocol.StatusStale, "number %d may have been carried out and forgotten: the client first sent "+
+			"the number when the cluster had answered fewer than %d numbered changes, and older answers are gone",
+			n.Number, m.answers.oldest())
 		return
 	}
 	first := len(m.out.List)
@@ -133,8 +133,8 @@ func (m *Machine) numbered(c *Command) {
 // repeat answers a retry with the earlier answer.
 func (m *Machine) repeat(c *Command, a *Answer) {
 	if a.Kind != c.Kind || a.Asked != askedOf(c) {
-		m.refuse(protocol.StatusSequenceReused, "number %d of this client was that of another request, a %v; each "+
-			"request gets a number of its own", a.Number, a.Kind)
+		m.refuse(protocol.StatusSequenceReused, "the client has used number %d for a different request, a %v; "+
+			"every request needs a new number", a.Number, a.Kind)
 		return
 	}
 	e := m.accept(a.Flags | FlagRepeated)

@@ -24,7 +24,7 @@ const (
 )
 
 // errNewerPart is the error for an unknown bit in a bit set.
-var errNewerPart = errors.New("it has a part that this build does not know")
+var errNewerPart = errors.New("this build does not know a part")
 
 // fields encodes or decodes the part common to all command kinds.
 func (n *Numbered) fields(c *codec.Coder) error {
@@ -43,7 +43,7 @@ func (n *Numbered) fields(c *codec.Coder) error {
 	codec.Uint(c, &n.Number)
 	codec.Uint(c, &n.Since)
 	if *n == (Numbered{}) && c.Sound() {
-		c.Fail("a number of no client")
+		c.Fail("a number without a client")
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (a *Answer) fields(c *codec.Coder) error {
 	}
 	if parts&answerAsked != 0 {
 		if c.Uint64(&a.Asked); a.Asked == 0 && c.Sound() {
-			c.Fail("what was asked has no hash")
+			c.Fail("the request hash is 0")
 		}
 	}
 	return c.Err()
@@ -122,7 +122,7 @@ func (a *answers) takePlaces() error {
 	for i, one := range a.kept {
 		n := numberOf{one.Client, one.Number}
 		if place, ok := a.places[n]; ok {
-			return fmt.Errorf("answers %d and %d are of the same number %d", place-a.oldest(), i, one.Number)
+			return fmt.Errorf("answers %d and %d have the same number %d", place-a.oldest(), i, one.Number)
 		}
 		a.places[n] = a.oldest() + uint64(i)
 	}
@@ -132,17 +132,17 @@ func (a *answers) takePlaces() error {
 func (l *loader) checkAnswer(a *Answer) error {
 	switch {
 	case a.Client == (ClientID{}) || a.Number == 0:
-		return errors.New("it has no client or no number")
+		return errors.New("no client or no number")
 	case commandLevel(a.Kind) > l.level:
-		return fmt.Errorf("it answers a %v, which level %d does not have", a.Kind, l.level)
+		return fmt.Errorf("kind %v does not exist at level %d", a.Kind, l.level)
 	case a.Flags&FlagChanged != 0:
-		return errors.New("it says that something is changed by a command that comes again")
+		return errors.New("the kept answer reports a change")
 	case len(a.Message) > MaxMessage:
-		return fmt.Errorf("its message is %d bytes long; at most %d are allowed", len(a.Message), MaxMessage)
+		return fmt.Errorf("the message is %d bytes long; at most %d are allowed", len(a.Message), MaxMessage)
 	case len(l.answers.kept) >= MaxAnswers:
-		return fmt.Errorf("there are more than %d", MaxAnswers)
+		return fmt.Errorf("more than %d answers", MaxAnswers)
 	case uint64(len(l.answers.kept))+1 >= l.answers.next:
-		return fmt.Errorf("there are more than have places before %d", l.answers.next)
+		return fmt.Errorf("more answers than positions before %d", l.answers.next)
 	case a.Node == (Node{}):
 		return nil
 	}

@@ -293,10 +293,10 @@ func TestTheFormOfANumberIsFixed(t *testing.T) {
 	}
 	head := "\x01" + strings.Repeat("\x00", 16) + "\x01\x00"
 	for want, body := range map[string]string{
-		"a part that this build does not know": "\x03\x02\x02/a\x00",
-		"cut short":                            "\x03\x01abc",
-		"a number of no client":                "\x03\x01" + strings.Repeat("\x00", 18) + "\x02/a\x00",
-		"a number is cut off":                  "\x03\x01" + client,
+		"this build does not know a part": "\x03\x02\x02/a\x00",
+		"cut short":                       "\x03\x01abc",
+		"a number without a client":       "\x03\x01" + strings.Repeat("\x00", 18) + "\x02/a\x00",
+		"a number is cut off":             "\x03\x01" + client,
 	} {
 		var b Batch
 		src := head + "\x01" + string(rune(len(body))) + body
@@ -325,13 +325,13 @@ func TestAnswersThatCannotBeAreRefused(t *testing.T) {
 		return m
 	}
 	for want, breakIt := range map[string]func(*Machine){
-		"are of the same number":             func(m *Machine) { m.answers.kept[1].Number = 1 },
-		"no client or no number":             func(m *Machine) { m.answers.kept[1].Client = ClientID{} },
-		"more than have places before":       func(m *Machine) { m.answers.next = 2 },
-		"the places of answers begin with 1": func(m *Machine) { m.answers.next = 0 },
-		"which level":                        func(m *Machine) { m.answers.kept[1].Kind = 99 },
-		"was never given":                    func(m *Machine) { m.answers.kept[0].Node.ID = 99 },
-		"something is changed":               func(m *Machine) { m.answers.kept[0].Flags |= FlagChanged },
+		"have the same number 1":               func(m *Machine) { m.answers.kept[1].Number = 1 },
+		"no client or no number":               func(m *Machine) { m.answers.kept[1].Client = ClientID{} },
+		"more answers than positions before 2": func(m *Machine) { m.answers.next = 2 },
+		"answer positions begin with 1":        func(m *Machine) { m.answers.next = 0 },
+		"does not exist at level":              func(m *Machine) { m.answers.kept[1].Kind = 99 },
+		"was never given":                      func(m *Machine) { m.answers.kept[0].Node.ID = 99 },
+		"the kept answer reports a change":     func(m *Machine) { m.answers.kept[0].Flags |= FlagChanged },
 		"bytes long": func(m *Machine) {
 			m.answers.kept[0].Message = strings.Repeat("x", MaxMessage+1)
 		},
@@ -345,7 +345,7 @@ func TestAnswersThatCannotBeAreRefused(t *testing.T) {
 	src := saved(t, m)
 	part := bytes.Index(src, append([]byte{answerNode | answerAsked}, m.answers.kept[0].Client[:]...))
 	src[part] = 1 << 6
-	err := refused(t, sealed(src), "a part that this build does not know")
+	err := refused(t, sealed(src), "this build does not know a part")
 	if !errors.Is(err, ErrSnapshotNewer) {
 		t.Errorf("%v", err)
 	}

@@ -61,7 +61,7 @@ func TestRightsAreKeptAndWrittenDown(t *testing.T) {
 		set.Allows("/prod/x", "e", protocol.RightOperate) {
 		t.Errorf("ci has %v", set)
 	}
-	c.refused(protocol.StatusPreconditionFailed, "token:ci has the role deploy on /prod: revoke it first",
+	c.refused(protocol.StatusPreconditionFailed, "token:ci has the role deploy on /prod: revoke the role first",
 		&AccessRoleDelete{Name: "deploy"})
 	c.refused(protocol.StatusNotFound, "there is no token xx",
 		&AccessGrant{Principal: access.Principal{Kind: access.Token, Name: "xx"}, Grant: jobs})

@@ -59,7 +59,7 @@ func (l *loader) load() error {
 		single := kind == blockCounters || kind == blockRouting || kind == blockEnd
 		switch {
 		case kind == 0 || kind > blockRights:
-			err = fmt.Errorf("its kind %d is unknown", kind)
+			err = fmt.Errorf("kind %d is unknown", kind)
 		case kind.place() < last.place() || kind == last && single,
 			last < blockCounters && kind != blockCounters,
 			last < blockRouting && kind > blockRouting:
@@ -83,21 +83,21 @@ func (l *loader) load() error {
 func (l *loader) head() error {
 	var head [headBytes]byte
 	if n, err := io.ReadFull(l.r, head[:]); err != nil {
-		return fmt.Errorf("%d bytes of its head of %d could be read: %w", n, headBytes, err)
+		return fmt.Errorf("read only %d bytes in the head, which has %d: %w", n, headBytes, err)
 	}
 	if magic := head[:len(snapshotMagic)]; string(magic) != snapshotMagic {
-		return fmt.Errorf("it begins with %q, not %q: it is not of a meta shard", magic, snapshotMagic)
+		return fmt.Errorf("the snapshot begins with %q, not %q: wrong shard type", magic, snapshotMagic)
 	}
 	const body = headBytes - 4
 	if crc32.Checksum(head[:body], castagnoli) != binary.LittleEndian.Uint32(head[body:]) {
-		return errors.New("the checksum of its head is wrong")
+		return errors.New("the head has a wrong checksum")
 	}
 	format := binary.LittleEndian.Uint32(head[len(snapshotMagic):])
 	if format > snapshotFormat {
-		return fmt.Errorf("%w: its format is %d, known up to %d", ErrSnapshotNewer, format, snapshotFormat)
+		return fmt.Errorf("%w: the format is %d, known up to %d", ErrSnapshotNewer, format, snapshotFormat)
 	}
 	if format == 0 {
-		return errors.New("its format is 0")
+		return errors.New("the format is 0")
 	}
 	return nil
 }
@@ -107,20 +107,20 @@ func (l *loader) next() (blockKind, error) {
 	l.block++
 	var head [blockHeadBytes]byte
 	if _, err := io.ReadFull(l.r, head[:]); err != nil {
-		return 0, fmt.Errorf("it ends at block %d, before its end block: %w", l.block, err)
+		return 0, fmt.Errorf("the snapshot ends at block %d, before the end block: %w", l.block, err)
 	}
 	size := binary.LittleEndian.Uint32(head[1:])
 	if size > maxBlock {
-		return 0, fmt.Errorf("block %d: a length of %d; at most %d are allowed", l.block, size, maxBlock)
+		return 0, fmt.Errorf("block %d: length %d; at most %d bytes are allowed", l.block, size, maxBlock)
 	}
 	body := make([]byte, size+4)
 	if _, err := io.ReadFull(l.r, body); err != nil {
-		return 0, fmt.Errorf("it ends within block %d: %w", l.block, err)
+		return 0, fmt.Errorf("the snapshot ends within block %d: %w", l.block, err)
 	}
 	l.payload = body[:size]
 	sum := crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, l.payload)
 	if sum != binary.LittleEndian.Uint32(body[size:]) {
-		return 0, fmt.Errorf("block %d: its checksum is wrong", l.block)
+		return 0, fmt.Errorf("block %d: wrong checksum", l.block)
 	}
 	return blockKind(head[0]), nil
 }
@@ -136,15 +136,15 @@ func (l *loader) readBlock(kind blockKind, r *codec.Coder) error {
 		case r.Sound() && l.level == 0:
 			return errors.New("level 0")
 		case l.level > level.Newest:
-			return fmt.Errorf("%w: it is of level %d, and this build can follow up to level %d", ErrSnapshotNewer,
-				l.level, level.Newest)
+			return fmt.Errorf("%w: level %d; this build can follow up to level %d", ErrSnapshotNewer, l.level,
+				level.Newest)
 		}
 		if l.answers.next = in.Number(); r.Sound() && l.answers.next == 0 {
-			return errors.New("the places of answers begin with 1")
+			return errors.New("answer positions begin with 1")
 		}
 		l.clock.Term, l.clock.Now, l.clock.Base = in.Number(), in.Number(), in.Number()
 		if l.clock.Base > l.clock.Now {
-			return errors.New("the term begins after its time")
+			return errors.New("the term begins after shard time")
 		}
 		return nil
 	case blockRouting:
@@ -169,7 +169,7 @@ func (l *loader) readBlock(kind blockKind, r *codec.Coder) error {
 		return readPiece(&l.pieces.rights, r)
 	case blockSeen:
 		check := func(*HostObservation) error { return nil }
-		return readRecords(r, &l.seen, "host that has seen something", (*HostObservation).fields, check)
+		return readRecords(r, &l.seen, "host observation", (*HostObservation).fields, check)
 	default:
 		return l.finish(r)
 	}
@@ -184,7 +184,7 @@ func readRecords[K string | shard.NodeID | shard.HostID, V any](
 		fields(&v, r)
 		err := r.Err()
 		if n := len(x.entries); err == nil && n > 0 && x.key(&v) <= x.key(x.entries[n-1]) {
-			err = errors.New("it is not in order")
+			err = errors.New("not in order")
 		}
 		if err == nil {
 			err = check(&v)
@@ -211,7 +211,7 @@ func (l *loader) finish(r *codec.Coder) error {
 	}
 	for _, c := range counts {
 		if n := r.Input().Number(); r.Sound() && n != uint64(c.have) {
-			return fmt.Errorf("it counts %d %s where %d came", n, c.name, c.have)
+			return fmt.Errorf("the end block counts %d %s, but the snapshot has %d", n, c.name, c.have)
 		}
 	}
 	if r.Sound() {

@@ -68,7 +68,7 @@ func InitialRanges(shards []ShardID) []SlotRange {
 }
 
 func (m *Machine) routingInit(c *Command) {
-	if err := checkWord("the id of a cluster", c.Cluster, 1, MaxClusterID); err != nil {
+	if err := checkWord("the cluster id", c.Cluster, 1, MaxClusterID); err != nil {
 		m.refuse(protocol.StatusBadRequest, "%v", err)
 		return
 	}
@@ -90,7 +90,7 @@ func (m *Machine) routingInit(c *Command) {
 	if m.routing.Version != 0 {
 		if m.routing.Cluster != c.Cluster || !slices.Equal(m.routing.Shards, shards) {
 			m.refuse(protocol.StatusPreconditionFailed,
-				"the cluster was bootstrapped with id %s and %d data shards; this is another one",
+				"the cluster was bootstrapped with id %s and %d data shards; the request is for a different cluster",
 				m.routing.Cluster, len(m.routing.Shards))
 			return
 		}
@@ -127,7 +127,7 @@ func (m *Machine) slotsAssign(c *Command) {
 		return
 	}
 	if !allOf(slots, c.From) {
-		m.refuse(protocol.StatusPreconditionFailed, "not all of the slots %d to %d are of data shard %d",
+		m.refuse(protocol.StatusPreconditionFailed, "not all slots from %d to %d belong to data shard %d",
 			c.First, c.Last, c.From).Routing = m.routing.Version
 		return
 	}

@@ -128,8 +128,8 @@ func TestSlotRules(t *testing.T) {
 		{protocol.StatusBadRequest, assign(5, 6, 1, 0, 0), "not from 1 to 0"},
 		{protocol.StatusPreconditionFailed, assign(5, 6, 1, 3, 0), "3 is not a data shard"},
 		{protocol.StatusPreconditionFailed, assign(5, 6, 1, 2, 7), "version 1, not 7"},
-		{protocol.StatusPreconditionFailed, assign(2000, 3000, 1, 2, 0), "not all of the slots"},
-		{protocol.StatusPreconditionFailed, assign(3000, 3001, 3, 1, 0), "not all of the slots"},
+		{protocol.StatusPreconditionFailed, assign(2000, 3000, 1, 2, 0), "not all slots from"},
+		{protocol.StatusPreconditionFailed, assign(3000, 3001, 3, 1, 0), "not all slots from"},
 	} {
 		if e := want(t, m, c.status, c.command); !strings.Contains(e.Message, c.message) {
 			t.Errorf("the message %q does not have %q", e.Message, c.message)

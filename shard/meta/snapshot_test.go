@@ -113,7 +113,7 @@ func TestADamagedSnapshotIsRefusedWhereverItIsDamaged(t *testing.T) {
 func TestAForeignOrNewerSnapshotIsRefusedByName(t *testing.T) {
 	src := saved(t, furnished())
 	foreign := append([]byte("SBX-DATA"), src[8:]...)
-	refused(t, foreign, `it begins with "SBX-DATA", not "SBX-META"`)
+	refused(t, foreign, `the snapshot begins with "SBX-DATA", not "SBX-META"`)
 
 	format := func(v uint32) []byte {
 		b := bytes.Clone(src)
@@ -121,16 +121,16 @@ func TestAForeignOrNewerSnapshotIsRefusedByName(t *testing.T) {
 		binary.LittleEndian.PutUint32(b[12:], crc32.Checksum(b[:12], castagnoli))
 		return b
 	}
-	err := refused(t, format(snapshotFormat+1), "its format is 2, known up to 1")
+	err := refused(t, format(snapshotFormat+1), "the format is 2, known up to 1")
 	if !errors.Is(err, ErrSnapshotNewer) {
 		t.Errorf("%v is not an ErrSnapshotNewer", err)
 	}
-	err = refused(t, format(0), "its format is 0")
+	err = refused(t, format(0), "the format is 0")
 	if errors.Is(err, ErrSnapshotNewer) {
 		t.Errorf("%v is an ErrSnapshotNewer", err)
 	}
 	src[9] ^= 1
-	refused(t, src, "checksum of its head")
+	refused(t, src, "the head has a wrong checksum")
 }
 
 // written is a snapshot of an impossible state, with valid checksums.
@@ -166,7 +166,7 @@ func TestAContentThatCannotBeIsRefusedByName(t *testing.T) {
 	for text, change := range map[string]func(*frozen){
 		"block 4: node 0: bad path":                    func(f *frozen) { f.nodes[0].Path = "/.." },
 		"not in the form in which paths are kept":      func(f *frozen) { f.nodes[0].Path = "b//c" },
-		"node 1: it is not in order":                   func(f *frozen) { f.nodes[1].Path = "/b/c" },
+		"node 1: not in order":                         func(f *frozen) { f.nodes[1].Path = "/b/c" },
 		"its id 5 was never given; the last one was 4": func(f *frozen) { f.nodes[1].ID = 5 },
 		"/b/c and /b/d have the same id 2":             func(f *frozen) { f.nodes[1].ID = 2 },
 		"config version 0":                             func(f *frozen) { f.nodes[0].Version = 0 },
@@ -181,7 +181,7 @@ func TestAContentThatCannotBeIsRefusedByName(t *testing.T) {
 		},
 		"ceiling of 2000 ms":                        func(f *frozen) { f.nodes[0].Timing.GraceCeilingMillis = 2000 },
 		"block 3: host 0: a host id is needed":      func(f *frozen) { f.hosts[0].ID = 0 },
-		"host 1: it is not in order":                func(f *frozen) { f.hosts[1].ID = 1 },
+		"host 1: not in order":                      func(f *frozen) { f.hosts[1].ID = 1 },
 		"its name a is that of host 1 too":          func(f *frozen) { f.hosts[1].Name = "a" },
 		"its state 4 is unknown":                    func(f *frozen) { f.hosts[1].Target = 4 },
 		"its state 0 is unknown":                    func(f *frozen) { f.hosts[1].Current = protocol.HostUnknown },
@@ -232,27 +232,27 @@ func TestBlocksInTheWrongOrderAreRefused(t *testing.T) {
 	huge := bytes.Clone(hosts)
 	binary.LittleEndian.PutUint32(huge[1:], maxBlock+1)
 	for text, list := range map[string][][]byte{
-		"kind 2 does not follow kind 0":      {routing},
-		"kind 6 does not follow kind 0":      {end},
-		"kind 1 does not follow kind 1":      {counters, counters},
-		"kind 3 does not follow kind 1":      {counters, hosts},
-		"kind 3 does not follow kind 4":      {counters, routing, nodes, hosts},
-		"block 3: kind 2 does not follow":    {counters, routing, routing},
-		"it counts 2 hosts where 0 came":     {counters, routing, nodes, dropping, end},
-		"it counts 2 nodes where 0 came":     {counters, routing, hosts, dropping, end},
-		"it counts 2 dropped nodes":          {counters, routing, hosts, nodes, end},
-		"host 2: it is not in order":         {counters, routing, hosts, hosts, end},
-		"it ends at block 6, before its end": {counters, routing, hosts, nodes, dropping},
-		"block 1: its kind 12 is unknown":    {block(12, "")},
-		"block 1: its kind 0 is unknown":     {block(0, "")},
-		"block 1: 1 bytes stand behind":      {block(blockCounters, "\x01\x01\x01\x01\x00\x00\x00\x01")},
-		"block 1: level 0":                   {block(blockCounters, "\x01\x01\x00")},
-		"it is of level 200, and this build": {block(blockCounters, "\x01\x01\xc8")},
-		"block 1: a number is cut off":       {block(blockCounters, "\x01")},
-		"block 2: a list of 9":               {counters, block(blockRouting, "\x01\x01c\x00\x09")},
-		"block 3: host 0: a text of 9 bytes": {counters, routing, block(blockHosts, "\x01\x09")},
-		"block 3: a length of 1048577":       {counters, routing, huge},
-		"block 3: a number is cut off":       {counters, routing, block(blockEnd, "\x00")},
+		"kind 2 does not follow kind 0":                {routing},
+		"kind 6 does not follow kind 0":                {end},
+		"kind 1 does not follow kind 1":                {counters, counters},
+		"kind 3 does not follow kind 1":                {counters, hosts},
+		"kind 3 does not follow kind 4":                {counters, routing, nodes, hosts},
+		"block 3: kind 2 does not follow":              {counters, routing, routing},
+		"counts 2 hosts, but the snapshot has 0":       {counters, routing, nodes, dropping, end},
+		"counts 2 nodes, but the snapshot has 0":       {counters, routing, hosts, dropping, end},
+		"the end block counts 2 dropped nodes":         {counters, routing, hosts, nodes, end},
+		"host 2: not in order":                         {counters, routing, hosts, hosts, end},
+		"the snapshot ends at block 6, before the end": {counters, routing, hosts, nodes, dropping},
+		"block 1: kind 12 is unknown":                  {block(12, "")},
+		"block 1: kind 0 is unknown":                   {block(0, "")},
+		"block 1: 1 bytes stand behind":                {block(blockCounters, "\x01\x01\x01\x01\x00\x00\x00\x01")},
+		"block 1: level 0":                             {block(blockCounters, "\x01\x01\x00")},
+		"level 200; this build can follow":             {block(blockCounters, "\x01\x01\xc8")},
+		"block 1: a number is cut off":                 {block(blockCounters, "\x01")},
+		"block 2: a list of 9":                         {counters, block(blockRouting, "\x01\x01c\x00\x09")},
+		"block 3: host 0: a text of 9 bytes":           {counters, routing, block(blockHosts, "\x01\x09")},
+		"block 3: length 1048577":                      {counters, routing, huge},
+		"block 3: a number is cut off":                 {counters, routing, block(blockEnd, "\x00")},
 	} {
 		refused(t, bytes.Join(append([][]byte{head}, list...), nil), text)
 	}

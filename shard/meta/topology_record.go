@@ -27,7 +27,7 @@ func (t *topology) save(b *blockWriter) {
 }
 
 func savePieces(b *blockWriter, kind blockKind, src []byte) {
-	assert(len(src) > 0 && len(src) <= maxPieces, "a form that is written can be read")
+	assert(len(src) > 0 && len(src) <= maxPieces, "written records and plans can be read back")
 	for len(src) > 0 && b.err == nil {
 		n := min(len(src), blockTarget)
 		b.open(kind)
@@ -71,8 +71,8 @@ func readPiece(dst *[]byte, r *codec.Coder) error {
 	piece := r.Input().Data
 	r.Input().Data = nil
 	if len(piece) == 0 || len(*dst)+len(piece) > maxPieces {
-		return fmt.Errorf("a piece of %d bytes behind %d; there are at most %d, and no piece is empty", len(piece),
-			len(*dst), maxPieces)
+		return fmt.Errorf("a piece with %d bytes after %d bytes; at most %d bytes in total are allowed, and no "+
+			"empty piece", len(piece), len(*dst), maxPieces)
 	}
 	*dst = append(*dst, piece...)
 	return nil
@@ -86,13 +86,14 @@ func (l *loader) readTopologyCounts(r *codec.Coder) error {
 	}
 	if bootstrapped != (len(l.pieces.records) > 0) || bootstrapped != (len(l.pieces.plan) > 0) ||
 		!bootstrapped && len(l.seen.entries) > 0 {
-		return errors.New("it has records of hosts, a plan, and what hosts have seen, or none of them")
+		return errors.New("host records, plan and host observations do not match the bootstrap flag")
 	}
 	if !bootstrapped {
 		return nil
 	}
 	if n := r.Input().Number(); r.Sound() && n != uint64(len(l.seen.entries)) {
-		return fmt.Errorf("it counts %d hosts that have seen something where %d came", n, len(l.seen.entries))
+		return fmt.Errorf("the end block counts %d host observations, but the snapshot has %d", n,
+			len(l.seen.entries))
 	}
 	return l.completeTopology()
 }
@@ -110,18 +111,19 @@ func (l *loader) completeTopology() error {
 	t := &topology{records: records, plan: steps, seen: l.seen}
 	for _, s := range t.seen.entries {
 		if !t.counts(records.Host(s.ID)) || s.Version >= l.version {
-			return fmt.Errorf("host %d does not count, or has seen version %d before it was there", s.ID, s.Version)
+			return fmt.Errorf("host %d does not count, or has seen the future version %d", s.ID, s.Version)
 		}
 	}
 	if records.Cluster() != l.routing.Cluster || len(records.Hosts()) == 0 || len(l.hosts.entries) > 0 {
-		return errors.New("the records are of another cluster, or there are hosts beside them")
+		return errors.New("the records belong to a different cluster, or the snapshot also has registered hosts")
 	}
 	if len(records.Shards()) != len(l.routing.Shards)+1 {
-		return errors.New("the records have other shards than the slot table")
+		return errors.New("the records and the slot table have different shard counts")
 	}
 	for i, s := range records.Shards()[1:] {
 		if s.ID != l.routing.Shards[i] {
-			return fmt.Errorf("the records have shard %d, and the slot table shard %d", s.ID, l.routing.Shards[i])
+			return fmt.Errorf("the records have shard %d, but the slot table has shard %d", s.ID,
+				l.routing.Shards[i])
 		}
 	}
 	l.topology = t
@@ -135,9 +137,9 @@ func (t *topology) canonical() (*hosts.Records, *plan.Plan[governor.Action]) {
 		return nil, nil
 	}
 	records, err := hosts.Load(t.records.Save(nil))
-	assert(err == nil, "the records that are saved are loaded")
+	assert(err == nil, "saved records can be loaded")
 	steps, err := plan.Read(planConfig, t.plan.Append(nil))
-	assert(err == nil, "the plan that is saved is loaded")
+	assert(err == nil, "a saved plan can be loaded")
 	return records, steps
 }
 
@@ -155,6 +157,6 @@ func canonicalRights(b *access.Book) *access.Book {
 		return nil
 	}
 	loaded, err := access.Load(b.Save(nil))
-	assert(err == nil, "the rights that are saved are loaded")
+	assert(err == nil, "saved rights can be loaded")
 	return loaded
 }

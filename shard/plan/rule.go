@@ -127,7 +127,7 @@ func (pl *Planner[S, O, P]) Next(v View[S, O, P]) Decision[P] {
 // blocked returns why the plan does not admit a proposal.
 func (pl *Planner[S, O, P]) blocked(v View[S, O, P], pr *Proposal[P]) (r Reason, admitted bool) {
 	if !v.Plan.fits(pr) {
-		text := pl.name(v, pr) + " is beyond the limits of a plan"
+		text := pl.name(v, pr) + " exceeds the plan's limits"
 		return Reason{Code: CodeRefused, Subjects: subjects(pr), Text: text}, false
 	}
 	out, other := v.Plan.admits(pr, v.Now)
@@ -181,7 +181,7 @@ func subjects[P any](pr *Proposal[P]) []Subject {
 func (pl *Planner[S, O, P]) kind(k Kind) *Type[S, O, P] {
 	i := slices.IndexFunc(pl.Types, func(t Type[S, O, P]) bool { return t.Kind == k })
 	if i < 0 {
-		panic(fmt.Sprintf("plan: a step of kind %d, which the planner does not have", k))
+		panic(fmt.Sprintf("plan: the planner has no step kind %d", k))
 	}
 	return &pl.Types[i]
 }

@@ -91,7 +91,7 @@ func lockDirectory(dir string) (io.Closer, error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		file.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w: %s: stop that process, or give this host a directory of its own",
+			return nil, fmt.Errorf("%w: %s: stop the process, or give this host a separate directory",
 				ErrDirectoryInUse, dir)
 		}
 		return nil, fmt.Errorf("raftlog: lock the data directory %s: %w", dir, err)
@@ -133,7 +133,7 @@ func checkDirectory(c Config, disk vfs.FS) (*directoryRecord, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("raftlog: read the record of the data directory: %w", err)
+		return nil, fmt.Errorf("raftlog: read the data directory's record: %w", err)
 	}
 	var found directoryRecord
 	if err := json.Unmarshal(text, &found); err != nil {
@@ -152,10 +152,10 @@ func (d directoryRecord) engineDirectory(dir string) string {
 func (d directoryRecord) checkFormat(dir string) error {
 	switch {
 	case d.Format >= oldestFormat && d.Format < recordFormat:
-		return fmt.Errorf("%w: %s has format %d of an earlier version, which this one cannot read; this "+
-			"version has format %d. Nothing in it was changed: %s", ErrFormat, dir, d.Format, recordFormat, moveAdvice)
+		return fmt.Errorf("%w: %s has format %d from an earlier version; this version reads only format %d. "+
+			"The directory was not changed: %s", ErrFormat, dir, d.Format, recordFormat, moveAdvice)
 	case d.Format != recordFormat:
-		return fmt.Errorf("%w: %s has format %d, this version has %d: use the version that filled the directory",
+		return fmt.Errorf("%w: %s has format %d, this version has %d: use the version that wrote the directory",
 			ErrFormat, dir, d.Format, recordFormat)
 	default:
 		return nil
@@ -169,21 +169,21 @@ func (d directoryRecord) compare(want directoryRecord, dir string) error {
 	}
 	switch {
 	case d.Deployment != want.Deployment:
-		return fmt.Errorf("%w: %s is of deployment %d, this host of %d: give this host a directory of its own",
+		return fmt.Errorf("%w: %s has deployment %d, but this host has %d: give this host a separate directory",
 			ErrOtherDeployment, dir, d.Deployment, want.Deployment)
 	case d.Host != want.Host:
-		return fmt.Errorf("%w: %s is host %d's, this is host %d: give this host a directory of its own",
+		return fmt.Errorf("%w: %s belongs to host %d, but this is host %d: give this host a separate directory",
 			ErrOtherHost, dir, d.Host, want.Host)
 	case d.Incarnation != want.Incarnation:
-		return fmt.Errorf("%w: %s is of the incarnation %s, this host is %s: give this host a directory of its own",
+		return fmt.Errorf("%w: %s has incarnation %s, but this host has %s: give this host a separate directory",
 			ErrOtherIncarnation, dir, d.Incarnation, want.Incarnation)
 	case d.Hostname != want.Hostname:
-		return fmt.Errorf("%w: %s was filled on %q, this machine is %q: give the machine or container its former host "+
-			"name back",
+		return fmt.Errorf("%w: %s was written on %q, but this machine is %q: restore the former host name for the "+
+			"machine or container",
 			ErrHostnameChanged, dir, d.Hostname, want.Hostname)
 	case !maps.Equal(d.InitialMembers, want.InitialMembers):
-		return fmt.Errorf("%w: %s was filled with %v, the config has %v: they are part of the replicated log, set "+
-			"them back",
+		return fmt.Errorf("%w: %s was written with %v, but the config has %v: restore the former initial members, "+
+			"which are part of the replicated log",
 			ErrInitialMembersChanged, dir, d.InitialMembers, want.InitialMembers)
 	}
 	return nil
@@ -201,10 +201,10 @@ func (d *directoryLock) record(c Config, disk vfs.FS) error {
 	}
 	text, err := json.MarshalIndent(record, "", "\t")
 	if err != nil {
-		return fmt.Errorf("raftlog: encode the record of the data directory: %w", err)
+		return fmt.Errorf("raftlog: encode the data directory's record: %w", err)
 	}
 	if err := writeDurably(disk, path, append(text, '\n')); err != nil {
-		return fmt.Errorf("raftlog: write the record of the data directory: %w", err)
+		return fmt.Errorf("raftlog: write the data directory's record: %w", err)
 	}
 	return nil
 }

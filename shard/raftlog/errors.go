@@ -17,7 +17,7 @@ var (
 	// replica with the same id before. A discarded replica never comes back.
 	ErrOtherReplica = errors.New("raftlog: the host has another replica of the shard")
 	// ErrGroup is returned by Regroup for a number that is not valid for a later group.
-	ErrGroup = errors.New("raftlog: the number of a later group is from 1 to 4294967295")
+	ErrGroup = errors.New("raftlog: a later group's number is from 1 to 4294967295")
 
 	// ErrDirectoryInUse is returned by Open while an open host has the data directory.
 	ErrDirectoryInUse = errors.New("raftlog: the data directory is in use by another process")
@@ -48,13 +48,13 @@ var engineOpenErrors = []struct {
 	err  error
 	hint string
 }{
-	{"failed to lock data directory", ErrDirectoryInUse, "stop that process, or give this host a directory of its own"},
-	{"not the owner of the data directory", ErrOtherIncarnation, "give this host a directory of its own"},
-	{"hostname changed", ErrHostnameChanged, "give the machine or container its former host name back"},
-	{"deployment ID changed", ErrOtherDeployment, "give this host a directory of its own"},
-	{"hard setting changed", ErrWorkersChanged, "set the number of workers back"},
+	{"failed to lock data directory", ErrDirectoryInUse, "stop the process, or give this host a separate directory"},
+	{"not the owner of the data directory", ErrOtherIncarnation, "give this host a separate directory"},
+	{"hostname changed", ErrHostnameChanged, "restore the former host name for the machine or container"},
+	{"deployment ID changed", ErrOtherDeployment, "give this host a separate directory"},
+	{"hard setting changed", ErrWorkersChanged, "restore the former number of workers"},
 	{"settings changed", ErrWorkersChanged,
-		"set the number of workers back, and remove dragonboat-hard-settings.json from the working directory"},
+		"restore the former number of workers, and remove dragonboat-hard-settings.json from the working directory"},
 	{"logdb type changed", ErrFormat, moveAdvice},
 	{"incompatible LogDB data format", ErrFormat, moveAdvice},
 	{"malformed", ErrDamaged, repairAdvice},
@@ -83,7 +83,7 @@ func explainOpen(c Config, err error) error {
 var ErrDamaged = errors.New("raftlog: a file of the data directory is damaged")
 
 // moveAdvice is the advice for a directory from another version.
-const moveAdvice = "use the version that filled it; see docs/guides/rolling-upgrade.md"
+const moveAdvice = "use the version that wrote the directory; see docs/guides/rolling-upgrade.md"
 
 const repairAdvice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/guides/troubleshooting.md"
 

@@ -18,7 +18,7 @@ import (
 // Message.Reject, unused by the engine in heartbeats and heartbeat answers.
 
 // ErrFull is returned wrapped by Log.Guard.
-var ErrFull = errors.New("the disks of too many hosts are nearly full")
+var ErrFull = errors.New("too many hosts have nearly full disks")
 
 const (
 	// awayElections is how many election timeouts a host may be silent before counting as away in the leader's decision
@@ -82,7 +82,7 @@ func (l *Log) takes(snapshot uint64) bool {
 		l.missingRoom.Store(nil)
 	case snapshot > 0:
 		l.missingRoom.Store(&missingRoom{snapshot, time.Now().Add(snapshotRetry)})
-		l.host.config.Logger.Warn("there is no room for a snapshot of another host", "shard", l.shardID, "bytes",
+		l.host.config.Logger.Warn("no space for a snapshot from a remote host", "shard", l.shardID, "bytes",
 			snapshot, "disk", l.host.room(need), "memory", l.memoryFits(need))
 	}
 	return fits
@@ -183,8 +183,8 @@ func (l *Log) judgeRoom() bool {
 		l.refusal.Store(nil)
 		return false
 	}
-	err := fmt.Errorf("%w: hosts %s of %d; reads, and what frees room, go on. Delete what is not needed, or make "+
-		"room on those disks", ErrFull, strings.Join(full, ", "), len(members))
+	err := fmt.Errorf("%w: hosts %s of %d; reads, and requests that free space, go on. Delete unneeded objects, or "+
+		"free space on the disks", ErrFull, strings.Join(full, ", "), len(members))
 	if known := l.refusal.Load(); known == nil || (*known).Error() != err.Error() {
 		l.refusal.Store(&err)
 	}
@@ -278,13 +278,13 @@ func (h *Host) watchDisks() {
 func (h *Host) logDisks(before, now []shard.HostID) {
 	for _, id := range now {
 		if !slices.Contains(before, id) {
-			h.config.Logger.Warn("the disk of another host is nearly full: it takes no more of the log",
+			h.config.Logger.Warn("a remote host's disk is nearly full: the host accepts no more log entries",
 				"host", id)
 		}
 	}
 	for _, id := range before {
 		if !slices.Contains(now, id) {
-			h.config.Logger.Info("another host does not say any more that its disk is nearly full", "host", id)
+			h.config.Logger.Info("a remote host no longer reports a nearly full disk", "host", id)
 		}
 	}
 }
@@ -297,7 +297,7 @@ func (l *Log) relieve(now time.Time) {
 	}
 	l.relieved = now
 	err := l.Transfer(to)
-	l.host.config.Logger.Warn("the disk of this host is nearly full: another host is to lead",
+	l.host.config.Logger.Warn("this host's disk is nearly full: a remote host is to lead",
 		"shard", l.shardID, "to", to, "error", err)
 }
 

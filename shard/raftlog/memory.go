@@ -65,8 +65,8 @@ func (l *Log) judgeMemory() {
 		l.memoryRefusal.Store(nil)
 		return
 	}
-	err := fmt.Errorf("%w of hosts %s; reads, and what frees memory, go on. Delete what is not needed, or give those "+
-		"hosts more memory", shard.ErrMemoryFull, strings.Join(full, ", "))
+	err := fmt.Errorf("%w of hosts %s; reads, and requests that free memory, go on. Delete unneeded objects, or "+
+		"give the hosts more memory", shard.ErrMemoryFull, strings.Join(full, ", "))
 	if known := l.memoryRefusal.Load(); known == nil || (*known).Error() != err.Error() {
 		l.memoryRefusal.Store(&err)
 	}

@@ -53,7 +53,7 @@ func TestAClusterIsRecoveredFromOneOfThree(t *testing.T) {
 	if c.last < before+1<<40 {
 		t.Errorf("fencing token %d after %d", c.last, before)
 	}
-	places[1].serve(t).awaitRefused("the cluster was made anew without it", "signalbox serve --join")
+	places[1].serve(t).awaitRefused("the cluster was rebuilt without the refused host", "signalbox serve --join")
 	c.acquire()
 	again.stop()
 }

@@ -95,7 +95,7 @@ func TestAClusterIsRestoredTwiceFromOneBackup(t *testing.T) {
 	c.free("/growing", "held")
 	holding.disconnect()
 	b = places[1].serve(t)
-	b.awaitRefused("the cluster was made anew without it", "signalbox serve --join")
+	b.awaitRefused("the cluster was rebuilt without the refused host", "signalbox serve --join")
 	if err := os.RemoveAll(places[1].Dir); err != nil {
 		t.Fatal(err)
 	}

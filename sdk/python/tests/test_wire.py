@@ -92,7 +92,7 @@ class Bytes(unittest.TestCase):
 
     def test_what_is_no_message_is_refused(self) -> None:
         # A host refuses more: kinds that are no requests, the id of pushes, and values over their limits.
-        of_hosts = ("not that of a request", "belongs to pushes", "at most 16", "at most 1800000")
+        of_hosts = ("not a request kind", "belongs to pushes", "at most 16", "at most 1800000")
         for case in load("rejected.json"):
             with self.subTest(case["error"]):
                 payload = bytes.fromhex(case["payload"])

@@ -116,7 +116,7 @@ test("unusual encodings are read", () => {
 
 test("payloads that are no message are refused", () => {
   // Hosts refuse more: kinds that are no requests, the id of pushes, and values above their limits.
-  const ofHosts = ["not that of a request", "belongs to pushes", "at most 16", "at most 1800000"];
+  const ofHosts = ["not a request kind", "belongs to pushes", "at most 16", "at most 1800000"];
   let refused = 0;
   for (const c of load<{ error: string; payload: string }[]>("rejected.json")) {
     if (ofHosts.some((text) => c.error.includes(text))) continue;

@@ -22,13 +22,13 @@ func (t *Transport) accept() {
 			return
 		}
 		if err != nil {
-			t.config.Logger.Error("accept a connection of another host", "error", err)
+			t.config.Logger.Error("accept a connection from a remote host", "error", err)
 			time.Sleep(acceptPause)
 			continue
 		}
 		boundLoss(conn)
 		if err := t.add(conn); err != nil {
-			t.config.Logger.Warn("turned away a connection of another host", "remote_address", conn.RemoteAddr(),
+			t.config.Logger.Warn("turned away a connection from a remote host", "remote_address", conn.RemoteAddr(),
 				"error", err)
 			conn.Close()
 			continue

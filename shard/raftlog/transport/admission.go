@@ -80,11 +80,11 @@ func newOrigin(peer *Peer) *origin {
 // admitBatch drops messages that peers never send, and returns an error if the connection must end.
 func (e *engineEnd) admitBatch(from *origin, batch *raftpb.MessageBatch) error {
 	if deployment := e.deployment; batch.DeploymentId != deployment {
-		return refuse(RefusedSender, "host %d is of deployment %d, this one of %d", from.HostID, batch.DeploymentId,
-			deployment)
+		return refuse(RefusedSender, "different deployment: host %d has %d, this host has %d", from.HostID,
+			batch.DeploymentId, deployment)
 	}
 	if batch.SourceAddress != from.source {
-		return refuse(RefusedSender, "host %d says that its target is %q, here it is known as %q", from.HostID,
+		return refuse(RefusedSender, "host %d sent the target %q, but is known as %q", from.HostID,
 			batch.SourceAddress, from.source)
 	}
 	kept := batch.Requests[:0]
@@ -97,13 +97,13 @@ func (e *engineEnd) admitBatch(from *origin, batch *raftpb.MessageBatch) error {
 			e.refusals.count(reason)
 		case reason == RefusedShard: // while this host starts, or shortly after it had a replica
 			e.refusals.count(reason)
-			e.refusals.config.Logger.Debug("dropped a message about a shard that is not here",
+			e.refusals.config.Logger.Debug("dropped a message for a shard without a local replica",
 				"host", from.HostID, "shard", m.ShardID, "replica", m.To, "type", m.Type.String())
 		case reason == RefusedSender:
-			return refuse(reason, "host %d sent a message in the name of replica %d of shard %d", from.HostID, m.From,
+			return refuse(reason, "host %d sent a message as replica %d in shard %d", from.HostID, m.From,
 				m.ShardID)
 		default:
-			e.refusals.note(reason, "dropped a message of another host",
+			e.refusals.note(reason, "dropped a message from a remote host",
 				"host", from.HostID, "shard", m.ShardID, "replica", m.To, "type", m.Type.String())
 		}
 	}
@@ -182,18 +182,18 @@ func (e *engineEnd) admitChunk(from *origin, chunk *raftpb.Chunk) error {
 	route := e.replicas.Route(chunk.ShardID)
 	switch base := filepath.Base(chunk.Filepath); {
 	case route == nil:
-		return refuse(RefusedShard, "host %d sent a snapshot of shard %d, which does not run here", from.HostID,
-			chunk.ShardID)
+		return refuse(RefusedShard, "host %d sent a snapshot for shard %d, which does not run on this host",
+			from.HostID, chunk.ShardID)
 	case chunk.ReplicaID != route.Replica:
 		return refuse(RefusedReplica, "host %d sent a snapshot to replica %d", from.HostID, chunk.ReplicaID)
 	case base == "." || base == ".." || base == string(filepath.Separator):
-		return refuse(RefusedFrame, "host %d sent a snapshot whose file is %q", from.HostID, chunk.Filepath)
+		return refuse(RefusedFrame, "host %d sent a snapshot with the file %q", from.HostID, chunk.Filepath)
 	}
 	switch route.standing(from, chunk.From) {
 	case standingForeign:
-		return refuse(RefusedSender, "host %d sent a snapshot in the name of replica %d", from.HostID, chunk.From)
+		return refuse(RefusedSender, "host %d sent a snapshot as replica %d", from.HostID, chunk.From)
 	case standingRemoved:
-		return refuse(RefusedReplica, "host %d sent a snapshot of replica %d, which was removed", from.HostID,
+		return refuse(RefusedReplica, "host %d sent a snapshot from the removed replica %d", from.HostID,
 			chunk.From)
 	}
 	return nil
@@ -264,14 +264,14 @@ func (r *refusals) reportEnd(err error, remote string) {
 	// A temporary refusal is logged by the peer, if at all.
 	refused, ok := errors.AsType[*Refused](err)
 	if ok && (refused.early || refused.By != 0 && refused.Code == CodeNotNow) {
-		r.config.Logger.Debug("another host came too early", "remote_address", remote, "error", err)
+		r.config.Logger.Debug("a remote host connected too early", "remote_address", remote, "error", err)
 		return
 	}
 	if refused, ok := errors.AsType[*refusedError](err); ok {
-		r.note(refused.reason, "refused a connection of another host", "remote_address", remote, "error", err)
+		r.note(refused.reason, "refused a connection from a remote host", "remote_address", remote, "error", err)
 		return
 	}
 	if err := unexpected(err); err != nil {
-		r.config.Logger.Warn("ended a connection of another host", "remote_address", remote, "error", err)
+		r.config.Logger.Warn("ended a connection from a remote host", "remote_address", remote, "error", err)
 	}
 }

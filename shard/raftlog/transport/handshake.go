@@ -65,7 +65,7 @@ const (
 )
 
 // ErrClients: the address is a client port, not a port for hosts.
-var ErrClients = errors.New("clients connect there, and hosts at another port")
+var ErrClients = errors.New("the address is a client port; hosts need a host port")
 
 // purpose is what a connection is used for: byte 6 in a hello, and above that byte 7 if it selects a variant.
 type purpose uint16
@@ -142,8 +142,7 @@ func (h *hello) read(conn io.Reader) error {
 }
 
 // ErrOneSecret is the error if only one of two connecting hosts has a secret.
-var ErrOneSecret = errors.New("one of the two hosts has a secret of the cluster and the other has none: give all " +
-	"hosts the same")
+var ErrOneSecret = errors.New("only one of the two hosts has a cluster secret: give all hosts the same secret")
 
 // compare returns an error if the two hellos are incompatible.
 func (h *hello) compare(theirs *hello) error {
@@ -151,7 +150,7 @@ func (h *hello) compare(theirs *hello) error {
 	case !theirs.isHello() && [3]byte(theirs[:3]) == frameMagic:
 		return otherVersion(1)
 	case !theirs.isHello():
-		return errors.New("it is no host")
+		return errors.New("the peer is not a host")
 	case theirs[4] != h[4]:
 		return otherVersion(theirs[4])
 	case theirs[5] != h[5]:
@@ -161,8 +160,8 @@ func (h *hello) compare(theirs *hello) error {
 }
 
 func otherVersion(version byte) error {
-	return fmt.Errorf("it speaks version %d between hosts, this host version %d: hosts of the two cannot be in one "+
-		"cluster, and neither reads directories of the other: run one version of Signalbox on all", version,
+	return fmt.Errorf("the peer speaks version %d between hosts, this host speaks version %d: the versions cannot "+
+		"share a cluster or exchange data directories; run one version of Signalbox on all hosts", version,
 		handshakeVersion)
 }
 
@@ -295,7 +294,7 @@ func (t *Transport) greetAsAcceptor(ctx context.Context, conn net.Conn,
 		return g, err
 	}
 	if !hmac.Equal(proof[:], keys.proof) {
-		return g, fmt.Errorf("it says that it is host %d and does not have the secret of this one", g.peer.Host)
+		return g, fmt.Errorf("the peer claims to be host %d, but does not have this host's secret", g.peer.Host)
 	}
 	if err := positions.hear(conn, keys.ahead, &g.peer); err != nil {
 		return g, err

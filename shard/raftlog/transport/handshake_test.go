@@ -30,19 +30,19 @@ func TestHostsThatAreNoPeersAreRefused(t *testing.T) {
 		reason           string
 		code             Code // 0: the other host sends nothing
 	}{
-		"no secret":      {nil, withSecret(nil), "has none", 0},
-		"another secret": {nil, withSecret([]byte("another one of many bytes")), "did not take the proof", 0},
-		"another deployment": {nil, id(func(i *Identity) { i.Deployment = 7 }), "of deployment 7, this host of 42",
-			CodeOtherDeployment},
+		"no secret":      {nil, withSecret(nil), "only one of the two hosts has a cluster secret", 0},
+		"another secret": {nil, withSecret([]byte("another one of many bytes")), "rejected the secret's proof", 0},
+		"another deployment": {nil, id(func(i *Identity) { i.Deployment = 7 }),
+			"the refused host has 7, the refusing host 42", CodeOtherDeployment},
 		"an earlier generation": {id(func(i *Identity) { i.Generation = Generation{0, 0, 0, 7} }), nil,
-			"the cluster was made anew without it", CodeOtherGeneration},
+			"the cluster was rebuilt without the refused host", CodeOtherGeneration},
 		"a later generation": {nil, id(func(i *Identity) { i.Generation = Generation{0, 0, 0, 7, 1} }),
-			"of generation 7 (01", CodeOtherDeployment},
+			"different generation: the refused host has 7 (01", CodeOtherDeployment},
 		"another one of a generation": {id(func(i *Identity) { i.Generation = Generation{0, 0, 0, 7, 2} }),
-			id(func(i *Identity) { i.Generation = Generation{0, 0, 0, 7, 1} }), "of generation 7 (01",
-			CodeOtherDeployment},
-		"our own id": {nil, id(func(i *Identity) { i.Host = 1 }), "which this host is", CodeNotNow},
-		"no host's id": {nil, id(func(i *Identity) { i.Host = 9 }), "which is no host of the cluster",
+			id(func(i *Identity) { i.Generation = Generation{0, 0, 0, 7, 1} }),
+			"different generation: the refused host has 7 (01", CodeOtherDeployment},
+		"our own id": {nil, id(func(i *Identity) { i.Host = 1 }), "but the refusing host has the id", CodeNotNow},
+		"no host's id": {nil, id(func(i *Identity) { i.Host = 9 }), "but the cluster has no such host",
 			CodeUnknownHost},
 		"another incarnation": {nil, id(func(i *Identity) { i.Incarnation = hosts.Incarnation{9} }),
 			"has the incarnation 0200", CodeOtherIncarnation},
@@ -102,7 +102,8 @@ func TestAWipedHostIsRefused(t *testing.T) {
 	// Nor do other hosts open a connection to the wiped host.
 	at := newEndpoint(t, func(c *Config) { c.Identity, c.Hosts = wiped.Identity(), wiped.Hosts() })
 	e.SetHosts([]Host{{ID: 2, Incarnation: two.Incarnation, Address: at.address}})
-	if _, err := e.dialTarget(context.Background(), two); err == nil || !strings.Contains(err.Error(), "was meant") {
+	_, err = e.dialTarget(context.Background(), two)
+	if err == nil || !strings.Contains(err.Error(), "expected host 2") {
 		t.Errorf("have %v", err)
 	}
 	if len(e.batches)+len(at.batches) > 0 {

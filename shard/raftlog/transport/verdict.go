@@ -33,7 +33,7 @@ func sendVerdict(conn io.Writer, key []byte, refusal *Refused) error {
 func (t *Transport) hear(conn io.Reader, key []byte, g *greeting) error {
 	refusal, err := readVerdict(conn, key)
 	if err != nil {
-		return fmt.Errorf("%w: the other host did not take the proof of the secret, its log says why: %w",
+		return fmt.Errorf("%w: the other host rejected the secret's proof; see the other host's log: %w",
 			errHandshake, err)
 	}
 	if refusal == nil {
@@ -62,7 +62,7 @@ func readVerdict(conn io.Reader, key []byte) (*Refused, error) {
 		return nil, err
 	}
 	if !hmac.Equal(verdict[end:end+sha256.Size], verdictMAC(key, verdict[:end])) {
-		return nil, errors.New("it has another secret")
+		return nil, errors.New("the other host has a different secret")
 	}
 	if Code(verdict[0]) == codeNone {
 		return nil, nil
@@ -79,8 +79,8 @@ func verdictMAC(key, verdict []byte) []byte {
 // judgeDialled decides whether to refuse a host that answered a dial.
 func (t *Transport) judgeDialled(peer *Peer, meant Host) *Refused {
 	if peer.Target() != meant.Target() {
-		return refusef(CodeNotNow, "host %d of incarnation %s was meant: the address is another one's", meant.ID,
-			meant.Incarnation)
+		return refusef(CodeNotNow, "expected host %d with incarnation %s, but a different host has the address",
+			meant.ID, meant.Incarnation)
 	}
 	return t.judge(peer)
 }
@@ -89,14 +89,14 @@ func (t *Transport) judgeDialled(peer *Peer, meant Host) *Refused {
 func (t *Transport) judgeAccepted(g *greeting) *Refused {
 	switch self := t.Identity(); {
 	case g.purpose != purposeUnnamed && self.Host == 0:
-		return notReady("this host has no id yet")
+		return notReady("the refusing host has no id yet")
 	case g.purpose == purposeFrames && t.engineEnd() == nil:
-		return notReady("the log of this host is not open yet")
+		return notReady("the refusing host's log is not open yet")
 	case g.purpose == purposeUnnamed:
 		g.peer.Identity = Identity{}
 		return nil
 	case g.purpose != purposeFrames && g.purpose != purposeCall && g.purpose != purposeCalls, g.peer.Host == 0:
-		return refusef(CodeNotNow, "purpose %d of host %d", g.purpose, g.peer.Host)
+		return refusef(CodeNotNow, "unexpected purpose %d from host %d", g.purpose, g.peer.Host)
 	}
 	return t.judge(&g.peer)
 }
@@ -106,16 +106,18 @@ func (t *Transport) judge(peer *Peer) *Refused {
 	self := t.Identity()
 	switch {
 	case peer.Deployment != self.Deployment:
-		return refusef(CodeOtherDeployment, "it is of deployment %d, this host of %d", peer.Deployment, self.Deployment)
+		return refusef(CodeOtherDeployment, "different deployment: the refused host has %d, the refusing host %d",
+			peer.Deployment, self.Deployment)
 	case peer.Generation.number() < self.Generation.number():
-		return refusef(CodeOtherGeneration, "the cluster was made anew without it, of a backup or of what was left of "+
-			"it: it is of generation %s, and this host of %s. What it has counts no more: give it an empty --data-dir "+
-			"and join the cluster with signalbox serve --join", peer.Generation, self.Generation)
+		return refusef(CodeOtherGeneration, "the cluster was rebuilt without the refused host, from a backup or "+
+			"surviving data: the refused host has generation %s, the cluster has generation %s. The refused host's "+
+			"data is obsolete: give the host an empty --data-dir, and join the cluster with signalbox serve --join",
+			peer.Generation, self.Generation)
 	case peer.Generation != self.Generation:
-		return refusef(CodeOtherDeployment, "it is of generation %s of the cluster, this host of %s", peer.Generation,
-			self.Generation)
+		return refusef(CodeOtherDeployment, "different generation: the refused host has %s, the refusing host %s",
+			peer.Generation, self.Generation)
 	case peer.Host == self.Host:
-		return refusef(CodeNotNow, "it says that it is host %d, which this host is", self.Host)
+		return refusef(CodeNotNow, "the refused host claims the id %d, but the refusing host has the id", self.Host)
 	}
 	if refusal := t.checkCertificate(peer); refusal != nil {
 		return refusal
@@ -131,10 +133,11 @@ func (t *Transport) judge(peer *Peer) *Refused {
 func (t *Transport) admitByBook(peer Peer) error {
 	switch h, known := t.lookUp(peer.Host); {
 	case !known:
-		return refusef(CodeUnknownHost, "it says that it is host %d, which is no host of the cluster", peer.Host)
+		return refusef(CodeUnknownHost, "the refused host claims the id %d, but the cluster has no such host",
+			peer.Host)
 	case h.Incarnation != peer.Incarnation:
-		return refusef(CodeOtherIncarnation, "host %d has the incarnation %s, and it says %s", h.ID, h.Incarnation,
-			peer.Incarnation)
+		return refusef(CodeOtherIncarnation, "host %d has the incarnation %s, but the refused host claims %s", h.ID,
+			h.Incarnation, peer.Incarnation)
 	case peer.Behind != nil:
 		return &Refused{Code: CodeOlderCopy, Text: peer.Behind.Error()}
 	}
@@ -153,11 +156,12 @@ func (t *Transport) checkCertificate(peer *Peer) *Refused {
 		return nil // Admit may know the name, and a better refusal
 	}
 	if !known {
-		return refusef(CodeUnknownHost, "it says that it is host %d, whose name is not known", peer.Host)
+		return refusef(CodeUnknownHost, "the refused host claims the id %d, but the host's name is unknown",
+			peer.Host)
 	}
 	if !peer.CertifiedAs(h.Name) {
-		return refusef(CodeOtherCertificate, "its certificate is of %q and %q, and the name of host %d is %q",
-			leaf.Subject.CommonName, leaf.DNSNames, h.ID, h.Name)
+		return refusef(CodeOtherCertificate, "the refused host's certificate is for %q and %q, but host %d is "+
+			"named %q", leaf.Subject.CommonName, leaf.DNSNames, h.ID, h.Name)
 	}
 	return nil
 }
