@@ -215,7 +215,7 @@ func (re *restorer) session(r *codec.Input) error {
 		return BadSnapshot("session %v is newer than the last one, %d", id, m.Sessions.last)
 	case timeout > uint64(shard.MaxSessionTimeout.Milliseconds()) || len(details) > shard.MaxSessionDetails ||
 		len(key) > shard.MaxKey || !client.Fits():
-		return BadSnapshot("session %v is beyond the limits of a session", id)
+		return BadSnapshot("session %v is beyond the session limits", id)
 	}
 	h := m.Sessions.add(id, m.Nodes.restored(node))
 	s := m.Sessions.At(h)
@@ -246,7 +246,7 @@ func (re *restorer) object(r *codec.Input) error {
 	hash := shard.ObjectHash(id, name)
 	switch {
 	case k >= shard.MaxKinds || m.kinds[k] == nil:
-		return fmt.Errorf("shard: object %q is of kind %d: %w", name, k, shard.ErrNewerFormat)
+		return fmt.Errorf("shard: object %q has kind %d: %w", name, k, shard.ErrNewerFormat)
 	case len(name) == 0 || len(name) > shard.MaxName || m.Objects.find(hash, id, name) != 0:
 		return BadSnapshot("object %q of node %d is there twice or has no fit name", name, id)
 	case re.objects.Of(place) != 0:

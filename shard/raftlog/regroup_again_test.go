@@ -204,7 +204,7 @@ func untilDone(t *testing.T, call func(context.Context) error) {
 		switch {
 		case err == nil && i >= before:
 			return
-		case err != nil && !errors.Is(err, context.Canceled): // a canceled call may be done before it looks at its context
+		case err != nil && !errors.Is(err, context.Canceled): // a canceled call may be done already
 			t.Fatalf("call %d: %v", i, err)
 		}
 	}

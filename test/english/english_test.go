@@ -48,12 +48,6 @@ var (
 // fewWords is the word count below which a file has no bounds, because a single word would decide.
 const fewWords = 60
 
-// ceilings are the bounds of kinds that are above kindBounds or fileBounds. Lower them when texts improve, and
-// remove the row when the kind and its files are within the bounds.
-var ceilings = map[string]struct{ kind, file rates }{
-	messages: {kindBounds, rates{20.6, 9.4}},
-}
-
 // kinds are all kinds, in report order.
 var kinds = []string{
 	docs, designPages, productComments, testComments, commandHelp, flagHelp, messages, apiDescriptions, metricHelp,
@@ -137,15 +131,11 @@ func TestTextsAreEasyToRead(t *testing.T) {
 
 // check compares a kind and its files with their bounds.
 func check(t *testing.T, kind string, whole *count, files map[string]*count) {
-	bound, fileBound := kindBounds, fileBounds
-	if ceiling, ok := ceilings[kind]; ok {
-		bound, fileBound = ceiling.kind, ceiling.file
-	}
 	r := whole.rates()
 	t.Logf("%-20s %6d words, %4.1f pronouns and %3.1f of per 100", kind, whole.words, r.pronouns, r.of)
-	if !r.within(bound) && *under == "" {
+	if !r.within(kindBounds) && *under == "" {
 		t.Errorf("%s: %.2f pronouns and %.2f \"of\" per 100 words; at most %.1f and %.1f are allowed", kind, r.pronouns,
-			r.of, bound.pronouns, bound.of)
+			r.of, kindBounds.pronouns, kindBounds.of)
 	}
 	paths := make([]string, 0, len(files))
 	for path, c := range files {
@@ -162,8 +152,8 @@ func check(t *testing.T, kind string, whole *count, files map[string]*count) {
 		r := files[path].rates()
 		report := fmt.Sprintf("%s: %s: %.1f pronouns and %.1f \"of\" per 100 words", path, kind, r.pronouns, r.of)
 		switch {
-		case !r.within(fileBound):
-			t.Errorf("%s; at most %.1f and %.1f are allowed", report, fileBound.pronouns, fileBound.of)
+		case !r.within(fileBounds):
+			t.Errorf("%s; at most %.1f and %.1f are allowed", report, fileBounds.pronouns, fileBounds.of)
 		case i < *worst:
 			t.Log(report)
 		}
