@@ -385,14 +385,14 @@ func TestTheLimitsOfABook(t *testing.T) {
 	refused("65 roles are granted", next, err)
 	must(b.CreateToken("a", [32]byte{1}, 0, grants[:kind.MaxGrants], 1, ""))
 	next, err = b.Grant(Principal{Kind: Token, Name: "a"}, grants[kind.MaxGrants], 1, "")
-	refused("has 64 roles", next, err)
+	refused("has the maximum, 64 roles", next, err)
 	for i := 0; err == nil || i == 0; i++ {
 		next, err = b.CreateToken(fmt.Sprint(i), [32]byte{2, byte(i), byte(i >> 8)}, 0, grants[:kind.MaxGrants], 1, "")
 		if err == nil {
 			b = next
 		}
 	}
-	refused("take 16 MiB", next, err)
+	refused("take the maximum, 16 MiB", next, err)
 	must(b.RevokeToken("a"))
 	must(b.CreateToken("b", [32]byte{3}, 0, grants[:kind.MaxGrants], 1, ""))
 }
