@@ -1,7 +1,11 @@
 package tidy
 
 import (
+	"io"
+	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -88,5 +92,24 @@ func TestALargeRoomSaysWhereEachFileBelongs(t *testing.T) {
 				t.Errorf("%s/doc.go names %s, and there is no such file", folder, name)
 			}
 		}
+	}
+}
+
+// TestTheTreeHasNoPrograms: a program built in its folder is easily committed, and stays in the history.
+func TestTheTreeHasNoPrograms(t *testing.T) {
+	out, err := exec.Command("git", "-C", root, "ls-files", "-z").Output()
+	if err != nil {
+		t.Skip("git does not list the files: ", err) // an archive of the source
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		file, err := os.Open(filepath.Join(root, name))
+		if err != nil {
+			continue // removed, and not committed
+		}
+		var magic [4]byte
+		if n, _ := io.ReadFull(file, magic[:]); n == len(magic) && string(magic[:]) == "\x7fELF" {
+			t.Errorf("%s is a program", name)
+		}
+		file.Close()
 	}
 }
