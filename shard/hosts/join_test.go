@@ -22,7 +22,7 @@ func TestWhoMayJoin(t *testing.T) {
 			j.Domain = Domain{{Key: "b", Value: "x"}, {Key: "a", Value: "y"}}
 		}, protocol.StatusBadRequest, "order"},
 		"the cluster": {func(_ *fixture, j *Join) { j.Cluster = "other" }, protocol.StatusPreconditionFailed,
-			"cluster c"},
+			"cluster id is c"},
 		"a free name": {func(_ *fixture, j *Join) { j.Name = "b" }, protocol.StatusAlreadyExists, "--replace b"},
 		"a near version": {func(_ *fixture, j *Join) { j.Version = "1.6.0" }, protocol.StatusPreconditionFailed,
 			"same minor version"},

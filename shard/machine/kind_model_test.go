@@ -305,7 +305,7 @@ func TestMistakesOfKindsAreNoticed(t *testing.T) {
 		kind func(*clubs) Kind
 		says string
 	}{
-		{"the-body-of-a-link-is-lost-at-a-restore", 1, func(cl *clubs) Kind { return losesBodies{cl} }, "should have"},
+		{"the-body-of-a-link-is-lost-at-a-restore", 1, func(cl *clubs) Kind { return losesBodies{cl} }, "should be"},
 		{"the-size-of-a-link-is-not-counted", 2, func(cl *clubs) Kind { return countsNoLinks{cl} }, "bytes count"},
 		{"the-size-of-an-object-is-not-counted", 3, func(cl *clubs) Kind { return countsNoNotes{cl} }, ""},
 		{"the-end-of-a-session-passes-over-a-kind", 4, func(cl *clubs) Kind { return endsInSilence{cl} }, "objects ("},

@@ -388,7 +388,7 @@ var topologyMistakes = []struct {
 		h := host(1, "a")
 		h.Current, h.Target, h.Changed = protocol.HostOnline, protocol.HostOnline, 1
 		f.hosts.put(&h)
-	}), "also has registered hosts"},
+	}), "hosts beside"},
 	{"an expelled host is trusted to forget soon", 1, ifDone(CmdHostExpel, func(f *fleet, _ *Command, e *Effect) {
 		f.topology.records.Host(e.Host).Grace = DefaultSessionGracePeriodMillis
 	}), "records and plan differ"},
