@@ -159,7 +159,7 @@ func TestARaisedGraceIsReliedOnOnlyOnceAllHostsHaveSeenIt(t *testing.T) {
 			want(t, "settled", settles(t, c, c.Leader(1), 10*time.Second), all)
 			var old shard.HostID
 			var s *speaker
-			for ok := false; !ok; ok = c.Leader(1) == old { // the governor may move the leadership after the first changes
+			for ok := false; !ok; ok = c.Leader(1) == old { // the governor may still move the leadership
 				old = c.Leader(1)
 				s = speak(t, c, old)
 				s.session("/jobs", 2*time.Second)
