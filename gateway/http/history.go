@@ -98,7 +98,8 @@ func (hi *history) leaderChanges() []LeaderChange {
 	return slices.Clone(hi.changes)
 }
 
-// leaderChanges asks all hosts for their status, and returns the kept leader changes.
+// leaderChanges returns the recorded leader changes. It asks all hosts for their status first, which records changes
+// since the last request.
 func leaderChanges(ctx context.Context, c *call, _ *operation.None) (l operation.List[LeaderChange], err error) {
 	_, err = c.gateway.addWhole(ctx, c.caller)
 	l.Items = c.gateway.history.leaderChanges()

@@ -87,7 +87,7 @@ func TestThePageHasTheTable(t *testing.T) {
 	}
 }
 
-// runbookSections returns the anchor of each kind's section in docs/guides/runbook.md, which has the remedies.
+// runbookSections returns the anchor of each kind's section in docs/guides/runbook.md.
 func runbookSections(t *testing.T) map[Kind]string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "runbook.md"))

@@ -25,15 +25,16 @@ const (
 // client.
 type TrafficClient struct{ Name, Principal, Address string }
 
-// Traffic is the number of requests for a client or a node.
+// Traffic is the recent request count for a client or a node.
 type Traffic[K comparable] struct {
 	Key      K
 	Requests uint64
 }
 
 // counter counts requests. A connection keeps a pointer to its counters, so that a request costs an atomic add. A
-// counter without a recent request is retired; the connection then asks for a new one. A request that is counted while
-// its counter is being retired is missing in the totals.
+// counter without a recent request is retired; the connection then asks for a new one. A connection that found all
+// counters taken keeps counting in rest, also after a counter was retired. The totals lack a request that is counted
+// while its counter is being retired.
 type counter struct {
 	requests atomic.Uint64
 	retired  atomic.Bool

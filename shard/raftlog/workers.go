@@ -9,14 +9,16 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
-// A worker is an engine goroutine that steps some of a host's shards. While a worker waits for a sync, all its shards
-// wait. On a slow disk, with one worker for all shards, a change in a cluster with several shards waits for up to 3.5
-// syncs; with slowWorkers, which share syncs, for 2.4. On a fast disk several workers only cost processor time: two or
-// four workers do 0.83 or 0.7 times the cycles of one. So the first start in a data directory measures the disk. Later
-// starts keep the number, because the engine refuses a directory made with another one.
+// A worker is an engine goroutine that steps some of a host's shards. All these shards wait while the worker waits
+// for a sync. Workers that sync at the same time share the sync.
 //
-// A cluster's only host gains nothing from several workers on any disk, and its p99 doubles. So the first host of a
-// cluster that grows keeps one worker.
+// On a slow disk, several workers are faster: with three hosts and eight shards, a change waits for 2.4 syncs with
+// eight workers, and for 3.5 syncs with one. On a fast disk, every additional worker costs throughput. So a host
+// measures the disk when it creates its data directory. The number stays with the directory, because the engine refuses
+// a directory that was created with another number.
+//
+// The only host of a new cluster always gets one worker: it gains nothing from more, and its p99 doubles. A host that
+// joins the cluster later measures its disk.
 const (
 	fastWorkers = 1
 	slowWorkers = 8
