@@ -22,11 +22,15 @@ NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel error
 FUZZTIME ?= 2m
 # How long `make soak`, `make soak-engine`, `make chaos` and `make disk` run.
 DURATION ?= 10m
+# How long `make soak-moves` runs on each log.
+SOAK_FOR ?= $(DURATION)
 # What `make chaos` plays again: the acts of a seed, or one of them; 0 for new ones, and for all. DRIVERS are clients of
 # other languages that take part, with commas: go, python, typescript.
 SEED ?= 0
 ACT ?= 0
 DRIVERS ?=
+# MOVES=1 lets slots move all the time in `make chaos`.
+MOVES ?=
 # How many semaphores the host of `make start` and `make beside` has.
 OBJECTS ?= 1000000
 EVERY ?= 100ms
@@ -36,6 +40,9 @@ ENTRIES ?= 10000
 HOSTS ?= 0
 # How many turns `make joins` and `make lists` measure.
 TURNS ?= 5
+# How many slots `make moves` moves, and how many writes a second hit them.
+SLOTS ?= 1000
+RATE ?= 30000
 # Flags of the worlds of `make soak-engine`, such as -hosts 5.
 SOAK ?=
 # What `make packages` is told: -need fails where a test would be skipped.
@@ -44,7 +51,7 @@ PACKAGES ?=
 CONSOLES ?= 200
 MIB ?= 128,256,1024
 
-.PHONY: list run test nightly survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated pods screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk slow idle joins start sessions full memory lists beside share consoles pair trace ydb release packages python typescript
+.PHONY: list run test nightly survival check lint modules patches race planted slots fuzz fuzz-short bench bench-peers engine console generated pods screenshots soak soak-engine soak-members soak-spread soak-restores soak-moves chaos disk slow idle joins start sessions full memory lists moves grow beside share consoles pair trace ydb release packages python typescript typescript-tools typescript-rules
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -87,7 +94,9 @@ survival: ## real hosts that are killed, stopped, cut off, filled, upgraded and 
 # Files that the spell checker skips: word counts of other projects, checksums, pictures.
 UNSPELLED := models\.tsv$$|go\.sum$$|\.(png|svg)$$
 
-check: ## format, spelling, English, vet, staticcheck, race detector, a little fuzzing
+check: lint modules race fuzz-short ## format, spelling, English, vet, staticcheck, the modules of their own, race detector, a little fuzzing
+
+lint: ## format, spelling, English, vet, staticcheck
 	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	cd .ci/tools && $(GO) build -o "$(CURDIR)/bin/" honnef.co/go/tools/cmd/staticcheck github.com/golangci/misspell/cmd/misspell
@@ -97,20 +106,20 @@ check: ## format, spelling, English, vet, staticcheck, race detector, a little f
 		echo "vet, staticcheck in $$module"; \
 		(cd $$module && $(GO) vet ./... && "$(CURDIR)/bin/staticcheck" ./...) || exit 1; \
 	done
+
+modules: ## the tests of the benchmarks and of the gateway for YDB's SDKs
 	cd $(HEAVY) && $(GOTEST) ./...
 	cd $(GATEWAY) && $(GOTEST) ./...
-	$(MAKE) race
-	$(MAKE) fuzz-short
 
 patches: ## the sample changes of CONTRIBUTING.md, compiled
 	$(GO) test ./test/tidy -run TestAChangeTouchesFewFiles -count 1 -timeout 20m -v -args -compiled
 
 # Packages of rules and forms, which start no goroutine, nor do their tests, and tests of pages.
-PURE := shard/(governor|hosts|plan|access|rollout|process|slots)|protocol/(health|field|host|access|rollout|process)|gateway/operation|internal/apijson|server/(health|health/overview|settings)|cmd/signalbox/(hosts|status|rollout)|test/(history|keptlog|snippets|twin)|deploy
+PURE := shard/(governor|hosts|plan|access|rollout|process|slots)|protocol/(health|field|host|access|rollout|process)|gateway/operation|internal/apijson|server/(health|health/overview|settings)|cmd/signalbox/(hosts|status|rollout)|test/(english|history|keptlog|snippets|twin)|deploy
 
 # Tests that are long under the race detector: in one goroutine, in worlds like those of other tests, or in processes.
-LONE := MessageSurvivesTheWire|RecordsSurviveTheWire|SchemaIs|SchemaNames|ExamplesOfRecords|RecordsOfOtherVersions|RegenerationKeeps|MistakesInRenewals|MoreLinksThanItMay|GiveTheMemoryOfABurst|LimitOfNodes|LimitOfLinks|OwnersAreThoseOfTheNaiveList
-WORLDS := HostsComeAndGo$$|AreMadeAnewInTheMiddle|ExpelledWhileItIsCutOff|IsRestoredInTheMiddle|QuotasAreUsedUp
+LONE := MessageSurvivesTheWire|RecordsSurviveTheWire|SchemaIs|ExamplesOfRecords|RecordsOfOtherVersions|RegenerationKeeps|MistakesInRenewals|MoreLinksThanItMay|GiveTheMemoryOfABurst|LimitOfNodes|LimitOfLinks|OwnersAreThoseOfTheNaiveList
+WORLDS := HostsComeAndGo$$|WaitGoesOnUnderTheNextLeader|IsNotHeardIsOfflineUntilItReturns|LiveThroughAStandstillOfTheirEventLoop|AreMadeAnewInTheMiddle|ExpelledWhileItIsCutOff|IsRestoredInTheMiddle|QuotasAreUsedUp
 UNRACED := $(ALONE)|$(WAITING)|$(LONE)|$(WORLDS)|LenientVectors|BugsInTheSource|LargeClusterComesToRest|NoSessionEndsWhoseClientBelieves|EverythingComesInTheOrderOfItsConnection|ConnectionsOfOneAddressShareAlike|LostAnswersOfNodesAreNoMistake|SessionsThatSlowClientsGaveUpEnd|FleetsOfPartsComeToRest
 
 race: ## tests under the race detector, the long ones shortened; not those whose hosts are processes, which are built without, and not those of UNRACED
@@ -133,18 +142,26 @@ python: ## the client in Python: bytes, behaviour, real hosts, three that are ki
 	cd sdk/python && SIGNALBOX="$(CURDIR)/bin/signalbox" PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src:tests \
 		$(PYTHON) -W error -m unittest discover -s tests
 
-typescript: ## the client in TypeScript, with Node 22 and 24: types, rules, bytes, scripts, real hosts, its page, a package
+typescript: typescript-tools ## the client in TypeScript, with Node 22 and 24: types, rules, bytes, scripts, real hosts, its page, a package
 	$(GO) build -o bin/signalbox ./cmd/signalbox
-	cd sdk/typescript && { test node_modules/.package-lock.json -nt package-lock.json || $(NPM_CI); } && \
-	{ test nodes/node_modules/.package-lock.json -nt nodes/package-lock.json || $(NPM_CI) --prefix nodes; } && \
-	npx tsc && npx eslint . && \
-	for version in $(NODES); do \
-		SIGNALBOX="$(CURDIR)/bin/signalbox" nodes/node_modules/node-$$version-*/bin/node --test --test-concurrency=4 \
-			--test-reporter=dot "build/test/*.test.js" || exit 1; \
-	done
+	cd sdk/typescript && node_modules/.bin/tsc
+	@$(MAKE) --no-print-directory -j --output-sync=target $(addprefix typescript-,$(NODES) rules)
 
-planted: ## every bug that is planted in the source of the Go client and of the log, in worlds and in clusters, which tests have to notice
-	$(GO) test ./test/conform ./client/process ./client/barrier ./client/assign -run TestBugsInTheSourceAreNoticed -count 1 -v -args -bugs.all
+# The pinned versions of Node, TypeScript and eslint.
+typescript-tools:
+	@cd sdk/typescript && { test node_modules/.package-lock.json -nt package-lock.json || $(NPM_CI); } && \
+	{ test nodes/node_modules/.package-lock.json -nt nodes/package-lock.json || $(NPM_CI) --prefix nodes; }
+
+# Targets that `make typescript` runs in parallel. Tests start many programs: with the cache, Node compiles them once.
+typescript-rules:
+	cd sdk/typescript && node_modules/.bin/eslint .
+
+typescript-%:
+	cd sdk/typescript && SIGNALBOX="$(CURDIR)/bin/signalbox" NODE_COMPILE_CACHE="$(CURDIR)/sdk/typescript/build/cache" \
+		nodes/node_modules/node-$*-*/bin/node --test --test-concurrency=4 --test-reporter=dot "build/test/*.test.js"
+
+planted: ## every bug that is planted in the source of the Go client, of hosts and of the log, in worlds and in clusters, which tests have to notice
+	$(GO) test ./test/conform ./client/process ./client/barrier ./client/assign ./server ./server/replica -run TestBugsInTheSourceAreNoticed -count 1 -v -args -bugs.all
 	$(GO) test ./test/simulation -run TestPlantedBugs -count 1 -timeout 0 -v -args -bugs.all
 	$(GO) test ./test/chaos -run 'TestAClusterThatBreaksItsPromisesIsFound|TestMistakesInAClientOfAnotherLanguageAreFound' -count 1 -timeout 0 -v -args -bugs.all
 	$(GO) test ./test/engine -run TestBugsInTheSourceAreNoticed -count 1 -timeout 0 -v -args -bugs.all -bugs.runs 20
@@ -152,10 +169,10 @@ planted: ## every bug that is planted in the source of the Go client and of the 
 slots: ## every interleaving of three moves of a slot between shards, and of the numbers of a session: minutes
 	$(GO) test ./shard/slots -run 'TestNothingGoesWrong|TestEveryMistake' -count 1 -timeout 0 -v -args -whole
 
-nightly: planted slots slow pods fuzz ydb soak soak-members soak-spread soak-restores soak-engine chaos ## what takes too long for each change: all planted bugs, all interleavings, long fuzzing, worlds of fresh seeds; hours
+nightly: planted slots slow pods grow fuzz ydb soak soak-members soak-spread soak-restores soak-moves soak-engine chaos ## what takes too long for each change: all planted bugs, all interleavings, long fuzzing, worlds of fresh seeds; hours
 
-slow: ## a slow host that does not lead, until it has recovered
-	$(GO) test ./test/survival -run '^TestSlowHostDoesNotLead$$' -recovery -count 1 -v
+slow: ## a slow host that does not lead, until it has recovered, and failovers between distant hosts
+	$(GO) test ./test/survival -run '^(TestSlowHostDoesNotLead|TestDistantHostsElectNoLeader)$$' -recovery -distances -count 1 -timeout 30m -v
 
 pods: ## the pods of the chart as processes: more and fewer hosts, a node drain, a lost volume; needs no Kubernetes
 	cd $(RELEASE) && $(GOTEST) -count 1 -run TestThePodsOfTheChartOnProcesses . -v -args -pods
@@ -202,12 +219,18 @@ soak-spread: ## the same of worlds whose shards are on a part of the hosts, of t
 soak-restores: ## the same of worlds whose cluster is saved and restored
 	$(GO) test ./test/simulation -run TestSoak -restores -soak $(DURATION) -timeout 0 -v
 
+soak-moves: ## worlds with slots that move, on the log in memory and on the production log for SOAK_FOR each (default DURATION); goes on from the last seed of test/simulation/soak-moves.txt, and appends a line per log
+	for engine in false true; do \
+		$(GOTEST) ./test/simulation -run '^TestSoakMoves$$' -engine=$$engine -soak $(SOAK_FOR) -count 1 -timeout 0 -v \
+			-tally soak-moves.txt -build $$(git describe --always --exclude '*' --dirty=+) || exit 1; \
+	done
+
 soak-engine: ## directed faults of the production log, worlds on it for DURATION (default 10m), and worlds of whole hosts on it for as long
 	$(GOTEST) ./test/engine -run '^(TestDirectedFaults|TestSoak)$$' -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
 	$(GOTEST) ./test/simulation -run '^TestSoak$$' -engine -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
 
-chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again; DRIVERS=python,typescript has those clients take part; HOSTS=9 has each shard on three of nine
-	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -hosts $(HOSTS) -drivers "$(DRIVERS)" -count 1 -timeout 0 -v
+chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again; DRIVERS=python,typescript has those clients take part; HOSTS=9 has each shard on three of nine; MOVES=1 moves slots
+	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -hosts $(HOSTS) -drivers "$(DRIVERS)" $(if $(MOVES),-moves) -count 1 -timeout 0 -v
 
 disk: ## what 64 objects of 60 kB take on the disk that are changed for DURATION (default 10m), as CSV
 	$(GO) test ./test/survival -run '^TestTheDiskOfFewLargeObjects$$' -disk $(DURATION) -count 1 -timeout 0 -v
@@ -229,6 +252,12 @@ memory: ## clients that fill hosts with MIB (default 128,256,1024) of memory eac
 
 lists: ## locks while 1,000 watchers open a list of ENTRIES (default 10000) at once, in TURNS (default 5) turns
 	$(GO) test ./test/survival -run '^TestLocksBesideAListThatIsOpened$$' -list-entries $(ENTRIES) -list-turns $(TURNS) -count 1 -timeout 0 -v
+
+grow: ## the guide to growing a cluster from three hosts and 4 shards to nine hosts and 16 shards, and back, as typed: minutes
+	$(GO) test ./docs -run '^TestClusterGrowsAndShrinksAsTyped$$' -count 1 -timeout 0 -v -args -grow
+
+moves: ## how long SLOTS (default 1000) slots pause for clients while they move and RATE (default 30000) writes a second hit them
+	$(GO) test ./test/survival -run '^TestSlotsThatMoveUnderWrites$$' -moved-slots $(SLOTS) -moved-rate $(RATE) -count 1 -timeout 0 -v
 
 joins: ## locks while a host joins, and on 1 to 9 hosts, TURNS times each (default 5)
 	$(GO) test ./test/survival -run '^(TestLocksBesideAJoin|TestLocksWithCopies)$$' -joins $(TURNS) -count 1 -timeout 0 -v

@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -172,10 +173,20 @@ func (f *fakeCluster) dial(ctx context.Context, address string) (net.Conn, error
 		if f.tls != nil {
 			ours = tls.Server(ours, f.tls)
 		}
-		h.serve(ours)
-		return theirs, nil
+		return &clientEnd{Conn: theirs, left: &h.serve(ours).left}, nil
 	}
 	return nil, fmt.Errorf("no such host: %s", address)
+}
+
+// clientEnd is the client's side of a connection. A host may notice the end later than the client dials again.
+type clientEnd struct {
+	net.Conn
+	left *atomic.Bool
+}
+
+func (e *clientEnd) Close() error {
+	e.left.Store(true)
+	return e.Conn.Close()
 }
 
 // do calls fn under the lock.
@@ -185,7 +196,7 @@ func (f *fakeCluster) do(fn func()) {
 	fn()
 }
 
-// on sets the handler of faults; nil for no faults.
+// on sets the fault handler; nil for no faults.
 func (f *fakeCluster) on(fn func(h *fakeHost, r *protocol.Request) fault) {
 	f.do(func() { f.fault = fn })
 }
@@ -204,7 +215,7 @@ func (f *fakeCluster) times(n int, kind protocol.Kind, x fault) {
 	})
 }
 
-// count returns the number of requests of a kind, without the ignored ones.
+// count returns how many requests have a kind, without the ignored ones.
 func (f *fakeCluster) count(kind protocol.Kind) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

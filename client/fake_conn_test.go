@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/bytebufferpool"
@@ -21,6 +22,7 @@ type fakeConn struct {
 	more    chan struct{}
 	gone    chan struct{}
 	closed  bool
+	left    atomic.Bool // the client has closed it
 	heard   time.Time
 	stalls  int  // while above 0 nothing is sent
 	silent  bool // answers are not sent
@@ -31,7 +33,7 @@ type fakeConn struct {
 	sessions map[uint64]bool
 }
 
-func (h *fakeHost) serve(conn net.Conn) {
+func (h *fakeHost) serve(conn net.Conn) *fakeConn {
 	c := &fakeConn{
 		host: h, conn: conn, encoder: protocol.NewEncoder(), more: make(chan struct{}, 1), gone: make(chan struct{}),
 		sessions: make(map[uint64]bool), heard: time.Now(), open: make(map[uint64]openMutation),
@@ -39,6 +41,7 @@ func (h *fakeHost) serve(conn net.Conn) {
 	h.conns[c] = struct{}{}
 	go c.read()
 	go c.write()
+	return c
 }
 
 func (c *fakeConn) read() {

@@ -20,8 +20,8 @@ func (c *fakeConn) readShard(r *protocol.Request) {
 		f.shardOf(shard.SlotOf(shard.NodeID(m.NodeID), m.Name)).describe(c, r, m, page)
 	case protocol.KindSemaphoreList:
 		m := &r.SemaphoreList
-		list, _, more := semaphore.List(f.shards[m.ShardID-1].machine, shard.NodeID(m.NodeID), string(m.Prefix),
-			string(m.After), page, nil)
+		list, _, more := semaphore.List(f.listed(m.ShardID, &m.ListSlots).machine, shard.NodeID(m.NodeID),
+			string(m.Prefix), string(m.After), page, nil)
 		var a protocol.SemaphoreListAnswer
 		for _, v := range list {
 			item := protocol.Semaphore{Name: []byte(v.Name), Limit: v.Limit, Count: v.Count,
@@ -45,7 +45,7 @@ func (c *fakeConn) readShard(r *protocol.Request) {
 		c.answer(r.ID, &protocol.SessionDescribeAnswer{Session: f.wireSession(&v)})
 	case protocol.KindSessionList:
 		m := &r.SessionList
-		s := f.shards[m.ShardID-1]
+		s := f.listed(m.ShardID, &m.ListSlots)
 		if f.hosts[s.leader] != c.host {
 			c.fail(r.ID, r.Kind, f.leaderResult(s))
 			return
@@ -61,8 +61,8 @@ func (c *fakeConn) readShard(r *protocol.Request) {
 		c.answer(r.ID, &a)
 	case protocol.KindSessionHoldings:
 		m := &r.SessionHoldings
-		list, more := f.shards[m.ShardID-1].machine.ListHoldings(shard.SessionID(m.SessionID), shard.OrderID(m.After),
-			page, nil)
+		list, more := f.listed(m.ShardID, &m.ListSlots).machine.ListHoldings(shard.SessionID(m.SessionID),
+			shard.OrderID(m.After), page, nil)
 		var a protocol.SessionHoldingsAnswer
 		for _, h := range list {
 			a.Holdings.Append(protocol.Holding{Name: []byte(h.Name), OrderID: uint64(h.Order), Count: h.Count,
@@ -73,6 +73,14 @@ func (c *fakeConn) readShard(r *protocol.Request) {
 		}
 		c.answer(r.ID, &a)
 	}
+}
+
+// listed returns the shard of a list: that with the first slot, if the request names slots.
+func (f *fakeCluster) listed(id uint64, of *protocol.ListSlots) *fakeShard {
+	for r := range of.Slots.All() {
+		return f.shardOf(shard.Slot(r.First))
+	}
+	return f.shards[id-1]
 }
 
 func (f *fakeCluster) wireSession(v *shard.SessionView) protocol.Session {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -15,8 +16,8 @@ import (
 	"github.com/signalbox/signalbox/protocol/session"
 )
 
-// A node's semaphores and sessions are spread over the shards. A list visits the shards in sequence, so lists are
-// sorted only within each shard. Pages show different moments: objects added or removed during the list may be missing.
+// A node's semaphores and sessions are spread over the shards. A list reads pages from all shards, and is sorted. Pages
+// show different moments: objects added or removed during the list may be missing.
 
 // ListOption configures a semaphore list. Session lists only take AfterSession.
 type ListOption func(*listConfig)
@@ -34,8 +35,7 @@ func Prefix(prefix string) ListOption {
 	return func(c *listConfig) { c.prefix = prefix }
 }
 
-// After limits the list to semaphores after the given name's position, so a list can be read in sections. The name need
-// not exist any more.
+// After limits the list to names after the given name, so a list can be read in sections.
 func After(name string) ListOption {
 	return func(c *listConfig) { c.after = name }
 }
@@ -55,34 +55,27 @@ func ListConsistency(mode Consistency) ListOption {
 	return func(c *listConfig) { c.consistency = mode }
 }
 
-// Semaphores lists the node's semaphores.
+// Semaphores lists the node's semaphores, sorted by name.
 func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[*SemaphoreInfo, error] {
 	config := option.Apply(&listConfig{}, options)
-	begin := func(id uint64) (shard uint64) {
-		if config.after != "" {
-			shard, _ = n.client.cluster.ShardAt(protocol.SemaphoreSlot(id, []byte(config.after)))
-		}
-		return shard
-	}
-	return listNode(ctx, n, "list semaphores in", begin, func(id, shard uint64) list[SemaphoreInfo] {
-		m := &protocol.SemaphoreList{
-			NodeID: id, ShardID: shard, Prefix: protocol.View(config.prefix), IncludeData: config.data,
-			Consistency: protocol.Consistency(config.consistency),
-		}
-		if shard == begin(id) {
-			m.After = []byte(config.after)
-		}
-		read := func(a *protocol.Answer) (page []*SemaphoreInfo, more bool) {
-			for s := range a.SemaphoreList.Semaphores.All() {
-				info := semaphoreInfo(&s, string(s.Name))
-				info.Data = slices.Clone(s.Data)
-				page = append(page, &info)
+	name := func(s *SemaphoreInfo) string { return s.Name }
+	return listNode(ctx, n, "list semaphores in", cluster.NearLeader, config.after, name,
+		func(id uint64, p cluster.Part[string]) (protocol.ListMessage, reader[SemaphoreInfo, string]) {
+			m := &protocol.SemaphoreList{
+				NodeID: id, Prefix: protocol.View(config.prefix), After: []byte(p.After),
+				Limit: p.Limit, IncludeData: config.data, Consistency: protocol.Consistency(config.consistency),
+				ListSlots: p.Slots,
 			}
-			m.After = slices.Clone(a.SemaphoreList.Next)
-			return page, len(m.After) > 0
-		}
-		return cluster.Pages(ctx, n.client.cluster, cluster.NearShardLeader(shard), m, read)
-	})
+			return m, func(a *protocol.Answer) (page cluster.Page[*SemaphoreInfo, string]) {
+				for s := range a.SemaphoreList.Semaphores.All() {
+					info := semaphoreInfo(&s, string(s.Name))
+					info.Data = slices.Clone(s.Data)
+					page.Items = append(page.Items, &info)
+				}
+				page.Next, page.Missing = string(a.SemaphoreList.Next), a.SemaphoreList.Missing
+				return page
+			}
+		})
 }
 
 // SessionInfo is a session as listings show sessions.
@@ -112,29 +105,21 @@ func sessionInfo(s *protocol.Session) *SessionInfo {
 	}
 }
 
-// Sessions lists the node's sessions.
+// Sessions lists the node's sessions, sorted by id.
 func (n *Node) Sessions(ctx context.Context, options ...ListOption) iter.Seq2[*SessionInfo, error] {
 	config := option.Apply(&listConfig{}, options)
-	begin := func(uint64) (shard uint64) {
-		if config.session != 0 {
-			shard, _ = n.client.cluster.ShardAt(protocol.SessionSlot(config.session))
-		}
-		return shard
-	}
-	return listNode(ctx, n, "list sessions in", begin, func(id, shard uint64) list[SessionInfo] {
-		m := &protocol.SessionList{NodeID: id, ShardID: shard}
-		if shard == begin(id) {
-			m.After = config.session
-		}
-		read := func(a *protocol.Answer) (page []*SessionInfo, more bool) {
-			for s := range a.SessionList.Sessions.All() {
-				page = append(page, sessionInfo(&s))
+	id := func(s *SessionInfo) uint64 { return s.ID }
+	return listNode(ctx, n, "list sessions in", cluster.LeaderAt, config.session, id,
+		func(node uint64, p cluster.Part[uint64]) (protocol.ListMessage, reader[SessionInfo, uint64]) {
+			m := &protocol.SessionList{NodeID: node, After: p.After, Limit: p.Limit, ListSlots: p.Slots}
+			return m, func(a *protocol.Answer) (page cluster.Page[*SessionInfo, uint64]) {
+				for s := range a.SessionList.Sessions.All() {
+					page.Items = append(page.Items, sessionInfo(&s))
+				}
+				page.Next, page.Missing = a.SessionList.Next, a.SessionList.Missing
+				return page
 			}
-			m.After = a.SessionList.Next
-			return page, m.After != 0
-		}
-		return cluster.Pages(ctx, n.client.cluster, cluster.ShardLeader(shard), m, read)
-	})
+		})
 }
 
 // DescribeSession describes a session in any node.
@@ -189,19 +174,22 @@ func HoldingsConsistency(mode Consistency) HoldingsOption {
 	return func(m *protocol.SessionHoldings) { m.Consistency = protocol.Consistency(mode) }
 }
 
-// Holdings lists everything that a session owns and waits for.
+// Holdings lists everything that a session owns and waits for, sorted by order id.
 func (c *Client) Holdings(ctx context.Context, sessionID uint64, options ...HoldingsOption) iter.Seq2[*Holding, error] {
-	all := shardLists(c, 0, func(shard uint64) list[Holding] {
-		m := option.Apply(&protocol.SessionHoldings{SessionID: sessionID, ShardID: shard}, options)
-		read := func(a *protocol.Answer) (page []*Holding, more bool) {
-			for h := range a.SessionHoldings.Holdings.All() {
-				page = append(page, holding(h))
+	order := func(h *Holding) uint64 { return h.OrderID }
+	all := cluster.List(ctx, c.cluster, cluster.NearLeader, 0, order,
+		func(p cluster.Part[uint64]) (protocol.ListMessage, reader[Holding, uint64]) {
+			m := option.Apply(&protocol.SessionHoldings{
+				SessionID: sessionID, After: p.After, Limit: p.Limit, ListSlots: p.Slots,
+			}, options)
+			return m, func(a *protocol.Answer) (page cluster.Page[*Holding, uint64]) {
+				for h := range a.SessionHoldings.Holdings.All() {
+					page.Items = append(page.Items, holding(h))
+				}
+				page.Next, page.Missing = a.SessionHoldings.Next, a.SessionHoldings.Missing
+				return page
 			}
-			m.After = a.SessionHoldings.Next
-			return page, m.After != 0
-		}
-		return cluster.Pages(ctx, c.cluster, cluster.NearShardLeader(shard), m, read)
-	})
+		})
 	return failure.InLoop(all, func(err error) error {
 		return failed("list the holdings of session", decimal(sessionID), err)
 	})
@@ -227,35 +215,22 @@ func holding(h protocol.Holding) *Holding {
 	return out
 }
 
-// list is a list whose items a loop gets one by one. An error is the last item of the loop.
-type list[T any] = iter.Seq2[*T, error]
+// reader reads a page of a list.
+type reader[T any, K cmp.Ordered] = func(a *protocol.Answer) cluster.Page[*T, K]
 
-// listNode joins a node's lists from all data shards, starting with the shard that begin returns; 0 means the first
-// shard.
-func listNode[T any](
-	ctx context.Context, n *Node, what string, begin func(id uint64) uint64, of func(id, shard uint64) list[T],
-) list[T] {
+// listNode lists what a node has after a key.
+func listNode[T any, K cmp.Ordered](
+	ctx context.Context, n *Node, what string, near func(slot uint16) cluster.Target, after K, key func(*T) K,
+	ask func(id uint64, p cluster.Part[K]) (protocol.ListMessage, reader[T, K]),
+) iter.Seq2[*T, error] {
 	all := func(yield func(*T, error) bool) {
 		id, err := n.id(ctx, true)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		shardLists(n.client, begin(id), func(shard uint64) list[T] { return of(id, shard) })(yield)
+		cluster.List(ctx, n.client.cluster, near, after, key,
+			func(p cluster.Part[K]) (protocol.ListMessage, reader[T, K]) { return ask(id, p) })(yield)
 	}
 	return failure.InLoop(all, func(err error) error { return failedNode(what, n.path, err) })
-}
-
-// shardLists joins the lists from the data shards, starting with the given shard; 0 means the first shard.
-func shardLists[T any](c *Client, from uint64, of func(shard uint64) list[T]) list[T] {
-	return func(yield func(*T, error) bool) {
-		shards := c.cluster.DataShards()
-		for _, shard := range shards[max(0, slices.Index(shards, from)):] {
-			for item, err := range of(shard) {
-				if !yield(item, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
 }

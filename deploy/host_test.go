@@ -70,7 +70,7 @@ func loadedHost(t *testing.T) string {
 	nobody := addresses[4] // no process listens there
 	cert, key := selfSigned(t)
 	arguments := []string{"serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--raft-metrics",
-		"--raft-snapshot-bytes", "64KiB",
+		"--raft-snapshot-bytes", "64KiB", "--shards", "2",
 		"--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2],
 		"--http-listen", addresses[5],
 		"--advertise", addresses[0], "--tls-listen", addresses[3], "--tls-cert", cert, "--tls-key", key,
@@ -84,6 +84,8 @@ func loadedHost(t *testing.T) string {
 	var text string
 	run(t, program, arguments, func() {
 		use(t, addresses[0])
+		awaitGovernor(t, addresses[0])
+		moveSlot(t, addresses[0]) // before a host is away
 		healthy(t, program, addresses[0], nobody)
 		saveSnapshot(t, addresses[0], page)
 		awaitGovernor(t, addresses[0])
@@ -134,14 +136,20 @@ func get(t *testing.T, page string) string {
 	return string(text)
 }
 
-// awaitGovernor waits until the host governs its cluster.
-func awaitGovernor(t *testing.T, address string) {
+// open returns a client of the host.
+func open(t *testing.T, address string) *client.Client {
 	t.Helper()
-	ctx := t.Context()
-	c, err := client.Open(ctx, address)
+	c, err := client.Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// awaitGovernor waits until the host governs its cluster.
+func awaitGovernor(t *testing.T, address string) {
+	t.Helper()
+	ctx, c := t.Context(), open(t, address)
 	defer c.Close()
 	for {
 		switch shown, err := admin.New(c).Describe(ctx); {
@@ -153,14 +161,36 @@ func awaitGovernor(t *testing.T, address string) {
 	}
 }
 
-// saveSnapshot writes data until the host's metrics count a snapshot saved since the start.
-func saveSnapshot(t *testing.T, address, page string) {
+// moveSlot moves a slot from the first shard to the last.
+func moveSlot(t *testing.T, address string) {
 	t.Helper()
-	ctx := t.Context()
-	c, err := client.Open(ctx, address)
+	ctx, c := t.Context(), open(t, address)
+	defer c.Close()
+	a := admin.New(c)
+	shown, err := a.Describe(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
+	last := uint64(shown.Shards[len(shown.Shards)-1].ID)
+	if _, err := a.MoveSlot(ctx, 0, last, false, admin.ChangeInfo{}); err != nil {
+		t.Fatal(err)
+	}
+	for late := time.Now().Add(time.Minute); time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
+		s, err := a.Slots(ctx, last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Moves) == 0 && s.Ranges[0].First == 0 {
+			return
+		}
+	}
+	t.Fatal("the slot does not move")
+}
+
+// saveSnapshot writes data until the host's metrics count a snapshot saved since the start.
+func saveSnapshot(t *testing.T, address, page string) {
+	t.Helper()
+	ctx, c := t.Context(), open(t, address)
 	defer c.Close()
 	node := c.Node("/prod/busy")
 	if _, err := c.CreateNode(ctx, node.Path(), client.NodeConfig{}); err != nil &&
@@ -170,8 +200,11 @@ func saveSnapshot(t *testing.T, address, page string) {
 	if err := node.Create(ctx, "changes", 1, nil); err != nil && !errors.Is(err, client.ErrAlreadyExists) {
 		t.Fatal(err)
 	}
-	const none = "signalbox_snapshots_saved_total{shard=\"1\"} 0\n"
-	for changed := 0; strings.Contains(get(t, page), none); {
+	none := func(page string) bool {
+		return strings.Contains(page, "signalbox_snapshots_saved_total{shard=\"1\"} 0\n") &&
+			strings.Contains(page, "signalbox_snapshots_saved_total{shard=\"2\"} 0\n")
+	}
+	for changed := 0; none(get(t, page)); {
 		for range 25 {
 			changed++
 			if err := node.Update(ctx, "changes", []byte(strconv.Itoa(changed))); err != nil {

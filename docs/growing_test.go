@@ -3,6 +3,7 @@
 package docs_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,19 +23,22 @@ type operatingPage struct {
 	places    *strings.Replacer
 }
 
-func newOperatingPage(t *testing.T) *operatingPage {
+// newOperatingPage reads the guides for so many hosts: their ports begin with 7420, 7430 and so on.
+func newOperatingPage(t *testing.T, hosts int) *operatingPage {
 	t.Helper()
-	reserved, err := subprocess.ReservePorts(9)
+	const ports = 3 // of a host
+	reserved, err := subprocess.ReservePorts(ports * hosts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(reserved.Close)
 	p := &operatingPage{t: t, folder: t.TempDir()}
 	var clients, places []string
-	for i, port := range []string{"7420", "7421", "7422", "7430", "7431", "7432", "7440", "7441", "7442"} {
-		places = append(places, "127.0.0.1:"+port, reserved.Addresses[i])
-		if strings.HasSuffix(port, "0") {
-			clients = append(clients, reserved.Addresses[i])
+	for i, address := range reserved.Addresses {
+		host, port := i/ports, i%ports
+		places = append(places, fmt.Sprintf("127.0.0.1:%d", 7420+10*host+port), address)
+		if port == 0 {
+			clients = append(clients, address)
 		}
 	}
 	for _, flag := range []string{"--data-dir ", "--from "} {
@@ -95,7 +99,7 @@ func TestHostsComeAndGoAsTyped(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash")
 	}
-	page := newOperatingPage(t)
+	page := newOperatingPage(t, 3)
 	d := newDesk(t)
 	d.environment = []string{"PATH=" + buildSignalbox(t) + ":" + os.Getenv("PATH"),
 		"SIGNALBOX_ENDPOINTS=" + page.endpoints}

@@ -27,6 +27,10 @@ type BackupBeginAnswer struct {
 	// Term and Index are the end of the shard's log in the fixed state.
 	Term  uint64
 	Index uint64
+	// Slots are the slots in the state of a data shard, in ascending order, without those that the shard never had.
+	// ShardID is the shard with the content: this shard, or the shard to which this shard has given the slot under the
+	// generation.
+	Slots SlotRanges
 }
 
 // BackupRead asks for the next piece of a state. NOT_FOUND means that the host has released the state: the client reads

@@ -9,7 +9,9 @@ var backupExamples = []example{
 		HostVersion: []byte("1.4.0"),
 	})},
 	{"backup-begin", request(81, &BackupBegin{ShardID: 3})},
-	{"backup-begin-answer", answer(81, &BackupBeginAnswer{StateID: 7, Term: 5, Index: 123_456})},
+	{"backup-begin-answer", answer(81, &BackupBeginAnswer{StateID: 7, Term: 5, Index: 123_456,
+		Slots: list[SlotRange](&SlotRange{First: 1000, Last: 1668, ShardID: 3},
+			&SlotRange{First: 1669, Last: 1669, ShardID: 5, Generation: 1})})},
 	{"backup-begin-moved", failure(81, KindBackupBegin, Result{
 		Status: StatusMoved,
 		Moved:  Moved{ShardID: 3, LeaderHostID: 2, LeaderAddress: "signal-2:7420", RoutingVersion: 42},

@@ -60,7 +60,8 @@ var coldKinds = []Kind{
 	KindProcessPut, KindProcessAction, KindProcessJoin, KindProcessDescribe.Answer(), KindProcessList.Answer(),
 	KindAccessChange, KindAccessList.Answer(), KindAccessCheck.Answer(), KindAccessDenials.Answer(),
 	KindClusterDescribe.Answer(), KindClusterPlan.Answer(), KindClusterWhy.Answer(), KindPolicySet,
-	KindAuditRead.Answer(), KindJoinToken.Answer(), KindHealth.Answer(),
+	KindSlotList.Answer(), KindRebalanceDescribe.Answer(), KindAuditRead.Answer(), KindJoinToken.Answer(),
+	KindHealth.Answer(),
 	KindSessionStart, KindSessionAttach, KindSessionDescribe.Answer(), KindSessionList.Answer(),
 }
 

@@ -65,6 +65,13 @@ type LedShard struct {
 	// Change numbers the membership, as read by the leader with a barrier.
 	Change  uint64
 	Members ShardMembers
+	// Idle is set for a data shard with nothing to keep: no slot, no slot snapshot, no session, no pending work.
+	Idle bool
+	// QuotaPercent is the largest share of a quota in use, of the data shard or of a node in it.
+	QuotaPercent uint64
+	// CommitMicros is the 99th percentile of the times from proposal to commit in the last seconds; 0 if the shard has
+	// committed nothing for this host.
+	CommitMicros uint64
 }
 
 // ShardMembers is a list of shard members.
@@ -123,14 +130,19 @@ type StepExecute struct {
 	// ShardID and ReplicaID name the replica the step concerns.
 	ShardID   uint64
 	ReplicaID uint64
-	// HostID is the host that gets the leadership, or the replica's host; Incarnation identifies that host's data
-	// directory.
+	// HostID is the host that gets the leadership, the replica's host, or the leader of Into; Incarnation identifies
+	// that host's data directory.
 	HostID      uint64
 	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
 	// Change numbers the membership the effect applies to.
 	Change uint64
 	// Rebuild is for EffectRebuild.
 	Rebuild Rebuild
+	// The following fields are for the slot effects. Generation numbers the attempt to move Slot. Into is the other
+	// shard: the new owner for EffectMoveSlot, the old owner for EffectRefuseSlot. Large allows a slot above the size
+	// limit.
+	Into, Slot, Generation uint64
+	Large                  bool
 }
 
 // Rebuild describes how to rebuild a shard.
@@ -146,12 +158,52 @@ type Rebuild struct {
 	LastRevision  uint64
 	LastSession   uint64
 	CountedMillis uint64
+	// Fresh is set for an added shard's group: it begins without content, without slots, and without a wait.
+	Fresh bool
 }
 
 // StepExecuteAnswer answers a StepExecute.
-type StepExecuteAnswer struct{}
+type StepExecuteAnswer struct {
+	// Outcome is the outcome of a slot effect. SlotNone means that the attempt is still open.
+	Outcome SlotOutcome
+	// Reason is why the slot was kept, for people.
+	Reason []byte `wire:"text MaxOperatorTextBytes"`
+}
 
-// EffectKind selects what a StepExecute asks a host to do. The first five have the numbers of the governor's steps.
+// SlotOutcome is how an attempt to move a slot ended.
+type SlotOutcome uint8
+
+// The outcomes.
+const (
+	SlotNone   SlotOutcome = 0 // the attempt is open
+	SlotOpened SlotOutcome = 1 // the new shard owns the slot
+	SlotKept   SlotOutcome = 2 // the old shard still owns the slot, and the attempt cannot succeed later
+)
+
+// String returns the outcome as the docs write it.
+func (o SlotOutcome) String() string { return nameOf(o, "SLOT_OUTCOME", "NONE", "OPENED", "KEPT") }
+
+// SlotOffer offers a sealed slot to the leader of the shard that gets the slot. The offering host repeats the offer
+// until the answer has an outcome. MOVED means that the asked host does not lead the shard.
+type SlotOffer struct {
+	ShardID    uint64 // the shard that gets the slot
+	From       uint64 // the shard that has sealed the slot
+	Slot       uint64
+	Generation uint64 // numbers the attempt
+	// Content is the slot's content.
+	Content []byte `wire:"bytes MaxSlotBytes"`
+}
+
+// SlotOfferAnswer answers a SlotOffer.
+type SlotOfferAnswer struct {
+	Outcome SlotOutcome
+	// Reason is why the slot was refused, for people.
+	Reason []byte `wire:"text MaxOperatorTextBytes"`
+	// Durable is set if the slot was opened, and every voter has this in its log.
+	Durable bool
+}
+
+// EffectKind selects what a StepExecute asks a host to do. The kinds below 16 have the numbers of the governor's steps.
 type EffectKind uint8
 
 const (
@@ -165,19 +217,31 @@ const (
 	EffectRemove EffectKind = 4
 	// EffectDeleteReplica: the host stops the removed replica ReplicaID, and deletes its data.
 	EffectDeleteReplica EffectKind = 5
+	// EffectMoveSlot: the leader seals Slot, and offers the slot to the shard Into, which HostID leads.
+	EffectMoveSlot EffectKind = 8
 	// EffectHold: the host starts the added replica ReplicaID.
 	EffectHold EffectKind = 16
 	// EffectRebuild: the host begins the new group Group of the shard, whose only replica is ReplicaID.
 	EffectRebuild EffectKind = 17
+	// EffectRefuseSlot: the leader refuses Slot from the shard Into, unless the slot was opened.
+	EffectRefuseSlot EffectKind = 18
+	// EffectCancelSlot: the leader takes back Slot, which was refused.
+	EffectCancelSlot EffectKind = 19
 )
 
 // String returns the effect as the docs write it, or the number if unknown.
 func (k EffectKind) String() string {
 	switch k {
+	case EffectMoveSlot:
+		return "MOVE_SLOT"
 	case EffectHold:
 		return "HOLD"
 	case EffectRebuild:
 		return "REBUILD"
+	case EffectRefuseSlot:
+		return "REFUSE_SLOT"
+	case EffectCancelSlot:
+		return "CANCEL_SLOT"
 	}
 	return nameOf(k, "EFFECT", "EFFECT_0", "TRANSFER", "ADD", "PROMOTE", "REMOVE", "DELETE_REPLICA")
 }

@@ -43,7 +43,7 @@ var betweenHostsExamples = []example{
 		Speed:       HostSpeed{SyncMicros: 52_000, DelayMicros: 900, RoundMicros: 350, Stalls: 2},
 		Incarnation: exampleIncarnation(), Fresh: true, FreshMillis: 81_000, BarrierMillis: 250, DiskFull: true,
 		Led: list[LedShard](&LedShard{
-			ID: 2, Term: 12, LedMillis: 61_000, Change: 4711,
+			ID: 2, Term: 12, LedMillis: 61_000, Change: 4711, Idle: true, QuotaPercent: 37, CommitMicros: 4_096,
 			Members: list[ShardMember](
 				&ShardMember{
 					ReplicaID: 3, HostID: 3, Incarnation: exampleIncarnation(), Voter: true, Index: 90_001, Tried: true,
@@ -76,7 +76,21 @@ var betweenHostsExamples = []example{
 			LastSession:  8, CountedMillis: 31_000,
 		},
 	})},
+	{"step-execute-move-slot", request(76, &StepExecute{
+		Term: 9, StepID: 78, Effect: EffectMoveSlot, ShardID: 3, HostID: 4, Into: 5, Slot: 1669, Generation: 2,
+		Large: true,
+	})},
 	{"step-execute-answer", answer(76, &StepExecuteAnswer{})},
+	{"step-execute-answer-kept", answer(76, &StepExecuteAnswer{
+		Outcome: SlotKept, Reason: []byte("shard 5 has a session of the slot"),
+	})},
+	{"slot-offer", request(77, &SlotOffer{
+		ShardID: 5, From: 3, Slot: 1669, Generation: 2, Content: []byte("content"),
+	})},
+	{"slot-offer-answer", answer(77, &SlotOfferAnswer{Durable: true, Outcome: SlotOpened})},
+	{"slot-offer-answer-refused", answer(77, &SlotOfferAnswer{
+		Outcome: SlotKept, Reason: []byte("the attempt was refused earlier"),
+	})},
 }
 
 func exampleIncarnation() []byte { return []byte("0123456789abcdef") }
@@ -85,7 +99,7 @@ func exampleIncarnation() []byte { return []byte("0123456789abcdef") }
 func TestClientsHearNothingOfWhatGoesBetweenHosts(t *testing.T) {
 	known := RequestKinds()
 	announced := ReadKinds(&known)
-	for _, k := range []Kind{KindHostBoot, KindHostNotify, KindShardReport, KindStepExecute} {
+	for _, k := range []Kind{KindSlotOffer, KindHostBoot, KindHostNotify, KindShardReport, KindStepExecute} {
 		if !k.IsKnown() || !k.BetweenHosts() || announced.has(k) {
 			t.Errorf("%v: known %t, between hosts %t, announced %t", k, k.IsKnown(), k.BetweenHosts(), announced.has(k))
 		}

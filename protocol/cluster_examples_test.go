@@ -40,6 +40,41 @@ var clusterExamples = []example{
 	{"shard-recover-overlap", request(81, &ShardRecover{
 		Operation: exampleOperation(), ShardID: 3, AcceptOverlap: true,
 	})},
+	{"slot-move", request(81, &SlotMove{Operation: exampleOperation(), Slot: 1669, ShardID: 5, Large: true})},
+	{"slot-move-cancel", request(81, &SlotMove{Operation: exampleOperation(), Slot: 1669, Cancel: true})},
+	{"slot-move-answer", answer(81, &SlotMoveAnswer{Existed: true, Since: 909})},
+	{"shard-update-add", request(81, &ShardUpdate{Operation: exampleOperation(), Action: ShardAdd, Count: 3})},
+	{"shard-update-remove", request(81, &ShardUpdate{Operation: exampleOperation(), Action: ShardRemove,
+		ShardIDs: list[ShardID](new(ShardID(5)), new(ShardID(6)))})},
+	{"shard-update-set-weight", request(81, &ShardUpdate{Operation: exampleOperation(), Action: ShardSetWeight,
+		ShardIDs: list[ShardID](new(ShardID(5))), Weight: 200})},
+	{"shard-update-answer", answer(81, &ShardUpdateAnswer{
+		ShardIDs: list[ShardID](new(ShardID(5)), new(ShardID(6)), new(ShardID(7))), Existed: true, Since: 909,
+	})},
+	{"rebalance", request(81, &Rebalance{Operation: exampleOperation(), Action: RebalancePause})},
+	{"rebalance-answer", answer(81, &RebalanceAnswer{Existed: true, Since: 909})},
+	{"rebalance-describe", request(82, &RebalanceDescribe{})},
+	{"rebalance-describe-answer", answer(82, &RebalanceDescribeAnswer{
+		Shards: []host.ShardSlots{
+			{ID: 3, Phase: "serving", Weight: 100, Slots: 2400, Target: 2048},
+			{ID: 5, Phase: "added", Weight: 200, Slots: 1696, Target: 2048},
+		},
+		Planned: []host.PlannedMoves{{From: 3, To: 5, Slots: 352}},
+		Paused:  true, NoPacing: true, Author: []byte("ann@box"), Reason: []byte("a busy evening"), AgeMillis: 60_000,
+	})},
+	{"slot-list", request(82, &SlotList{ShardID: 5, From: 1000})},
+	{"slot-list-answer", answer(82, &SlotListAnswer{
+		Version: 12, Next: 3000,
+		Ranges: list[SlotRange](
+			&SlotRange{First: 1000, Last: 1668, ShardID: 3},
+			&SlotRange{First: 1669, Last: 1669, ShardID: 5, Generation: 2},
+			&SlotRange{First: 1670, Last: 2999, ShardID: 3},
+		),
+		Moves: []host.SlotMove{{
+			Slot: 1670, From: 3, To: 5, Into: 5, Generation: 4, Large: true, Author: "ann@box", Reason: "a busy lock",
+			Age: 31 * time.Second, Failures: 1, LastError: "shard 5 has no leader", Wait: 9 * time.Minute,
+		}},
+	})},
 	{"cluster-describe", request(82, &ClusterDescribe{Consistency: ConsistencyRelaxed})},
 	{"cluster-describe-answer", answer(82, exampleCluster())},
 	{"cluster-plan", request(83, &ClusterPlan{})},

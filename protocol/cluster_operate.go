@@ -98,6 +98,92 @@ type ShardRecoverAnswer struct {
 	LongestSession uint64
 }
 
+// SlotMove orders or cancels the move of a slot to another data shard. The order stands until the shard owns the slot.
+type SlotMove struct {
+	Operation
+	Slot    uint64
+	ShardID uint64 // the shard that gets the slot
+	// Large allows a slot of up to 8 MiB instead of 1 MiB, with a longer pause for the slot's clients.
+	Large bool
+	// Cancel drops the order, whatever ShardID is. An attempt in progress ends by itself.
+	Cancel bool
+}
+
+// SlotMoveAnswer answers a SlotMove.
+type SlotMoveAnswer struct {
+	Existed bool // the shard owns the slot, or the order was on record; to cancel: there was no order
+	Since   uint64
+}
+
+// ShardUpdate adds, removes or weighs data shards. The governor carries out the order: an added shard takes slots once
+// its voters live, and a shard is removed once its slots have moved away.
+type ShardUpdate struct {
+	Operation
+	Action ShardAction
+	// Count is the number of shards to add.
+	Count uint64
+	// ShardIDs are the shards to remove, or the one to weigh.
+	ShardIDs ShardIDs
+	// Weight is the new weight for ShardSetWeight, from 0 to 1000.
+	Weight uint64
+}
+
+// ShardUpdateAnswer answers a ShardUpdate.
+type ShardUpdateAnswer struct {
+	// ShardIDs are the added shards, or those of the request.
+	ShardIDs ShardIDs
+	Existed  bool // the order was on record before
+	Since    uint64
+}
+
+// ShardAction selects what an operator does with data shards.
+type ShardAction uint8
+
+// The actions.
+const (
+	ShardActionUnknown ShardAction = 0
+	ShardAdd           ShardAction = 1
+	ShardRemove        ShardAction = 2
+	ShardSetWeight     ShardAction = 3
+)
+
+// String returns the action as the docs write it.
+func (s ShardAction) String() string {
+	return nameOf(s, "SHARD_ACTION", "UNKNOWN", "ADD", "REMOVE", "SET_WEIGHT")
+}
+
+// Rebalance gives an order about the moves of slots that follow from the shards' weights.
+type Rebalance struct {
+	Operation
+	Action RebalanceAction
+}
+
+// RebalanceAnswer answers a Rebalance.
+type RebalanceAnswer struct {
+	Existed bool // the order was in force already
+	Since   uint64
+}
+
+// RebalanceAction is an operator's order about rebalancing.
+type RebalanceAction uint8
+
+// The orders.
+const (
+	RebalanceUnknown RebalanceAction = 0
+	RebalanceResume  RebalanceAction = 1
+	// RebalancePause begins no further move, and finishes those in progress.
+	RebalancePause RebalanceAction = 2
+	// RebalanceNow ignores pacing until the slots are where the weights want them.
+	RebalanceNow RebalanceAction = 3
+	// RebalanceCancel pauses, and has the moves in progress refused. A slot that the target has opened stays there.
+	RebalanceCancel RebalanceAction = 4
+)
+
+// String returns the order as the docs write it.
+func (r RebalanceAction) String() string {
+	return nameOf(r, "REBALANCE_ACTION", "UNKNOWN", "RESUME", "PAUSE", "NOW", "CANCEL")
+}
+
 // StepCancel ends an open governor step, or the delay after a failed step.
 type StepCancel struct {
 	Operation
@@ -175,3 +261,11 @@ type Addresses = List[Address, *Address]
 type Address []byte
 
 func (a *Address) item(c *codec) { c.text("", (*[]byte)(a), MaxAddressBytes) }
+
+// ShardIDs is a list of data shard ids.
+type ShardIDs = List[ShardID, *ShardID]
+
+// ShardID is a data shard's id as an item of a list.
+type ShardID uint64
+
+func (s *ShardID) item(c *codec) { c.uint("", (*uint64)(s)) }

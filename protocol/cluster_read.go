@@ -54,6 +54,46 @@ type ClusterWhyAnswer struct {
 	Reasons []host.Reason `wire:"most MaxPageItems"`
 }
 
+// SlotList asks for a page with the owner of each slot, and with the moves that operators have ordered. The leader of
+// the meta shard answers, and all other hosts answer MOVED.
+type SlotList struct {
+	// ShardID restricts the answer to one shard's slots, and to moves from or to the shard; 0 asks for all shards.
+	ShardID uint64
+	// From is the page's first slot.
+	From uint64
+}
+
+// SlotListAnswer answers a SlotList.
+type SlotListAnswer struct {
+	// Version is the routing version.
+	Version uint64
+	// Ranges are the page's slots, in ascending order.
+	Ranges SlotRanges
+	// Moves are the ordered moves of the page's slots, by slot.
+	Moves []host.SlotMove `wire:"most host.MaxSlotMoves"`
+	// Next is the next page's first slot; 0 on the last page.
+	Next uint64
+}
+
+// RebalanceDescribe asks how the slots follow the shards' weights. The leader of the meta shard answers, and all other
+// hosts answer MOVED.
+type RebalanceDescribe struct{}
+
+// RebalanceDescribeAnswer answers a RebalanceDescribe.
+type RebalanceDescribeAnswer struct {
+	// Shards are the data shards, by id.
+	Shards []host.ShardSlots `wire:"most MaxPageItems"`
+	// Planned are the moves that the weights still want, from shard to shard, in the governor's order.
+	Planned []host.PlannedMoves `wire:"most MaxPageItems"`
+	// Paused is set if no further move begins by the weights, NoPacing if the moves ignore pacing.
+	Paused   bool
+	NoPacing bool
+	// Author and Reason belong to the last order, AgeMillis is its age.
+	Author    []byte `wire:"text MaxOperatorTextBytes"`
+	Reason    []byte `wire:"text MaxOperatorTextBytes"`
+	AgeMillis uint64
+}
+
 // AuditRead asks for an audit log page.
 type AuditRead struct {
 	// From is the id of the page's first entry; 0 asks for the newest entries.

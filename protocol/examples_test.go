@@ -207,17 +207,24 @@ var examples = []example{
 	{"session-describe", request(17, &SessionDescribe{SessionID: exampleSession})},
 	{"session-describe-answer", answer(17, &SessionDescribeAnswer{Session: exampleListedSession()})},
 	{"session-list", request(18, &SessionList{NodeID: 17, ShardID: 2, After: exampleSession - 1, Limit: 100})},
+	{"session-list-slots", request(18, &SessionList{NodeID: 17, ShardID: 2, Limit: 100,
+		ListSlots: exampleListSlots()})},
 	{"session-list-answer", answer(18, &SessionListAnswer{
 		Sessions: list[Session](ptr(exampleListedSession())), Next: exampleSession,
 	})},
 	{"session-list-answer-since", answer(18, &SessionListAnswer{
 		Sessions: list[Session](ptr(exampleSessionWithClient())),
 	})},
+	{"session-list-answer-missing", answer(18, &SessionListAnswer{Missing: exampleSlots()})},
 	{"session-list-answer-empty", answer(18, &SessionListAnswer{})},
 	{"session-holdings", request(19, &SessionHoldings{SessionID: exampleSession, ShardID: 2, After: 4, Limit: 100})},
 	{"session-holdings-strict", request(19, &SessionHoldings{
 		SessionID: exampleSession, ShardID: 2, Consistency: ConsistencyStrict,
 	})},
+	{"session-holdings-slots", request(19, &SessionHoldings{
+		SessionID: exampleSession, ShardID: 2, ListSlots: exampleListSlots(),
+	})},
+	{"session-holdings-answer-missing", answer(19, &SessionHoldingsAnswer{Missing: exampleSlots()})},
 	{"session-holdings-answer", answer(19, &SessionHoldingsAnswer{
 		Holdings: list[Holding](
 			&Holding{Name: []byte("leader"), OrderID: 5, Count: Exclusive},
@@ -320,6 +327,8 @@ var examples = []example{
 	{"semaphore-list-strict", request(31, &SemaphoreList{
 		NodeID: 17, ShardID: 2, Limit: 100, Consistency: ConsistencyStrict,
 	})},
+	{"semaphore-list-slots", request(31, &SemaphoreList{NodeID: 17, ShardID: 2, ListSlots: exampleListSlots()})},
+	{"semaphore-list-answer-missing", answer(31, &SemaphoreListAnswer{Missing: exampleSlots()})},
 	{"semaphore-list-answer", answer(31, &SemaphoreListAnswer{
 		Semaphores: list[Semaphore](ptr(exampleSemaphore())), Next: []byte("slots"),
 	})},
@@ -409,6 +418,12 @@ const exampleSession = 2047<<sessionSlotShift | 81_233
 func exampleMutation(number uint64) Mutation {
 	return Mutation{SessionID: exampleSession, Sequence: number, AcknowledgedSequence: number - 1}
 }
+
+func exampleSlots() SlotRanges {
+	return list[SlotRange](&SlotRange{First: 1000, Last: 1668}, &SlotRange{First: 1670, Last: 1670})
+}
+
+func exampleListSlots() ListSlots { return ListSlots{Slots: exampleSlots(), Generation: 3} }
 
 func exampleNode() Node {
 	return Node{

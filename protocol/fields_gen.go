@@ -4,13 +4,15 @@ package protocol
 
 import "github.com/signalbox/signalbox/protocol/access"
 
+import "github.com/signalbox/signalbox/protocol/host"
+
 func (m *Hello) requestFields(c *codec) {
 	c.uint("version_min", &m.VersionMin)
 	c.uint("version_max", &m.VersionMax)
 	c.text("client_name", &m.ClientName, MaxClientNameBytes)
 	c.text("client_version", &m.ClientVersion, MaxVersionBytes)
 	c.bytes("token", &m.Token, MaxTokenBytes)
-	m.PushKinds.list(c, "push_kinds")
+	listField(c, "push_kinds", &m.PushKinds)
 }
 
 func (m *Welcome) answerFields(c *codec) {
@@ -21,7 +23,7 @@ func (m *Welcome) answerFields(c *codec) {
 	c.uint("routing_version", &m.RoutingVersion)
 	c.record("limits", m.Limits.fields)
 	c.uint("ping_interval_ms", &m.PingIntervalMillis)
-	m.RequestKinds.list(c, "request_kinds")
+	listField(c, "request_kinds", &m.RequestKinds)
 	c.uint("since", &m.Since)
 	c.uint("generation", &m.Generation)
 	c.text("principal", &m.Principal, MaxPrincipalBytes)
@@ -38,9 +40,9 @@ func (m *Routing) requestFields(c *codec) {
 func (m *RoutingAnswer) answerFields(c *codec) {
 	c.uint("version", &m.Version)
 	c.uint("meta_shard_id", &m.MetaShardID)
-	m.Hosts.list(c, "hosts")
-	m.Shards.list(c, "shards")
-	m.Slots.list(c, "slots")
+	listField(c, "hosts", &m.Hosts)
+	listField(c, "shards", &m.Shards)
+	listField(c, "slots", &m.Slots)
 }
 
 func (*HostStatus) requestFields(*codec) {}
@@ -53,7 +55,7 @@ func (m *HostStatusAnswer) answerFields(c *codec) {
 	c.bool("fresh", &m.Fresh)
 	c.uint("connections", &m.Connections)
 	c.uint("sessions", &m.Sessions)
-	m.Shards.list(c, "shards")
+	listField(c, "shards", &m.Shards)
 	c.record("meta", m.Meta.fields)
 	c.record("level", m.Level.fields)
 	c.text("refusal", &m.Refusal, MaxMessageBytes)
@@ -110,7 +112,7 @@ func (m *NodeList) requestFields(c *codec) {
 }
 
 func (m *NodeListAnswer) answerFields(c *codec) {
-	m.Nodes.list(c, "nodes")
+	listField(c, "nodes", &m.Nodes)
 	c.text("next", &m.Next, MaxPathBytes)
 }
 
@@ -176,11 +178,13 @@ func (m *SessionList) requestFields(c *codec) {
 	c.uint("shard_id", &m.ShardID)
 	c.uint("after", &m.After)
 	c.uint("limit", &m.Limit)
+	m.ListSlots.fields(c)
 }
 
 func (m *SessionListAnswer) answerFields(c *codec) {
-	m.Sessions.list(c, "sessions")
+	listField(c, "sessions", &m.Sessions)
 	c.uint("next", &m.Next)
+	listField(c, "missing", &m.Missing)
 }
 
 func (m *SessionHoldings) requestFields(c *codec) {
@@ -189,11 +193,13 @@ func (m *SessionHoldings) requestFields(c *codec) {
 	c.uint("after", &m.After)
 	c.uint("limit", &m.Limit)
 	enum(c, "consistency", &m.Consistency)
+	m.ListSlots.fields(c)
 }
 
 func (m *SessionHoldingsAnswer) answerFields(c *codec) {
-	m.Holdings.list(c, "holdings")
+	listField(c, "holdings", &m.Holdings)
 	c.uint("next", &m.Next)
+	listField(c, "missing", &m.Missing)
 }
 
 func (m *SemaphoreCreate) requestFields(c *codec) {
@@ -273,8 +279,8 @@ func (m *SemaphoreDescribe) requestFields(c *codec) {
 
 func (m *SemaphoreDescribeAnswer) answerFields(c *codec) {
 	c.record("semaphore", m.Semaphore.fields)
-	m.Owners.list(c, "owners")
-	m.Waiters.list(c, "waiters")
+	listField(c, "owners", &m.Owners)
+	listField(c, "waiters", &m.Waiters)
 	c.uint("next", &m.Next)
 	c.bool("watch_added", &m.WatchAdded)
 }
@@ -287,11 +293,13 @@ func (m *SemaphoreList) requestFields(c *codec) {
 	c.uint("limit", &m.Limit)
 	c.bool("include_data", &m.IncludeData)
 	enum(c, "consistency", &m.Consistency)
+	m.ListSlots.fields(c)
 }
 
 func (m *SemaphoreListAnswer) answerFields(c *codec) {
-	m.Semaphores.list(c, "semaphores")
+	listField(c, "semaphores", &m.Semaphores)
 	c.text("next", &m.Next, MaxNameBytes)
+	listField(c, "missing", &m.Missing)
 }
 
 func (m *SemaphoreResize) requestFields(c *codec) {
@@ -460,9 +468,9 @@ func (m *RolloutDescribeAnswer) answerFields(c *codec) {
 	c.uint("now_ms", &m.NowMillis)
 	enum(c, "phase", &m.Phase)
 	c.bytes("head", &m.Head, MaxDataBytes)
-	m.Rows.list(c, "rows")
+	listField(c, "rows", &m.Rows)
 	c.uint("next", &m.Next)
-	m.Reasons.list(c, "reasons")
+	viewsField(c, "reasons", &m.Reasons)
 }
 
 func (m *RolloutList) requestFields(c *codec) {
@@ -470,8 +478,9 @@ func (m *RolloutList) requestFields(c *codec) {
 }
 
 func (m *RolloutListAnswer) answerFields(c *codec) {
-	m.Rollouts.list(c, "rollouts")
+	viewsField(c, "rollouts", &m.Rollouts)
 	c.text("next", &m.Next, MaxNameBytes)
+	listField(c, "missing", &m.Missing)
 }
 
 func (m *RolloutPlan) requestFields(c *codec) {
@@ -485,7 +494,7 @@ func (m *RolloutPlan) requestFields(c *codec) {
 
 func (m *RolloutPlanAnswer) answerFields(c *codec) {
 	c.uint("now_ms", &m.NowMillis)
-	m.Steps.list(c, "steps")
+	viewsField(c, "steps", &m.Steps)
 }
 
 func (m *AccessChange) requestFields(c *codec) {
@@ -563,7 +572,7 @@ func (*Health) requestFields(*codec) {}
 func (m *HealthAnswer) answerFields(c *codec) {
 	c.text("host_name", &m.HostName, MaxHostNameBytes)
 	c.uint("now_ms", &m.NowMillis)
-	m.Items.list(c, "items")
+	listField(c, "items", &m.Items)
 	c.bool("governs", &m.Governs)
 }
 
@@ -585,6 +594,7 @@ func (m *BackupBeginAnswer) answerFields(c *codec) {
 	c.uint("state_id", &m.StateID)
 	c.uint("term", &m.Term)
 	c.uint("index", &m.Index)
+	listField(c, "slots", &m.Slots)
 }
 
 func (m *BackupRead) requestFields(c *codec) {
@@ -601,6 +611,67 @@ func (m *BackupEnd) requestFields(c *codec) {
 }
 
 func (*BackupEndAnswer) answerFields(*codec) {}
+
+func (m *SlotMove) requestFields(c *codec) {
+	m.Operation.fields(c)
+	c.uint("slot", &m.Slot)
+	c.uint("shard_id", &m.ShardID)
+	c.bool("large", &m.Large)
+	c.bool("cancel", &m.Cancel)
+}
+
+func (m *SlotMoveAnswer) answerFields(c *codec) {
+	c.bool("existed", &m.Existed)
+	c.uint("since", &m.Since)
+}
+
+func (m *ShardUpdate) requestFields(c *codec) {
+	m.Operation.fields(c)
+	enum(c, "action", &m.Action)
+	c.uint("count", &m.Count)
+	listField(c, "shard_ids", &m.ShardIDs)
+	c.uint("weight", &m.Weight)
+}
+
+func (m *ShardUpdateAnswer) answerFields(c *codec) {
+	listField(c, "shard_ids", &m.ShardIDs)
+	c.bool("existed", &m.Existed)
+	c.uint("since", &m.Since)
+}
+
+func (m *Rebalance) requestFields(c *codec) {
+	m.Operation.fields(c)
+	enum(c, "action", &m.Action)
+}
+
+func (m *RebalanceAnswer) answerFields(c *codec) {
+	c.bool("existed", &m.Existed)
+	c.uint("since", &m.Since)
+}
+
+func (*RebalanceDescribe) requestFields(*codec) {}
+
+func (m *RebalanceDescribeAnswer) answerFields(c *codec) {
+	values(c, "shards", &m.Shards, MaxPageItems)
+	values(c, "planned", &m.Planned, MaxPageItems)
+	c.bool("paused", &m.Paused)
+	c.bool("no_pacing", &m.NoPacing)
+	c.text("author", &m.Author, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+	c.uint("age_ms", &m.AgeMillis)
+}
+
+func (m *SlotList) requestFields(c *codec) {
+	c.uint("shard_id", &m.ShardID)
+	c.uint("from", &m.From)
+}
+
+func (m *SlotListAnswer) answerFields(c *codec) {
+	c.uint("version", &m.Version)
+	listField(c, "ranges", &m.Ranges)
+	values(c, "moves", &m.Moves, host.MaxSlotMoves)
+	c.uint("next", &m.Next)
+}
 
 func (m *ProcessPut) requestFields(c *codec) {
 	m.Mutation.fields(c)
@@ -658,7 +729,7 @@ func (m *ProcessSend) requestFields(c *codec) {
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Part.fields(c)
 	enum(c, "audience", &m.Audience)
-	m.To.list(c, "to")
+	listField(c, "to", &m.To)
 	c.bytes("payload", &m.Payload, MaxProcessPayloadBytes)
 	c.uint("timeout_ms", &m.TimeoutMillis)
 }
@@ -735,9 +806,9 @@ func (m *ProcessDescribeAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
 	c.uint("now_ms", &m.NowMillis)
 	c.bytes("head", &m.Head, MaxDataBytes)
-	m.Rows.list(c, "rows")
+	listField(c, "rows", &m.Rows)
 	c.uint("next", &m.Next)
-	m.Reasons.list(c, "reasons")
+	viewsField(c, "reasons", &m.Reasons)
 }
 
 func (m *ProcessList) requestFields(c *codec) {
@@ -745,9 +816,10 @@ func (m *ProcessList) requestFields(c *codec) {
 }
 
 func (m *ProcessListAnswer) answerFields(c *codec) {
-	m.Processes.list(c, "processes")
+	viewsField(c, "processes", &m.Processes)
 	c.text("next", &m.Next, MaxNameBytes)
 	c.uint("now_ms", &m.NowMillis)
+	listField(c, "missing", &m.Missing)
 }
 
 func (m *InboxOpen) requestFields(c *codec) {
@@ -761,6 +833,20 @@ func (m *InboxOpen) requestFields(c *codec) {
 func (m *InboxOpenAnswer) answerFields(c *codec) {
 	c.uint("acked", &m.Acked)
 	c.uint("last_seq", &m.LastSeq)
+}
+
+func (m *SlotOffer) requestFields(c *codec) {
+	c.uint("shard_id", &m.ShardID)
+	c.uint("from", &m.From)
+	c.uint("slot", &m.Slot)
+	c.uint("generation", &m.Generation)
+	c.bytes("content", &m.Content, MaxSlotBytes)
+}
+
+func (m *SlotOfferAnswer) answerFields(c *codec) {
+	enum(c, "outcome", &m.Outcome)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+	c.bool("durable", &m.Durable)
 }
 
 func (m *HostBoot) requestFields(c *codec) {
@@ -851,7 +937,7 @@ func (m *ClusterDescribeAnswer) answerFields(c *codec) {
 	values(c, "hosts", &m.Hosts, MaxPageItems)
 	values(c, "shards", &m.Shards, MaxPageItems)
 	c.value("policy", &m.Policy)
-	m.HealthIssues.list(c, "health_issues")
+	listField(c, "health_issues", &m.HealthIssues)
 	c.uint("last_audit", &m.LastAudit)
 }
 
@@ -917,7 +1003,7 @@ func (m *JoinTokenAnswer) answerFields(c *codec) {
 	values(c, "tokens", &m.Tokens, MaxPageItems)
 	c.bool("existed", &m.Existed)
 	c.uint("since", &m.Since)
-	m.Addresses.list(c, "addresses")
+	listField(c, "addresses", &m.Addresses)
 	c.bytes("authority", &m.Authority, MaxHashBytes)
 }
 
@@ -936,10 +1022,10 @@ func (m *ShardReportAnswer) answerFields(c *codec) {
 	c.uint("fresh_ms", &m.FreshMillis)
 	c.uint("barrier_ms", &m.BarrierMillis)
 	c.bool("disk_full", &m.DiskFull)
-	m.Led.list(c, "led")
-	m.Held.list(c, "held")
-	m.Counted.list(c, "counted")
-	m.Leaderless.list(c, "leaderless")
+	listField(c, "led", &m.Led)
+	listField(c, "held", &m.Held)
+	listField(c, "counted", &m.Counted)
+	listField(c, "leaderless", &m.Leaderless)
 	c.record("speed", m.Speed.fields)
 }
 
@@ -953,9 +1039,16 @@ func (m *StepExecute) requestFields(c *codec) {
 	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
 	c.uint("change", &m.Change)
 	c.record("rebuild", m.Rebuild.fields)
+	c.uint("into", &m.Into)
+	c.uint("slot", &m.Slot)
+	c.uint("generation", &m.Generation)
+	c.bool("large", &m.Large)
 }
 
-func (*StepExecuteAnswer) answerFields(*codec) {}
+func (m *StepExecuteAnswer) answerFields(c *codec) {
+	enum(c, "outcome", &m.Outcome)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+}
 
 func (m *SessionDetach) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
@@ -996,8 +1089,8 @@ func (m *WatchSnapshot) pushFields(c *codec) {
 	c.bool("ephemeral", &m.Ephemeral)
 	c.uint("limit", &m.Limit)
 	c.bytes("data", &m.Data, c.dataMax)
-	m.Owners.list(c, "owners")
-	m.Rows.list(c, "rows")
+	listField(c, "owners", &m.Owners)
+	listField(c, "rows", &m.Rows)
 }
 
 func (m *WatchDelta) pushFields(c *codec) {
@@ -1006,11 +1099,11 @@ func (m *WatchDelta) pushFields(c *codec) {
 	enum(c, "existence", &m.Existence)
 	c.bool("data_changed", &m.DataChanged)
 	c.bytes("data", &m.Data, c.dataMax)
-	m.Gone.list(c, "gone")
-	m.Joined.list(c, "joined")
+	listField(c, "gone", &m.Gone)
+	listField(c, "joined", &m.Joined)
 	c.bool("ephemeral", &m.Ephemeral)
 	c.uint("limit", &m.Limit)
-	m.Rows.list(c, "rows")
+	listField(c, "rows", &m.Rows)
 }
 
 func (*WatchResync) pushFields(*codec) {}
@@ -1050,7 +1143,7 @@ func (m *Inbox) pushFields(c *codec) {
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
-	m.Items.list(c, "items")
+	listField(c, "items", &m.Items)
 	c.result(&m.End)
 }
 
@@ -1143,10 +1236,10 @@ func (m *Item) fields(c *codec) {
 	c.uint("from", &m.From)
 	c.bytes("payload", &m.Payload, MaxProcessPayloadBytes)
 	enum(c, "outcome", &m.Outcome)
-	m.Replies.list(c, "replies")
+	listField(c, "replies", &m.Replies)
 	c.bool("last", &m.Last)
 	c.uint("missing", &m.Missing)
-	m.Missed.list(c, "missed")
+	listField(c, "missed", &m.Missed)
 }
 
 func (m *LeaderlessReplica) fields(c *codec) {
@@ -1161,7 +1254,7 @@ func (m *Lease) fields(c *codec) {
 	c.uint("timeout_ms", &m.TimeoutMillis)
 	c.uint("grace_ms", &m.GraceMillis)
 	c.record("config", m.Config.fields)
-	m.Lost.list(c, "lost")
+	listField(c, "lost", &m.Lost)
 }
 
 func (m *LedShard) fields(c *codec) {
@@ -1169,7 +1262,10 @@ func (m *LedShard) fields(c *codec) {
 	c.uint("term", &m.Term)
 	c.uint("led_ms", &m.LedMillis)
 	c.uint("change", &m.Change)
-	m.Members.list(c, "members")
+	listField(c, "members", &m.Members)
+	c.bool("idle", &m.Idle)
+	c.uint("quota_percent", &m.QuotaPercent)
+	c.uint("commit_us", &m.CommitMicros)
 }
 
 func (m *Limits) fields(c *codec) {
@@ -1187,6 +1283,12 @@ func (m *ListRequest) fields(c *codec) {
 	c.text("after", &m.After, MaxNameBytes)
 	c.uint("limit", &m.Limit)
 	enum(c, "consistency", &m.Consistency)
+	m.ListSlots.fields(c)
+}
+
+func (m *ListSlots) fields(c *codec) {
+	listField(c, "slots", &m.Slots)
+	c.uint("generation", &m.Generation)
 }
 
 func (m *Mutation) fields(c *codec) {
@@ -1255,6 +1357,7 @@ func (m *Rebuild) fields(c *codec) {
 	c.uint("last_revision", &m.LastRevision)
 	c.uint("last_session", &m.LastSession)
 	c.uint("counted_ms", &m.CountedMillis)
+	c.bool("fresh", &m.Fresh)
 }
 
 func (m *Reply) fields(c *codec) {
@@ -1312,7 +1415,7 @@ func (m *Session) fields(c *codec) {
 func (m *Shard) fields(c *codec) {
 	c.uint("id", &m.ID)
 	c.uint("leader_host_id", &m.LeaderHostID)
-	m.ReplicaHostIDs.list(c, "replica_host_ids")
+	listField(c, "replica_host_ids", &m.ReplicaHostIDs)
 }
 
 func (m *ShardMember) fields(c *codec) {
@@ -1351,8 +1454,8 @@ func (m *SlotRange) fields(c *codec) {
 func (m *Traffic) fields(c *codec) {
 	c.uint("span_ms", &m.SpanMillis)
 	c.uint("requests", &m.Requests)
-	m.Clients.list(c, "clients")
-	m.Nodes.list(c, "nodes")
+	listField(c, "clients", &m.Clients)
+	listField(c, "nodes", &m.Nodes)
 }
 
 func (m *Waiter) fields(c *codec) {

@@ -76,10 +76,12 @@ const (
 	HostAuditNote HostEvent = 7
 	// HostUpkeep: the host registers, confirms a meta shard change, or sends a report for a data shard it leads.
 	HostUpkeep HostEvent = 8
+	// HostBackupContinues: the client from HostBackupStarted still reads the shard state.
+	HostBackupContinues HostEvent = 9
 )
 
 // String returns the event as the docs write it, or the number if unknown.
 func (h HostEvent) String() string {
 	return nameOf(h, "HOST_EVENT", "HOST_EVENT_0", "STOPPING", "RETURNED", "ADDRESS_CHANGED", "BACKUP_STARTED",
-		"BACKUP_SAVED", "BACKUP_FAILED", "AUDIT_NOTE", "UPKEEP")
+		"BACKUP_SAVED", "BACKUP_FAILED", "AUDIT_NOTE", "UPKEEP", "BACKUP_CONTINUES")
 }

@@ -24,7 +24,7 @@ const (
 	minRequest2, maxRequest2 Kind = 128, 191
 	minPush2, maxPush2       Kind = 256, 319
 
-	// Second-block requests sent only between hosts: from a host to the meta shard's leader, and all others.
+	// Second-block requests sent only between hosts.
 	minOfHost, maxOfHost             Kind = 176, 178
 	minBetweenHosts, maxBetweenHosts Kind = 188, 189
 

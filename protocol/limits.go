@@ -48,6 +48,7 @@ const (
 	MaxReportBytes           = 64 << 10           // commands a host reports to the meta shard
 	MaxSubjectBytes          = 128                // subject of a governor step
 	MaxHashBytes             = 32                 // hash of a secret or certificate
+	MaxSlotBytes             = 9 << 20            // content of a slot that moves, between hosts
 )
 
 const (

@@ -2,10 +2,12 @@ package protocol
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/process"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
@@ -65,6 +67,61 @@ func TestTheLargestMessagesFitTheirFrames(t *testing.T) {
 			if n := len(s.payload()); uint64(n) > limits.AnswerFrameBytes {
 				t.Errorf("data of %d: %s of %d bytes, %d fit", dataBytes, s.kind, n, limits.AnswerFrameBytes)
 			}
+		}
+	}
+}
+
+// TestTheLargestSlotListFitsItsFrame: every slot may have another owner than the slot before, and a page of slots ends
+// only after MaxSlotMoves moves.
+func TestTheLargestSlotListFitsItsFrame(t *testing.T) {
+	const most = 1<<64 - 1
+	text := strings.Repeat("t", host.MaxText)
+	list := &SlotListAnswer{Version: most, Next: Slots - 1}
+	for slot := range uint64(Slots) {
+		list.Ranges.Append(SlotRange{First: slot, Last: slot, ShardID: 1023, Generation: most})
+	}
+	for range host.MaxSlotMoves {
+		list.Moves = append(list.Moves, host.SlotMove{
+			Slot: Slots - 1, From: 1023, To: 1022, Into: 1022, Generation: most, Large: true, Author: text,
+			Reason: text, Age: math.MaxInt64, Failures: math.MaxInt64, LastError: text, Wait: math.MaxInt64,
+		})
+	}
+	payload := answer(most, list).payload()
+	if n, most := uint64(len(payload)), FrameLimits(0).AnswerFrameBytes; n > most {
+		t.Errorf("the list has %d bytes, %d fit", n, most)
+	}
+	if _, err := decodeSample(KindSlotList.Answer(), payload); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheLargestShardListsFitTheirFrames: a cluster never has more shards than a page has items.
+func TestTheLargestShardListsFitTheirFrames(t *testing.T) {
+	const most = 1<<64 - 1
+	text := bytes.Repeat([]byte("t"), MaxOperatorTextBytes)
+	describe := &RebalanceDescribeAnswer{Paused: true, NoPacing: true, Author: text, Reason: text, AgeMillis: most}
+	update := &ShardUpdate{Operation: exampleOperation(), Action: ShardSetWeight, Count: most, Weight: most}
+	for range MaxPageItems {
+		update.ShardIDs.Append(most)
+		describe.Shards = append(describe.Shards, host.ShardSlots{ID: most, Phase: strings.Repeat("t", host.MaxWord),
+			Weight: most, Slots: math.MaxInt64, Target: math.MaxInt64})
+		describe.Planned = append(describe.Planned, host.PlannedMoves{From: most, To: most, Slots: math.MaxInt64})
+	}
+	limits := FrameLimits(0)
+	for _, x := range []struct {
+		m    sample
+		most uint64
+	}{
+		{request(most, update), limits.RequestFrameBytes},
+		{answer(most, &ShardUpdateAnswer{ShardIDs: update.ShardIDs, Since: most}), limits.AnswerFrameBytes},
+		{answer(most, describe), limits.AnswerFrameBytes},
+	} {
+		payload := x.m.payload()
+		if n := uint64(len(payload)); n > x.most {
+			t.Errorf("%v has %d bytes, %d fit", x.m.kind, n, x.most)
+		}
+		if _, err := decodeSample(x.m.kind, payload); err != nil {
+			t.Error(err)
 		}
 	}
 }

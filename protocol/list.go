@@ -16,13 +16,13 @@ import (
 // The zero value is an empty list. A decoded list is a view into its frame, as are the texts and bytes in the items.
 type List[T any, P item[T]] struct {
 	encodedList
-	// one holds an item during writing or checking: a local variable would be allocated for each list, and a frame can
+	// one holds the item that is written or checked: a local variable would be allocated for each list, and a frame can
 	// hold a million lists.
 	one T
 }
 
-// encodedList is a list in wire encoding. Code that does not depend on the item type is a method of encodedList: the
-// compiler repeats a List's methods in every package that uses messages.
+// encodedList is a list in wire encoding. The compiler repeats the methods of every List, promoted ones included, in
+// every package that uses messages. So code that does not depend on the item type is in functions.
 type encodedList struct {
 	count int
 	raw   []byte
@@ -58,12 +58,13 @@ func (l *encodedList) Reset() {
 
 // Append adds an item. The item's texts and bytes are copied.
 func (l *List[T, P]) Append(item T) {
+	var zero T
 	l.one = item
-	l.append(P(&l.one))
-	l.forget()
+	appendItem(&l.encodedList, P(&l.one))
+	l.one = zero // the garbage collector can free what the item pointed to
 }
 
-func (l *encodedList) append(item encoded) {
+func appendItem(l *encodedList, item encoded) {
 	if l.view {
 		l.raw, l.view = append([]byte(nil), l.raw...), false
 	}
@@ -75,28 +76,20 @@ func (l *encodedList) append(item encoded) {
 	listCodecs.Put(c)
 }
 
-// forget clears the last item, so the garbage collector can free what the item pointed to.
-func (l *List[T, P]) forget() {
-	var zero T
-	l.one = zero
-}
-
 // All returns the items in order. The list must not change meanwhile. Concurrent iteration is safe.
-func (l *List[T, P]) All() iter.Seq[T] { return l.at(0) }
-
-// at is All for items with timestamps, decoded relative to a shard time.
-func (l *List[T, P]) at(now uint64) iter.Seq[T] {
+func (l *List[T, P]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if l.count == 0 {
 			return
 		}
 		var item T
-		l.read(now, P(&item), func() bool { return yield(item) })
+		readItems(&l.encodedList, 0, P(&item), func() bool { return yield(item) })
 	}
 }
 
-// read decodes the items one by one into the same variable until yield returns false.
-func (l *encodedList) read(now uint64, item encoded, yield func() bool) {
+// readItems decodes the items one by one into the same variable until yield returns false. Timestamps are decoded
+// relative to the shard time now.
+func readItems(l *encodedList, now uint64, item encoded, yield func() bool) {
 	c := listCodecs.Get().(*codec)
 	defer func() {
 		c.startReading(nil)
@@ -117,24 +110,23 @@ func (l *encodedList) read(now uint64, item encoded, yield func() bool) {
 	}
 }
 
-// list is the field that holds the list. Reading checks all items, so All finds no error later.
-func (l *List[T, P]) list(c *codec, field string) {
+// listField is a message field that holds a list. Reading checks all items, so All finds no error later.
+func listField[T any, P item[T]](c *codec, field string, l *List[T, P]) {
 	if c.writing {
-		l.write(c)
+		writeItems(c, &l.encodedList)
 		return
 	}
-	l.check(c, field, P(&l.one))
-	l.forget()
+	checkItems(c, field, &l.encodedList, P(&l.one))
 }
 
-func (l *encodedList) write(c *codec) {
+func writeItems(c *codec, l *encodedList) {
 	_ = c.enc.EncodeArrayLen(l.count)
 	_, _ = c.out.Write(l.raw)
 	c.wrote(l.count > 0)
 }
 
-// check makes the list a view into the frame, once all items were decoded without an error.
-func (l *encodedList) check(c *codec, field string, item encoded) {
+// checkItems makes a list a view into the frame, once all items were decoded without an error.
+func checkItems(c *codec, field string, l *encodedList, item encoded) {
 	*l = encodedList{}
 	if c.left == 0 {
 		return

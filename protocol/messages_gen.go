@@ -61,6 +61,11 @@ type Request struct {
 	BackupBegin         BackupBegin
 	BackupRead          BackupRead
 	BackupEnd           BackupEnd
+	SlotMove            SlotMove
+	ShardUpdate         ShardUpdate
+	Rebalance           Rebalance
+	RebalanceDescribe   RebalanceDescribe
+	SlotList            SlotList
 	ProcessPut          ProcessPut
 	ProcessDelete       ProcessDelete
 	ProcessJoin         ProcessJoin
@@ -76,6 +81,7 @@ type Request struct {
 	ProcessDescribe     ProcessDescribe
 	ProcessList         ProcessList
 	InboxOpen           InboxOpen
+	SlotOffer           SlotOffer
 	HostBoot            HostBoot
 	HostNotify          HostNotify
 	HostUpdate          HostUpdate
@@ -156,6 +162,11 @@ type Answer struct {
 	BackupBegin         BackupBeginAnswer
 	BackupRead          BackupReadAnswer
 	BackupEnd           BackupEndAnswer
+	SlotMove            SlotMoveAnswer
+	ShardUpdate         ShardUpdateAnswer
+	Rebalance           RebalanceAnswer
+	RebalanceDescribe   RebalanceDescribeAnswer
+	SlotList            SlotListAnswer
 	ProcessPut          ProcessPutAnswer
 	ProcessDelete       ProcessDeleteAnswer
 	ProcessJoin         ProcessJoinAnswer
@@ -171,6 +182,7 @@ type Answer struct {
 	ProcessDescribe     ProcessDescribeAnswer
 	ProcessList         ProcessListAnswer
 	InboxOpen           InboxOpenAnswer
+	SlotOffer           SlotOfferAnswer
 	HostBoot            HostBootAnswer
 	HostNotify          HostNotifyAnswer
 	HostUpdate          HostUpdateAnswer
@@ -312,6 +324,16 @@ var requestPlaces = [maxRequest2 + 1]requestPlace{
 		func(a *Answer) AnswerMessage { return &a.BackupRead }},
 	KindBackupEnd: {func(r *Request) RequestMessage { return &r.BackupEnd },
 		func(a *Answer) AnswerMessage { return &a.BackupEnd }},
+	KindSlotMove: {func(r *Request) RequestMessage { return &r.SlotMove },
+		func(a *Answer) AnswerMessage { return &a.SlotMove }},
+	KindShardUpdate: {func(r *Request) RequestMessage { return &r.ShardUpdate },
+		func(a *Answer) AnswerMessage { return &a.ShardUpdate }},
+	KindRebalance: {func(r *Request) RequestMessage { return &r.Rebalance },
+		func(a *Answer) AnswerMessage { return &a.Rebalance }},
+	KindRebalanceDescribe: {func(r *Request) RequestMessage { return &r.RebalanceDescribe },
+		func(a *Answer) AnswerMessage { return &a.RebalanceDescribe }},
+	KindSlotList: {func(r *Request) RequestMessage { return &r.SlotList },
+		func(a *Answer) AnswerMessage { return &a.SlotList }},
 	KindProcessPut: {func(r *Request) RequestMessage { return &r.ProcessPut },
 		func(a *Answer) AnswerMessage { return &a.ProcessPut }},
 	KindProcessDelete: {func(r *Request) RequestMessage { return &r.ProcessDelete },
@@ -342,6 +364,8 @@ var requestPlaces = [maxRequest2 + 1]requestPlace{
 		func(a *Answer) AnswerMessage { return &a.ProcessList }},
 	KindInboxOpen: {func(r *Request) RequestMessage { return &r.InboxOpen },
 		func(a *Answer) AnswerMessage { return &a.InboxOpen }},
+	KindSlotOffer: {func(r *Request) RequestMessage { return &r.SlotOffer },
+		func(a *Answer) AnswerMessage { return &a.SlotOffer }},
 	KindHostBoot: {func(r *Request) RequestMessage { return &r.HostBoot },
 		func(a *Answer) AnswerMessage { return &a.HostBoot }},
 	KindHostNotify: {func(r *Request) RequestMessage { return &r.HostNotify },
@@ -711,6 +735,36 @@ func (*BackupEnd) Kind() Kind { return KindBackupEnd }
 // Kind returns the answer kind for a BackupEnd.
 func (*BackupEndAnswer) Kind() Kind { return KindBackupEnd.Answer() }
 
+// Kind returns KindSlotMove.
+func (*SlotMove) Kind() Kind { return KindSlotMove }
+
+// Kind returns the answer kind for a SlotMove.
+func (*SlotMoveAnswer) Kind() Kind { return KindSlotMove.Answer() }
+
+// Kind returns KindShardUpdate.
+func (*ShardUpdate) Kind() Kind { return KindShardUpdate }
+
+// Kind returns the answer kind for a ShardUpdate.
+func (*ShardUpdateAnswer) Kind() Kind { return KindShardUpdate.Answer() }
+
+// Kind returns KindRebalance.
+func (*Rebalance) Kind() Kind { return KindRebalance }
+
+// Kind returns the answer kind for a Rebalance.
+func (*RebalanceAnswer) Kind() Kind { return KindRebalance.Answer() }
+
+// Kind returns KindRebalanceDescribe.
+func (*RebalanceDescribe) Kind() Kind { return KindRebalanceDescribe }
+
+// Kind returns the answer kind for a RebalanceDescribe.
+func (*RebalanceDescribeAnswer) Kind() Kind { return KindRebalanceDescribe.Answer() }
+
+// Kind returns KindSlotList.
+func (*SlotList) Kind() Kind { return KindSlotList }
+
+// Kind returns the answer kind for a SlotList.
+func (*SlotListAnswer) Kind() Kind { return KindSlotList.Answer() }
+
 // Kind returns KindProcessPut.
 func (*ProcessPut) Kind() Kind { return KindProcessPut }
 
@@ -800,6 +854,12 @@ func (*InboxOpen) Kind() Kind { return KindInboxOpen }
 
 // Kind returns the answer kind for a InboxOpen.
 func (*InboxOpenAnswer) Kind() Kind { return KindInboxOpen.Answer() }
+
+// Kind returns KindSlotOffer.
+func (*SlotOffer) Kind() Kind { return KindSlotOffer }
+
+// Kind returns the answer kind for a SlotOffer.
+func (*SlotOfferAnswer) Kind() Kind { return KindSlotOffer.Answer() }
 
 // Kind returns KindHostBoot.
 func (*HostBoot) Kind() Kind { return KindHostBoot }

@@ -35,7 +35,7 @@ type SectionRequest struct {
 	Generation uint64
 }
 
-// ListRequest asks one shard for the node's objects with a kind and names that begin with Prefix, sorted by name.
+// ListRequest asks for the node's objects with a kind and names that begin with Prefix, sorted by name.
 type ListRequest struct {
 	NodeID  uint64
 	ShardID uint64
@@ -45,7 +45,27 @@ type ListRequest struct {
 	// Limit is the maximum number of objects on the page; 0 lets the host choose.
 	Limit       uint64
 	Consistency Consistency
+	ListSlots
 }
+
+// ListSlots limits a page of a list to some slots, because slots may move between two pages.
+type ListSlots struct {
+	// Slots are the slots to list, in ascending order, without shards and generations. The host that has the first slot
+	// answers, and names in the answer the slots that are missing there. Without slots, the page lists all slots of the
+	// shard ShardID.
+	Slots SlotRanges
+	// Generation is the highest generation known to the client for the first slot; see Moved.
+	Generation uint64
+}
+
+// ListMessage is a request for a page of a list.
+type ListMessage interface {
+	RequestMessage
+	Listed() *ListSlots
+}
+
+// Listed returns the slots themselves: the sender of a ListMessage sets the generation there.
+func (l *ListSlots) Listed() *ListSlots { return l }
 
 // Rows is a list of rows.
 type Rows = List[Row, *Row]

@@ -67,6 +67,12 @@ const (
 	KindBackupRead     Kind = 154
 	KindBackupEnd      Kind = 155
 
+	KindSlotMove Kind = 156
+	KindSlotList Kind = 157
+
+	KindShardUpdate Kind = 158
+	KindRebalance   Kind = 159
+
 	KindProcessPut         Kind = 160
 	KindProcessDelete      Kind = 161
 	KindProcessJoin        Kind = 162
@@ -82,6 +88,11 @@ const (
 	KindProcessDescribe    Kind = 172
 	KindProcessList        Kind = 173
 	KindInboxOpen          Kind = 174
+
+	KindRebalanceDescribe Kind = 175
+
+	// The next request is sent only between hosts.
+	KindSlotOffer Kind = 176
 
 	// A host sends the next two requests to the meta shard's leader.
 	KindHostBoot   Kind = 177
@@ -191,6 +202,11 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindBackupBegin:         {"BACKUP_BEGIN", RightBackup},
 	KindBackupRead:          {"BACKUP_READ", RightBackup},
 	KindBackupEnd:           {"BACKUP_END", RightBackup},
+	KindSlotMove:            {"SLOT_MOVE", RightCluster},
+	KindShardUpdate:         {"SHARD_UPDATE", RightCluster},
+	KindRebalance:           {"REBALANCE", RightCluster},
+	KindRebalanceDescribe:   {"REBALANCE_DESCRIBE", RightRead},
+	KindSlotList:            {"SLOT_LIST", RightRead},
 	KindProcessPut:          {"PROCESS_PUT", RightOperate},
 	KindProcessDelete:       {"PROCESS_DELETE", RightDelete},
 	KindProcessJoin:         {"PROCESS_JOIN", RightAcquire},
@@ -206,6 +222,7 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindProcessDescribe:     {"PROCESS_DESCRIBE", RightRead},
 	KindProcessList:         {"PROCESS_LIST", RightRead},
 	KindInboxOpen:           {"INBOX_OPEN", RightAcquire},
+	KindSlotOffer:           {"SLOT_OFFER", RightCluster},
 	KindHostBoot:            {"HOST_BOOT", RightCluster},
 	KindHostNotify:          {"HOST_NOTIFY", RightCluster},
 	KindHostUpdate:          {"HOST_UPDATE", RightCluster},

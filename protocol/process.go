@@ -66,8 +66,7 @@ type ProcessDescribeAnswer struct {
 	Reasons Views[kind.BlockReason, *kind.BlockReason]
 }
 
-// ProcessList asks one shard for the node's processes with names that begin with Prefix, sorted by name. To list all
-// processes in a node, ask all data shards.
+// ProcessList asks for the node's processes with names that begin with Prefix, sorted by name.
 type ProcessList struct{ ListRequest }
 
 // ProcessListAnswer answers a ProcessList.
@@ -77,4 +76,6 @@ type ProcessListAnswer struct {
 	Next []byte `wire:"text MaxNameBytes"`
 	// NowMillis is the shard time, to compare timestamps with.
 	NowMillis uint64
+	// Missing are requested slots that the shard does not have.
+	Missing SlotRanges
 }

@@ -105,6 +105,10 @@ var processExamples = []example{
 	{"process-list", request(73, &ProcessList{ListRequest: ListRequest{
 		NodeID: 17, ShardID: 2, Prefix: []byte("c"), After: []byte("cache"), Limit: 100, Consistency: ConsistencyStrict,
 	}})},
+	{"process-list-slots", request(73, &ProcessList{ListRequest: ListRequest{
+		NodeID: 17, ShardID: 2, ListSlots: exampleListSlots(),
+	}})},
+	{"process-list-answer-missing", answer(73, &ProcessListAnswer{NowMillis: 81_000, Missing: exampleSlots()})},
 	{"process-list-answer", answer(73, &ProcessListAnswer{
 		Processes: views(process.SummaryRow{Since: field.At(80_001, 0), Summary: process.Summary{
 			Name: "cache", Revision: 42, Epoch: 12, Phase: process.Preparing, Members: 3, Prepared: 2, LastResult: 8,

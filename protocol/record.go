@@ -39,7 +39,8 @@ func ReadRecord(src []byte, v field.Value, now uint64) error {
 // Views is a List of values from a package below. The values are created while a reader ranges over All: a list page
 // may have more values than an eager list in the field package creates.
 type Views[T any, P viewed[T]] struct {
-	items List[viewItem[T, P], *viewItem[T, P]]
+	encodedList
+	one T // the value that is written or checked
 }
 
 // viewed is the constraint for a pointer to a list value.
@@ -48,30 +49,35 @@ type viewed[T any] interface {
 	field.Value
 }
 
-// viewItem is a value as a List item.
-type viewItem[T any, P viewed[T]] struct{ value T }
+// view is a value as a list item.
+type view struct{ value field.Value }
 
-func (i *viewItem[T, P]) item(c *codec) { c.value("", P(&i.value)) }
+func (v view) item(c *codec) { c.value("", v.value) }
 
-// list is the message field that holds the list.
-func (v *Views[T, P]) list(c *codec, name string) { v.items.list(c, name) }
-
-// Len returns the number of values.
-func (v *Views[T, P]) Len() int { return v.items.Len() }
-
-// Size returns how many bytes the values take in a frame.
-func (v *Views[T, P]) Size() int { return v.items.Size() }
+// viewsField is a message field that holds Views.
+func viewsField[T any, P viewed[T]](c *codec, field string, v *Views[T, P]) {
+	if c.writing {
+		writeItems(c, &v.encodedList)
+		return
+	}
+	checkItems(c, field, &v.encodedList, view{P(&v.one)})
+}
 
 // Append adds a value, without keeping a reference to it.
-func (v *Views[T, P]) Append(value T) { v.items.Append(viewItem[T, P]{value}) }
+func (v *Views[T, P]) Append(value T) {
+	var zero T
+	v.one = value
+	appendItem(&v.encodedList, view{P(&v.one)})
+	v.one = zero
+}
 
 // All returns the values in order, relative to a shard time in milliseconds. The list must not change meanwhile.
 func (v *Views[T, P]) All(now uint64) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		for i := range v.items.at(now) {
-			if !yield(i.value) {
-				return
-			}
+		if v.count == 0 {
+			return
 		}
+		var value T
+		readItems(&v.encodedList, now, view{P(&value)}, func() bool { return yield(value) })
 	}
 }

@@ -109,6 +109,10 @@ var rolloutExamples = []example{
 	{"rollout-list", request(53, &RolloutList{ListRequest: ListRequest{
 		NodeID: 17, ShardID: 2, Prefix: []byte("d"), After: []byte("dns"), Limit: 100, Consistency: ConsistencyStrict,
 	}})},
+	{"rollout-list-slots", request(53, &RolloutList{ListRequest: ListRequest{
+		NodeID: 17, ShardID: 2, ListSlots: exampleListSlots(),
+	}})},
+	{"rollout-list-answer-missing", answer(53, &RolloutListAnswer{Missing: exampleSlots()})},
 	{"rollout-list-answer", answer(53, &RolloutListAnswer{
 		Rollouts: views(kind.Summary{
 			Name: "dns", Revision: 42, Phase: kind.Rolling, Locations: 3, Reached: 1, Instances: 9, LastSeq: 7,

@@ -35,8 +35,7 @@ type RolloutDescribeAnswer struct {
 // Reasons is a list of reasons why a rollout is stalled.
 type Reasons = Views[kind.BlockReason, *kind.BlockReason]
 
-// RolloutList asks one shard for the node's rollouts with names that begin with Prefix, sorted by name. To list all
-// rollouts in a node, ask all data shards.
+// RolloutList asks for the node's rollouts with names that begin with Prefix, sorted by name.
 type RolloutList struct{ ListRequest }
 
 // RolloutListAnswer answers a RolloutList.
@@ -44,6 +43,8 @@ type RolloutListAnswer struct {
 	Rollouts RolloutSummaries
 	// Next is the start of the next page; empty on the last page.
 	Next []byte `wire:"text MaxNameBytes"`
+	// Missing are requested slots that the shard does not have.
+	Missing SlotRanges
 }
 
 // RolloutSummaries is a list of rollouts.

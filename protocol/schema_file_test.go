@@ -211,6 +211,8 @@ var namesBelow = map[reflect.Type]string{
 	reflect.TypeFor[host.Replica](): "ClusterReplica", reflect.TypeFor[host.Role](): "ReplicaRole",
 	reflect.TypeFor[host.Policy](): "GovernorPolicy", reflect.TypeFor[host.Step](): "ClusterStep",
 	reflect.TypeFor[host.Reason](): "GovernorReason", reflect.TypeFor[host.Entry](): "AuditEntry",
+	reflect.TypeFor[host.SlotMove]():   "SlotMove",
+	reflect.TypeFor[host.ShardSlots](): "ShardSlots", reflect.TypeFor[host.PlannedMoves](): "PlannedMoves",
 	reflect.TypeFor[access.Rule](): "AccessRule", reflect.TypeFor[access.Grant](): "AccessGrant",
 	reflect.TypeFor[access.Role](): "AccessRole", reflect.TypeFor[access.Principal](): "AccessPrincipal",
 	reflect.TypeFor[access.Decision](): "AccessDecision", reflect.TypeFor[access.Denial](): "AccessDenial",

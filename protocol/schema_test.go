@@ -28,7 +28,7 @@ var (
 	emptyMap   = []byte{0x80}
 	nilValue   = []byte{0xc0}
 	almostMost = append([]byte{0xcf}, binary.BigEndian.AppendUint64(nil, 1<<64-2)...)
-	longString = append([]byte{0xdb, 0, 0x20, 0, 0}, make([]byte, 2<<20)...)
+	longString = []byte{0xdb, 0x7f, 0, 0, 0} // only the length: it is checked first
 )
 
 // learnFields finds the fields in an array. decode decodes a message whose array holds the given values; path is the

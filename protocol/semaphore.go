@@ -102,8 +102,7 @@ type SemaphoreDelete struct {
 // SemaphoreDeleteAnswer answers a SemaphoreDelete.
 type SemaphoreDeleteAnswer struct{}
 
-// SemaphoreList asks one shard for the node's semaphores with names that begin with Prefix, sorted by name. To list all
-// semaphores in a node, ask all data shards.
+// SemaphoreList asks for the node's semaphores with names that begin with Prefix, sorted by name.
 type SemaphoreList struct {
 	NodeID  uint64
 	ShardID uint64
@@ -115,6 +114,7 @@ type SemaphoreList struct {
 	// IncludeData asks for the semaphores' data.
 	IncludeData bool
 	Consistency Consistency
+	ListSlots
 }
 
 // SemaphoreListAnswer answers a SemaphoreList.
@@ -122,4 +122,6 @@ type SemaphoreListAnswer struct {
 	Semaphores Semaphores
 	// Next is the start of the next page; empty on the last page.
 	Next []byte `wire:"text MaxNameBytes"`
+	// Missing are requested slots that the shard does not have.
+	Missing SlotRanges
 }

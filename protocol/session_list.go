@@ -41,8 +41,7 @@ type SessionDescribeAnswer struct {
 	Session Session
 }
 
-// SessionList asks for the sessions in a node that have a shard as their home, sorted by id. To list all sessions in a
-// node, ask all data shards.
+// SessionList asks for the sessions in a node, sorted by id.
 type SessionList struct {
 	NodeID  uint64
 	ShardID uint64
@@ -50,6 +49,7 @@ type SessionList struct {
 	After uint64
 	// Limit is the maximum number of sessions on the page; 0 lets the host choose.
 	Limit uint64
+	ListSlots
 }
 
 // SessionListAnswer answers a SessionList.
@@ -57,10 +57,11 @@ type SessionListAnswer struct {
 	Sessions Sessions
 	// Next is the start of the next page; 0 on the last page.
 	Next uint64
+	// Missing are requested slots that the shard does not have.
+	Missing SlotRanges
 }
 
-// SessionHoldings asks what a session owns and waits for in one shard, sorted by order id. To list all holdings, ask
-// all data shards.
+// SessionHoldings asks what a session owns and waits for, sorted by order id.
 type SessionHoldings struct {
 	SessionID uint64
 	ShardID   uint64
@@ -69,6 +70,7 @@ type SessionHoldings struct {
 	// Limit is the maximum number of holdings on the page; 0 lets the host choose.
 	Limit       uint64
 	Consistency Consistency
+	ListSlots
 }
 
 // SessionHoldingsAnswer answers a SessionHoldings.
@@ -76,6 +78,8 @@ type SessionHoldingsAnswer struct {
 	Holdings Holdings
 	// Next is the start of the next page; 0 on the last page.
 	Next uint64
+	// Missing are requested slots that the shard does not have.
+	Missing SlotRanges
 }
 
 // Holdings is a list of holdings.

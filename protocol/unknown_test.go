@@ -22,7 +22,7 @@ var unknown = []struct {
 	Answer string `json:"answer,omitempty"`
 }{
 	{"host", "92 2f 09", "UNSUPPORTED", "6f 09 0f"},
-	{"host", "94 ccb0 09 c3 91a178", "UNSUPPORTED", "ccf0 09 0f"},
+	{"host", "94 cc8f 09 c3 91a178", "UNSUPPORTED", "cccf 09 0f"},
 	{"host", "92 ccbf 09", "UNSUPPORTED", "ccff 09 0f"},
 	{"host", "92 00 09", "close", ""},
 	{"host", "92 30 09", "close", ""},
@@ -40,7 +40,7 @@ var unknown = []struct {
 	{"client", "92 cd0140 09", "ignore", ""},
 	{"client", "92 cdffff 00", "ignore", ""},
 	{"client", "94 6f 09 0f 90", "refusal", ""},
-	{"client", "94 ccf0 09 0f 91a26e6f", "refusal", ""},
+	{"client", "94 cccf 09 0f 91a26e6f", "refusal", ""},
 	{"client", "94 ccff 09 0f c0", "refusal", ""},
 	{"client", "95 ccff 09 00 90 07", "close if the request is open", ""},
 	{"client", "92 ce00010000 09", "close", ""},

@@ -75,11 +75,11 @@ func TestAListOfViewsIsReadAsItLooksAtATimeOfTheShard(t *testing.T) {
 	}
 	c := newCodec()
 	c.startWriting(nil)
-	list.list(c, "list")
+	viewsField(c, "list", &list)
 	frame := c.written()
 	c.startReading(frame)
 	c.left = 1
-	if read.list(c, "list"); c.err != nil || read.Len() != 2 || read.Size() != list.Size() {
+	if viewsField(c, "list", &read); c.err != nil || read.Len() != 2 || read.Size() != list.Size() {
 		t.Fatalf("%v: %d values of %d bytes", c.err, read.Len(), read.Size())
 	}
 	for _, now := range []uint64{5_000, 0} {

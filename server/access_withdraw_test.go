@@ -51,6 +51,7 @@ func TestANarrowedTokenLosesWhatItHasOpen(t *testing.T) {
 			var x open
 			x.stream = ci.say(&protocol.Watch{NodeID: node, Name: []byte(half + "sem"), Data: true})
 			ci.must(ci.await(x.stream, protocol.KindWatch.Answer()))
+			ci.await(x.stream, protocol.KindWatchSnapshot)
 			x.once = ci.say(&protocol.SemaphoreDescribe{SessionID: mine.id, NodeID: node, Name: []byte(half + "own"),
 				WatchData: true})
 			ci.must(ci.await(x.once, protocol.KindSemaphoreDescribe.Answer()))
@@ -118,6 +119,7 @@ func TestARightRevokedWhileAWatchIsOpenedEndsTheWatch(t *testing.T) {
 		})
 		release()
 		ci.must(ci.await(kept, protocol.KindWatch.Answer()))
+		ci.await(kept, protocol.KindWatchSnapshot) // or it could contain the change below
 		want(t, "the watch of what the token may not see", ci.await(lost, protocol.KindWatchEnd).WatchEnd.Result.Status,
 			protocol.StatusUnauthorized)
 		k.root.must(k.root.ask(&protocol.SemaphoreUpdate{NodeID: node, Name: []byte("kept-sem"), Data: []byte("new")}))

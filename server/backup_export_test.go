@@ -241,7 +241,7 @@ func testWhoSavesABackupIsInTheHistory(t *testing.T) {
 
 	off.Store(true)
 	want(t, "bytes of the state", len(s.readState(s.begin(1).StateID)), len(state))
-	missing := func() []string { return log.lines("the audit log has no entry") }
+	missing := func() []string { return log.lines("the meta shard has no record of a backup") }
 	awaitThat(t, "the log has it", func() bool { return len(missing()) == 2 })
 	want(t, "entries", len(backupsIn(recordsOf(c, 1))), 6)
 	for _, line := range missing() {

@@ -96,7 +96,7 @@ func lockRounds(t testing.TB) (round func()) {
 		send(c, s, &protocol.SessionStart{Path: []byte("/bench"), TimeoutMillis: 600_000})
 	}
 	var ids []uint64
-	h.replicas[0].Machine.WalkSessions(0, func(v shard.SessionView) { ids = append(ids, uint64(v.ID)) })
+	h.set.All()[0].Machine.WalkSessions(0, func(v shard.SessionView) { ids = append(ids, uint64(v.ID)) })
 	buf := bytebufferpool.Get()
 	encoder := protocol.NewEncoder()
 	number, request := uint64(0), uint64(0)
@@ -161,7 +161,7 @@ func BenchmarkRelaxedDescribe(b *testing.B) {
 	buf := bytebufferpool.Get()
 	protocol.NewEncoder().Request(buf, 1, &protocol.SemaphoreDescribe{NodeID: 1, Name: []byte("config"),
 		IncludeOwners: true})
-	if !h.replicas[0].MayAnswer(protocol.ConsistencyRelaxed) {
+	if !h.set.All()[0].MayAnswer(protocol.ConsistencyRelaxed) {
 		b.Fatal("the host is not fresh")
 	}
 	b.ReportAllocs()

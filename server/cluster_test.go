@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/executor"
@@ -29,9 +31,9 @@ type fixedGovernor struct {
 func (g *fixedGovernor) View() (governor.View, error) {
 	seen := &governor.Seen{Self: 1}
 	for _, h := range g.records.Hosts() {
-		on := governor.HostObservation{Host: h.ID, Tried: true}
+		on := governor.HostObservation{Host: h.ID, Tried: true, FreshFor: 1}
 		if !slices.Contains(g.alive, h.ID) {
-			on.SilentFor = 10_000
+			on.SilentFor, on.FreshFor = 10_000, 0
 		}
 		seen.Hosts = append(seen.Hosts, on)
 	}
@@ -183,6 +185,9 @@ func testOthersSendToTheLeader(t *testing.T) {
 		&protocol.HostUpdate{Action: protocol.HostCordon, Host: name("host-3")},
 		&protocol.HostUpdate{Action: protocol.HostReplace, Host: name("host-3"), Successor: name("host-2")},
 		&protocol.ShardTransferLeader{ShardID: 1, Host: name("host-2")}, &protocol.StepCancel{StepID: 1},
+		&protocol.SlotMove{Slot: 7, ShardID: 1}, &protocol.SlotList{},
+		&protocol.ShardUpdate{Action: protocol.ShardAdd, Count: 1}, update(protocol.ShardRemove, 0, 1),
+		&protocol.Rebalance{Action: protocol.RebalancePause}, &protocol.RebalanceDescribe{},
 		&protocol.PolicySet{}, &protocol.ClusterDescribe{}, &protocol.ClusterPlan{}, &protocol.ClusterWhy{},
 		&protocol.JoinToken{Action: protocol.TokenList},
 	} {
@@ -259,12 +264,178 @@ func testOnlyWhoMayDoSoEverywhereOperates(t *testing.T) {
 	for _, m := range []protocol.RequestMessage{
 		&protocol.HostUpdate{Action: protocol.HostCordon, Host: name("host-3")},
 		&protocol.ShardTransferLeader{ShardID: 1, Host: name("host-2")}, &protocol.StepCancel{StepID: 1},
+		&protocol.SlotMove{Slot: 7, ShardID: 1}, &protocol.SlotMove{Slot: 7, Cancel: true},
+		&protocol.ShardUpdate{Action: protocol.ShardAdd, Count: 1}, update(protocol.ShardSetWeight, 7, 1),
+		&protocol.Rebalance{Action: protocol.RebalancePause},
 		&protocol.PolicySet{}, &protocol.AuditRead{}, &protocol.JoinToken{Action: protocol.TokenList},
 		&protocol.JoinToken{Action: protocol.TokenCreate, ID: name("x"), Hash: make([]byte, 32)},
 	} {
 		want(t, m.Kind().String(), admin.ask(m).Result.Status, protocol.StatusUnauthorized)
 	}
 	reader.must(reader.ask(&protocol.ClusterDescribe{Consistency: protocol.ConsistencyRelaxed}))
+	reader.must(reader.ask(&protocol.SlotList{}))
+	reader.must(reader.ask(&protocol.RebalanceDescribe{}))
+}
+
+// TestOperatorsOrderSlotMoves: an order is listed until it is cancelled, and the audit log names the author.
+func TestOperatorsOrderSlotMoves(t *testing.T) { synctest.Test(t, testOperatorsOrderSlotMoves) }
+
+func testOperatorsOrderSlotMoves(t *testing.T) {
+	_, s := operated(t, servertest.Shards(2))
+	for i, x := range []struct {
+		m       protocol.SlotMove
+		status  protocol.Status
+		existed bool
+		moves   int // afterwards
+	}{
+		{protocol.SlotMove{Slot: 7, ShardID: 2, Large: true}, protocol.StatusSuccess, false, 1},
+		{protocol.SlotMove{Slot: 7, ShardID: 2, Large: true}, protocol.StatusSuccess, true, 1},
+		{protocol.SlotMove{Slot: 4095, ShardID: 2}, protocol.StatusSuccess, true, 1},
+		{protocol.SlotMove{Slot: 4096, ShardID: 2}, protocol.StatusBadRequest, false, 1},
+		{protocol.SlotMove{Slot: 1<<16 + 7, Cancel: true}, protocol.StatusBadRequest, false, 1},
+		{protocol.SlotMove{Slot: 8, ShardID: 9}, protocol.StatusNotFound, false, 1},
+		{protocol.SlotMove{Slot: 8}, protocol.StatusNotFound, false, 1},
+		{protocol.SlotMove{Slot: 7, Cancel: true}, protocol.StatusSuccess, false, 0},
+		{protocol.SlotMove{Slot: 7, Cancel: true}, protocol.StatusSuccess, true, 0},
+	} {
+		x.m.Operation = by(uint64(i + 1))
+		a := s.ask(&x.m)
+		if a.Result.Status != x.status || a.SlotMove.Existed != x.existed {
+			t.Errorf("%+v: %v, existed %t", x.m, a.Result, a.SlotMove.Existed)
+		}
+		l := s.must(s.ask(&protocol.SlotList{ShardID: 2})).SlotList
+		if r := slices.Collect(l.Ranges.All()); len(l.Moves) != x.moves || len(r) != 1 ||
+			r[0] != (protocol.SlotRange{First: 2048, Last: 4095, ShardID: 2}) || l.Version == 0 {
+			t.Errorf("after %+v: version %d, %+v, %+v", x.m, l.Version, r, l.Moves)
+		}
+		if i == 0 && (l.Moves[0].From != 1 || !l.Moves[0].Large || l.Moves[0].Author != "ann@box") {
+			t.Errorf("the move is %+v", l.Moves[0])
+		}
+	}
+	want(t, "a page from no slot", s.ask(&protocol.SlotList{From: 4096}).Result.Status, protocol.StatusBadRequest)
+	entries := s.must(s.ask(&protocol.AuditRead{})).AuditRead.Entries
+	e := entries[len(entries)-1]
+	if e.Event != "slot-move" || e.Author != "ann@box" || e.Reason != "a test" ||
+		!strings.Contains(e.Text, "cancelled") {
+		t.Errorf("the last entry: %+v", e)
+	}
+}
+
+// update is a request about shards.
+func update(action protocol.ShardAction, weight uint64, ids ...protocol.ShardID) *protocol.ShardUpdate {
+	m := &protocol.ShardUpdate{Action: action, Weight: weight}
+	for _, id := range ids {
+		m.ShardIDs.Append(id)
+	}
+	return m
+}
+
+// onlineRecords returns records in which the cluster's hosts are online.
+func onlineRecords(t *testing.T, c *servertest.Cluster) *hosts.Records {
+	r, at := hosts.New("c", []hosts.ShardID{1, 2}), hosts.At{Now: 80_000, Term: 7, Level: level.Newest}
+	var members []hosts.InitialMember
+	for _, h := range recordsOf(c, 1).Hosts() {
+		members = append(members, hosts.InitialMember{ID: h.ID, Name: h.Name, Incarnation: h.Incarnation,
+			Addresses: h.Addresses, Level: level.Newest})
+	}
+	want(t, "the bootstrap", r.Bootstrap(at, members).Status, protocol.StatusSuccess)
+	for _, m := range members {
+		epoch := r.Host(m.ID).Target.Epoch
+		want(t, m.Name, r.Reach(at, at.Term, m.ID, protocol.HostOnline, epoch).Status, protocol.StatusSuccess)
+	}
+	return r
+}
+
+// TestOperatorsAddWeighAndRemoveShards: the answers name the shards, and the description has their weights and phases.
+func TestOperatorsAddWeighAndRemoveShards(t *testing.T) {
+	synctest.Test(t, testOperatorsAddWeighAndRemoveShards)
+}
+
+func testOperatorsAddWeighAndRemoveShards(t *testing.T) {
+	c, s := operated(t, servertest.Shards(2))
+	add := func(count uint64) *protocol.ShardUpdate {
+		return &protocol.ShardUpdate{Action: protocol.ShardAdd, Count: count}
+	}
+	c.Host(1).GovernBy(nil)
+	want(t, "without a governor", s.ask(add(1)).Result.Status, protocol.StatusUnavailable)
+	c.Host(1).GovernBy(&fixedGovernor{records: onlineRecords(t, c), alive: []shard.HostID{1, 2, 3}})
+	for i, x := range []struct {
+		m       *protocol.ShardUpdate
+		status  protocol.Status
+		existed bool
+		text    string // of the answer, the shards
+	}{
+		{add(2), protocol.StatusSuccess, false, "[3 4]"},
+		{add(1), protocol.StatusSuccess, false, "[5]"},
+		{add(0), protocol.StatusBadRequest, false, "[]"},
+		{add(hosts.MaxShards + 1), protocol.StatusBadRequest, false, "[]"},
+		{add(hosts.MaxShards - 1), protocol.StatusPreconditionFailed, false, "[]"},
+		{update(protocol.ShardSetWeight, 50, 2), protocol.StatusSuccess, false, "[2]"},
+		{update(protocol.ShardSetWeight, 50, 2), protocol.StatusSuccess, true, "[2]"},
+		{update(protocol.ShardSetWeight, 50, 1, 2), protocol.StatusBadRequest, false, "[]"},
+		{update(protocol.ShardRemove, 0, 3, 4), protocol.StatusSuccess, false, "[3 4]"},
+		{update(protocol.ShardRemove, 0, 3, 4), protocol.StatusSuccess, true, "[3 4]"},
+		{update(protocol.ShardRemove, 0, 1, 2), protocol.StatusPreconditionFailed, false, "[]"},
+		{update(protocol.ShardRemove, 0, 9), protocol.StatusNotFound, false, "[]"},
+		{update(protocol.ShardRemove, 0), protocol.StatusBadRequest, false, "[]"},
+		{update(protocol.ShardActionUnknown, 0, 1), protocol.StatusBadRequest, false, "[]"},
+	} {
+		x.m.Operation = by(uint64(i + 10))
+		for range 2 { // a repeated request has the same answer
+			a := s.ask(x.m)
+			ids := slices.Collect(a.ShardUpdate.ShardIDs.All())
+			if a.Result.Status != x.status || a.ShardUpdate.Existed != x.existed ||
+				fmt.Sprint(ids) != x.text && !(len(ids) == 0 && x.text == "[]") {
+				t.Errorf("%+v: %+v, existed %t, %v", x.m, a.Result, a.ShardUpdate.Existed, ids)
+			}
+		}
+	}
+	d := s.must(s.ask(&protocol.RebalanceDescribe{})).RebalanceDescribe
+	if !slices.Equal(d.Shards, []host.ShardSlots{
+		{ID: 1, Phase: "serving", Weight: 100, Slots: 2048, Target: 2731},
+		{ID: 2, Phase: "serving", Weight: 50, Slots: 2048, Target: 1365},
+		{ID: 3, Phase: "retired", Weight: 100}, {ID: 4, Phase: "retired", Weight: 100},
+		{ID: 5, Phase: "added", Weight: 100},
+	}) || !slices.Equal(d.Planned, []host.PlannedMoves{{From: 2, To: 1, Slots: 683}}) {
+		t.Errorf("%+v, %+v", d.Shards, d.Planned)
+	}
+}
+
+// TestOperatorsPauseRebalancing: the last order is described, with its author.
+func TestOperatorsPauseRebalancing(t *testing.T) { synctest.Test(t, testOperatorsPauseRebalancing) }
+
+func testOperatorsPauseRebalancing(t *testing.T) {
+	_, s := operated(t, servertest.Shards(2))
+	describe := func() *protocol.RebalanceDescribeAnswer {
+		return &s.must(s.ask(&protocol.RebalanceDescribe{})).RebalanceDescribe
+	}
+	if d := describe(); d.Paused || d.NoPacing || len(d.Author) > 0 || d.AgeMillis != 0 || len(d.Planned) > 0 {
+		t.Errorf("before any order: %+v", d)
+	}
+	weight := update(protocol.ShardSetWeight, 300, 1)
+	weight.Operation = by(1)
+	s.must(s.ask(weight))
+	for i, x := range []struct {
+		action           protocol.RebalanceAction
+		existed          bool
+		paused, noPacing bool
+	}{
+		{protocol.RebalancePause, false, true, false}, {protocol.RebalanceCancel, true, true, false},
+		{protocol.RebalanceNow, false, false, true}, {protocol.RebalanceResume, false, false, false},
+		{protocol.RebalanceResume, true, false, false},
+	} {
+		a := s.must(s.ask(&protocol.Rebalance{Operation: by(uint64(i + 2)), Action: x.action})).Rebalance
+		d := describe()
+		if a.Existed != x.existed || d.Paused != x.paused || d.NoPacing != x.noPacing ||
+			string(d.Author) != "ann@box" || string(d.Reason) != "a test" {
+			t.Errorf("%v: existed %t, %+v", x.action, a.Existed, d)
+		}
+	}
+	if p := describe().Planned; !slices.Equal(p, []host.PlannedMoves{{From: 2, To: 1, Slots: 1024}}) {
+		t.Errorf("%+v is planned", p)
+	}
+	want(t, "an unknown order", s.ask(&protocol.Rebalance{Operation: by(9)}).Result.Status,
+		protocol.StatusBadRequest)
 }
 
 // TestPolicyIsChangedFromWhatItWas: of two concurrent changes none is lost.

@@ -44,7 +44,7 @@ type Config struct {
 	Hosts []shard.HostID
 	// InitialMembers are the incarnations of the cluster's initial hosts, as far as known.
 	InitialMembers map[shard.HostID]hosts.Incarnation
-	// Shards is the number of data shards. Shards never changes in a cluster.
+	// Shards is the number of data shards that the cluster was created with.
 	Shards int
 	// Logs opens the host's end of a shard's log. Shard 0 is the meta shard; data shard ids start at 1. Logs fails
 	// with shard.ErrNotMember if the host has no replica of the shard.
@@ -81,6 +81,9 @@ type Config struct {
 	// and the smallest byte quota among the hosts with a replica.
 	ShardObjects uint64
 	ShardBytes   uint64
+	// ShardShare returns ShardBytes for a number of data shards, if all shards share the host's memory: a shard with
+	// many slots has a larger quota. nil means that every shard has ShardBytes, however many shards there are.
+	ShardShare func(shards int) uint64
 	// PingInterval is the heartbeat interval for idle clients. 0 means 10 seconds.
 	PingInterval time.Duration
 	// AcquireDelay is how long further commands in the log are awaited before an acquire that will be queued, or

@@ -2,6 +2,8 @@ package server
 
 import (
 	"bytes"
+	"context"
+	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
@@ -11,6 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // Broadcast pushes a message to every client after its HELLO.
@@ -25,7 +28,7 @@ func (h *Host) AfterBind(f func()) { h.set.AfterBind = f }
 // EndApplied puts the session's home machine at this host into the state between the session's end and the report of
 // the end.
 func (h *Host) EndApplied(id shard.SessionID) {
-	m := h.set.Of(id.Slot()).Machine
+	m := h.set.Home(id).Machine
 	m.Apply(&shard.Batch{Stamp: clock.Stamp{Term: m.Term()},
 		Commands: []shard.Command{{Kind: shard.CmdSessionEnd, Session: id}}}, &shard.Effects{})
 }
@@ -91,3 +94,36 @@ func (h *Host) HoldOpenings() (release func()) {
 type silent struct{ handle.Connection }
 
 func (silent) Flush(bool) {}
+
+// MoveSlot carries out a slot effect, as the governor asks for it.
+func (h *Host) MoveSlot(ctx context.Context, e *protocol.StepExecute) (protocol.SlotOutcome, string, error) {
+	return h.set.Slot(ctx, e)
+}
+
+// ShardSeats lists the data shards that the host knows, or has a replica of.
+func (h *Host) ShardSeats() (ids []uint64) {
+	for _, r := range h.set.All() {
+		ids = append(ids, r.ID)
+	}
+	for _, held := range h.set.Held() {
+		if id := uint64(held.Shard); id != 0 && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// SlotIn is a slot's record in the host's replica of a shard.
+func (h *Host) SlotIn(id uint64, slot shard.Slot) slots.Slot {
+	return h.set.Shard(id).Machine.Slot(slot)
+}
+
+// AwaitingSlots is the number of requests that wait for slots.
+func (h *Host) AwaitingSlots() int { return h.set.AwaitingSlots() }
+
+// DroppingNodes is the number of nodes that are being dropped, according to the host's meta replica.
+func (h *Host) DroppingNodes() int {
+	page, _ := h.meta.Machine.Dropping(0, 100)
+	return len(page)
+}

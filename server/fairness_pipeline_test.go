@@ -74,7 +74,7 @@ const (
 )
 
 func queuedAt(h *Host) int {
-	commands, _ := h.replicas[0].Pipeline.Waiting()
+	commands, _ := h.set.All()[0].Pipeline.Waiting()
 	return commands
 }
 
@@ -121,7 +121,7 @@ func testServedBeside(t *testing.T, c flood) {
 	send(victim, answers, &protocol.NodeCreate{Path: []byte("/bench")})
 	send(victim, answers, &protocol.SessionStart{Path: []byte("/bench"), TimeoutMillis: 600_000})
 	var id uint64
-	h.replicas[0].Machine.WalkSessions(0, func(v shard.SessionView) { id = uint64(v.ID) })
+	h.set.All()[0].Machine.WalkSessions(0, func(v shard.SessionView) { id = uint64(v.ID) })
 	for i := range c.conns {
 		send(victim, answers, &protocol.SemaphoreCreate{NodeID: 1, Name: fmt.Appendf(nil, "data/%d", i),
 			Limit: 1})
@@ -175,7 +175,7 @@ func testServedBeside(t *testing.T, c flood) {
 		case p := <-g.proposed:
 			p.pass()
 		case <-time.After(10 * time.Millisecond):
-			if commands, batches := h.replicas[0].Pipeline.Waiting(); commands+batches == 0 {
+			if commands, batches := h.set.All()[0].Pipeline.Waiting(); commands+batches == 0 {
 				return
 			}
 		}

@@ -46,12 +46,12 @@ func (h *Host) gather(l *health.List) {
 	if load := h.load.Load(); load != nil {
 		own.CommitP99, own.Requests = load.CommitP99, load.Requests
 	}
-	given := h.set.Quotas()
-	given.Objects = cmp.Or(given.Objects, shard.DefaultShardObjects)
-	given.Bytes = cmp.Or(given.Bytes, shard.DefaultShardBytes)
-	for _, r := range h.replicas {
+	for _, r := range h.set.All() {
 		own.Stalls += uint64(r.Leases.Counts().Stalls)
 		own.Slow += r.Hub.Counters().Slow
+		given := r.Quotas()
+		given.Objects = cmp.Or(given.Objects, shard.DefaultShardObjects)
+		given.Bytes = cmp.Or(given.Bytes, shard.DefaultShardBytes)
 		l.AddQuotas(h.config.Name, r, given, h.nodes)
 		if r.Leads() {
 			l.AddObjects(r, h.nodes, h.whoIs)
@@ -84,7 +84,7 @@ func (h *Host) nodes(id shard.NodeID) (path string, threshold health.Threshold, 
 func (h *Host) whoIs(id shard.SessionID) string {
 	var client protocol.ClientInfo
 	var description string
-	if home := h.set.Of(id.Slot()); home.Here() {
+	if home := h.set.Home(id); home.Here() {
 		v, _ := home.Machine.DescribeSession(id)
 		client, description = h.core.ClientOf(id), session.Details(&v).Description
 	} else {

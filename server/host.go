@@ -35,19 +35,18 @@ import (
 
 // Host is one running server. Host implements transport.Handler: all transports pass their connections to the Host.
 type Host struct {
-	config   Config
-	log      *slog.Logger
-	set      *replica.Set
-	meta     *replica.Meta      // from set
-	replicas []*replica.Replica // from set
-	core     *handle.Host       // the handlers' view of the host
-	conns    *connection.Set
-	gate     *caller.Gate
-	opening  *handlewatch.Watches
-	backups  *backup.Backups
-	routes   routes
-	metrics  *metrics.Metrics
-	watches  *watch.Budget
+	config  Config
+	log     *slog.Logger
+	set     *replica.Set
+	meta    *replica.Meta // from set
+	core    *handle.Host  // the handlers' view of the host
+	conns   *connection.Set
+	gate    *caller.Gate
+	opening *handlewatch.Watches
+	backups *backup.Backups
+	routes  routes
+	metrics *metrics.Metrics
+	watches *watch.Budget
 
 	member   *membership.Membership
 	history  *audit.History
@@ -67,7 +66,7 @@ func Open(config Config) (*Host, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	h := &Host{
-		config: config, log: config.Log, metrics: metrics.New(config.Shards),
+		config: config, log: config.Log, metrics: metrics.New(),
 		watches: watch.NewBudget(config.WatchBytes),
 	}
 	h.issues = health.New(h.gather)
@@ -83,13 +82,14 @@ func Open(config Config) (*Host, error) {
 		Cluster: config.Cluster, Hosts: config.Hosts, Incarnations: config.InitialMembers, Shards: config.Shards,
 		Gained: config.Replicas, Calls: config.Calls, Rejoin: config.Rejoin, Show: h.showSession, Apart: config.Apart,
 		Report: func(commands []byte) { h.member.ReportCommands(commands) },
-		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, Logs: config.Logs,
+		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, ShardShare: config.ShardShare,
+		Logs:  config.Logs,
 		Delay: config.AcquireDelay, QueuedBytes: int(config.QueuedBytes), Syncs: config.LogSyncs,
 		DigestInterval: config.DigestInterval,
 		Halt:           config.Halt, Clock: config.Clock, NextAlarm: config.NextAlarm, Log: config.Log,
 		Metrics: h.metrics, Watches: h.watches, Maintenance: h.maintain, Fits: config.Fits,
 	})
-	h.meta, h.replicas = h.set.Meta, h.set.Replicas
+	h.meta = h.set.Meta
 	h.join()
 	h.furnish()
 	if err := h.set.Open(); err != nil {
@@ -141,14 +141,14 @@ func (h *Host) furnish() {
 	})
 	h.core = &handle.Host{
 		ID: c.ID, Name: c.Name, Cluster: c.Cluster, Version: c.Version,
-		Set: h.set, Meta: h.meta, Replicas: h.replicas, Metrics: h.metrics, Gate: h.gate, Watches: h.watches,
+		Set: h.set, Meta: h.meta, Metrics: h.metrics, Gate: h.gate, Watches: h.watches,
 		Clock: c.Clock, Refusal: h.ownRefusal, AboveLevel: h.aboveLevel,
 	}
 	h.opening = handlewatch.New(h.core)
 	h.backups = backup.New(backup.Config{Host: h.core, Note: h.noteBackup, Log: h.log})
 	h.conns = connection.New(connection.Config{
 		Host: clientView{h.core}, Gate: h.gate, Metrics: h.metrics, Clock: c.Clock, Started: h.set.Started,
-		Replicas: h.replicas, Handlers: h.handlers(), Limits: c.Limits, PingInterval: c.PingInterval,
+		Handlers: h.handlers(), Limits: c.Limits, PingInterval: c.PingInterval,
 		PendingBytes: int64(c.PendingBytes), PartialBytes: int64(c.PartialBytes), Log: h.log, Left: h.backups.Gone,
 		Audit: &audit.Log{Nodes: h.meta.Machine, To: h.log, Clock: c.Clock, NodeChanged: h.history.NodeChanged},
 	})
@@ -174,6 +174,12 @@ func (v clientView) Wake() { v.Set.Wake() }
 
 // Stir implements connection.Host.
 func (v clientView) Stir() { v.Set.Stir() }
+
+// All implements connection.Host.
+func (v clientView) All() []*replica.Replica { return v.Set.All() }
+
+// Home implements connection.Host.
+func (v clientView) Home(id shard.SessionID) *replica.Replica { return v.Set.Home(id) }
 
 // ForgetSession implements connection.Host.
 func (v clientView) ForgetSession(id shard.SessionID, c replica.Conn) { v.Set.ForgetSession(id, c) }
@@ -265,7 +271,7 @@ func (h *Host) refusal() error {
 	if err := h.ownRefusal(); err != nil {
 		return err
 	}
-	for _, r := range h.replicas {
+	for _, r := range h.set.All() {
 		if err := r.Guard(); err != nil {
 			return err
 		}
@@ -278,7 +284,7 @@ func (h *Host) refusal() error {
 func (h *Host) maintain(now time.Time, changed bool) (busy bool) {
 	h.routes.announceLeaders()
 	if changed {
-		h.routes.announce()
+		h.routes.announce(now)
 		h.member.Changed()
 	}
 	h.gate.MakeSure(now)

@@ -23,7 +23,7 @@ func TestAHostSaysWhatItLeads(t *testing.T) {
 	if len(led) != 2 || led[0].Shard != 0 || led[1].Shard != 1 || led[0].Term == 0 || led[1].Term == 0 {
 		t.Fatalf("the host leads %+v", led)
 	}
-	r := h.replicas[0]
+	r := h.set.All()[0]
 	for _, x := range []struct {
 		what string
 		from shard.HostID

@@ -21,7 +21,7 @@ func (h *Host) Led() (led []Led) {
 		}
 	}
 	leads(replica.MetaShard, h.meta.Leader())
-	for _, r := range h.replicas {
+	for _, r := range h.set.All() {
 		leads(r.ID, r.Leader())
 	}
 	return led

@@ -69,7 +69,7 @@ func (h LevelHolder) String() string {
 // no meta shard replica.
 func (h *Host) DataLevel() level.Level {
 	highest := h.meta.Machine.Level()
-	for _, r := range h.replicas {
+	for _, r := range h.set.All() {
 		highest = max(highest, r.Machine.Level())
 	}
 	return highest

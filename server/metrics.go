@@ -11,6 +11,7 @@ import (
 
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // WriteMetrics writes all host metrics in the Prometheus text format.
@@ -42,9 +43,11 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	homes := h.set.HomeShards.Counts()
 	gauge("signalbox_home_shard_requests_pending", float64(homes.Waiting))
 	gauge("signalbox_home_shard_unreachable_hosts", float64(homes.Unanswered))
+	gauge("signalbox_slot_waiting_requests", float64(h.set.AwaitingSlots()))
+	gauge("signalbox_slot_sealed_seconds", h.set.SealedFor().Seconds())
 	gauge("signalbox_nodes", float64(h.meta.Machine.NodeCount()))
 	gauge("signalbox_nodes_updating_config", float64(len(h.set.ChangingTiming())))
-	for _, r := range h.replicas {
+	for _, r := range h.set.All() {
 		if !r.Holds() {
 			continue
 		}
@@ -80,6 +83,14 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		gauge("signalbox_shard_sessions_detached"+l, float64(leases.Detached))
 		gauge("signalbox_shard_sessions_expiring"+l, float64(leases.Expiring))
 		gauge("signalbox_shard_stalls_total"+l, float64(leases.Stalls))
+		owned, _ := r.Machine.Slots()
+		away := map[slots.State]int{slots.Owned: owned.Len(), slots.Sealed: 0, slots.Transferred: 0}
+		for _, x := range r.Machine.AwaySlots(nil) {
+			away[x.State]++
+		}
+		for state, n := range away {
+			gauge(fmt.Sprintf(`signalbox_slots{shard="%d",state=%q}`, r.ID, state), float64(n))
+		}
 		hub := r.Hub.Counters()
 		gauge("signalbox_shard_watches"+l, float64(hub.Watches))
 		gauge("signalbox_shard_watched_semaphores"+l, float64(hub.Topics))
@@ -113,7 +124,7 @@ func NewSyncTimes() *metrics.Histogram {
 // SnapshotTransfers counts the snapshots transferred between the logs of the local host and remote hosts, in both
 // directions, for the host's metrics. Safe for concurrent use, even before the host exists.
 type SnapshotTransfers struct {
-	shards [MaxShards + 1]transfers
+	shards [shard.MaxShard + 1]transfers
 }
 
 type transfers struct{ sent, unsent, received atomic.Uint64 }

@@ -10,10 +10,12 @@ import (
 	"github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/server/health/overview"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// writeCluster writes the cluster's host states if the local host is the governor; otherwise only that it is not.
+// writeCluster writes the cluster's host states if the local host is the governor, and otherwise only that another host
+// governs.
 func (h *Host) writeCluster(w io.Writer) {
 	v, err := h.view()
 	if err != nil {
@@ -30,6 +32,7 @@ func (h *Host) writeCluster(w io.Writer) {
 	}
 	fmt.Fprintf(w, "signalbox_governor_open_steps %d\n", len(steps))
 	fmt.Fprintf(w, "signalbox_governor_failing_steps %d\n", failing)
+	writeSlotMoves(w, v.State)
 	c := overview.Observed(v, h.leaderOf)
 	writeHostStates(w, &c)
 	writeHostReplicas(w, &c)
@@ -41,6 +44,21 @@ func (h *Host) writeCluster(w io.Writer) {
 		fmt.Fprintf(w, "signalbox_shard_voters_live%s %d\n", labels, r.Live)
 		fmt.Fprintf(w, "signalbox_shard_failure_tolerance%s %d\n", labels, r.Tolerated)
 	}
+}
+
+// writeSlotMoves counts the slots still to move by the weights, and the slots kept after failed attempts.
+func writeSlotMoves(w io.Writer, r *hosts.Records) {
+	pending, failing := 0, 0
+	for _, p := range governor.Planned(r) {
+		pending += p.Slots
+	}
+	for _, o := range r.SlotOrders() {
+		if o.To != 0 && o.Failures >= hosts.SlotAttempts {
+			failing++
+		}
+	}
+	fmt.Fprintf(w, "signalbox_rebalance_slots_pending %d\n", pending)
+	fmt.Fprintf(w, "signalbox_slot_moves_failing %d\n", failing)
 }
 
 // writeHostStates counts the hosts by state.

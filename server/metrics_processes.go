@@ -16,7 +16,7 @@ const processStill = 1000
 type processWriter struct{ objectWriter }
 
 func (pw *processWriter) write() {
-	for _, r := range pw.host.replicas {
+	for _, r := range pw.host.set.All() {
 		pw.counts(r)
 		pw.inboxes(r)
 		if r.Leads() {

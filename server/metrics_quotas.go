@@ -32,7 +32,7 @@ func (h *Host) writeQuotas(w io.Writer) {
 	gauge("signalbox_shard_quota_setting_objects", "", float64(cmp.Or(given.Objects, shard.DefaultShardObjects)))
 	gauge("signalbox_shard_quota_setting_bytes", "", float64(cmp.Or(given.Bytes, shard.DefaultShardBytes)))
 	var full []nodeQuota
-	for _, r := range h.replicas {
+	for _, r := range h.set.All() {
 		if !r.Holds() {
 			continue
 		}
@@ -70,8 +70,8 @@ func (h *Host) writeQuotas(w io.Writer) {
 // Usage returns a node's quota usage in a data shard, according to the host's replica of the shard, and the limits in
 // effect. Node 0 means the shard itself. For a missing shard, all values are zero.
 func (h *Host) Usage(id uint64, node shard.NodeID) shard.Usage {
-	if id == 0 || id > uint64(len(h.replicas)) {
-		return shard.Usage{}
+	if r := h.set.Shard(id); r != nil {
+		return r.Machine.Usage(node)
 	}
-	return h.replicas[id-1].Machine.Usage(node)
+	return shard.Usage{}
 }

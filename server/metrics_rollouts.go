@@ -13,7 +13,7 @@ import (
 type rolloutWriter struct{ objectWriter }
 
 func (rw *rolloutWriter) write() {
-	for _, r := range rw.host.replicas {
+	for _, r := range rw.host.set.All() {
 		rw.counts(r)
 		if r.Leads() {
 			rw.walk(r)

@@ -43,7 +43,7 @@ func asks(n *meta.Node) bool { return n.Config.RateLimiterCountersMode != protoc
 func (sw *semaphoreWriter) full() bool { return sw.series <= 0 || sw.checks <= 0 }
 
 func (sw *semaphoreWriter) inNode(n *meta.Node) {
-	for _, r := range sw.host.replicas {
+	for _, r := range sw.host.set.All() {
 		if !r.Leads() {
 			continue
 		}

@@ -35,10 +35,10 @@ func (h *Host) leaderOf(id hosts.ShardID) shard.HostID {
 	if id == hosts.Meta {
 		return h.meta.Leader().Leader
 	}
-	if uint64(id) > uint64(len(h.replicas)) {
-		return 0
+	if r := h.set.Shard(uint64(id)); r != nil {
+		return r.Known().Leader
 	}
-	return h.replicas[id-1].Known().Leader
+	return 0
 }
 
 // view returns the governor's view, if the host is the governor.

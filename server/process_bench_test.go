@@ -163,7 +163,7 @@ func BenchmarkBroadcastToAThousandMembers(b *testing.B) {
 	var logged atomic.Int64
 	h := openShards(b, 1, func(_ uint64, l shard.Log) shard.Log { return countedLog{l, &logged} })
 	b.Cleanup(h.Close)
-	for h.replicas[0].Pipeline.Level() < level.Newest {
+	for h.set.All()[0].Pipeline.Level() < level.Newest {
 		time.Sleep(time.Millisecond)
 	}
 	listener, err := transport.ListenGnet("127.0.0.1:0", h, transport.NetOptions{})

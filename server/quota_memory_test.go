@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
@@ -72,6 +73,20 @@ func TestAShardHasTheQuotaOfItsSmallestHost(t *testing.T) {
 	await("all have reported", 20<<20)
 	o.set(0, true)
 	await("no other host has a bound", 64<<20)
+}
+
+// TestAnAddedShardTakesNoQuotaFromAShardWithSlots: the shards with all the slots keep their quotas.
+func TestAnAddedShardTakesNoQuotaFromAShardWithSlots(t *testing.T) {
+	c := servertest.Start(t, servertest.Shards(2), servertest.Config(func(c *server.Config) {
+		c.ShardShare = func(shards int) uint64 { return 96 << 20 / uint64(shards) }
+	}))
+	s := shards{t, c}
+	s.do(&meta.Rebalance{Action: protocol.RebalancePause})
+	s.do(&meta.ShardAdd{Hosts: []shard.HostID{1}})
+	limit := func(id uint64) uint64 { return c.Host(1).Usage(id, 0).ByteLimit }
+	eventually(t, time.Minute, "the quotas", func() bool {
+		return limit(1) == 48<<20 && limit(2) == 48<<20 && limit(3) == 32<<20
+	})
 }
 
 // TestAHostWithoutMemoryForTwoStatesIsSentOne: the new state replaces the old one, and is complete.

@@ -26,6 +26,8 @@ type apart struct {
 	*servertest.Cluster
 	t    *testing.T
 	node uint64
+	// mover, if set, moves the homes of sessions from shard 2 to shard 1 before they are used.
+	mover *mover
 }
 
 func startApart(t *testing.T, change ...func(*server.Config)) *apart {
@@ -66,10 +68,42 @@ func (a *apart) lock(like string) string {
 	}
 }
 
+// home returns a session with its home in shard 1.
+func (a *apart) home() *started {
+	a.t.Helper()
+	if a.mover == nil {
+		return speak(a.t, a.Cluster, 1).session("/jobs", 30*time.Second)
+	}
+	s := speak(a.t, a.Cluster, 2).session("/jobs", 30*time.Second)
+	for shard.SessionID(s.id).Slot() == shard.SlotOf(shard.NodeID(a.node), []byte(a.lock("lock"))) { // that stays
+		s = speak(a.t, a.Cluster, 2).session("/jobs", 30*time.Second)
+	}
+	if slot := shard.SessionID(s.id).Slot(); a.mover.owner(slot) == 2 {
+		want(a.t, "the move of the home", a.mover.move(slot), protocol.SlotOpened)
+	}
+	want(a.t, "attached at the new home", attached(a.t, speak(a.t, a.Cluster, 1), s), true)
+	return s
+}
+
+// homes runs a test in virtual time with sessions that began in shard 1, and with sessions whose homes moved there.
+func homes(t *testing.T, play func(t *testing.T, a *apart)) {
+	for what, moved := range map[string]bool{"home of its start": false, "home that moved": true} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := startApart(t)
+				if moved {
+					a.mover = newMover(t, a.Cluster)
+				}
+				play(t, a)
+			})
+		})
+	}
+}
+
 // remote returns a session with its home in shard 1 that is bound at host 2.
 func (a *apart) remote() (home, there *started) {
 	a.t.Helper()
-	home = speak(a.t, a.Cluster, 1).session("/jobs", 30*time.Second)
+	home = a.home()
 	s := speak(a.t, a.Cluster, 2)
 	s.must(s.ask(&protocol.SessionBind{SessionID: home.id, SessionSecret: []byte("key")}))
 	there = &started{s: s, id: home.id, node: home.node}
@@ -89,8 +123,7 @@ func (a *apart) contended() (home, there, waiter *started, waiting uint64) {
 
 // TestTheLockOfASessionThatEndsElsewhereIsFreeAtOnce: within 50 ms after the end at the session's home.
 func TestTheLockOfASessionThatEndsElsewhereIsFreeAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := startApart(t)
+	homes(t, func(t *testing.T, a *apart) {
 		home, there, waiter, waiting := a.contended()
 		home.s.must(home.s.ask(&protocol.SessionStop{SessionID: home.id}))
 		ended := time.Now()
@@ -255,8 +288,7 @@ func TestACheckNamesWhoHoldsALockFromElsewhere(t *testing.T) {
 func TestAnEndThatNoHostReportedIsFound(t *testing.T) {
 	for name, between := range map[string]bool{"killed before the end": false, "killed before the notice": true} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := startApart(t)
+			homes(t, func(t *testing.T, a *apart) {
 				home, _, waiter, waiting := a.contended()
 				a.elect(0, 3)
 				end := func() {
@@ -323,9 +355,8 @@ func TestAnEndWithoutANoticeIsFoundByASweep(t *testing.T) {
 
 // TestAHostThatCannotReachTheHomesLeaderAsksAnother: a session is bound based on another replica of its home.
 func TestAHostThatCannotReachTheHomesLeaderAsksAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := startApart(t)
-		home := speak(t, a.Cluster, 1).session("/jobs", 30*time.Second)
+	homes(t, func(t *testing.T, a *apart) {
+		home := a.home()
 		a.Net().Cut(1, 2)
 		s := speak(t, a.Cluster, 2)
 		s.must(s.ask(&protocol.SessionBind{SessionID: home.id, SessionSecret: []byte("key")}))

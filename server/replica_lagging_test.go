@@ -93,22 +93,34 @@ func TestHostsAskANewClusterAgain(t *testing.T) {
 	})
 }
 
-// TestAReadThatNamesALaterGenerationIsNotAnswered: a host unaware of the generation would show a state from before the
-// slot arrived. The refusal is temporary.
-func TestAReadThatNamesALaterGenerationIsNotAnswered(t *testing.T) {
-	c := servertest.Start(t)
-	s := speak(t, c, 1)
-	node := s.node("/jobs")
-	part := protocol.SectionRequest{NodeID: node, Name: []byte("a"), Generation: 1}
-	for _, m := range []protocol.RequestMessage{
-		&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("a"), Generation: 1},
-		&protocol.Watch{NodeID: node, Name: []byte("a"), Generation: 1},
-		&protocol.RolloutDescribe{SectionRequest: part}, &protocol.ProcessDescribe{SectionRequest: part},
-	} {
-		if got := s.ask(m).Result; got.Status != protocol.StatusUnavailable || got.WaitMillis == 0 {
-			t.Errorf("%v: %+v", m.Kind(), got)
+// TestAReadThatNamesALaterGenerationNeedsABarrier: a host unaware of the generation may show a state from before the
+// slot left or arrived. With a barrier the host knows.
+func TestAReadThatNamesALaterGenerationNeedsABarrier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t, servertest.Hosts(3))
+		leadMeta(t, c, 1)
+		node := speak(t, c, 1).node("/jobs")
+		s := speak(t, c, 2)
+		describe := func(generation uint64) protocol.Status {
+			return s.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("a"), Generation: generation,
+				Consistency: protocol.ConsistencyRelaxed}).Result.Status
 		}
-	}
-	want(t, "without a generation", s.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("a")}).Result.Status,
-		protocol.StatusNotFound)
+		for _, generation := range []uint64{0, 1} {
+			want(t, "a read of a host in contact", describe(generation), protocol.StatusNotFound)
+		}
+		c.Isolate(2)
+		want(t, "a relaxed read", describe(0), protocol.StatusNotFound)
+		part := protocol.SectionRequest{NodeID: node, Name: []byte("a"), Generation: 1,
+			Consistency: protocol.ConsistencyRelaxed}
+		for _, m := range []protocol.RequestMessage{
+			&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("a"), Generation: 1,
+				Consistency: protocol.ConsistencyRelaxed},
+			&protocol.Watch{NodeID: node, Name: []byte("a"), Generation: 1},
+			&protocol.RolloutDescribe{SectionRequest: part}, &protocol.ProcessDescribe{SectionRequest: part},
+		} {
+			if got := s.ask(m).Result; got.Status != protocol.StatusUnavailable {
+				t.Errorf("%v: %+v", m.Kind(), got)
+			}
+		}
+	})
 }

@@ -27,7 +27,7 @@ func rolloutHost(b *testing.B, rollouts, places int) (*Host, *connection.Conn, *
 		b.Skip("this build has no rollouts")
 	}
 	h, c, s := benchHost(b)
-	for h.replicas[0].Pipeline.Level() < level.Newest {
+	for h.set.All()[0].Pipeline.Level() < level.Newest {
 		time.Sleep(time.Millisecond)
 	}
 	var spec kind.Spec
@@ -37,7 +37,7 @@ func rolloutHost(b *testing.B, rollouts, places int) (*Host, *connection.Conn, *
 	for i := range rollouts {
 		send(c, s, &protocol.RolloutPut{NodeID: 1, Name: fmt.Appendf(nil, "r%d", i), Put: kind.Put{Spec: spec}})
 	}
-	if n := h.replicas[0].Machine.Count().OfKind[shard.KindRollout]; n != rollouts {
+	if n := h.set.All()[0].Machine.Count().OfKind[shard.KindRollout]; n != rollouts {
 		b.Fatalf("there are %d rollouts, not %d", n, rollouts)
 	}
 	return h, c, s
@@ -46,7 +46,7 @@ func rolloutHost(b *testing.B, rollouts, places int) (*Host, *connection.Conn, *
 // instance starts a session that leads sas in r0, and returns the fields for its next mutation.
 func instance(h *Host, c *connection.Conn, s *sink, name string) *protocol.Mutation {
 	send(c, s, &protocol.SessionStart{Path: []byte("/bench"), TimeoutMillis: 600_000})
-	m, machine := &protocol.Mutation{}, h.replicas[0].Machine
+	m, machine := &protocol.Mutation{}, h.set.All()[0].Machine
 	last := machine.Count().LastSession
 	for at, over := shard.Cursor(0), false; !over; {
 		at, over = machine.WalkSessions(at, func(v shard.SessionView) {

@@ -3,6 +3,7 @@ package server
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
@@ -14,16 +15,23 @@ import (
 type routes struct {
 	host      *Host
 	announced atomic.Uint64 // the version last announced to clients
+	at        time.Time     // when it was announced; used on the host's loop only
 	// led is the term of every shard's last announced leader. Used on the host's loop only.
 	led map[uint64]uint64
 }
 
-// announce pushes a newer routing to all connections, once per version.
-func (r *routes) announce() {
-	v := r.host.meta.RoutingVersion()
-	if r.announced.Swap(v) == v {
+// announceSlotsEvery is the shortest interval between two announcements if only owners of slots have changed: a client
+// learns an owner from MOVED, and many slots may move.
+const announceSlotsEvery = 10 * time.Second
+
+// announce pushes a newer routing to all connections, at most once per version.
+func (r *routes) announce(now time.Time) {
+	v, before := r.host.meta.RoutingVersion(), r.announced.Load()
+	if v == before || uint32(v) == uint32(before) && now.Sub(r.at) < announceSlotsEvery {
 		return
 	}
+	r.announced.Store(v)
+	r.at = now
 	r.host.conns.Push(false, &protocol.RoutingChanged{Version: v})
 }
 
@@ -33,7 +41,7 @@ func (r *routes) announce() {
 func (r *routes) announceLeaders() {
 	h := r.host
 	news := r.heard(nil, replica.MetaShard, h.meta.Known())
-	for _, rp := range h.replicas {
+	for _, rp := range h.set.All() {
 		news = r.heard(news, rp.ID, rp.Known())
 	}
 	if len(news) > 0 {

@@ -32,7 +32,7 @@ func (h *Host) Status() Status {
 	now := h.config.Clock()
 	s := Status{Fresh: true, RoutingVersion: h.meta.RoutingVersion(), Level: h.Level(),
 		Generation: h.meta.Machine.Generation().Number, Hosts: h.meta.Machine.Hosts()}
-	for _, r := range h.replicas {
+	for _, r := range h.set.All() {
 		count := r.Machine.Count()
 		queued, flying := r.Pipeline.Waiting()
 		if r.Holds() && r.Doubtful(now) {
@@ -54,10 +54,10 @@ func (h *Host) Status() Status {
 
 // ShardClock returns a data shard's time in the local replica, zero for an unknown shard.
 func (h *Host) ShardClock(id uint64) clock.Clock {
-	if id == 0 || id > uint64(len(h.replicas)) {
-		return clock.Clock{}
+	if r := h.set.Shard(id); r != nil {
+		return r.Machine.Clock()
 	}
-	return h.replicas[id-1].Machine.Clock()
+	return clock.Clock{}
 }
 
 // HostStatus is what the host reports of itself to clients.
@@ -78,7 +78,7 @@ func (h *Host) HostStatus() *protocol.HostStatusAnswer {
 	a.Meta = protocol.ShardStatus{
 		ID: replica.MetaShard, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: h.meta.AppliedIndex(),
 	}
-	for _, rp := range h.replicas {
+	for _, rp := range h.set.All() {
 		if rp.Holds() && rp.Doubtful(now) {
 			a.Fresh = false
 		}

@@ -28,6 +28,8 @@ const (
 	DeltaAbsent DeltaKind = 3
 	// DeltaBehind: the replica has not seen the revision yet.
 	DeltaBehind DeltaKind = 4
+	// DeltaAway: the object's slot is not in the shard.
+	DeltaAway DeltaKind = 5
 )
 
 // Delta has the changes to an object, or to a view, between two revisions, merged into one. A semaphore has Data, Limit

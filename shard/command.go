@@ -25,7 +25,8 @@ const (
 	// CmdSessionEnd ends a session at once, at its home shard. Uses Session, and Flags&FlagOperator if an operator ends
 	// the session instead of its own client.
 	CmdSessionEnd CommandKind = 4
-	// CmdSessionsExpire ends sessions that were silent for too long, at their home shard. Uses Term, Sessions.
+	// CmdSessionsExpire ends sessions that were silent for too long, at their home shard. Uses Term, Sessions, and
+	// Count: the change count of the shard's slots, under which the leader found the sessions silent.
 	CmdSessionsExpire CommandKind = 5
 	// CmdSessionsForget releases all holdings of the listed sessions in a shard that is not their home, after the
 	// session directory has reported their end. Uses Sessions.
@@ -67,6 +68,29 @@ const (
 	// wait lasts for Timeout (ms), but at least for the group's longest timeout. With FlagOperator the command ends the
 	// wait, by an operator's order. Uses Term, Count (the group), Timeout, Flags.
 	CmdGroupWait CommandKind = 22
+
+	// The following commands move a slot between shards. Package slots defines their rules. Each command uses Slot and
+	// Count. Count is the generation that the meta shard assigned to the attempt.
+
+	// CmdSlotSeal takes a slot's content out of the shard, to be offered to another shard. Its Level must be the
+	// shard's. With FlagForce the slot may be large. Uses Number: the other shard, Flags.
+	CmdSlotSeal CommandKind = 23
+	// CmdSlotOpen merges the content that another shard has sealed. Uses Number: the other shard, Body: the encoded
+	// slots.Snapshot.
+	CmdSlotOpen CommandKind = 24
+	// CmdSlotRefuse ensures that the generation's content is never merged here. Uses Number: the sealing shard.
+	CmdSlotRefuse CommandKind = 25
+	// CmdSlotCancel ends an attempt after the other shard's refusal: the sealing shard takes the content back.
+	CmdSlotCancel CommandKind = 26
+	// CmdSlotRelease ends an attempt after the other shard has merged the content. With FlagForget the sealing shard
+	// drops its copy too. Uses Flags.
+	CmdSlotRelease CommandKind = 27
+	// CmdSlotReturn takes back the copy of a released slot's content: the other shard has lost its majority, and its
+	// survivor never merged the content. Uses Number: the new generation.
+	CmdSlotReturn CommandKind = 28
+	// CmdSlotSupersede drops a slot's content in a shard without majority, because another shard has opened the
+	// generation. Uses Number: the other shard.
+	CmdSlotSupersede CommandKind = 29
 )
 
 // CommandFlags modify a command.
@@ -75,15 +99,17 @@ type CommandFlags uint8
 const (
 	// FlagEphemeral on acquire: the first acquire creates the semaphore, and the last release removes it.
 	FlagEphemeral CommandFlags = 1 << 0
-	// FlagForce on delete: even with owners or waiters.
+	// FlagForce on delete: even with owners or waiters. On slot seal: even if the slot is large.
 	FlagForce CommandFlags = 1 << 1
 	// FlagOperator on session end: an operator ends the session, not its client. On group wait: an operator ends the
 	// wait.
 	FlagOperator CommandFlags = 1 << 2
 	// FlagFailed on a reply: the member could not serve the request. Data is a text with the reason.
 	FlagFailed CommandFlags = 1 << 3
+	// FlagForget on slot release: drop the slot's content, which every voter of the other shard has.
+	FlagForget CommandFlags = 1 << 4
 
-	knownFlags = FlagEphemeral | FlagForce | FlagOperator | FlagFailed
+	knownFlags = FlagEphemeral | FlagForce | FlagOperator | FlagFailed | FlagForget
 )
 
 // Command is one decoded operation. Which fields count depends on Kind. Name, Data, Key, Client, Body and the lists are

@@ -33,6 +33,13 @@ var Commands = [256]CommandRow{
 	CmdDue:            {Name: "due", Timed: true},
 	CmdSessionNumbers: {Name: "session-numbers"},
 	CmdGroupWait:      {Name: "group-wait"},
+	CmdSlotSeal:       {Name: "slot-seal"},
+	CmdSlotOpen:       {Name: "slot-open"},
+	CmdSlotRefuse:     {Name: "slot-refuse"},
+	CmdSlotCancel:     {Name: "slot-cancel"},
+	CmdSlotRelease:    {Name: "slot-release"},
+	CmdSlotReturn:     {Name: "slot-return"},
+	CmdSlotSupersede:  {Name: "slot-supersede"},
 
 	CmdSemaphoreCreate: {Name: "semaphore-create", Of: KindSemaphore},
 	CmdSemaphoreUpdate: {Name: "semaphore-update", Of: KindSemaphore},

@@ -40,6 +40,19 @@ const (
 	// EffectInbox: Session's holding with Order, on an object with kind Object, has unacknowledged messages in its
 	// inbox. The shard's leader pushes them.
 	EffectInbox EffectKind = 10
+	// EffectSlotLeft: the content of Slot has left the shard. The slot's sessions, watches and waiting requests go to
+	// another shard.
+	EffectSlotLeft EffectKind = 11
+	// EffectSlotArrived: the content of Slot is in the shard, from another shard or back. The slot's sessions are at
+	// home here from now on.
+	EffectSlotArrived EffectKind = 12
+	// EffectCheckHoldings: Session has arrived at home, and had lost Limit holdings here while it was remote. The
+	// leader has the client check its holdings.
+	EffectCheckHoldings EffectKind = 13
+	// EffectSlotsChanged: the shard owns Slot under another generation, or has given up a slot without content.
+	//
+	// This effect, EffectSlotLeft and EffectSlotArrived have the new change count in Number.
+	EffectSlotsChanged EffectKind = 14
 )
 
 // EffectFlags refine an effect.
@@ -75,7 +88,8 @@ type Effect struct {
 	End      protocol.EndReason
 	Object   ObjectKind // the changed object's kind
 	Quota    Quota      // the quota that caused a refusal with StatusQuotaExceeded
-	Op       int32      // the command's index in its batch
+	Slot     Slot
+	Op       int32 // the command's index in its batch
 	Node     NodeID
 	Name     string
 	Session  SessionID
@@ -121,6 +135,9 @@ var effectNames = [...]string{
 	EffectSessionSeen:  "session-seen",
 	EffectNodeSeen:     "node-seen",
 	EffectInbox:        "inbox",
+
+	EffectSlotLeft: "slot-left", EffectSlotArrived: "slot-arrived", EffectCheckHoldings: "check-holdings",
+	EffectSlotsChanged: "slots-changed",
 }
 
 // String returns the kind's name in logs and golden scripts.

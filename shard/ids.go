@@ -91,6 +91,9 @@ func (s *SlotSet) Add(first, last Slot) {
 	}
 }
 
+// Remove removes a slot.
+func (s *SlotSet) Remove(slot Slot) { s[slot/64] &^= 1 << (slot % 64) }
+
 // Has reports whether the slot is in the set.
 func (s *SlotSet) Has(slot Slot) bool {
 	return slot < Slots && s[slot/64]&(1<<(slot%64)) != 0

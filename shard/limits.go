@@ -47,6 +47,10 @@ const (
 	LinkBytes    = 144
 	SessionBytes = 256
 	AnswerBytes  = 40
+	// SlotListBytes and SlotMapBytes are what a session's slot set adds to its size in a quota if the session has used
+	// more than 4 slots, or more than 16.
+	SlotListBytes = 32
+	SlotMapBytes  = 512
 	// AnswerBodyBytes is an answer body's size beside its bytes, in a quota and in MaxAnswerBytes.
 	AnswerBodyBytes = 32
 	// MaxAnswerBytes is the maximum total size of the answers a shard keeps for one session. A mutation with an answer

@@ -22,7 +22,20 @@ type State struct {
 	Pending      []PendingState   // in the order of continuation
 	ObjectLimit  uint64           // the shard's quotas as set: 0 means the default
 	ByteLimit    uint64
-	Group        Group // zeros before the first rebuild
+	Group        Group       // zeros before the first rebuild
+	Slots        []SlotState // those that some slot command has changed, by slot
+	SlotChanges  uint64      // the change count
+}
+
+// SlotState is a slot's record in the shard.
+type SlotState struct {
+	Slot       Slot
+	State      string // as in the rules
+	Generation uint64
+	To         uint64 // the shard to which the slot is offered, or was given
+	Seen       uint64 // highest generation heard of
+	Why        string // reason for the last refusal
+	Digest     uint64 // of the sealed or transferred content
 }
 
 // PendingState is unfinished work: an ended session with holdings left, or a semaphore. The semaphore is deleted with
@@ -53,6 +66,7 @@ type SessionState struct {
 	Applied       uint64 // highest number applied
 	Acked         uint64
 	SequenceSpace uint64        // the latest number space; 0 without a space, and for remote sessions
+	Slots         []Slot        // slots in which the shard has answered a numbered command
 	Losses        uint64        // how many semaphores were deleted while a remote session owned them
 	Answers       []AnswerState // by number
 	Created       uint64        // wall clock, milliseconds since 1970; 0 if unknown, and for remote sessions

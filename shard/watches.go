@@ -1,5 +1,7 @@
 package shard
 
+import "slices"
+
 // WatchSet holds a host's one-shot watches on a shard: a session is notified once when a semaphore's data or owners
 // change. Watches are not part of the replicated state; a client that loses its connection treats its watches as fired.
 //
@@ -120,6 +122,20 @@ func (w *WatchSet[T]) DropAll(fire func(token T)) {
 		}
 	}
 	*w = *NewWatchSet[T]()
+}
+
+// DropObjects is DropAll for the objects for which stays returns false.
+func (w *WatchSet[T]) DropObjects(stays func(ObjectName) bool, fire func(token T)) {
+	for of, list := range w.objects {
+		if stays(of) {
+			continue
+		}
+		for _, x := range slices.Clone(list) {
+			w.unlist(x)
+			w.forget(x)
+			fire(x.token)
+		}
+	}
 }
 
 // unlist removes a watch from the object's list.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
@@ -31,7 +32,8 @@ type Backup struct {
 	// the total size of their snapshots.
 	Shards, Saved int
 	Bytes         int64
-	// Again counts snapshots that were restarted because the host failed or lost leadership.
+	// Again counts snapshots that were restarted because the host failed or lost leadership, or because a slot had
+	// moved to the shard.
 	Again int
 }
 
@@ -40,9 +42,11 @@ type Backup struct {
 // The client's token needs the backup right for the path /.
 //
 // Backup saves data shards first and the meta shard last. Each snapshot includes every change that was acknowledged
-// before the shard's turn. If a shard's leader is lost meanwhile, Backup restarts that shard with the new leader.
+// before the shard's turn. If a shard's leader is lost meanwhile, Backup restarts that shard with the new leader. No
+// slot begins to move while a backup is saved. If the snapshots still lack a slot, because it moved between two of
+// them, Backup saves the shard with the slot again, three times at most.
 func (a *Admin) Backup(ctx context.Context, w io.Writer, progress func(Backup)) (Backup, error) {
-	s := saver{a: a, progress: progress}
+	s := saver{a: a, progress: progress, slots: make(map[uint64][]protocol.SlotRange)}
 	err := a.core.Do(ctx, string(OpBackup), "", func(ctx context.Context) error { return s.save(ctx, w) })
 	return s.done, failed(OpBackup, "", err)
 }
@@ -54,6 +58,7 @@ type saver struct {
 	done     Backup
 	progress func(Backup)
 	piece    []byte
+	slots    map[uint64][]protocol.SlotRange // of the shards saved so far
 }
 
 func (s *saver) save(ctx context.Context, w io.Writer) (err error) {
@@ -70,6 +75,9 @@ func (s *saver) save(ctx context.Context, w io.Writer) (err error) {
 		if err := s.shard(ctx, id, cluster.ShardLeader(id)); err != nil {
 			return err
 		}
+	}
+	if err := s.complete(ctx); err != nil {
+		return err
 	}
 	if err := s.shard(ctx, 0, cluster.MetaLeader); err != nil {
 		return err
@@ -96,7 +104,10 @@ func (s *saver) shard(ctx context.Context, id uint64, leader cluster.Target) err
 	begun := 0
 	err := s.a.core.Cluster().Repeat(ctx, leader, func(to *conn.Conn) error {
 		var state protocol.BackupBeginAnswer
-		err := to.RoundTrip(ctx, &protocol.BackupBegin{ShardID: id}, func(a *protocol.Answer) { state = a.BackupBegin })
+		err := to.RoundTrip(ctx, &protocol.BackupBegin{ShardID: id}, func(a *protocol.Answer) {
+			state = a.BackupBegin
+			s.slots[id] = slices.Collect(a.BackupBegin.Slots.All())
+		})
 		if err != nil {
 			return err
 		}

@@ -58,6 +58,9 @@ const (
 	// RuleLeaders is the rule that moves leaderships to spread the load, once a leadership has been stable for long
 	// enough.
 	RuleLeaders = "leaders"
+	// RuleBalance is the rule that moves slots to the shards that should have them by their weights. CodeQueued marks
+	// the reason with the number of slots that are still to move, CodePacing a rest between two moves.
+	RuleBalance, CodeQueued, CodePacing = "balance", "slot-move-limit", "rebalance-pacing"
 )
 
 // Why returns the steps in progress, the obstacles, and the steps that are due.

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
@@ -31,21 +32,21 @@ func ListConsistency(mode client.Consistency) ListOption {
 // List lists all processes in the node at path, sorted by name. Pages show different moments: processes that are
 // created or deleted during the list may be missing.
 func List(ctx context.Context, c *client.Client, path string, options ...ListOption) iter.Seq2[*Summary, error] {
-	all := object.List(ctx, c, path, options, summaries, func(s *Summary) string { return s.Name })
+	all := object.List(ctx, c, path, options, func(s *Summary) string { return s.Name }, summaries)
 	return failure.InLoop(all, func(err error) error {
 		return failure.Of("process", "list processes in", path, err)
 	})
 }
 
-// summaries is one shard's list.
-func summaries(q protocol.ListRequest) object.Pages[*Summary] {
-	m := &protocol.ProcessList{ListRequest: q}
-	return object.Pages[*Summary]{
-		Message: m, Request: &m.ListRequest, Read: func(a *protocol.Answer) (page []*Summary, next []byte) {
-			for row := range a.ProcessList.Processes.All(a.ProcessList.NowMillis) {
-				page = append(page, &row.Summary)
-			}
-			return page, a.ProcessList.Next
-		},
+// summaries is a page of the list.
+func summaries(q protocol.ListRequest) (
+	protocol.ListMessage, func(a *protocol.Answer) cluster.Page[*Summary, string],
+) {
+	return &protocol.ProcessList{ListRequest: q}, func(a *protocol.Answer) (page cluster.Page[*Summary, string]) {
+		for row := range a.ProcessList.Processes.All(a.ProcessList.NowMillis) {
+			page.Items = append(page.Items, &row.Summary)
+		}
+		page.Next, page.Missing = string(a.ProcessList.Next), a.ProcessList.Missing
+		return page
 	}
 }

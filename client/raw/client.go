@@ -39,7 +39,7 @@ func New(c *client.Client, o Options) *Client {
 	return &Client{cluster: of, scope: of.Scope(), options: o, seats: make(map[uint64]*seat)}
 }
 
-// Shards returns the data shard ids, for reading a node's lists shard by shard.
+// Shards returns the data shard ids, for lists that name a shard.
 func (c *Client) Shards() []uint64 { return c.cluster.DataShards() }
 
 // Do sends a request without a session to the right host, and retries after moves and failures while a retry is safe.

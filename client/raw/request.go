@@ -208,7 +208,7 @@ func (r *request) pause(err error, to *conn.Conn, h *cluster.Host) bool {
 		r.end(nil, err)
 		return false
 	}
-	if s.client.cluster.Redirect(s.ctx, err, to, h) != nil {
+	if s.client.cluster.Redirect(s.ctx, &r.retries, err, to, h) != nil {
 		return false
 	}
 	return r.retries.Again(s.ctx, s.ctx, err) == nil

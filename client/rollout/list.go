@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
@@ -31,21 +32,21 @@ func ListConsistency(mode client.Consistency) ListOption {
 // List lists all rollouts in the node at path, sorted by name. Pages show different moments: rollouts that are created
 // or deleted during the list may be missing.
 func List(ctx context.Context, c *client.Client, path string, options ...ListOption) iter.Seq2[*Summary, error] {
-	all := object.List(ctx, c, path, options, summaries, func(s *Summary) string { return s.Name })
+	all := object.List(ctx, c, path, options, func(s *Summary) string { return s.Name }, summaries)
 	return failure.InLoop(all, func(err error) error {
 		return failure.Of("rollout", "list rollouts in", path, err)
 	})
 }
 
-// summaries is one shard's list.
-func summaries(q protocol.ListRequest) object.Pages[*Summary] {
-	m := &protocol.RolloutList{ListRequest: q}
-	return object.Pages[*Summary]{
-		Message: m, Request: &m.ListRequest, Read: func(a *protocol.Answer) (page []*Summary, next []byte) {
-			for s := range a.RolloutList.Rollouts.All(0) {
-				page = append(page, &s)
-			}
-			return page, a.RolloutList.Next
-		},
+// summaries is a page of the list.
+func summaries(q protocol.ListRequest) (
+	protocol.ListMessage, func(a *protocol.Answer) cluster.Page[*Summary, string],
+) {
+	return &protocol.RolloutList{ListRequest: q}, func(a *protocol.Answer) (page cluster.Page[*Summary, string]) {
+		for s := range a.RolloutList.Rollouts.All(0) {
+			page.Items = append(page.Items, &s)
+		}
+		page.Next, page.Missing = string(a.RolloutList.Next), a.RolloutList.Missing
+		return page
 	}
 }

@@ -233,7 +233,7 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 	s.stop()
 	p.Args = nil
 	p.refused(t, cli.ExitData,
-		[]string{"the cluster has 2 shards, but --shards is 3; give --shards 2 or omit the setting"},
+		[]string{"the cluster was created with 2 shards, but --shards is 3; give --shards 2 or omit the setting"},
 		"--shards", "3")
 	p.refused(t, cli.ExitData, []string{"the directory belongs to host signalbox, but the host name is other; " +
 		"give --name signalbox"},

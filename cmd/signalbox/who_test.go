@@ -72,7 +72,8 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 		!strings.Contains(in, "other") {
 		t.Errorf("in a node and those below: %s", in)
 	}
-	if below := x.ok("who", "/"+t.Name()+"/"); below != table {
+	waits := regexp.MustCompile(`(?m)^\d+s`) // grow from one call to the next
+	if below := x.ok("who", "/"+t.Name()+"/"); waits.ReplaceAllString(below, "") != waits.ReplaceAllString(table, "") {
 		t.Errorf("below a path: %swant %s", below, table)
 	}
 	x.fails(cli.ExitNotFound, "no node /"+t.Name()[:3]+" and none below; signalbox node list shows the nodes", "who",

@@ -50,9 +50,13 @@ func TestEveryAnswerIsBounded(t *testing.T) {
 		"/v1/process":         {16 << 20, largestProcess()},
 		"/v1/cluster":         {16 << 20, largestCluster()},
 		"/v1/cluster/plan":    {2 << 20, &admin.Plan{Steps: framed[host.Step](), Reasons: framed[host.Reason]()}},
-		"/v1/hosts":           {16 << 20, largestHosts()},
-		"/v1/host/load":       {128 << 10, operation.List[Load]{Items: slices.Repeat([]Load{longLoad()}, loadKept)}},
-		"/v1/cluster/load":    {128 << 10, operation.List[ClusterLoad]{Items: wholeLoads}},
+		"/v1/slots":           {22 << 20, largestSlots()},
+		"/v1/rebalance":       {1 << 20, largestRebalancing()},
+		"/v1/shard/add": {32 << 10, &operation.AddedShards{
+			Shards: slices.Repeat([]uint64{math.MaxUint64}, protocol.MaxPageItems)}},
+		"/v1/hosts":        {16 << 20, largestHosts()},
+		"/v1/host/load":    {128 << 10, operation.List[Load]{Items: slices.Repeat([]Load{longLoad()}, loadKept)}},
+		"/v1/cluster/load": {128 << 10, operation.List[ClusterLoad]{Items: wholeLoads}},
 		"/v1/cluster/leaders": {32 << 10, operation.List[LeaderChange]{Items: slices.Repeat([]LeaderChange{{
 			At: longLoad().At, Shard: math.MaxUint64, Leader: math.MaxUint64, Term: math.MaxUint64,
 		}}, leaderChangesKept)}},
@@ -200,6 +204,23 @@ func largestHosts() (l operation.List[HostStatus]) {
 		Sessions: n, Semaphores: n, Waiters: n, Rollouts: n, Processes: n}}, hosts.MaxShards)
 	l.Items = slices.Repeat([]HostStatus{{HostStatus: status}}, hosts.MaxSpreadHosts)
 	return l
+}
+
+// largestSlots has another owner, and a move, for every slot.
+func largestSlots() *admin.Slots {
+	return &admin.Slots{
+		Version: math.MaxUint64,
+		Ranges: slices.Repeat([]admin.SlotRange{{First: protocol.Slots - 1, Last: protocol.Slots - 1,
+			Shard: math.MaxUint64, Generation: math.MaxUint64}}, protocol.Slots),
+		Moves: many[host.SlotMove](protocol.Slots),
+	}
+}
+
+// largestRebalancing has more shards than a cluster, as many as a message has.
+func largestRebalancing() *admin.Rebalancing {
+	text := longText(protocol.MaxOperatorTextBytes)
+	return &admin.Rebalancing{Shards: many[host.ShardSlots](protocol.MaxPageItems),
+		Planned: many[host.PlannedMoves](protocol.MaxPageItems), Author: text, Reason: text, Age: math.MaxInt64}
 }
 
 func largestTraffic() *admin.Traffic {

@@ -315,6 +315,7 @@ replicas.`,
 			func(ctx context.Context, a *admin.Admin, q *transferRequest) (bool, error) {
 				return a.TransferLeader(ctx, q.Shard, q.Host, q.by())
 			}),
+		listSlots(), moveSlot(),
 		change("/shard/recover", protocol.KindShardRecover, "Rebuilds a shard that lost its quorum permanently",
 			func(ctx context.Context, c *client.Client, q *recoverRequest) (*recovered, error) {
 				return q.run(ctx, admin.New(c))

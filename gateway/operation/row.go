@@ -141,8 +141,8 @@ func group(name string, rows ...Operation) []Operation {
 
 // All returns all rows, in docs order.
 func All() []Operation {
-	return slices.Concat(nodes(), semaphores(), sessions(), lookups(), rollouts(), processes(), cluster(), joinTokens(),
-		access(), history(), names())
+	return slices.Concat(nodes(), semaphores(), sessions(), lookups(), rollouts(), processes(), cluster(), shards(),
+		joinTokens(), access(), history(), names())
 }
 
 // None is the request for an operation without parameters.

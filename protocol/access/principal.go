@@ -3,7 +3,6 @@ package access
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -29,8 +28,8 @@ func (k Kind) String() string { return field.Word(k, "principal", kindWords) }
 
 // Identity names a client identity.
 type Identity struct {
-	Kind Kind
-	Name string // empty for Anonymous
+	Kind Kind   `wire:"kind math.MaxUint8"`      // Check refuses kinds unknown to this build
+	Name string `wire:"name longest(c,MaxName)"` // empty for Anonymous
 }
 
 // String returns the principal as commands write it: token:NAME, cn:NAME, san:NAME, or anonymous.
@@ -56,12 +55,6 @@ func ParseIdentity(text string) (Identity, error) {
 		}
 	}
 	return Identity{}, fmt.Errorf("%q is no principal: write token:NAME, cn:NAME, san:NAME, or anonymous", text)
-}
-
-// Fields lists an identity's fields in the log. Check refuses kinds unknown to this build.
-func (i *Identity) Fields(c field.Coder) {
-	field.Enum(c, "kind", &i.Kind, math.MaxUint8)
-	c.Text("name", &i.Name, longest(c, MaxName))
 }
 
 // Compare sorts principals by kind and name.
@@ -95,13 +88,13 @@ func checkName(what, s string) error {
 
 // Principal is a client identity with its roles. Name is token:NAME, cn:NAME, san:NAME, or anonymous.
 type Principal struct {
-	Name    string
-	Expires time.Time // for a token; the zero time for never
-	Created time.Time
-	By      string `name:"author"` // who created the principal
-	Grants  []Grant
+	Name    string    `wire:"principal maxPrincipal"`
+	Expires time.Time `wire:"expires_ms"` // for a token; the zero time for never
+	Created time.Time `wire:"created_ms"`
+	By      string    `name:"author" wire:"author MaxName"` // who created the principal
+	Grants  []Grant   `wire:"grants MaxGrants"`
 	// SHA256 is the SHA-256 of a token's secret in hex. Only exports include it.
-	SHA256 string `name:"sha256"`
+	SHA256 string `name:"sha256" wire:"sha256 maxHash"`
 }
 
 // Rules are a cluster's roles and principals, or some of them, as exported.
@@ -110,52 +103,24 @@ type Rules struct {
 	Principals []Principal
 }
 
-// Fields implements field.Value.
-func (p *Principal) Fields(c field.Coder) {
-	c.Text("principal", &p.Name, maxPrincipal)
-	field.Time(c, "expires_ms", &p.Expires)
-	field.Time(c, "created_ms", &p.Created)
-	c.Text("author", &p.By, MaxName)
-	field.List(c, "grants", &p.Grants, MaxGrants, (*Grant).Fields)
-	c.Text("sha256", &p.SHA256, maxHash)
-}
-
 // Decision is why a principal may do something: the granted role, and the deciding rule in that role, as it applies on
 // the grant's path.
 type Decision struct {
-	Principal string `omit:"never"`
+	Principal string `omit:"never" wire:"principal maxPrincipal"`
 	Grant     Grant  `omit:"never"`
 	Rule      Rule   `omit:"never"`
 }
 
-// Fields implements field.Value.
-func (d *Decision) Fields(c field.Coder) {
-	c.Text("principal", &d.Principal, maxPrincipal)
-	c.Record("grant", d.Grant.Fields)
-	c.Record("rule", d.Rule.Fields)
-}
-
 // Denial is a request a host has refused because a right was missing.
 type Denial struct {
-	Host    string    // the answering host
-	At      time.Time `name:"time"` // by the host's clock
-	Who     string    // who asked, as far as the host knows
-	Address string
-	Request string // the request kind's name in the protocol
-	Rights  Right  `name:"permissions"`
-	Path    string // empty if the request concerned no node
-	Object  string
-}
-
-// Fields implements field.Value. The host is a field in the whole answer.
-func (d *Denial) Fields(c field.Coder) {
-	field.Time(c, "at_ms", &d.At)
-	c.Text("principal", &d.Who, maxPrincipal)
-	c.Text("address", &d.Address, maxAddress)
-	c.Text("request", &d.Request, maxRequest)
-	c.Number("right", (*uint64)(&d.Rights))
-	c.Text("path", &d.Path, MaxPath)
-	c.Text("object", &d.Object, MaxObject)
+	Host    string    `wire:"-"`                      // the answering host
+	At      time.Time `name:"time" wire:"at_ms"`      // by the host's clock
+	Who     string    `wire:"principal maxPrincipal"` // who asked, as far as the host knows
+	Address string    `wire:"address maxAddress"`
+	Request string    `wire:"request maxRequest"` // the request kind's name in the protocol
+	Rights  Right     `name:"permissions" wire:"right"`
+	Path    string    `wire:"path MaxPath"` // empty if the request concerned no node
+	Object  string    `wire:"object MaxObject"`
 }
 
 // Maximum lengths of a client address, and of a request kind's name, in bytes.

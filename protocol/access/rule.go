@@ -31,24 +31,24 @@ const OnNodes = OnRoot | Admin
 type Rule struct {
 	// Path is in the form in which paths are stored. The rule covers the node at that path and all nodes below; a rule
 	// on "/" covers all nodes.
-	Path string
+	Path string `wire:"path longest(c,MaxPath)"`
 	// Object, unless empty, limits the rule to objects with names that begin with the text.
-	Object string `name:"name_prefix"`
+	Object string `name:"name_prefix" wire:"object longest(c,MaxObject)"`
 	Rights Right  `name:"permissions"`
 }
 
 // Grant gives a principal a role below a path.
 type Grant struct {
-	Role string
-	Path string
+	Role string `wire:"role longest(c,MaxName)"`
+	Path string `wire:"path longest(c,MaxPath)"`
 	// Object, unless empty, limits the role to objects with names that begin with the text.
-	Object string `name:"name_prefix"`
+	Object string `name:"name_prefix" wire:"object longest(c,MaxObject)"`
 }
 
 // Role is a named list of rules. Rules apply below the path on which the role is granted.
 type Role struct {
-	Name  string
-	Rules []Rule
+	Name  string `wire:"name MaxName"`
+	Rules []Rule `wire:"rules MaxRules"`
 }
 
 // longest is the length limit for a text. A log accepts any length and leaves the refusal to Check.
@@ -57,26 +57,6 @@ func longest(c field.Coder, limit int) int {
 		return math.MaxInt32
 	}
 	return limit
-}
-
-// Fields implements field.Value.
-func (r *Rule) Fields(c field.Coder) {
-	c.Text("path", &r.Path, longest(c, MaxPath))
-	c.Text("object", &r.Object, longest(c, MaxObject))
-	c.Number("rights", (*uint64)(&r.Rights))
-}
-
-// Fields implements field.Value.
-func (g *Grant) Fields(c field.Coder) {
-	c.Text("role", &g.Role, longest(c, MaxName))
-	c.Text("path", &g.Path, longest(c, MaxPath))
-	c.Text("object", &g.Object, longest(c, MaxObject))
-}
-
-// Fields implements field.Value.
-func (r *Role) Fields(c field.Coder) {
-	c.Text("name", &r.Name, MaxName)
-	field.List(c, "rules", &r.Rules, MaxRules, (*Rule).Fields)
 }
 
 // String formats the rule for people.

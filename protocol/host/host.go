@@ -20,6 +20,7 @@ const (
 	MaxLabels      = 8  // labels in a failure domain
 	MaxLabel       = 64 // label key or value
 	MaxDomain      = 1040
+	MaxSlotMoves   = 256 // moves on a page of slots
 	maxIncarnation = 16
 )
 
@@ -180,23 +181,11 @@ func (t *JoinToken) Fields(c field.Coder) {
 // Entry is an audit log entry.
 type Entry struct {
 	ID       uint64    `name:"id"`
-	Event    string    `omit:"never"` // a word, such as "host-target"
-	Host     uint64    // 0 for none
-	HostName string    // the host's name at that time
-	Text     string    `name:"message"`
-	Author   string    `name:"author"` // an operator, a host, or the governor
-	Reason   string    `name:"reason"`
-	At       time.Time `name:"time" omit:"never"` // by the proposing host's clock
-}
-
-// Fields implements field.Value.
-func (e *Entry) Fields(c field.Coder) {
-	c.Number("id", &e.ID)
-	c.Text("event", &e.Event, MaxWord)
-	c.Number("host_id", &e.Host)
-	c.Text("host_name", &e.HostName, MaxName)
-	c.Text("text", &e.Text, MaxText)
-	c.Text("author", &e.Author, MaxText)
-	c.Text("reason", &e.Reason, MaxText)
-	field.Time(c, "wall_ms", &e.At)
+	Event    string    `omit:"never" wire:"event MaxWord"` // a word, such as "host-target"
+	Host     uint64    `wire:"host_id"`                    // 0 for none
+	HostName string    `wire:"host_name MaxName"`          // the host's name at that time
+	Text     string    `name:"message" wire:"text MaxText"`
+	Author   string    `name:"author" wire:"author MaxText"` // an operator, a host, or the governor
+	Reason   string    `name:"reason" wire:"reason MaxText"`
+	At       time.Time `name:"time" omit:"never" wire:"wall_ms"` // by the proposing host's clock
 }

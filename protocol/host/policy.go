@@ -22,25 +22,13 @@ type Policy struct {
 	// transfers.
 	BalanceEvery time.Duration `name:"leader_rebalance" omit:"never"`
 	// Copies is the maximum number of concurrent replica builds.
-	Copies int `name:"max_replica_builds" omit:"never"`
+	Copies int `name:"max_replica_builds" omit:"never" wire:"max_replica_builds"`
 	// Replicas is on how many hosts a data shard has a replica: 1, 3 or 5, and each replica votes. With 0 every host
 	// has a replica of every shard. A cluster may have more than nine hosts only if Replicas is above 0.
 	Replicas int `omit:"never"`
 	// Tier is a failure domain label, such as "role=control": only hosts with the label vote in the meta shard. If the
 	// text is empty, or no host in the cluster has the label, all hosts may vote.
-	Tier string `name:"meta_voter_label" omit:"never"`
-}
-
-// Fields implements field.Value.
-func (p *Policy) Fields(c field.Coder) {
-	c.Count("voters", &p.Voters)
-	c.Millis("offline_after_ms", &p.OfflineAfter)
-	c.Millis("replace_after_ms", &p.ReplaceAfter)
-	c.Millis("stable_for_ms", &p.StableFor)
-	c.Millis("balance_every_ms", &p.BalanceEvery)
-	c.Count("max_replica_builds", &p.Copies)
-	c.Count("replicas", &p.Replicas)
-	c.Text("meta_voter_label", &p.Tier, 2*MaxLabel+1)
+	Tier string `name:"meta_voter_label" omit:"never" wire:"meta_voter_label 2*MaxLabel+1"`
 }
 
 // Check returns what is wrong with the policy. The text is part of the meta shard's state, which keeps answers, so

@@ -58,9 +58,9 @@ func (r Role) String() string { return field.Word(r, "replica role", roleWords) 
 // Replica is a shard replica.
 type Replica struct {
 	ID    uint64
-	Host  uint64 // 0 if the replica has no record
-	Role  Role
-	Since time.Duration `name:"age"` // how long the replica has had the role
+	Host  uint64        `wire:"host_id"` // 0 if the replica has no record
+	Role  Role          `wire:"role Roles"`
+	Since time.Duration `name:"age" wire:"age_ms"` // how long the replica has had the role
 	// Observed is set if the shard's leader has reported the following fields. Index is the last entry the replica has
 	// acknowledged. Behind is the time since the leader had no more entries than that.
 	Observed bool
@@ -70,19 +70,6 @@ type Replica struct {
 	// unless a snapshot is being sent.
 	SnapshotPercent int
 	SnapshotRate    uint64 `name:"snapshot_bytes_per_second"`
-}
-
-// Fields implements field.Value.
-func (r *Replica) Fields(c field.Coder) {
-	c.Number("id", &r.ID)
-	c.Number("host_id", &r.Host)
-	field.Enum(c, "role", &r.Role, Roles)
-	c.Millis("age_ms", &r.Since)
-	c.Flag("observed", &r.Observed)
-	c.Number("index", &r.Index)
-	c.Millis("behind_ms", &r.Behind)
-	c.Count("snapshot_percent", &r.SnapshotPercent)
-	c.Number("snapshot_rate", &r.SnapshotRate)
 }
 
 // Redundancy is how many failures a shard tolerates, as observed by the governor.
@@ -116,14 +103,7 @@ func (r *Redundancy) Fields(c field.Coder) {
 
 // DomainLoss reports whether a shard survives the loss of all hosts that share a failure domain label.
 type DomainLoss struct {
-	Label     string // such as "dc=a"
-	Live      int    `name:"voters_live"` // voters with the label on hosts in contact
+	Label     string `wire:"label MaxDomain"` // such as "dc=a"
+	Live      int    `name:"voters_live"`     // voters with the label on hosts in contact
 	Tolerated bool
-}
-
-// Fields implements field.Value.
-func (l *DomainLoss) Fields(c field.Coder) {
-	c.Text("label", &l.Label, MaxDomain)
-	c.Count("live", &l.Live)
-	c.Flag("tolerated", &l.Tolerated)
 }

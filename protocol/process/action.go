@@ -11,32 +11,18 @@ type Put = field.Put[Spec, *Spec]
 // Action is an operator's action on a process, other than a Put. The process records the action, with author and
 // reason.
 type Action struct {
-	Kind     ActionKind // ActionEvict or ActionRestart
+	Kind     ActionKind `wire:"action ActionKinds"` // ActionEvict or ActionRestart
 	MemberID uint64     // for ActionEvict
-	By       ChangeInfo
-}
-
-// Fields implements field.Value.
-func (a *Action) Fields(c field.Coder) {
-	field.Enum(c, "action", &a.Kind, ActionKinds)
-	c.Number("member_id", &a.MemberID)
-	a.By.Fields(c)
+	By       ChangeInfo `wire:"inline"`
 }
 
 // Joining is what a session reports about itself on joining. A member that joins again under an unchanged name changes
 // its attributes and candidacy.
 type Joining struct {
 	// Name identifies the member for people and need not be unique.
-	Name       string
-	Attributes []byte
-	Candidate  bool // the member may coordinate
-}
-
-// Fields implements field.Value.
-func (j *Joining) Fields(c field.Coder) {
-	c.Text("member", &j.Name, MaxText)
-	c.Bytes("attributes", &j.Attributes, MaxAttributes)
-	c.Flag("candidate", &j.Candidate)
+	Name       string `wire:"member MaxText"`
+	Attributes []byte `wire:"attributes MaxAttributes"`
+	Candidate  bool   // the member may coordinate
 }
 
 // Arrival is a Joining that may create the process.

@@ -46,26 +46,15 @@ func (o *Overview) Fields(c field.Coder) {
 
 // ActionRecord is an action that was carried out.
 type ActionRecord struct {
-	ID    uint64          `name:"id" omit:"zero"` // the row's id, if the action was read from the action list
-	Kind  ActionKind      `name:"action"`
-	At    field.Timestamp `name:"time"`
+	ID    uint64          `name:"id" omit:"zero" wire:"-"` // the row's id, if the action was read from the action list
+	Kind  ActionKind      `name:"action" wire:"action ActionKinds"`
+	At    field.Timestamp `name:"time" wire:"shard_time_ms wall_ms"`
 	Epoch uint64          // the last opened epoch
 	// MemberID is for ActionEvict and ActionFailed. Member is the name, for ActionEvict; a member that failed the round
 	// is the author.
 	MemberID uint64
-	Member   string
-	By       ChangeInfo `inline:"true"`
-}
-
-// Fields implements field.Value.
-func (a *ActionRecord) Fields(c field.Coder) {
-	field.Enum(c, "action", &a.Kind, ActionKinds)
-	c.Moment("shard_time_ms", &a.At)
-	c.Wall("wall_ms", &a.At)
-	c.Number("epoch", &a.Epoch)
-	c.Number("member_id", &a.MemberID)
-	c.Text("member", &a.Member, MaxText)
-	a.By.Fields(c)
+	Member   string     `wire:"member MaxText"`
+	By       ChangeInfo `inline:"true" wire:"inline"`
 }
 
 // Peer is an epoch member.
@@ -126,8 +115,8 @@ func (r *ResultRow) Fields(c field.Coder) {
 // BlockReason is why a round is stalled.
 type BlockReason struct {
 	// Code is for programs, Text for people; Text includes all other fields, with member names.
-	Code string `omit:"never"`
-	Text string `name:"message" omit:"never"`
+	Code string `omit:"never" wire:"code MaxWord"`
+	Text string `name:"message" omit:"never" wire:"text MaxReason"`
 	// Blocked is set if neither time nor the present members can end the reason.
 	Blocked bool
 	Epoch   uint64
@@ -136,29 +125,13 @@ type BlockReason struct {
 	From     uint64
 	// Waiting is how many of Of members the reason waits for; Named are the first of them.
 	Waiting int
-	Of      int      `name:"total"`
-	Named   []uint64 `name:"waiting_for"`
+	Of      int      `name:"total" wire:"total"`
+	Named   []uint64 `name:"waiting_for" wire:"waiting_for MaxNamed"`
 	Since   field.Timestamp
 	// Left is the time after which the reason ends automatically; 0 if unknown.
-	Left time.Duration `name:"remaining"`
+	Left time.Duration `name:"remaining" wire:"until left"`
 	// Late is set if the spec's reply timeout has passed.
 	Late bool `name:"overdue"`
-}
-
-// Fields implements field.Value.
-func (r *BlockReason) Fields(c field.Coder) {
-	c.Text("code", &r.Code, MaxWord)
-	c.Text("text", &r.Text, MaxReason)
-	c.Flag("blocked", &r.Blocked)
-	c.Number("epoch", &r.Epoch)
-	c.Number("exchange", &r.Exchange)
-	c.Number("from", &r.From)
-	c.Count("waiting", &r.Waiting)
-	c.Count("total", &r.Of)
-	c.Numbers("waiting_for", &r.Named, MaxNamed)
-	c.Moment("since", &r.Since)
-	c.Left("until", &r.Left)
-	c.Flag("late", &r.Late)
 }
 
 // Summary is a process in a list.

@@ -11,23 +11,14 @@ type Put = field.Put[Spec, *Spec]
 // Action is an operator's action on a rollout, in any rollout state. The rollout records the action, with author and
 // reason.
 type Action struct {
-	Kind ActionKind `name:"action"`
+	Kind ActionKind `name:"action" wire:"action ActionKinds"`
 	// Locations are the affected locations; an empty list means all locations.
-	Locations []string
+	Locations []string `wire:"locations MaxLocations MaxWord"`
 	// Seq is the affected version, for actions on a version.
 	Seq uint64 `name:"version"`
 	// Fast makes a rollback reach all its locations at once, without order and delays.
 	Fast bool       `name:"all_at_once"`
-	By   ChangeInfo `inline:"true"`
-}
-
-// Fields implements field.Value.
-func (a *Action) Fields(c field.Coder) {
-	field.Enum(c, "action", &a.Kind, ActionKinds)
-	c.Words("locations", &a.Locations, MaxLocations, MaxWord)
-	c.Number("seq", &a.Seq)
-	c.Flag("fast", &a.Fast)
-	a.By.Fields(c)
+	By   ChangeInfo `inline:"true" wire:"inline"`
 }
 
 // Verdict is a checker's verdict on a target at a gate.
@@ -92,15 +83,9 @@ func (p *Publication) Fields(c field.Coder) {
 
 // SourceRole makes a session a source, or ends that role.
 type SourceRole struct {
-	Off bool
+	Off bool `wire:"unregister"`
 	// Name identifies the source for people.
-	Name string
-}
-
-// Fields implements field.Value.
-func (s *SourceRole) Fields(c field.Coder) {
-	c.Flag("unregister", &s.Off)
-	c.Text("source", &s.Name, MaxText)
+	Name string `wire:"source MaxText"`
 }
 
 // Offering answers a request to a source, with or without a version.
@@ -129,15 +114,8 @@ func (o *Offering) Fields(c field.Coder) {
 // Instance is what an instance reports about itself when it joins.
 type Instance struct {
 	// Name is unique among the rollout's instances that have a session.
-	Name     string
-	Location string
+	Name     string `wire:"instance MaxText"`
+	Location string `wire:"location MaxWord"`
 	// Attributes are up to 1 KiB that others can read.
-	Attributes []byte
-}
-
-// Fields implements field.Value.
-func (i *Instance) Fields(c field.Coder) {
-	c.Text("instance", &i.Name, MaxText)
-	c.Text("location", &i.Location, MaxWord)
-	c.Bytes("attributes", &i.Attributes, MaxAttributes)
+	Attributes []byte `wire:"attributes MaxAttributes"`
 }

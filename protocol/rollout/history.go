@@ -80,41 +80,21 @@ func (a *ActionRecord) Fields(c field.Coder) {
 
 // Step is one dry run step: a location gets a version.
 type Step struct {
-	After    time.Duration // from now on
-	Location string
-	Seq      uint64 `name:"version"`
-	Cause    Cause
-}
-
-// Fields implements field.Value.
-func (s *Step) Fields(c field.Coder) {
-	c.Left("at_ms", &s.After)
-	c.Text("location", &s.Location, MaxWord)
-	c.Number("seq", &s.Seq)
-	field.Enum(c, "cause", &s.Cause, Causes)
+	After    time.Duration `wire:"at_ms left"` // from now on
+	Location string        `wire:"location MaxWord"`
+	Seq      uint64        `name:"version"`
+	Cause    Cause         `wire:"cause Causes"`
 }
 
 // Summary is a rollout in a list.
 type Summary struct {
-	Name      string `omit:"never"`
+	Name      string `omit:"never" wire:"name field.MaxName"`
 	Revision  uint64 `omit:"never"`
-	Phase     Phase
+	Phase     Phase  `wire:"phase Phases"`
 	Locations int
 	// Reached is how many locations have reached their target, and have the newest version.
 	Reached   int
 	Instances int
 	LastSeq   uint64 `name:"latest_version"` // the newest version
-	Label     string // the newest version's label
-}
-
-// Fields implements field.Value.
-func (s *Summary) Fields(c field.Coder) {
-	c.Text("name", &s.Name, field.MaxName)
-	c.Number("revision", &s.Revision)
-	field.Enum(c, "phase", &s.Phase, Phases)
-	c.Count("locations", &s.Locations)
-	c.Count("reached", &s.Reached)
-	c.Count("instances", &s.Instances)
-	c.Number("last_seq", &s.LastSeq)
-	c.Text("label", &s.Label, MaxText)
+	Label     string `wire:"label MaxText"`  // the newest version's label
 }

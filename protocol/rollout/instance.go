@@ -27,36 +27,21 @@ func (i *InstanceState) Fields(c field.Coder) {
 	c.Bytes("attributes", &i.Attributes, MaxAttributes)
 }
 
+// Requests with a Report have a separate field list in package protocol.
+
 // Report is what an instance reports about itself.
 type Report struct {
 	Current    uint64 // the seq of the version in use, 0 for none
 	Generation uint64 // generation of the target the other fields concern
-	Status     Status
-	Code       string // error code, if the instance failed
-	Text       string `name:"message"`
+	Status     Status `wire:"status Statuses"`
+	Code       string `wire:"code MaxWord"` // error code, if the instance failed
+	Text       string `name:"message" wire:"text MaxText"`
 	Attempts   int
-}
-
-// Fields implements field.Value, for views. Requests with a report have a separate field list in package protocol.
-func (r *Report) Fields(c field.Coder) {
-	c.Number("current", &r.Current)
-	c.Number("generation", &r.Generation)
-	field.Enum(c, "status", &r.Status, Statuses)
-	c.Text("code", &r.Code, MaxWord)
-	c.Text("text", &r.Text, MaxText)
-	c.Count("attempts", &r.Attempts)
 }
 
 // Ticket is the open request to a source.
 type Ticket struct {
-	Number uint64 // 0 if no request is open
-	Source uint64 // the session's id as a source
+	Number uint64 `wire:"ticket"`    // 0 if no request is open
+	Source uint64 `wire:"source_id"` // the session's id as a source
 	Opened Timestamp
-}
-
-// Fields implements field.Value.
-func (t *Ticket) Fields(c field.Coder) {
-	c.Number("ticket", &t.Number)
-	c.Number("source_id", &t.Source)
-	c.Moment("opened", &t.Opened)
 }

@@ -34,7 +34,7 @@ type Spec struct {
 
 // Location is one rollout location.
 type Location struct {
-	Name string `omit:"never"`
+	Name string `omit:"never" wire:"name MaxWord"`
 	// Delay is how long the previous location must have had a version before this location may get it. The first
 	// location has no delay.
 	Delay time.Duration
@@ -43,7 +43,7 @@ type Location struct {
 	// MaxFailing is how many instances may fail before another version is chosen.
 	MaxFailing int
 	// Gates must be passed before the target counts as reached.
-	Gates []string
+	Gates []string `wire:"gates MaxGates MaxWord"`
 }
 
 // Reelect configures when a target that instances cannot use is abandoned, and another version is chosen.
@@ -110,15 +110,6 @@ func (s *Spec) Rules(c field.Coder) {
 	c.Millis("halt_deadline_ms", &s.HaltDeadline)
 	c.Count("keep_versions", &s.KeepVersions)
 	c.Millis("source_interval_ms", &s.AskInterval)
-}
-
-// Fields implements field.Value.
-func (l *Location) Fields(c field.Coder) {
-	c.Text("name", &l.Name, MaxWord)
-	c.Millis("delay_ms", &l.Delay)
-	c.Count("require", &l.Require)
-	c.Count("max_failing", &l.MaxFailing)
-	c.Words("gates", &l.Gates, MaxGates, MaxWord)
 }
 
 // WithDefaults returns the spec with omitted values set to defaults. A host fills in the defaults before the spec is

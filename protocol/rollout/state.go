@@ -7,15 +7,18 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
+// The fields of a State on the wire are the overview in the view of a whole rollout. Locations and versions are rows in
+// the view, including the spec's locations; the answer to a describe has the revision, the phase and the reasons.
+
 // State is a whole rollout at one point in time. A State never changes and may be shared.
 type State struct {
 	// Exists is set if there is a rollout. If not, the other fields are zero. Only a Watch shows a State without a
 	// rollout.
-	Exists   bool
-	Revision uint64
-	Phase    Phase
+	Exists   bool   `wire:"-"`
+	Revision uint64 `wire:"-"`
+	Phase    Phase  `wire:"-"`
 	// Reasons are why the rollout is stalled: in a Watch, or if a reader asked for the reasons.
-	Reasons []BlockReason
+	Reasons []BlockReason `wire:"-"`
 	Spec    Spec
 	// SpecRevision is the revision at which the spec last changed.
 	SpecRevision uint64
@@ -24,25 +27,11 @@ type State struct {
 	Paused       Halt
 	Halted       Halt
 	// Sources can be asked for a version. Declined is the latest answer from a source that had no version.
-	Sources   []string
-	Declined  string          `name:"source_error"`
-	LastAct   ActionRecord    `name:"last_action"`
-	Locations []LocationState // in deployment order
-	Versions  []Version       // the kept versions, without payloads, by seq
-}
-
-// Fields implements field.Value, for the overview in the view of a whole rollout. Locations and versions are rows in
-// the view, including the spec's locations; the answer to a describe has the revision, the phase and the reasons.
-func (s *State) Fields(c field.Coder) {
-	c.Record("spec", s.Spec.Fields)
-	c.Number("spec_revision", &s.SpecRevision)
-	c.Number("last_seq", &s.LastSeq)
-	c.Number("generation", &s.Generation)
-	c.Record("paused", s.Paused.Fields)
-	c.Record("halted", s.Halted.Fields)
-	c.Words("sources", &s.Sources, MaxSources, MaxText)
-	c.Text("declined", &s.Declined, MaxText)
-	c.Record("last_action", s.LastAct.Fields)
+	Sources   []string        `wire:"sources MaxSources MaxText"`
+	Declined  string          `name:"source_error" wire:"declined MaxText"`
+	LastAct   ActionRecord    `name:"last_action" wire:"last_action"`
+	Locations []LocationState `wire:"-"` // in deployment order
+	Versions  []Version       `wire:"-"` // the kept versions, without payloads, by seq
 }
 
 // Location returns the location with a name, nil if the rollout has none.
@@ -94,18 +83,10 @@ type LocationState struct {
 
 // Counts is how many instances a location has, and their progress.
 type Counts struct {
-	Instances int
+	Instances int `wire:"instances"`
 	Leaders   int
 	Reached   int // leaders that have reached the target
 	Failing   int // instances that failed
-}
-
-// Fields implements field.Value.
-func (co *Counts) Fields(c field.Coder) {
-	c.Count("instances", &co.Instances)
-	c.Count("leaders", &co.Leaders)
-	c.Count("reached", &co.Reached)
-	c.Count("failing", &co.Failing)
 }
 
 // LocationRow is a location as a row in the view of a whole rollout. Rows come in id order.
@@ -148,32 +129,18 @@ func (g *GateState) Fields(c field.Coder) {
 // BlockReason is why part of a rollout is stalled.
 type BlockReason struct {
 	// Code is for programs, Text for people; Text includes all other fields.
-	Code string `omit:"never"`
-	Text string `name:"message" omit:"never"`
+	Code string `omit:"never" wire:"code MaxWord"`
+	Text string `name:"message" omit:"never" wire:"text MaxReason"`
 	// Location is empty for the whole rollout.
-	Location string
+	Location string `wire:"location MaxWord"`
 	// Blocked is set if neither time nor the present instances can end the reason.
 	Blocked bool
 	Seq     uint64 `name:"version"` // the version the reason concerns
 	// Waiting is how many of Of leaders have not reached the target; Named are the first of them.
 	Waiting int
-	Of      int      `name:"total"`
-	Named   []string `name:"waiting_for"`
+	Of      int      `name:"total" wire:"total"`
+	Named   []string `name:"waiting_for" wire:"waiting_for MaxNamed MaxText"`
 	Since   Timestamp
 	// Left is the time after which the reason ends automatically; 0 if unknown.
-	Left time.Duration `name:"remaining"`
-}
-
-// Fields implements field.Value.
-func (r *BlockReason) Fields(c field.Coder) {
-	c.Text("code", &r.Code, MaxWord)
-	c.Text("text", &r.Text, MaxReason)
-	c.Text("location", &r.Location, MaxWord)
-	c.Flag("blocked", &r.Blocked)
-	c.Number("seq", &r.Seq)
-	c.Count("waiting", &r.Waiting)
-	c.Count("total", &r.Of)
-	c.Words("waiting_for", &r.Named, MaxNamed, MaxText)
-	c.Moment("since", &r.Since)
-	c.Left("until", &r.Left)
+	Left time.Duration `name:"remaining" wire:"until left"`
 }

@@ -95,6 +95,27 @@ var actions = [protocol.MaxRequestKind + 1]func(*Log, *protocol.Request) *Entry{
 		m := &r.ShardRecover
 		return operatorEntry("recover shard", fmt.Sprintf("shard %d", m.ShardID), &m.Operation, "empty", m.Empty)
 	},
+	protocol.KindSlotMove: func(_ *Log, r *protocol.Request) *Entry {
+		m, object := &r.SlotMove, fmt.Sprintf("slot %d", r.SlotMove.Slot)
+		if m.Cancel {
+			return operatorEntry("cancel slot move", object, &m.Operation)
+		}
+		return operatorEntry("move slot", object, &m.Operation, "to", m.ShardID, "large", m.Large)
+	},
+	protocol.KindShardUpdate: func(_ *Log, r *protocol.Request) *Entry {
+		m := &r.ShardUpdate
+		switch m.Action {
+		case protocol.ShardAdd:
+			return operatorEntry("add shards", fmt.Sprintf("%d shards", m.Count), &m.Operation)
+		case protocol.ShardSetWeight:
+			return operatorEntry("set shard weight", shardsText(m), &m.Operation, "weight", m.Weight)
+		}
+		return operatorEntry("remove shards", shardsText(m), &m.Operation)
+	},
+	protocol.KindRebalance: func(_ *Log, r *protocol.Request) *Entry {
+		m := &r.Rebalance
+		return operatorEntry("rebalance", strings.ToLower(m.Action.String()), &m.Operation)
+	},
 	protocol.KindStepCancel: func(_ *Log, r *protocol.Request) *Entry {
 		m := &r.StepCancel
 		if m.StepID == 0 {
@@ -117,6 +138,15 @@ var actions = [protocol.MaxRequestKind + 1]func(*Log, *protocol.Request) *Entry{
 // operatorEntry returns the entry for an operator action on hosts or on governing.
 func operatorEntry(verb, object string, o *protocol.Operation, details ...any) *Entry {
 	return &Entry{verb: verb, object: object, details: append(details, whoDetails(o.Author, o.Reason)...)}
+}
+
+// shardsText names the shards in a request, in the log record format.
+func shardsText(m *protocol.ShardUpdate) string {
+	var ids []string
+	for id := range m.ShardIDs.All() {
+		ids = append(ids, fmt.Sprint(uint64(id)))
+	}
+	return clip("shard " + strings.Join(ids, ","))
 }
 
 func deleteVerb(kind string, force bool) string {

@@ -18,7 +18,8 @@ type Machines struct {
 	Objects, Left int
 }
 
-// Regenerate returns the machines for a new cluster. The states are not modified. Missing shards start empty; their
+// Regenerate returns the machines for a new cluster. The states are not modified, except that each slot that has moved
+// gets one owner. Missing shards start empty; their
 // counters start above every number the lost shards may have assigned.
 func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 	counted, err := s.counted()
@@ -27,6 +28,9 @@ func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 	}
 	if len(s.Data) == 0 {
 		return nil, errors.New("no data shard has a surviving replica")
+	}
+	if err := s.completeSlots(); err != nil {
+		return nil, err
 	}
 	next, err := s.Meta.Regenerate(r)
 	if err != nil {

@@ -64,8 +64,9 @@ func LoadPart(r io.Reader) (*States, error) {
 // restore restores a section's machine.
 func (s *States) restore(section backupfile.Section, r io.Reader) error {
 	id := meta.ShardID(section.Shard)
-	if _, twice := s.Sections[id]; twice {
-		return fmt.Errorf("%s: %w: listed twice", section, backupfile.ErrDamaged)
+	if _, again := s.Sections[id]; again { // read again after a slot had moved
+		s.forget(id)
+		delete(s.Sections, id)
 	}
 	err := s.machine(id).Restore(r)
 	switch {
@@ -116,7 +117,10 @@ func (s *States) check() error {
 	if missing := s.Missing(); len(missing) > 0 {
 		return fmt.Errorf("%w: the section of %s is missing", backupfile.ErrIncomplete, Names(missing))
 	}
-	return nil
+	if err := s.completeSlots(); err != nil {
+		return err
+	}
+	return s.checkSlots()
 }
 
 // Names formats shards for error messages.

@@ -6,7 +6,6 @@ import (
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/pipeline"
-	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -100,7 +99,7 @@ func (c *Conn) CompleteElsewhere(pipeline.Ticket) { c.inFlight.Add(-1) }
 
 // CompleteAttached implements handle.Connection.
 func (c *Conn) CompleteAttached(t pipeline.Ticket, m protocol.AnswerMessage, id shard.SessionID, node shard.NodeID,
-	home *replica.Replica, attach func() lease.Verdict) lease.Verdict {
+	attach func() lease.Verdict) lease.Verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch v := attach(); {
@@ -109,7 +108,7 @@ func (c *Conn) CompleteAttached(t pipeline.Ticket, m protocol.AnswerMessage, id 
 	case c.closed:
 		return lease.Closed // the holder is about to be closed
 	}
-	c.sessions.attach(id, node, home)
+	c.sessions.attach(id, node)
 	c.answer(t, m, nil)
 	return lease.Attached
 }

@@ -41,7 +41,7 @@ func newBed(t testing.TB, handlers handle.Table) *bed {
 	b := &bed{t: t, now: time.Now(), routing: 3, encoder: protocol.NewEncoder()}
 	clock, nodes := func() time.Time { return b.now }, meta.New()
 	c := Config{
-		Host: b, Clock: clock, Started: b.now, Metrics: metrics.New(1), Log: slog.New(slog.DiscardHandler),
+		Host: b, Clock: clock, Started: b.now, Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler),
 		Gate: caller.NewGate(caller.Config{Access: b, Meta: metaCopy{nodes}, Nodes: nodes, Clock: clock,
 			Started: b.now}),
 		Limits:       protocol.Limits{DataBytes: 1 << 10, RequestFrameBytes: 1 << 12, RequestsInFlight: 2},
@@ -99,6 +99,12 @@ func (b *bed) Wake() {}
 
 // Stir implements Host.
 func (b *bed) Stir() {}
+
+// All implements Host.
+func (b *bed) All() []*replica.Replica { return nil }
+
+// Home implements Host.
+func (b *bed) Home(shard.SessionID) *replica.Replica { return nil }
 
 // ForgetSession implements Host.
 func (b *bed) ForgetSession(shard.SessionID, replica.Conn) {}

@@ -20,15 +20,14 @@ type binding struct {
 
 // sessions are a connection's sessions. The connection's lock guards them.
 type sessions struct {
-	all      map[shard.SessionID]*binding // nil after the connection is closed
-	attached []attachedHome
+	all    map[shard.SessionID]*binding // nil after the connection is closed
+	starts []startSlot
 }
 
-// attachedHome counts a connection's attached sessions that share one home shard.
-type attachedHome struct {
-	home     *replica.Replica
-	sessions int
-	// slot is the slot for new sessions, and begun the number of sessions created in the slot over the connection.
+// startSlot is the slot in a shard for the connection's new sessions. begun counts the sessions created in the slot
+// over the connection.
+type startSlot struct {
+	shard uint64
 	slot  shard.Slot
 	begun int
 }
@@ -44,21 +43,17 @@ func (s *sessions) acting(id shard.SessionID) *binding {
 }
 
 // attach binds a session to the connection over which the session is attached.
-func (s *sessions) attach(id shard.SessionID, node shard.NodeID, home *replica.Replica) {
+func (s *sessions) attach(id shard.SessionID, node shard.NodeID) {
 	if b := s.all[id]; b != nil && b.Attached {
 		return
 	}
-	s.all[id] = &binding{Binding: handle.Binding{Node: node, Home: home, Attached: true}}
-	s.of(home).sessions++
+	s.all[id] = &binding{Binding: handle.Binding{Node: node, Attached: true}}
 }
 
 // remove removes a session and returns its binding.
 func (s *sessions) remove(id shard.SessionID) *binding {
 	b := s.all[id]
 	delete(s.all, id)
-	if b != nil && b.Attached {
-		s.of(b.Home).sessions--
-	}
 	return b
 }
 
@@ -69,23 +64,18 @@ func (s *sessions) takeAll() map[shard.SessionID]*binding {
 	return all
 }
 
-// of returns the counts for a home shard.
-func (s *sessions) of(home *replica.Replica) *attachedHome {
-	i := slices.IndexFunc(s.attached, func(a attachedHome) bool { return a.home == home })
-	if i < 0 {
-		i = len(s.attached)
-		s.attached = append(s.attached, attachedHome{home: home})
-	}
-	return &s.attached[i]
-}
-
 // sessionsOfSlot is the number of sessions a connection creates in one slot before it takes another slot. A client's
 // sessions move together.
 const sessionsOfSlot = 500
 
 // slotForSession returns the shard's slot for a new session. ok is false if the shard has no slot.
 func (s *sessions) slotForSession(home *replica.Replica) (slot shard.Slot, ok bool) {
-	a := s.of(home)
+	i := slices.IndexFunc(s.starts, func(a startSlot) bool { return a.shard == home.ID })
+	if i < 0 {
+		i = len(s.starts)
+		s.starts = append(s.starts, startSlot{shard: home.ID})
+	}
+	a := &s.starts[i]
 	if a.begun == 0 || a.begun == sessionsOfSlot || !home.HasSlot(a.slot) {
 		a.slot, ok = home.SomeSlot()
 		if a.begun = 0; !ok {
@@ -94,16 +84,6 @@ func (s *sessions) slotForSession(home *replica.Replica) (slot shard.Slot, ok bo
 	}
 	a.begun++
 	return a.slot, true
-}
-
-// homes returns the attached sessions' home shards.
-func (s *sessions) homes() (homes []*replica.Replica) {
-	for _, h := range s.attached {
-		if h.sessions > 0 {
-			homes = append(homes, h.home)
-		}
-	}
-	return homes
 }
 
 // SlotForSession implements handle.Connection.
@@ -147,14 +127,14 @@ func (c *Conn) Acts(id shard.SessionID) bool {
 }
 
 // Bind implements replica.Conn. A silent binding is replaced.
-func (c *Conn) Bind(id shard.SessionID, node shard.NodeID, home *replica.Replica, silent bool) bool {
+func (c *Conn) Bind(id shard.SessionID, node shard.NodeID, silent bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return false
 	}
 	if before := c.sessions.all[id]; before == nil || before.silent {
-		c.sessions.all[id] = &binding{Binding: handle.Binding{Node: node, Home: home}, silent: silent}
+		c.sessions.all[id] = &binding{Binding: handle.Binding{Node: node}, silent: silent}
 	}
 	return true
 }
@@ -172,10 +152,10 @@ func (c *Conn) Unbind(id shard.SessionID) (node shard.NodeID, bound bool) {
 
 // Detach implements replica.Conn. A session that has reattached over the connection meanwhile stays attached: the
 // client has already received the attach answer, and a SessionDetached would contradict the answer.
-func (c *Conn) Detach(id shard.SessionID, home *replica.Replica, why protocol.Result) bool {
+func (c *Conn) Detach(id shard.SessionID, why protocol.Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.sessions.all[id] == nil || home.Leases.Holder(id) == c.holder {
+	if c.sessions.all[id] == nil || c.set.Host.Home(id).Leases.Holder(id) == c.holder {
 		return false
 	}
 	c.sessions.remove(id)
@@ -191,12 +171,14 @@ func (c *Conn) May(k protocol.Kind, of shard.ObjectName) bool {
 func (c *Conn) mayWatch(of shard.ObjectName) bool { return c.May(protocol.KindWatch, of) }
 
 // Review implements replica.Conn.
-func (c *Conn) Review(id shard.SessionID, node shard.NodeID, home *replica.Replica) {
+func (c *Conn) Review(id shard.SessionID, node shard.NodeID) {
 	if by := c.Caller(); by.PermitsIn(protocol.KindSessionBind, node, "") && by.Sees(node) {
 		return
 	}
-	attached := home.Leases.Withdraw(id, c.holder)
-	home.Sessions.Detach(id, c, replica.Withdrawn)
+	attached := c.set.Host.Home(id).Leases.Withdraw(id, c.holder)
+	if c.Detach(id, replica.Withdrawn) {
+		c.set.Host.ForgetSession(id, c)
+	}
 	if attached {
 		c.holder.Reported(1)
 	}

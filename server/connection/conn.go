@@ -177,7 +177,7 @@ func (c *Conn) refuseUndecodable(err error) bool {
 
 // Drained implements transport.Events: the client has caught up.
 func (c *Conn) Drained() {
-	for _, r := range c.set.Replicas {
+	for _, r := range c.set.Host.All() {
 		r.Hub.Drained(c)
 		r.Inboxes.Drained(c)
 	}
@@ -192,12 +192,11 @@ func (c *Conn) Closed(error) {
 	c.mu.Unlock()
 	c.dropPartial()
 	s, now := c.set, c.set.Clock()
-	for id, b := range sessions {
-		b.Home.Sessions.RemoveBound(id, c) // an attached session may have been bound before
+	for id := range sessions {
 		s.Host.ForgetSession(id, c)
 	}
 	c.holder.Close(now)
-	for _, r := range s.Replicas {
+	for _, r := range s.Host.All() {
 		r.Hub.Gone(c)
 		r.Inboxes.Gone(c)
 		if c.source != nil {
@@ -250,12 +249,13 @@ func (c *Conn) review(now time.Time) {
 // pushes. Such sessions are detached, and their timeouts start. A session that remains may still lose some watches,
 // waits and inboxes.
 func (c *Conn) withdraw() {
-	for _, rp := range c.set.Replicas {
+	all := c.set.Host.All()
+	for _, rp := range all {
 		rp.Hub.EndUnless(c, c.mayWatch, replica.Withdrawn)
 	}
 	for id, b := range c.bound() {
-		c.Review(id, b.Node, b.Home)
-		for _, rp := range c.set.Replicas {
+		c.Review(id, b.Node)
+		for _, rp := range all {
 			rp.Withdraw(id, c)
 		}
 	}

@@ -164,7 +164,7 @@ func (c *Conn) welcome(t pipeline.Ticket, version uint64, by *caller.Caller, pus
 		return
 	}
 	c.reviewed = by.Version()
-	c.source = pipeline.NewSource(by.Name, c.peer.RemoteAddr(), len(s.Replicas))
+	c.source = pipeline.NewSource(by.Name, c.peer.RemoteAddr())
 	c.pushes = pushes
 	c.out.encoder.Understands(pushes)
 	c.mu.Unlock()

@@ -39,9 +39,12 @@ func (c *Conn) ping(r *handle.Request) (handle.Reply, error) {
 // answerPings retries until the host may vouch for the sessions, and then answers the waiting pings. While pings
 // wait, exactly one answerPings runs per connection.
 func (c *Conn) answerPings() {
-	c.mu.Lock()
-	homes := c.sessions.homes()
-	c.mu.Unlock()
+	var homes []*replica.Replica
+	for _, r := range c.set.Host.All() {
+		if c.holder.In(r.Leases) {
+			homes = append(homes, r)
+		}
+	}
 	confirmAll(homes, func(led bool) {
 		c.mu.Lock()
 		waiting := c.pings.waiting // the pings that arrived before the barrier began

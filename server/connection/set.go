@@ -29,7 +29,6 @@ type Config struct {
 	Metrics      *metrics.Metrics
 	Clock        func() time.Time // the host's clock
 	Started      time.Time        // host start time, by Clock
-	Replicas     []*replica.Replica
 	Handlers     [Kinds]handle.Handler
 	Limits       protocol.Limits
 	PingInterval time.Duration
@@ -50,7 +49,10 @@ type Host interface {
 	// Wake makes the host's loop check for due work immediately; Stir does so before its next long pause.
 	Wake()
 	Stir()
-	// ForgetSession drops a session's waits and watches through one connection, in all shards.
+	// All returns the host's replicas of all data shards, and Home the replica of a session's home shard.
+	All() []*replica.Replica
+	Home(id shard.SessionID) *replica.Replica
+	// ForgetSession drops a session's binding, waits and watches through one connection, in all shards.
 	ForgetSession(id shard.SessionID, c replica.Conn)
 }
 

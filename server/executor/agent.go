@@ -114,10 +114,10 @@ func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 		}
 	case protocol.KindStepExecute:
 		if err = a.admit(r.StepExecute.Term); err == nil {
-			err = a.perform(ctx, &r.StepExecute)
-		}
-		if err == nil {
-			return peerrpc.Answer(&protocol.StepExecuteAnswer{})
+			var answer *protocol.StepExecuteAnswer
+			if answer, err = a.perform(ctx, &r.StepExecute); err == nil {
+				return peerrpc.Answer(answer)
+			}
 		}
 	default:
 		return encodeFailure(protocol.KindStepExecute, fmt.Errorf("%w: unknown request kind %v", errRefused, r.Kind))

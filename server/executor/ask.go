@@ -78,6 +78,16 @@ func (e *Executor) Recovery(ctx context.Context, id hosts.ShardID, empty bool) (
 	return n, nil
 }
 
+// Choose returns the hosts for the first replicas of so many added shards, or why there is none for one of them.
+func (e *Executor) Choose(shards int) (on []shard.HostID, against string, err error) {
+	v, err := e.View()
+	if err != nil {
+		return nil, "", err
+	}
+	on, against = governor.Choose(v, shards)
+	return on, against, nil
+}
+
 // contradiction returns the reason if the hosts' answers rule out a recovery: a lost host has answered, or the
 // surviving host has not.
 func contradiction(v governor.View, n *hosts.Recovery, answered map[shard.HostID]bool) string {

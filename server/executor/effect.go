@@ -10,7 +10,16 @@ import (
 )
 
 // perform executes a step's effect on the host.
-func (a *Agent) perform(ctx context.Context, e *protocol.StepExecute) error {
+func (a *Agent) perform(ctx context.Context, e *protocol.StepExecute) (*protocol.StepExecuteAnswer, error) {
+	switch e.Effect {
+	case protocol.EffectMoveSlot, protocol.EffectRefuseSlot, protocol.EffectCancelSlot:
+		return a.slot(ctx, e)
+	}
+	return &protocol.StepExecuteAnswer{}, a.change(ctx, e)
+}
+
+// change executes an effect on a shard's replicas or its leadership.
+func (a *Agent) change(ctx context.Context, e *protocol.StepExecute) error {
 	id := hosts.ShardID(e.ShardID)
 	switch e.Effect {
 	case protocol.EffectHold:

@@ -46,6 +46,7 @@ type fleet struct {
 	// progress changes the leaders' view of replicas; nil for no change.
 	progress func(hosts.ShardID, *shard.Progress)
 	warned   warnings
+	slots    slotLogs
 	bug      bug
 	failed   func(format string, args ...any) // Fatalf, except when looking for a planted bug
 }

@@ -16,6 +16,14 @@ const (
 	reportGood = 5 * time.Second
 	// effectWithin is the time limit for an effect. The step's next effect does not begin earlier.
 	effectWithin = 10 * time.Second
+	// slotWithin is the time limit for a slot effect. A slot that is not moved by then stays.
+	slotWithin = time.Second
+	// restFactor is how many times as long as a slot move took its shards rest before the next one, mostRest the
+	// longest such rest.
+	restFactor = 4
+	mostRest   = 10 * time.Second
+	// quietFor is how long no slot of a shard must have moved for the shard's commit times to count as usual.
+	quietFor = 10 * time.Second
 	// proposeWithin is the time limit for a command.
 	proposeWithin = 2 * time.Second
 	// countEvery is the interval at which a shard's counters are recorded.

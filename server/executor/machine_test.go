@@ -355,6 +355,14 @@ func apply(at hosts.At, s *metaState, c *Command) error {
 		a = s.records.Count(at, c.Term, c.Counts)
 	case VerbSlow:
 		a = s.records.SetSlow(at, c.Term, c.Mark.Host, c.Mark.Slow, c.Mark.Text)
+	case VerbAssign:
+		a = s.records.AssignSlot(at, c.Slot, c.Owner, c.Text)
+	case VerbServe:
+		a = s.records.MarkServing(at, c.Term, c.Action.Shard)
+	case VerbRetire:
+		a = s.records.Retire(at, c.Term, c.Action.Shard)
+	case VerbRestart:
+		a = s.records.BeginAgain(at, c.Term, c.Action.Shard, c.Action.Number, c.Action.Host)
 	case VerbCleared:
 		a = s.records.Cleared(at, c.Shard, c.Replica, c.Incarnation)
 	}

@@ -3,12 +3,14 @@ package executor
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // ErrNotGoverning is returned for questions only the governor can answer: the host that leads the meta shard and has
@@ -56,6 +58,10 @@ const (
 	VerbCleared                  // a host has deleted a replica: Shard, Replica, Incarnation
 	VerbCounted                  // counters of shards were reported: Term, Counts
 	VerbSlow                     // a host is slow, or has recovered: Term, Mark
+	VerbAssign                   // an attempt to move a slot has ended: Slot, Owner, Text
+	VerbServe                    // an added shard takes slots: Term, Action
+	VerbRetire                   // a shard that owns nothing is deleted: Term, Action
+	VerbRestart                  // an added shard begins anew: Term, Action
 )
 
 // Command is one command of the meta machine.
@@ -76,6 +82,8 @@ type Command struct {
 	Incarnation hosts.Incarnation
 	Counts      []hosts.Count
 	Mark        governor.SlowMark
+	Slot        shard.Slot
+	Owner       slots.Owner
 }
 
 // Calls reaches remote hosts.
@@ -97,6 +105,10 @@ type Replicas interface {
 	// Renew makes the replica in an EffectRebuild the only replica of a new group, with the host's data from the
 	// previous group. A second Renew does nothing. Renew continues after its context ends.
 	Renew(ctx context.Context, e *protocol.StepExecute) error
+	// Slot carries out a slot effect as the leader of the effect's shard. Slot returns the outcome once the attempt is
+	// over in this shard, with a reason if the slot is kept; SlotNone if the context has ended before. A repeated
+	// effect returns what became of the attempt.
+	Slot(ctx context.Context, e *protocol.StepExecute) (protocol.SlotOutcome, string, error)
 }
 
 // Held is a replica that runs on the host.
@@ -108,6 +120,16 @@ type Held struct {
 	Last func() (term, index uint64)
 	// Counted returns a data shard's counters as applied here; nil for the meta shard.
 	Counted func() hosts.Count
+	// Idle reports whether a data shard has nothing to keep, as applied here; nil for the meta shard.
+	Idle func() bool
+	// Load returns how full and how busy a data shard is, as its leader sees it; nil if that is not measured.
+	Load func() Load
+}
+
+// Load is a data shard's load.
+type Load struct {
+	Quota  uint64        // largest share of a quota in use, in percent: the shard's own, or that of a node in it
+	Commit time.Duration // 99th percentile of commit times in the last seconds; 0 if unknown
 }
 
 // Log is the log of a replica on the host.

@@ -216,11 +216,16 @@ func (a *Agent) ledShard(h Held, term uint64, m *shard.Membership) *protocol.Led
 	for _, p := range h.Log.Progress() {
 		progress[p.Replica] = p
 	}
-	now := time.Now()
+	idle, now := h.Idle != nil && h.Idle(), time.Now()
+	var load Load
+	if h.Load != nil {
+		load = h.Load()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.trackOf(h.Shard, term, now)
-	s := &protocol.LedShard{ID: uint64(h.Shard), Term: term, LedMillis: millis(now.Sub(t.since)), Change: m.Change}
+	s := &protocol.LedShard{ID: uint64(h.Shard), Term: term, LedMillis: millis(now.Sub(t.since)), Change: m.Change,
+		Idle: idle, QuotaPercent: load.Quota, CommitMicros: uint64(load.Commit.Microseconds())}
 	for _, member := range m.Members {
 		p := progress[member.Replica]
 		shown := protocol.ShardMember{ReplicaID: member.Replica, HostID: uint64(member.Host),

@@ -176,7 +176,7 @@ func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time
 func (t *term) renewal(m *protocol.StepExecute, v governor.View, s *hosts.Shard) {
 	longest := v.State.Longest()
 	m.Effect = protocol.EffectRebuild
-	m.Rebuild = protocol.Rebuild{Group: s.Group, Empty: s.Empty,
+	m.Rebuild = protocol.Rebuild{Group: s.Group, Empty: s.Empty, Fresh: s.Fresh,
 		LongestMillis: longest.Timeout, LongestSession: uint64(longest.Session),
 		LastOrder: uint64(max(s.Counted.LastOrder, s.Fence)), LastRevision: uint64(s.Counted.LastRevision),
 		LastSession:   s.Counted.LastSession,

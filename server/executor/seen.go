@@ -47,11 +47,14 @@ func (t *term) see(s *State, now time.Time) *governor.Seen {
 		seen.Hosts = append(seen.Hosts, shown)
 	}
 	for _, on := range s.Records.Shards() {
-		seen.Shards = append(seen.Shards, t.shardSeen(on.ID, s.Records, now))
+		if on.Phase != hosts.ShardRetired {
+			seen.Shards = append(seen.Shards, t.shardSeen(on.ID, s.Records, now))
+		}
 	}
 	t.noteUnled(seen, s.Records, now)
 	t.judgeTraffic(seen, s.Records, now)
 	t.judgePace(seen, s.Records, now)
+	t.judgeMoves(seen, s.Plan, now)
 	return seen
 }
 
@@ -75,7 +78,11 @@ func (t *term) current(w *watch, r *hosts.Records, now time.Time) *report {
 // before the one on record does not count.
 func (t *term) best(id hosts.ShardID, r *hosts.Records) *leaderReport {
 	var best *leaderReport
-	least := r.Shard(id).Group << shard.GroupTermBits
+	on := r.Shard(id)
+	if on == nil {
+		return nil
+	}
+	least := on.Group << shard.GroupTermBits
 	for _, host := range slices.Sorted(maps.Keys(t.watches)) {
 		w := t.watches[host]
 		if !w.answered(r) {
@@ -103,6 +110,7 @@ func (t *term) shardSeen(id hosts.ShardID, r *hosts.Records, now time.Time) gove
 	}
 	age := millis(now.Sub(best.asked))
 	shown.Leader, shown.LedFor, shown.Age, shown.Change = best.leader, best.LedMillis+age, age, best.Change
+	shown.Idle, shown.Quota, shown.Commit = best.Idle, best.QuotaPercent, best.CommitMicros
 	for _, m := range best.members {
 		shown.Replicas = append(shown.Replicas, governor.ReplicaSeen{ID: m.ReplicaID, Index: m.Index,
 			BehindFor: m.BehindMillis, Percent: m.SnapshotPercent, Rate: m.SnapshotRate})

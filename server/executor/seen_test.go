@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
 )
 
 // TestLagIsHowLongAgoALeaderHadNoMore: by recorded positions; below all of them the lag is unknown, and increases with
@@ -124,7 +125,7 @@ func TestAHostThatAnswersNoCallIsSilent(t *testing.T) {
 	now := time.Now()
 	term, w := newTerm(&Executor{config: Config{Self: 1}}, 1), &watch{host: 2, begun: now.Add(-6 * time.Second)}
 	term.watches[2] = w
-	state := &State{Records: records}
+	state := &State{Records: records, Plan: plan.New(governor.Config())}
 	if h := term.see(state, now).Hosts[0]; !h.Tried || h.SilentFor != 6000 || !h.Unheard {
 		t.Errorf("without an answer: %+v", h)
 	}

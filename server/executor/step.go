@@ -47,7 +47,8 @@ func (t *term) work(ctx context.Context, v governor.View, s *step) bool {
 // seenSince reports whether a step's subject was observed after a timestamp: actions are not repeated before.
 func (t *term) seenSince(v governor.View, s *step, moment time.Time) bool {
 	switch s.Kind {
-	case governor.KindClear, governor.KindFail, governor.KindReach:
+	case governor.KindClear, governor.KindFail, governor.KindReach,
+		governor.KindServe, governor.KindRetire, governor.KindRestart:
 		return time.Since(moment) >= reportEvery
 	}
 	t.mu.Lock()
@@ -58,35 +59,52 @@ func (t *term) seenSince(v governor.View, s *step, moment time.Time) bool {
 
 // perform begins a step's action. Commands are proposed immediately; effects run on another goroutine.
 func (t *term) perform(ctx context.Context, v governor.View, s *step) bool {
-	switch s.Kind {
-	case governor.KindFail:
-		return t.state(ctx, s, VerbFail)
-	case governor.KindReach:
-		return t.state(ctx, s, VerbReach)
+	if verb := recordVerbs[s.Kind]; verb != 0 {
+		return t.changeRecords(ctx, s, verb)
+	}
+	if s.Kind == governor.KindMoveSlot {
+		t.run(ctx, s, func(asked *step) error {
+			began := time.Now()
+			err := t.moveSlot(ctx, v, asked)
+			t.moved(&asked.Payload, began)
+			return err
+		})
+		return false
 	}
 	to, m := t.effectOf(v, s)
 	if to == 0 {
 		return false
 	}
-	doing := &act{running: true}
-	t.mu.Lock()
-	t.acts[s.ID] = doing
-	t.mu.Unlock()
-	asked := *s
 	h := v.State.Host(s.Payload.Host)
-	t.calls.Go(func() {
+	t.run(ctx, s, func(asked *step) error {
 		err := t.effect(ctx, to, m)
 		if err == nil && asked.Kind == governor.KindClear {
 			err = t.propose(ctx, Command{Verb: VerbCleared, Shard: asked.Payload.Shard,
 				Replica: asked.Payload.Replica, Incarnation: h.Incarnation})
 		}
-		t.ended(ctx, &asked, doing, err)
+		return err
 	})
 	return false
 }
 
-// state proposes a change to a host's state.
-func (t *term) state(ctx context.Context, s *step, verb Verb) bool {
+// run begins a step's effects on another goroutine.
+func (t *term) run(ctx context.Context, s *step, do func(asked *step) error) {
+	doing := &act{running: true}
+	t.mu.Lock()
+	t.acts[s.ID] = doing
+	t.mu.Unlock()
+	asked := *s
+	t.calls.Go(func() { t.ended(ctx, &asked, doing, do(&asked)) })
+}
+
+// recordVerbs are the commands for steps that change only the records.
+var recordVerbs = map[plan.Kind]Verb{
+	governor.KindFail: VerbFail, governor.KindReach: VerbReach, governor.KindServe: VerbServe,
+	governor.KindRetire: VerbRetire, governor.KindRestart: VerbRestart,
+}
+
+// changeRecords proposes the command for a step that changes only the records.
+func (t *term) changeRecords(ctx context.Context, s *step, verb Verb) bool {
 	doing := &act{}
 	t.mu.Lock()
 	t.acts[s.ID] = doing
@@ -114,12 +132,7 @@ func (t *term) effectOf(v governor.View, s *step) (to shard.HostID, m *protocol.
 	case s.Kind == governor.KindTransfer:
 		return a.From, m
 	}
-	for _, on := range v.Seen.Shards {
-		if on.Shard == a.Shard {
-			to = on.Leader
-		}
-	}
-	return to, m
+	return leaderOf(v, a.Shard), m
 }
 
 // ended records that an action has ended. Unless the action was merely late, an error is recorded: the step waits,

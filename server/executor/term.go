@@ -28,6 +28,7 @@ type term struct {
 	holds   map[hold]*act
 	taken   map[shard.HostID]taken
 	paces   map[shard.HostID]pace
+	moves   map[hosts.ShardID]moves
 	wakeAt  time.Time // when time alone may change the work to do; zero for never
 }
 
@@ -47,7 +48,7 @@ type hold struct {
 func newTerm(e *Executor, number uint64) *term {
 	return &term{e: e, number: number, watches: make(map[shard.HostID]*watch), acts: make(map[plan.ID]*act),
 		holds: make(map[hold]*act), taken: make(map[shard.HostID]taken),
-		paces: make(map[shard.HostID]pace)}
+		paces: make(map[shard.HostID]pace), moves: make(map[hosts.ShardID]moves)}
 }
 
 // lasts reports whether the local host still leads the meta shard in the term, as far as the host knows.

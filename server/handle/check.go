@@ -83,27 +83,12 @@ func HasName(name []byte) error {
 	return nil
 }
 
-// IsAhead refuses a read if the client knows a higher slot generation than the host. Slots do not move yet, so hosts
-// know only generation 0.
-func IsAhead(generation uint64) error {
-	if generation == 0 {
-		return nil
-	}
-	return &protocol.Result{
-		Status: protocol.StatusUnavailable, Message: "the host does not know yet that the slot has moved",
-		WaitMillis: 100,
-	}
-}
-
-// Object checks an object request: the client's right, the name, and the slot generation.
-func (h *Host) Object(r *Request, id shard.NodeID, name []byte, generation uint64) error {
+// Object checks an object request: the client's right, and the name.
+func (h *Host) Object(r *Request, id shard.NodeID, name []byte) error {
 	if err := h.AuthorizeIn(r, id, name); err != nil {
 		return err
 	}
-	if err := HasName(name); err != nil {
-		return err
-	}
-	return IsAhead(generation)
+	return HasName(name)
 }
 
 // Path reads a request's path. Path refuses a path that is malformed or that the client may not use.
@@ -152,7 +137,7 @@ func (h *Host) BindingIn(r *Request, id shard.SessionID, node shard.NodeID) erro
 // never reported as alive, because a client would attach it again. For a hidden session, the answer is the same as
 // for an ended session.
 func (h *Host) RefuseSession(r *Request, id shard.SessionID, message string) error {
-	home, by := h.Set.Of(id.Slot()), r.Caller
+	home, by := h.Set.Home(id), r.Caller
 	return &Undecided{func(done func(error)) {
 		home.Lookup.Find(id, nil, protocol.ConsistencyRelaxed, func(s replica.HomeSession) {
 			switch {
@@ -175,8 +160,8 @@ func Session(by *caller.Caller, rp *replica.Replica, id shard.SessionID) (view s
 
 // ShardToList returns the data shard for a list request, and refuses an unknown shard.
 func (h *Host) ShardToList(id uint64) (*replica.Replica, error) {
-	if id != 0 && id <= uint64(len(h.Replicas)) {
-		return h.Replicas[id-1], nil
+	if rp := h.Set.Shard(id); rp != nil {
+		return rp, nil
 	}
 	return nil, Refuse(protocol.StatusNotFound, "the data shard does not exist")
 }

@@ -47,7 +47,7 @@ func infoOf(c *shard.ClientState) protocol.ClientInfo {
 
 // ClientOf returns a session's client for any home shard, as known to the host's replica of the home shard.
 func (h *Host) ClientOf(id shard.SessionID) protocol.ClientInfo {
-	home := h.Set.Of(id.Slot())
+	home := h.Set.Home(id)
 	if !home.Here() {
 		return protocol.ClientInfo{}
 	}

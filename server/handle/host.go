@@ -21,13 +21,12 @@ type Host struct {
 	Cluster string
 	Version string
 
-	Set      *replica.Set
-	Meta     *replica.Meta      // from the replica set
-	Replicas []*replica.Replica // from the replica set
-	Metrics  *metrics.Metrics
-	Gate     *caller.Gate
-	Watches  *watch.Budget
-	Clock    func() time.Time
+	Set     *replica.Set
+	Meta    *replica.Meta // from the replica set
+	Metrics *metrics.Metrics
+	Gate    *caller.Gate
+	Watches *watch.Budget
+	Clock   func() time.Time
 
 	// Refusal returns the reason why the host rejects changes in all shards, nil if it accepts changes.
 	Refusal func() error

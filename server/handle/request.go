@@ -67,7 +67,7 @@ type Connection interface {
 	// the binding, and the loss notice follows the answer. Otherwise the client could believe in an attach that is
 	// already over, and relate later pongs to it. If the verdict is not Attached, nothing is answered.
 	CompleteAttached(t pipeline.Ticket, m protocol.AnswerMessage, id shard.SessionID, node shard.NodeID,
-		home *replica.Replica, attach func() lease.Verdict) lease.Verdict
+		attach func() lease.Verdict) lease.Verdict
 
 	// Caller returns the client, nil before the client was admitted.
 	Caller() *caller.Caller
@@ -97,7 +97,6 @@ type Connection interface {
 // Binding is a session that may act over a connection.
 type Binding struct {
 	Node     shard.NodeID
-	Home     *replica.Replica
 	Attached bool  // attached over the connection; otherwise only bound
 	Stop     *Stop // SESSION_STOP in progress over the connection
 }

@@ -76,6 +76,7 @@ func (h *Host) goByBook() {
 
 // hostsChanged replaces the host records.
 func (h *Host) hostsChanged(r *hosts.Records) {
+	h.shareMemory(r)
 	h.book.mu.Lock()
 	before := h.book.all()
 	h.book.write(bookOf(r))
@@ -97,6 +98,23 @@ func (h *Host) hostsChanged(r *hosts.Records) {
 		if err := h.seen.Forget(k.Incarnation); err != nil {
 			h.log.Warn("cannot forget the starts of an expelled host", "name", k.Name, "error", err)
 		}
+	}
+}
+
+// shareMemory divides the host's memory among the data shards that there are now.
+func (h *Host) shareMemory(r *hosts.Records) {
+	shards := 0
+	for _, s := range r.Shards() {
+		if s.ID != hosts.Meta && s.Phase != hosts.ShardRetired {
+			shards++
+		}
+	}
+	if h.shards.Swap(int32(shards)) == int32(shards) {
+		return
+	}
+	h.raft.SetShardBytes(h.settings.ShardQuota(shards))
+	if warning := h.settings.WarnMemory(shards); warning != "" && shards != h.identity.Shards {
+		h.log.Warn(warning)
 	}
 }
 

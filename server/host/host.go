@@ -95,6 +95,8 @@ type Host struct {
 	raft          *raftlog.Host
 	// core is set last. The admin pages are served before and after, and read the other fields only if core is set.
 	core atomic.Pointer[server.Host]
+	// shards is the number of data shards among which the memory is divided, 0 before the records are known.
+	shards atomic.Int32
 
 	ctx      context.Context // ends when the host is closed
 	cancel   context.CancelFunc
@@ -219,7 +221,8 @@ func (h *Host) openLog() (err error) {
 		4*time.Duration(raftlog.ElectionTicks(s.RaftHeartbeatInterval))*s.RaftHeartbeatInterval)
 	config := raftlog.Config{
 		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, DataDir: h.directory.LogPath(),
-		InitialMembers: initialMembers(&h.identity), Deployment: h.identity.Deployment(), Transport: h.peers.Load(),
+		InitialMembers: initialMembers(&h.identity), InitialShards: uint64(h.identity.Shards),
+		Deployment: h.identity.Deployment(), Transport: h.peers.Load(),
 		Used: h.identity.Started, Damaged: h.logDamaged, Relieve: h.disk.Relieve,
 		LogEnd: h.directory.LogEnd(), Confirmed: h.confirmed(),
 		Tick: s.RaftHeartbeatInterval, ProposalTimeout: timeout, BarrierTimeout: timeout,
@@ -264,8 +267,9 @@ func (h *Host) coreConfig() server.Config {
 		WatchBytes:   uint64(s.MaxWatchMemory),
 		QueuedBytes:  s.Memory().CommandBytes(h.identity.Shards),
 		ShardObjects: uint64(s.ShardQuotaObjects), ShardBytes: s.ShardQuota(h.identity.Shards),
-		PingInterval: s.PingInterval, Guard: h.disk.Guard, Memory: h.memory.Guard, Fits: h.memory.FitsState,
-		Own: h.own, Authority: h.authority,
+		ShardShare: s.ShardShare(), PingInterval: s.PingInterval, Guard: h.disk.Guard, Memory: h.memory.Guard,
+		Fits: h.memory.FitsState,
+		Own:  h.own, Authority: h.authority,
 		Halt: h.halt, NotesNodes: true,
 		LogSyncs: h.logSyncs, LogSnapshots: h.logSnapshots, Log: h.log, AccessRules: h.rules,
 		Closed: h.identity.Closed,

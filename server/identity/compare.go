@@ -39,8 +39,8 @@ func compareBootstrap(found *Bootstrap, want *Expected, differ func(format strin
 			found.ClusterName, want.ClusterName, found.ClusterName)
 	}
 	if want.Shards != 0 && want.Shards != found.Shards {
-		differ("the cluster has %d shards, but --shards is %d; give --shards %d or omit the setting: the number "+
-			"cannot change", found.Shards, want.Shards, found.Shards)
+		differ("the cluster was created with %d shards, but --shards is %d; give --shards %d or omit the setting: "+
+			"signalbox shard add adds shards to a running cluster", found.Shards, want.Shards, found.Shards)
 	}
 	if names := initialNames(found); len(want.Hosts) > 0 && !slices.Equal(names, want.Hosts) {
 		differ("%s",

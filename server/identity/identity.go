@@ -53,7 +53,7 @@ type Bootstrap struct {
 	// Cluster is the cluster id. ClusterName is the name given at the bootstrap, empty for none.
 	Cluster     string `json:"cluster"`
 	ClusterName string `json:"cluster_name,omitempty"`
-	// Shards is the number of data shards.
+	// Shards is the number of data shards that the cluster was created with.
 	Shards int `json:"shards"`
 	// InitialMembers are the cluster's first hosts, by id.
 	InitialMembers []InitialMember `json:"initial_members"`

@@ -237,7 +237,7 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		"another host": {three(), with(three(), func(w *Expected) { w.HostName = "c" }), []string{
 			"the directory belongs to host b, but the host name is c; give --name b, or a different --data-dir"}},
 		"another number of shards": {three(), with(three(), func(w *Expected) { w.Shards = 8 }), []string{
-			"the cluster has 1 shards, but --shards is 8; give --shards 1 or omit the setting"}},
+			"the cluster was created with 1 shards, but --shards is 8; give --shards 1 or omit the setting"}},
 		"another cluster": {named, with(three(), func(w *Expected) { w.ClusterName = "test" }), []string{
 			`the cluster has the name prod, but --cluster-name is "test"; give --cluster-name prod`}},
 		"no name for the cluster": {named, three(), []string{
@@ -254,7 +254,7 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 			"(signalbox is missing, a is new, b is new, c is new)"}},
 		"everything": {named, with(three(), func(w *Expected) { w.HostName, w.Shards, w.Hosts = "c", 2, nil }),
 			[]string{
-				"belongs to host b", "the name prod", "has 1 shards"}},
+				"belongs to host b", "the name prod", "was created with 1 shards"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

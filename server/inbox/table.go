@@ -262,11 +262,22 @@ func (t *Table) Gone(sink Sink) {
 
 // End ends all openings, and pushes the reason.
 func (t *Table) End(why protocol.Result) {
+	t.EndSlots(func(shard.Slot) bool { return false }, why)
+}
+
+// EndSlots is End for the processes in slots for which stays returns false.
+func (t *Table) EndSlots(stays func(shard.Slot) bool, why protocol.Result) {
+	if t.Len() == 0 {
+		return
+	}
 	t.mu.Lock()
 	all := slices.Collect(maps.Values(t.members))
 	t.mu.Unlock()
 	reached := make(map[Sink]struct{})
 	for _, o := range all {
+		if stays(shard.SlotOf(o.Node, []byte(o.Name))) {
+			continue
+		}
 		t.close(o, &why)
 		reached[o.sink] = struct{}{}
 	}

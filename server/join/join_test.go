@@ -110,7 +110,7 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 			"give --join-token-file"},
 		"another cluster": {nil, func(_ *bed, n *Newcomer) { n.Ask.ClusterName = "other" },
 			"omit --cluster-name other"},
-		"another number":      {nil, func(_ *bed, n *Newcomer) { n.Ask.Shards = 4 }, "has 1 shards"},
+		"another number":      {nil, func(_ *bed, n *Newcomer) { n.Ask.Shards = 4 }, "was created with 1 shards"},
 		"a name that is used": {nil, func(_ *bed, n *Newcomer) { n.Ask.Name = "b" }, "--replace b"},
 		"a bad domain":        {nil, func(_ *bed, n *Newcomer) { n.Ask.Domain = "rack" }, "--failure-domain"},
 		"an old version":      {nil, func(_ *bed, n *Newcomer) { n.Ask.Version = "v1.2.0" }, "version v1.2.0"},

@@ -144,7 +144,7 @@ func (se *Server) compare(ask *Ask) string {
 		return fmt.Sprintf("the cluster is %s; give --cluster-name %s, or join another cluster", bootstrap.Cluster,
 			bootstrap.ClusterName)
 	case ask.Shards != 0 && ask.Shards != bootstrap.Shards:
-		return fmt.Sprintf("the cluster has %d shards; give --shards %d or omit it", bootstrap.Shards,
+		return fmt.Sprintf("the cluster was created with %d shards; give --shards %d or omit it", bootstrap.Shards,
 			bootstrap.Shards)
 	}
 	return ""

@@ -10,8 +10,8 @@ import (
 // the creation is applied. Closed means that the client has disconnected meanwhile: the session is recorded as
 // detached, and unless its client learned the id, no client will ever attach the session.
 //
-// If the client must not have the session yet, the first call has no holder, and so records the session as detached.
-// A second call attaches the session.
+// If the client must not have the session yet, Start has no holder, and so records the session as detached. Join
+// attaches the session later.
 //
 // If the walk over the machine's sessions came first, the session may already be known, and may even be Expiring, or
 // attached by a client that guessed the id: OutOfSequence.
@@ -23,17 +23,43 @@ func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Durati
 		return NotLeading
 	}
 	s := t.sessions.find(id)
-	switch {
-	case s == nil:
+	if s == nil {
 		s = t.sessions.add(id)
 		s.node, s.millis, s.since = node, millisOf(timeout), longAgo
-	case s.state == expiring || s.state == doubtful:
-		return Expiring
-	case s.state == attached:
-		return OutOfSequence
-	default:
-		t.unplace(s)
+		return t.start(s, h, seq, now)
 	}
+	return t.join(s, h, seq, now)
+}
+
+// Join attaches a session after a Start without a holder. The result is Unknown if the session has ended, or has left
+// with its slot.
+func (t *Table) Join(id shard.SessionID, h *Holder, seq uint64, now time.Time) Verdict {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions.find(id)
+	switch {
+	case !t.judges():
+		return NotLeading
+	case s == nil:
+		return Unknown
+	}
+	return t.join(s, h, seq, now)
+}
+
+// join attaches a known session to the client that created it.
+func (t *Table) join(s *session, h *Holder, seq uint64, now time.Time) Verdict {
+	switch s.state {
+	case expiring, doubtful:
+		return Expiring
+	case attached:
+		return OutOfSequence
+	}
+	t.unplace(s)
+	return t.start(s, h, seq, now)
+}
+
+// start attaches a session without a place to the client that created it.
+func (t *Table) start(s *session, h *Holder, seq uint64, now time.Time) Verdict {
 	s.seq, s.since, s.left = seq, max(s.since, instantOf(now)), 0
 	g := t.groupOf(h)
 	if g == nil {
@@ -106,6 +132,20 @@ func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.T
 func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.remove(id)
+}
+
+// RemoveExpired is Remove after a proposal on the given basis was applied and found the session over already.
+func (t *Table) RemoveExpired(by Basis, id shard.SessionID) (lost *Holder) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.concerns(by, id) {
+		return nil
+	}
+	return t.remove(id)
+}
+
+func (t *Table) remove(id shard.SessionID) (lost *Holder) {
 	s := t.sessions.find(id)
 	if s == nil {
 		return nil

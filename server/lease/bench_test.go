@@ -24,8 +24,8 @@ func fullTable(tb testing.TB, attached bool) (*lease.Table, []*lease.Holder) {
 		tb.Fatal(err)
 	}
 	table.Rely(24 * time.Hour)
-	table.Lead(1, start)
-	table.Succeeded(table.Begin(start), 1)
+	table.Lead(1, 0, start)
+	table.Succeeded(table.Begin(start), 1, 0)
 	table.Reserve(benchSessions)
 	holders := make([]*lease.Holder, benchHolders)
 	for i := range holders {
@@ -180,5 +180,15 @@ func TestTheHotPathsDoNotAllocate(t *testing.T) {
 		st.attaches(1, h, 0, lease.Attached)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// BenchmarkSlotLeft looks for the sessions of one slot among all.
+func BenchmarkSlotLeft(b *testing.B) {
+	table, _ := fullTable(b, false)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for n := range b.N {
+		table.SlotLeft(slotOne+1, uint64(n))
 	}
 }

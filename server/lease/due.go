@@ -14,18 +14,19 @@ type Expiry struct {
 	Holder *Holder
 }
 
-// Due appends up to limit sessions whose timeout has passed, and returns the term in which the table judged. The
-// expiry command must carry this term, even if the host believes itself to be in a later term when it proposes the
-// command. The sessions are then expiring: neither due again nor attachable until Remove, Dropped or Undecided
-// reports the outcome. After a full result, or if Next returns zero, there may be more sessions.
+// Due appends up to limit sessions whose timeout has passed, and returns the table's basis. The expiry command must
+// carry this basis, even if the host believes itself to be in a later term, or has applied a later change to its
+// slots, when it proposes the command. The sessions are then expiring: neither due again nor attachable until Remove,
+// Dropped or Undecided reports the outcome. After a full result, or if Next returns zero, there may be more sessions.
 //
 // Due must be called at least as often as Next requires: calls further apart than the stall limit count as a stall,
 // and extend all sessions by the stall's duration.
-func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term uint64) {
+func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, by Basis) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	by = Basis{t.term, t.changes}
 	if !t.judges() {
-		return dst, t.term
+		return dst, by
 	}
 	at := instantOf(now)
 	if from, stalled := t.detector.tick(at); stalled {
@@ -39,10 +40,10 @@ func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term ui
 		case len(t.watched.Items) > 0 && t.watched.First().at <= at:
 			dst = t.checkHolder(t.watched.First(), at, limit, dst)
 		default:
-			return dst, t.term
+			return dst, by
 		}
 	}
-	return dst, t.term
+	return dst, by
 }
 
 // soonest returns the session with the earliest timer. At least one timer must exist.
@@ -97,31 +98,31 @@ func (t *Table) expire(s *session, from *Holder, dst []Expiry) []Expiry {
 	return append(dst, Expiry{Session: s.id, Holder: from})
 }
 
-// Dropped reports that a proposal to expire the sessions, made in the given term, will certainly never be applied.
-// The sessions are due again after a while, and attachable meanwhile, unless an earlier proposal for the session is
-// undecided.
-func (t *Table) Dropped(term uint64, ids []shard.SessionID, now time.Time) {
-	t.unexpire(term, ids, now, false)
+// Dropped reports that a proposal to expire the sessions, made on the given basis, certainly has no effect: it will
+// never be applied, or was applied under another change count. The sessions are due again after a while, and attachable
+// meanwhile, unless an earlier proposal for the session is undecided.
+func (t *Table) Dropped(by Basis, ids []shard.SessionID, now time.Time) {
+	t.unexpire(by, ids, now, false)
 }
 
-// Undecided reports that a proposal to expire the sessions, made in the given term, has an unknown outcome. A session
-// must not be attached and then expire because of that proposal. So the sessions stay expiring while this leader
-// leads, and are due again after a while, until a proposal is applied. The next leader need not know: its lead
-// command invalidates older proposals.
-func (t *Table) Undecided(term uint64, ids []shard.SessionID, now time.Time) {
-	t.unexpire(term, ids, now, true)
+// Undecided reports that a proposal to expire the sessions, made on the given basis, has an unknown outcome. A
+// session must not be attached and then expire because of that proposal. So the sessions stay expiring while this
+// leader leads, and are due again after a while, until a proposal is applied. The next leader's lead command, and the
+// arrival of the session's slot, invalidate older proposals.
+func (t *Table) Undecided(by Basis, ids []shard.SessionID, now time.Time) {
+	t.unexpire(by, ids, now, true)
 }
 
-func (t *Table) unexpire(term uint64, ids []shard.SessionID, now time.Time, doubt bool) {
+func (t *Table) unexpire(by Basis, ids []shard.SessionID, now time.Time, doubt bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.judges() || term != t.term {
+	if !t.judges() {
 		return
 	}
 	again := instantOf(now).plus(RetryAfter)
 	for _, id := range ids {
 		s := t.sessions.find(id)
-		if s == nil || s.state != expiring {
+		if s == nil || s.state != expiring || !t.concerns(by, id) {
 			continue
 		}
 		s.doubt = s.doubt || doubt

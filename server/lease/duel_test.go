@@ -41,6 +41,7 @@ func TestTablesAgreeWithTheirNaiveTwins(t *testing.T) {
 	for _, v := range []string{
 		"attached", "not-leading", "restoring", "unknown", "out-of-sequence", "expiring", "not-fresh", "closed",
 		"due while attached", "due while detached", "due in doubt", "stall", "pong", "no pong", "lost", "full",
+		"slot left", "slot arrived", "lost with a slot", "outcome for an earlier record",
 	} {
 		if tally[v] == 0 && events >= 100_000 {
 			t.Errorf("never seen: %s", v)
@@ -48,11 +49,16 @@ func TestTablesAgreeWithTheirNaiveTwins(t *testing.T) {
 	}
 }
 
-// proposal is a list of expiries in flight.
+// proposal is a list of expiries in flight, with the twin's session records: the proposal's outcome does not concern
+// later records of the same sessions.
 type proposal struct {
-	term uint64
-	ids  []shard.SessionID
+	by      lease.Basis
+	ids     []shard.SessionID
+	records []*twinSession
 }
+
+// duelSlots is how many slots a contestant's sessions use.
+const duelSlots = 3
 
 // contestant is a table and its twin.
 type contestant struct {
@@ -60,6 +66,8 @@ type contestant struct {
 	twin      *twin
 	base      uint64 // for session counters
 	last      uint64
+	over      map[shard.SessionID]bool // ended sessions, which never return
+	away      [duelSlots]bool          // slots that have left
 	proposals []proposal
 }
 
@@ -86,7 +94,8 @@ func newDuel(seed uint64, tally map[string]int) *duel {
 		if err != nil {
 			panic(err)
 		}
-		d.sides[i] = &contestant{table: table, twin: w, base: uint64(i) * 1_000_000}
+		d.sides[i] = &contestant{table: table, twin: w, base: uint64(i) * 1_000_000,
+			over: map[shard.SessionID]bool{}}
 		d.rely(d.sides[i])
 		d.changeGrace(d.sides[i])
 	}
@@ -124,11 +133,11 @@ func (d *duel) askDue(c *contestant) error {
 		stalls := c.twin.counts.Stalls
 		want := c.twin.due(d.now)
 		d.tally["stall"] += int(c.twin.counts.Stalls - stalls)
-		got, term := c.table.Due(d.now, limit, nil)
-		if term != c.twin.term {
-			return fmt.Errorf("due under term %d; the twin is in %d", term, c.twin.term)
+		got, by := c.table.Due(d.now, limit, nil)
+		if want := (lease.Basis{Term: c.twin.term, Changes: c.twin.changes}); by != want {
+			return fmt.Errorf("due by %+v; the twin is in %+v", by, want)
 		}
-		p := proposal{term: term}
+		p := proposal{by: by}
 		for _, e := range got {
 			if !want[e.Session] {
 				return fmt.Errorf("%v is due; the twin does not say so", e.Session)
@@ -146,7 +155,7 @@ func (d *duel) askDue(c *contestant) error {
 			if from := c.twin.expire(e.Session); from != e.Holder {
 				return fmt.Errorf("%v was held by %p; the twin says %p", e.Session, e.Holder, from)
 			}
-			p.ids = append(p.ids, e.Session)
+			p.ids, p.records = append(p.ids, e.Session), append(p.records, s)
 		}
 		if len(p.ids) > 0 {
 			c.proposals = append(c.proposals, p)

@@ -102,7 +102,7 @@ func TestARoundOfAnEarlierLeadershipDoesNotCount(t *testing.T) {
 			st.lead()
 			r := st.Begin(st.now)
 			c.change(st)
-			if st.Succeeded(r, c.seen) || st.Fresh(st.now) {
+			if st.Succeeded(r, c.seen, 0) || st.Fresh(st.now) {
 				t.Error("the round counts")
 			}
 		})

@@ -96,6 +96,9 @@ func (h *Holder) Close(now time.Time) {
 	}
 }
 
+// In reports whether sessions in the table are attached over the holder.
+func (h *Holder) In(t *Table) bool { return slices.Contains(*h.tables.Load(), t) }
+
 // addTable adds the table to the holder's list, unless the connection has closed.
 func (h *Holder) addTable(t *Table) bool {
 	h.mu.Lock()

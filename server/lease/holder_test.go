@@ -156,7 +156,7 @@ func TestAllMethodsMayBeCalledFromAnyGoroutine(t *testing.T) {
 						e.Holder.Reported(1)
 					}
 				}
-				st.Succeeded(st.Begin(now), 1)
+				st.Succeeded(st.Begin(now), 1, 0)
 				st.Next(now)
 				st.Counts()
 			}

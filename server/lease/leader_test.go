@@ -82,7 +82,7 @@ func TestDoubtEndsWithTheLeader(t *testing.T) {
 	h.Close(st.now)
 	st.pass(second)
 	st.due(1)
-	old := st.term
+	old := st.by()
 	st.Undecided(old, []shard.SessionID{id(1)}, st.now)
 	st.Unlead()
 	st.lead()
@@ -151,9 +151,9 @@ func TestALaterLeadersCommandEndsTheJudging(t *testing.T) {
 
 func TestATermIsLedOnce(t *testing.T) {
 	for name, again := range map[string]func(st *stage){
-		"while leading":     func(st *stage) { st.Lead(st.term+1, st.now) },
-		"of the same term":  func(st *stage) { st.Unlead(); st.Lead(st.term, st.now) },
-		"of an older term":  func(st *stage) { st.Unlead(); st.Lead(st.term-1, st.now) },
+		"while leading":     func(st *stage) { st.Lead(st.term+1, 0, st.now) },
+		"of the same term":  func(st *stage) { st.Unlead(); st.Lead(st.term, 0, st.now) },
+		"of an older term":  func(st *stage) { st.Unlead(); st.Lead(st.term-1, 0, st.now) },
 		"told of too often": func(st *stage) { lease.NewHolder(st.now).Reported(1) },
 	} {
 		t.Run(name, func(t *testing.T) {

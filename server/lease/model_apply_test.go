@@ -1,6 +1,8 @@
 package lease_test
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/server/lease"
@@ -8,51 +10,101 @@ import (
 )
 
 // applyTo applies the log up to an index, in order, each entry once.
-func (h *modelHost) applyTo(index int) {
-	for ; h.applied < index; h.applied++ {
-		e := h.log[h.applied]
-		before := h.replica.term
-		h.replica.apply(&e)
-		switch e.kind {
-		case shard.CmdLead:
-			h.applyLead(&e, before)
-		case shard.CmdSessionsExpire:
-			for _, id := range e.ids {
-				if _, alive := h.replica.sessions[id]; !alive {
-					if lost := h.table.Remove(id); lost != nil {
-						h.report(lost, modelEnded, id)
-					}
-				}
-			}
-		case shard.CmdSessionCreate:
-			if e.by != h || e.applied == nil {
-				h.table.Restore(e.id, nodeOne, e.timeout, h.local())
-			}
-		case shard.CmdSessionUpdate:
-			h.table.SetTimeout(e.id, e.timeout, h.local())
+func (mr *modelReplica) applyTo(index int) {
+	mr.wanted = max(mr.wanted, index)
+	for mr.applied < mr.wanted && !mr.reporting {
+		e := mr.shard.log[mr.applied]
+		mr.applied++
+		before := mr.replica.term
+		mr.replica.apply(&e, mr.bug)
+		if e.kind < modelSeal {
+			mr.reportApplied(&e, before)
+			continue
 		}
-		if e.by == h && e.applied != nil {
-			e.applied(&e)
+		// Between the machine and the table, the goroutine may be stopped.
+		changes := mr.replica.changes
+		if mr.reporting = mr.chance(20); !mr.reporting {
+			mr.reportSlot(&e, changes)
+			continue
+		}
+		mr.after(mr.upTo(6*second), func() {
+			mr.run(func() {
+				mr.reportSlot(&e, changes)
+				mr.reporting = false
+				mr.applyTo(0)
+			})
+		})
+	}
+}
+
+// reportSlot reports an applied change of the shard's slots to the table.
+func (mr *modelReplica) reportSlot(e *modelEntry, changes uint64) {
+	now := mr.local()
+	if mr.IntN(100) == 0 { // it stalls between reading the clock and using the time
+		mr.pause()
+	}
+	switch {
+	case e.kind != modelSeal && mr.bug == bugArrivedWithoutGrace:
+		mr.table.SlotArrived(e.slot, changes, now.Add(-mr.grace(nodeOne)))
+	case e.kind != modelSeal:
+		mr.table.SlotArrived(e.slot, changes, now)
+	case mr.bug == bugKeptAfterSeal:
+		mr.table.SlotsChanged(changes)
+		return
+	default:
+		lost := mr.table.SlotLeft(e.slot, changes)
+		mr.tally["sessions lost with a slot"] += len(lost)
+		mr.reportLost(lost)
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(mr.replica.sessions)) {
+		if id.Slot() == e.slot {
+			mr.table.Restore(id, nodeOne, mr.replica.sessions[id], now)
 		}
 	}
 }
 
-func (h *modelHost) applyLead(e *modelEntry, before uint64) {
-	if h.bug != bugNotSeen {
-		h.table.Seen(e.term)
+// reportApplied reports an applied entry to the table.
+func (mr *modelReplica) reportApplied(e *modelEntry, before uint64) {
+	switch e.kind {
+	case shard.CmdLead:
+		mr.applyLead(e, before)
+	case shard.CmdSessionsExpire:
+		for _, id := range e.ids {
+			if _, alive := mr.replica.sessions[id]; !alive {
+				if lost := mr.table.Remove(id); lost != nil {
+					mr.report(lost, modelEnded, id)
+				}
+			}
+		}
+	case shard.CmdSessionCreate:
+		if e.by != mr || e.applied == nil {
+			mr.table.Restore(e.id, nodeOne, e.timeout, mr.local())
+		}
+	case shard.CmdSessionUpdate:
+		mr.table.SetTimeout(e.id, e.timeout, mr.local())
+	}
+	if e.by == mr && e.applied != nil {
+		e.applied(e)
+	}
+}
+
+func (mr *modelReplica) applyLead(e *modelEntry, before uint64) {
+	if mr.bug != bugNotSeen {
+		mr.table.Seen(e.term)
 	}
 	switch {
 	case e.term <= before:
-	case e.by == h && e.term == h.elected && h.bug == bugLeadBeforeCommit:
-	case e.by == h && e.term == h.elected:
-		h.lead(e.term)
+	case e.by == mr && e.term == mr.elected && mr.bug == bugLeadBeforeCommit:
+	case e.by == mr && e.term == mr.elected:
+		mr.lead(e.term)
 	default:
 		// The rest of the host learns of it later.
-		term := h.led
-		h.after(h.upTo(second), func() {
-			h.run(func() {
-				if h.led == term {
-					h.unlead()
+		term := mr.led
+		mr.after(mr.upTo(second), func() {
+			mr.run(func() {
+				if mr.led == term {
+					mr.unlead()
 				}
 			})
 		})
@@ -62,6 +114,7 @@ func (h *modelHost) applyLead(e *modelEntry, before uint64) {
 // modelMessage is a message between a client and a host.
 type modelMessage struct {
 	kind    modelKind
+	shard   int
 	session shard.SessionID
 	seq     uint64
 	change  bool
@@ -87,22 +140,23 @@ const (
 	modelDetached
 	modelEnded
 	modelLater
+	modelElsewhere
 )
 
 // report reports a loss to the client; the message reaches the connection's queue after a delay.
-func (h *modelHost) report(to *lease.Holder, kind modelKind, id shard.SessionID) {
-	for _, c := range h.clients {
+func (mr *modelReplica) report(to *lease.Holder, kind modelKind, id shard.SessionID) {
+	for _, c := range mr.clients {
 		for _, l := range c.links {
 			if l.holder != to {
 				continue
 			}
-			if h.bug == bugReportedTooSoon {
+			if mr.bug == bugReportedTooSoon {
 				to.Reported(1)
 			}
-			h.after(h.upTo(300*1e6), func() {
-				h.run(func() {
+			mr.after(mr.upTo(300*1e6), func() {
+				mr.run(func() {
 					l.toClient(modelMessage{kind: kind, session: id})
-					if h.bug != bugReportedTooSoon {
+					if mr.bug != bugReportedTooSoon {
 						to.Reported(1)
 					}
 				})
@@ -112,29 +166,34 @@ func (h *modelHost) report(to *lease.Holder, kind modelKind, id shard.SessionID)
 	}
 }
 
-func (h *modelHost) attach(l *modelLink, m modelMessage, now time.Time, barriers int) {
-	lost, v := h.table.Attach(m.session, l.holder, m.seq, now)
+func (mr *modelReplica) attach(l *modelLink, m modelMessage, now time.Time, barriers int) {
+	lost, v := mr.table.Attach(m.session, l.holder, m.seq, now)
 	if lost != nil {
-		h.tally["taken"]++
-		h.report(lost, modelDetached, m.session)
+		mr.tally["taken"]++
+		mr.report(lost, modelDetached, m.session)
 	}
 	answer := m
 	switch v {
 	case lease.Attached:
-		h.tally["attached"]++
+		mr.tally["attached"]++
 		answer.kind = modelAttached
 	case lease.NotFresh:
 		if barriers > 0 {
-			h.barrier(func() { h.attach(l, m, h.local(), barriers-1) })
+			mr.barrier(func() { mr.attach(l, m, mr.local(), barriers-1) })
 			return
 		}
 		answer.kind = modelLater
 	case lease.Unknown:
-		// A session unknown to this replica may still begin.
-		if answer.kind = modelLater; m.session.Counter() <= h.replica.last {
+		// A session unknown to this replica may still begin, or its slot may be about to be reported to the table.
+		_, known := mr.replica.sessions[m.session]
+		switch answer.kind = modelLater; {
+		case known:
+		case !mr.replica.owns(m.session.Slot()):
+			answer.kind = modelElsewhere
+		case m.session.Counter() <= mr.replica.last:
 			answer.kind = modelEnded
-			if _, alive := h.world.truth.sessions[m.session]; alive {
-				h.violate("%v lives, but its client is told that it is over", m.session)
+			if mr.exists(m.session) {
+				mr.violate("%v lives, but its client is told that it is over", m.session)
 			}
 		}
 	default:
@@ -143,34 +202,34 @@ func (h *modelHost) attach(l *modelLink, m modelMessage, now time.Time, barriers
 	l.toClient(answer)
 }
 
-func (h *modelHost) handle(l *modelLink, m modelMessage, now time.Time) {
+func (mr *modelReplica) handle(l *modelLink, m modelMessage, now time.Time) {
 	switch m.kind {
 	case modelAttach:
 		if !m.change {
-			attach := func() { h.attach(l, m, now, 1) }
-			if h.chance(90) {
+			attach := func() { mr.attach(l, m, now, 1) }
+			if mr.chance(90) {
 				attach()
 			} else { // by another, slow goroutine
-				h.after(h.upTo(2*second), func() { h.run(attach) })
+				mr.after(mr.upTo(2*second), func() { mr.run(attach) })
 			}
 			return
 		}
 		e := modelEntry{kind: shard.CmdSessionUpdate, id: m.session, timeout: m.timeout()}
-		e.applied = func(*modelEntry) { h.attach(l, m, h.local(), 1) }
-		h.propose(e, func(bool) {
+		e.applied = func(*modelEntry) { mr.attach(l, m, mr.local(), 1) }
+		mr.propose(e, func(bool) {
 			m.kind = modelLater
 			l.toClient(m)
 		})
 	case modelStart:
 		e := modelEntry{kind: shard.CmdSessionCreate, timeout: m.timeout()}
 		e.applied = func(e *modelEntry) {
-			if v := h.table.Start(e.id, nodeOne, e.timeout, l.holder, m.seq, h.local()); v == lease.Attached {
+			if v := mr.table.Start(e.id, nodeOne, e.timeout, l.holder, m.seq, mr.local()); v == lease.Attached {
 				answer := m
 				answer.kind, answer.session = modelStarted, e.id
-				h.tally["started"]++
+				mr.tally["started"]++
 				l.toClient(answer)
 			}
 		}
-		h.propose(e, func(bool) {})
+		mr.propose(e, func(bool) {})
 	}
 }

@@ -14,6 +14,7 @@ type modelClient struct {
 	clock      modelClock
 	shares     bool // shares sessions with another process, in both directions
 	links      []*modelLink
+	at         int // the session's home shard, to the client's knowledge
 	session    shard.SessionID
 	seq        uint64
 	lease      time.Duration // end of belief, by the client's clock
@@ -65,7 +66,7 @@ func (c *modelClient) count(sent time.Duration) {
 		sent = c.local()
 	}
 	c.lease = max(c.lease, sent+c.counted()-margin)
-	if _, alive := c.truth.sessions[c.session]; !alive {
+	if !c.exists(c.session) {
 		c.mustNotBelieve(c.session, "it is over")
 	}
 }
@@ -85,11 +86,12 @@ func (c *modelClient) tick() {
 	if c.shares && c.chance(2) {
 		// Another process that knows the session and its key starts using the session.
 		if other := c.clients[1-slices.Index(c.clients, c)]; other.session != 0 && c.session == 0 {
-			c.session, c.seq, c.known = other.session, other.seq+1, other.known
+			c.session, c.seq, c.known, c.at = other.session, other.seq+1, other.known, other.at
 		}
 	}
 	l := c.links[len(c.links)-1]
-	m := modelMessage{session: c.session, seq: c.seq, lease: modelLease{sent: int64(c.local()), epoch: c.epoch}}
+	m := modelMessage{shard: c.at, session: c.session, seq: c.seq,
+		lease: modelLease{sent: int64(c.local()), epoch: c.epoch}}
 	switch {
 	case c.session == 0 && c.now < c.startedAt+second:
 		return
@@ -138,6 +140,10 @@ func (c *modelClient) hear(l *modelLink, m modelMessage) {
 		c.count(sent)
 	case m.kind == modelDetached && c.over == l:
 		c.attachedOver(nil)
+	case m.kind == modelElsewhere && m.shard == c.at:
+		c.tally["redirected"]++
+		c.at = 1 - c.at
+		c.reconnect()
 	case m.kind == modelEnded:
 		if c.lease > 0 && c.local()-c.lease < 500*time.Millisecond {
 			c.tally["believed to the end"]++
@@ -170,7 +176,10 @@ func (c *modelClient) reconnect() {
 	}
 	c.attachedOver(nil)
 	c.asked = 0
-	h := c.leader
+	if c.session == 0 && len(c.shards) > 1 {
+		c.at = c.IntN(len(c.shards))
+	}
+	h := c.shards[c.at].leader.modelHost
 	if c.chance(20) {
 		h = c.pick()
 	}
@@ -213,7 +222,7 @@ func (l *modelLink) serve(m modelMessage, now time.Time) {
 	h := l.host
 	if m.kind != modelPing {
 		l.holder.Heard(now)
-		h.handle(l, m, now)
+		h.replicas[m.shard].handle(l, m, now)
 		return
 	}
 	if !l.holder.MayPong(now) {

@@ -3,6 +3,7 @@ package lease_test
 import (
 	"flag"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -13,8 +14,9 @@ var (
 )
 
 // TestNoSessionEndsWhoseClientBelieves runs the proof of DESIGN.md as a simulation: hosts are stopped, partitioned and
-// elected, with clocks at different speeds; clients are slow, return, and take over each other's sessions; tables and
-// holders are real. At no time may a session be due at its leader, or end, while a client believes in it.
+// elected, with clocks at different speeds; clients are slow, return, and take over each other's sessions; slots move
+// between two shards; tables and holders are real. At no time may a session be due at its leader, or end, while a
+// client believes in it.
 func TestNoSessionEndsWhoseClientBelieves(t *testing.T) {
 	runs, seed := *modelRuns, *modelSeed
 	if testing.Short() {
@@ -24,21 +26,28 @@ func TestNoSessionEndsWhoseClientBelieves(t *testing.T) {
 		seed = rand.Uint64N(1 << 40)
 	}
 	t.Logf("first seed: %d", seed)
-	tally := map[string]int{}
-	for range runs {
-		if violation := newWorld(seed, bugNone, tally).play(); violation != "" {
-			t.Fatalf("seed %d: %s", seed, violation)
-		}
-		seed++
-	}
-	t.Log(tally)
-	for _, v := range []string{
+	seen := []string{
 		"led", "deposed", "expired", "expire void", "pong", "pong withheld", "forwarded barrier",
 		"forwarded barrier that counts not",
 		"taken", "confirmed", "changed timeout", "undecided", "dropped", "attached", "started", "believed to the end",
-	} {
-		if tally[v] == 0 && runs >= 100 {
-			t.Errorf("never seen: %s", v)
+	}
+	first := seed
+	for _, moves := range []bool{false, true} {
+		tally := map[string]int{}
+		for seed := seed; seed < first+uint64(runs); seed++ {
+			if violation := newWorld(seed, bugNone, moves, tally).play(); violation != "" {
+				t.Fatalf("seed %d, with moves %v: %s", seed, moves, violation)
+			}
+		}
+		t.Log(tally)
+		if moves {
+			seen = append(seen, "moved", "taken back", "redirected", "sessions lost with a slot",
+				"expire void by the change count", "applied without effect")
+		}
+		for _, v := range seen {
+			if tally[v] == 0 && runs >= 100 {
+				t.Errorf("never seen with moves %v: %s", moves, v)
+			}
 		}
 	}
 }
@@ -49,21 +58,26 @@ func TestEachRuleIsNeeded(t *testing.T) {
 		rule bug
 		seed uint64 // first seed to try for a violation; later seeds follow
 	}
+	moves := []broken{
+		{bugKeptAfterSeal, 8}, {bugArrivedWithoutGrace, 80}, {bugExpiryByTerm, 4}, {bugUnreportedSeal, 200},
+	}
 	all := []broken{
-		{bugNoFreshness, 0}, {bugNoGrace, 9}, {bugCountFromReceipt, 1}, {bugLeadBeforeCommit, 133},
-		{bugBelievedTerm, 30}, {bugReportedTooSoon, 2}, {bugTimeBeforeReading, 0}, {bugPongForAll, 2},
-		{bugDoubtIgnored, 27}, {bugNoMargin, 119}, {bugAnyBarrierCounts, 193},
+		{bugNoFreshness, 13}, {bugNoGrace, 9}, {bugCountFromReceipt, 3}, {bugLeadBeforeCommit, 452},
+		{bugBelievedTerm, 31}, {bugReportedTooSoon, 6}, {bugTimeBeforeReading, 0}, {bugPongForAll, 2},
+		{bugDoubtIgnored, 35}, {bugNoMargin, 154}, {bugAnyBarrierCounts, 356},
 	}
 	if *modelRare { // rare event sequences are in story_test.go
 		for _, b := range []bug{bugNewestGrace, bugConfirmedTooSoon, bugLateRestoreIgnored, bugNotSeen} {
 			all = append(all, broken{b, 0})
 		}
+		moves = append(moves, broken{bugEarlierCallback, 0})
 	}
-	for _, b := range all {
+	for _, b := range append(all, moves...) {
 		t.Run(b.rule.String(), func(t *testing.T) {
 			t.Parallel()
 			for seed := b.seed; seed < b.seed+20_000; seed++ {
-				if violation := newWorld(seed, b.rule, map[string]int{}).play(); violation != "" {
+				w := newWorld(seed, b.rule, slices.Contains(moves, b), map[string]int{})
+				if violation := w.play(); violation != "" {
 					t.Logf("seed %d: %s", seed, violation)
 					return
 				}
@@ -93,25 +107,35 @@ const (
 	bugConfirmedTooSoon
 	bugBelievedTerm
 	bugNotSeen
+	bugKeptAfterSeal
+	bugArrivedWithoutGrace
+	bugExpiryByTerm
+	bugEarlierCallback
+	bugUnreportedSeal
 )
 
 func (b bug) String() string {
 	return [...]string{
-		bugNone:               "no rule is broken",
-		bugNoFreshness:        "a leader answers only while it is fresh",
-		bugNoGrace:            "a new leader adds the grace period",
-		bugCountFromReceipt:   "a client counts from sending, not from receipt",
-		bugAnyBarrierCounts:   "a barrier counts only if no later leader was seen after it",
-		bugLeadBeforeCommit:   "a leader counts from when its lead command was applied",
-		bugNewestGrace:        "bounds of grace hold until all hosts know the change",
-		bugReportedTooSoon:    "a client is told of a loss before the next pong",
-		bugTimeBeforeReading:  "the time of a burst is read after the burst",
-		bugPongForAll:         "a pong counts for what was attached when its ping was sent",
-		bugDoubtIgnored:       "after an undecided expiry a session is not attachable",
-		bugNoMargin:           "a client stops a margin earlier",
-		bugLateRestoreIgnored: "a restored session is not older than its restore",
-		bugConfirmedTooSoon:   "a host confirms a grace period after it goes by it",
-		bugBelievedTerm:       "an expiry is of the term of the table that judged",
-		bugNotSeen:            "a later leader's sessions are not attached here",
+		bugNone:                "no rule is broken",
+		bugNoFreshness:         "a leader answers only while it is fresh",
+		bugNoGrace:             "a new leader adds the grace period",
+		bugCountFromReceipt:    "a client counts from sending, not from receipt",
+		bugAnyBarrierCounts:    "a barrier counts only if no later leader was seen after it",
+		bugLeadBeforeCommit:    "a leader counts from when its lead command was applied",
+		bugNewestGrace:         "bounds of grace hold until all hosts know the change",
+		bugReportedTooSoon:     "a client is told of a loss before the next pong",
+		bugTimeBeforeReading:   "the time of a burst is read after the burst",
+		bugPongForAll:          "a pong counts for what was attached when its ping was sent",
+		bugDoubtIgnored:        "after an undecided expiry a session is not attachable",
+		bugNoMargin:            "a client stops a margin earlier",
+		bugLateRestoreIgnored:  "a restored session is not older than its restore",
+		bugConfirmedTooSoon:    "a host confirms a grace period after it goes by it",
+		bugBelievedTerm:        "an expiry is of the term of the table that judged",
+		bugNotSeen:             "a later leader's sessions are not attached here",
+		bugKeptAfterSeal:       "a table forgets the sessions of a slot that has left",
+		bugArrivedWithoutGrace: "sessions of a slot that has arrived get the grace period",
+		bugExpiryByTerm:        "an expiry is of the change count of the table that judged",
+		bugEarlierCallback:     "an outcome of an earlier change count is ignored if the slot has arrived since",
+		bugUnreportedSeal:      "a barrier counts only if the table knows which slots have left",
 	}[b]
 }

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
@@ -26,35 +27,41 @@ type world struct {
 	slow      int // percentage of slow messages
 	queue     modelQueue
 	order     int
+	shards    []*modelShard
 	hosts     []*modelHost
 	clients   []*modelClient
+	moving    map[shard.Slot]bool // slots with a move in progress
 	violation string
-
-	// The replicated log, as committed by a majority.
-	log    []modelEntry
-	truth  modelMachine
-	term   uint64
-	leader *modelHost
 
 	// The node's grace periods in the meta shard, one per config version.
 	graces    []time.Duration
 	confirmed int
 }
 
-func newWorld(seed uint64, b bug, tally map[string]int) *world {
+// newWorld returns a world with one shard, or with two shards between which slots move.
+func newWorld(seed uint64, b bug, moves bool, tally map[string]int) *world {
 	w := &world{
-		Rand: rand.New(rand.NewPCG(seed, 2)), bug: b, tally: tally, truth: newModelMachine(),
+		Rand: rand.New(rand.NewPCG(seed, 2)), bug: b, tally: tally, moving: map[shard.Slot]bool{},
 		graces: []time.Duration{4 * second},
 	}
 	w.slow = w.IntN(4)
+	w.shards = []*modelShard{newModelShard(w, 0, id(1).Slot())}
+	if moves {
+		w.shards = []*modelShard{newModelShard(w, 0, movingSlots...), newModelShard(w, 1)}
+	}
 	for range modelHosts {
 		w.hosts = append(w.hosts, newModelHost(w))
 	}
 	for i := range modelClients {
 		w.clients = append(w.clients, newModelClient(w, i))
 	}
-	w.elect()
-	w.every(6*second, w.elect)
+	for _, s := range w.shards {
+		s.elect()
+		w.every(6*second, s.elect)
+	}
+	if moves {
+		w.every(time.Duration(1+w.IntN(8))*second, w.move)
+	}
 	w.every(3*second, func() { w.pick().pause() })
 	w.every(3*second, func() { w.pick().cut() })
 	w.every(3*second, w.alterGrace)
@@ -88,12 +95,34 @@ func (w *world) every(mean time.Duration, happen func()) {
 func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.Int64N(int64(d)) + 1) }
 func (w *world) chance(percent int) bool            { return w.IntN(100) < percent }
 
-// pick draws a host, the leader with a higher probability.
+// pick draws a host, leaders with a higher probability.
 func (w *world) pick() *modelHost {
 	if w.chance(40) {
-		return w.leader
+		return w.someShard().leader.modelHost
 	}
 	return w.hosts[w.IntN(len(w.hosts))]
+}
+
+func (w *world) someShard() *modelShard {
+	if len(w.shards) == 1 {
+		return w.shards[0]
+	}
+	return w.shards[w.IntN(len(w.shards))]
+}
+
+// exists reports whether a session exists: in a shard, or in a slot on its way.
+func (w *world) exists(id shard.SessionID) bool {
+	for _, s := range w.shards {
+		if _, in := s.truth.sessions[id]; in {
+			return true
+		}
+		if sealed := s.truth.sealed[id.Slot()]; sealed != nil {
+			if _, in := sealed.sessions[id]; in {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // delay is how long a message takes.
@@ -110,22 +139,18 @@ func (w *world) violate(format string, args ...any) {
 	}
 }
 
-func (w *world) elect() {
-	w.term++
-	w.leader = w.hosts[w.IntN(len(w.hosts))]
-	term, h := w.term, w.leader
-	w.after(w.delay(), func() { h.run(func() { h.wasElected(term) }) })
-}
-
 // modelEntry is a command in the log.
 type modelEntry struct {
 	kind    shard.CommandKind
 	term    uint64              // lead, expire
+	changes uint64              // expire
 	ids     []shard.SessionID   // expire
 	id      shard.SessionID     // create (given on appending), update
 	timeout time.Duration       // create, update
-	by      *modelHost          // who proposed it
-	applied func(e *modelEntry) // action of host `by` after applying it
+	slot    shard.Slot          // seal, open, cancel
+	content *modelContent       // open
+	by      *modelReplica       // who proposed it
+	applied func(e *modelEntry) // action of replica `by` after applying it
 }
 
 // modelMachine is the relevant part of the state machine.
@@ -133,14 +158,24 @@ type modelMachine struct {
 	term     uint64
 	last     uint64
 	sessions map[shard.SessionID]time.Duration
+	changes  uint64
+	slots    []shard.Slot // owned, in order
+	sealed   map[shard.Slot]*modelContent
 }
 
-func newModelMachine() modelMachine {
-	return modelMachine{sessions: map[shard.SessionID]time.Duration{}}
+func newModelMachine(slots []shard.Slot) modelMachine {
+	return modelMachine{sessions: map[shard.SessionID]time.Duration{}, slots: slices.Clone(slots),
+		sealed: map[shard.Slot]*modelContent{}}
 }
 
-func (m *modelMachine) apply(e *modelEntry) {
+func (m *modelMachine) apply(e *modelEntry, b bug) {
 	switch e.kind {
+	case modelSeal:
+		m.seal(e.slot)
+	case modelOpen:
+		m.take(e.slot, e.content)
+	case modelCancel:
+		m.take(e.slot, m.sealed[e.slot])
 	case shard.CmdLead:
 		m.term = max(m.term, e.term)
 	case shard.CmdSessionCreate:
@@ -151,34 +186,11 @@ func (m *modelMachine) apply(e *modelEntry) {
 			m.sessions[e.id] = e.timeout
 		}
 	case shard.CmdSessionsExpire:
-		if e.term == m.term {
+		if m.expires(e, b) {
 			for _, id := range e.ids {
 				delete(m.sessions, id)
 			}
 		}
-	}
-}
-
-// append commits an entry.
-func (w *world) append(e modelEntry) {
-	if e.kind == shard.CmdSessionCreate {
-		e.id = id(w.truth.last + 1)
-	}
-	if e.kind == shard.CmdSessionsExpire && e.term != w.truth.term {
-		w.tally["expire void"]++
-	} else if e.kind == shard.CmdSessionsExpire {
-		for _, id := range e.ids {
-			if _, alive := w.truth.sessions[id]; alive {
-				w.tally["expired"]++
-				w.mustNotBelieve(id, "its end is committed")
-			}
-		}
-	}
-	w.truth.apply(&e)
-	w.log = append(w.log, e)
-	for _, h := range w.hosts {
-		upTo := len(w.log)
-		w.after(w.delay(), func() { h.hear(func() { h.applyTo(upTo) }) })
 	}
 }
 

@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/server/lease"
@@ -59,6 +60,7 @@ func (d *duel) happen(c *contestant) error {
 		return d.detach(c)
 	case roll < 790:
 		id := c.some(d)
+		c.over[id] = true
 		if lost, want := c.table.Remove(id), w.remove(id); lost != want {
 			return fmt.Errorf("%v was removed from %p; the twin says %p", id, lost, want)
 		}
@@ -84,10 +86,13 @@ func (d *duel) happen(c *contestant) error {
 	case roll < 965 && len(w.rounds) > 0:
 		r := w.rounds[len(w.rounds)-1-d.IntN(min(len(w.rounds), 3))]
 		seen := w.term + uint64(d.IntN(20)/19)
-		if got, want := c.table.Succeeded(r.real, seen), w.succeeded(r, seen); got != want {
+		changes := w.changes + uint64(d.IntN(20)/19)
+		if got, want := c.table.Succeeded(r.real, seen, changes), w.succeeded(r, seen, changes); got != want {
 			return fmt.Errorf("the round counts: %v; the twin says %v", got, want)
 		}
-	case roll < 985:
+	case roll < 975:
+		return d.moveSlot(c)
+	case roll < 987:
 		c.table.Restored()
 		w.restoring = false
 	default:
@@ -130,7 +135,7 @@ func (d *duel) node() shard.NodeID { return shard.NodeID(1 + d.IntN(3)) }
 // some returns a session id, mostly an existing one.
 func (c *contestant) some(d *duel) (any shard.SessionID) {
 	for range 6 {
-		any = id(c.base + 1 + c.last - min(c.last, uint64(d.IntN(40))))
+		any = c.id(1 + c.last - min(c.last, uint64(d.IntN(40))))
 		if c.twin.sessions[any] != nil {
 			break
 		}
@@ -138,9 +143,53 @@ func (c *contestant) some(d *duel) (any shard.SessionID) {
 	return any
 }
 
+// id returns the contestant's session n.
+func (c *contestant) id(n uint64) shard.SessionID {
+	return shard.NewSessionID(shard.Slot(n%duelSlots), c.base+n)
+}
+
+// moveSlot has a slot leave, or arrive with some of its sessions.
+func (d *duel) moveSlot(c *contestant) error {
+	slot, now := shard.Slot(d.IntN(duelSlots)), d.stale()
+	if c.away[slot] = !c.away[slot] && d.IntN(2) == 0; c.away[slot] {
+		d.tally["slot left"]++
+		return d.slotLeft(c, slot)
+	}
+	d.tally["slot arrived"]++
+	c.twin.slotArrived(slot, now)
+	c.table.SlotArrived(slot, c.twin.changes, now)
+	for range d.IntN(10) {
+		if id := c.some(d); id.Slot() == slot {
+			d.restore(c, id, now)
+		}
+	}
+	return nil
+}
+
+func (d *duel) slotLeft(c *contestant, slot shard.Slot) error {
+	want := c.twin.forgetSlot(slot)
+	lost := c.table.SlotLeft(slot, c.twin.changes)
+	for _, l := range lost {
+		d.tally["lost with a slot"]++
+		ids := want[l.Holder]
+		slices.Sort(ids)
+		slices.Sort(l.Sessions)
+		if !slices.Equal(ids, l.Sessions) {
+			return fmt.Errorf("slot %d: %p has lost %v; the twin says %v", slot, l.Holder, l.Sessions, ids)
+		}
+	}
+	if len(lost) != len(want) {
+		return fmt.Errorf("slot %d: %d holders have lost sessions; the twin says %d", slot, len(lost), len(want))
+	}
+	return nil
+}
+
 func (d *duel) start(c *contestant) error {
 	c.last++
-	id := id(c.base + c.last)
+	id := c.id(c.last)
+	if c.away[id.Slot()] {
+		return nil
+	}
 	s := c.twin.sessions[id] // restored already, perhaps
 	if s == nil {
 		s = &twinSession{node: d.node(), timeout: d.timeout()}
@@ -212,17 +261,22 @@ func (d *duel) outcome(c *contestant) {
 	kind := d.IntN(3)
 	switch kind {
 	case 0:
-		c.table.Dropped(p.term, p.ids, d.now)
+		c.table.Dropped(p.by, p.ids, d.now)
 	case 1:
-		c.table.Undecided(p.term, p.ids, d.now)
+		c.table.Undecided(p.by, p.ids, d.now)
 	}
-	for _, id := range p.ids {
-		switch {
+	for i, id := range p.ids {
+		if kind == 2 {
+			c.table.RemoveExpired(p.by, id)
+		}
+		switch s := c.twin.sessions[id]; {
+		case s != p.records[i]:
+			d.tally["outcome for an earlier record"]++
 		case kind == 2:
-			c.table.Remove(id)
+			c.over[id] = true
 			c.twin.remove(id)
-		case p.term == c.twin.term && c.twin.judges():
-			c.twin.unexpire(id, d.now, kind == 1)
+		case p.by.Term == c.twin.term && c.twin.judges():
+			c.twin.unexpire(s, d.now, kind == 1)
 		}
 	}
 }
@@ -235,16 +289,23 @@ func (d *duel) lead(c *contestant) {
 	}
 	if !c.twin.leading {
 		c.twin.lead(d.now)
-		c.table.Lead(c.twin.term, d.now)
+		c.table.Lead(c.twin.term, c.twin.changes, d.now)
 	}
 	for range d.IntN(10) {
-		id, node, timeout := c.some(d), d.node(), d.timeout()
-		c.table.Restore(id, node, timeout, d.now)
-		if c.twin.sessions[id] == nil && c.twin.judges() {
-			c.twin.sessions[id] = &twinSession{node: node, timeout: timeout, signs: []sign{
-				{c.twin.floor, c.twin.grace[node]}, {d.now, 0},
-			}}
-		}
+		d.restore(c, c.some(d), d.now)
+	}
+}
+
+func (d *duel) restore(c *contestant, id shard.SessionID, now time.Time) {
+	node, timeout := d.node(), d.timeout()
+	if c.over[id] || c.away[id.Slot()] {
+		return
+	}
+	c.table.Restore(id, node, timeout, now)
+	if c.twin.sessions[id] == nil && c.twin.judges() {
+		c.twin.sessions[id] = &twinSession{node: node, timeout: timeout, signs: []sign{
+			{c.twin.floor, c.twin.grace[node]}, {now, 0},
+		}}
 	}
 }
 

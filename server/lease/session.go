@@ -101,7 +101,8 @@ type handle uint32
 type sessionStore struct {
 	byID   map[shard.SessionID]handle
 	chunks []*[chunkSize]session
-	used   handle // records allocated so far
+	used   handle       // records allocated so far
+	slots  []shard.Slot // of each record; a scan for a slot reads two bytes per session
 	free   []handle
 }
 
@@ -113,6 +114,7 @@ func newSessionStore() sessionStore {
 func (st *sessionStore) reserve(sessions int) {
 	st.byID = make(map[shard.SessionID]handle, sessions)
 	st.chunks = slices.Grow(st.chunks, sessions/chunkSize+1)
+	st.slots = slices.Grow(st.slots, sessions)
 }
 
 // record returns the record for a nonzero handle.
@@ -142,9 +144,11 @@ func (st *sessionStore) add(id shard.SessionID) *session {
 		}
 		st.used++
 		h = st.used
+		st.slots = append(st.slots, noSlot)
 	}
 	s := st.record(h)
 	s.id, s.handle = id, h
+	st.slots[h-1] = id.Slot()
 	st.byID[id] = h
 	return s
 }
@@ -152,6 +156,7 @@ func (st *sessionStore) add(id shard.SessionID) *session {
 // drop frees a record without references.
 func (st *sessionStore) drop(s *session) {
 	delete(st.byID, s.id)
+	st.slots[s.handle-1] = noSlot
 	st.free = append(st.free, s.handle)
 	*s = session{}
 }

@@ -21,10 +21,11 @@ var start = time.Now()
 // stage is a table with a clock controlled by the test.
 type stage struct {
 	*lease.Table
-	t     *testing.T
-	now   time.Time
-	term  uint64
-	grace time.Duration
+	t       *testing.T
+	now     time.Time
+	term    uint64
+	changes uint64
+	grace   time.Duration
 }
 
 // newStage returns a stage whose table leads, knows all sessions and is fresh for a long time.
@@ -53,14 +54,17 @@ func emptyStage(t *testing.T, stallAfter time.Duration) *stage {
 
 func (st *stage) lead() {
 	st.term++
-	st.Lead(st.term, st.now)
+	st.Lead(st.term, st.changes, st.now)
 }
 
 func (st *stage) refresh() {
-	if !st.Succeeded(st.Begin(st.now), st.term) {
+	if !st.Succeeded(st.Begin(st.now), st.term, st.changes) {
 		st.t.Fatal("the barrier does not count")
 	}
 }
+
+// by is the basis that the table makes now.
+func (st *stage) by() lease.Basis { return lease.Basis{Term: st.term, Changes: st.changes} }
 
 func (st *stage) pass(d time.Duration) { st.now = st.now.Add(d) }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/shard"
 )
 
 const (
@@ -87,8 +88,56 @@ func TestStories(t *testing.T) {
 			if !kept {
 				seen = s.old.term
 			}
-			s.old.Succeeded(s.old.Begin(s.old.now), seen)
+			s.old.Succeeded(s.old.Begin(s.old.now), seen, s.old.changes)
 			s.attachAndPing(2 * second)
+		},
+		"a session leaves its table with its slot": func(s *story, kept bool) {
+			s.attached()
+			if s.seal(kept); kept {
+				s.holder.Reported(1)
+			}
+			s.arrive(true)
+			s.attachAndPing(4 * second)
+			s.old.refresh()
+			s.attachAndPing(longGrace - second)
+		},
+		"sessions of a slot that has arrived get the grace period": func(s *story, kept bool) {
+			s.attached()
+			s.pass(second)
+			// The old shard's host does not know of the seal, and is fresh.
+			s.arrive(kept)
+			s.attachAndPing(longGrace - second)
+		},
+		"an expiry is of the change count of the table that judged": func(s *story, kept bool) {
+			s.attached()
+			s.pass(storyLease)
+			s.old.due(1)
+			s.holder.Reported(1)
+			s.seal(true)
+			s.comeBack()
+			s.attachAndPing(second)
+			if !kept { // the expiry of before is applied
+				s.ended = s.old.now
+			}
+			s.next = s.old
+		},
+		"an outcome of an earlier change count is ignored if the slot has arrived since": func(s *story, kept bool) {
+			s.attached()
+			s.pass(storyLease)
+			s.old.due(1)
+			s.holder.Reported(1)
+			early := s.old.by()
+			s.seal(true)
+			s.comeBack()
+			s.pass(longGrace + storyLease)
+			s.old.due(1) // the second expiry is on its way
+			if !kept {
+				early.Changes = s.old.changes
+			}
+			s.old.Dropped(early, []shard.SessionID{id(1)}, s.old.now)
+			s.old.refresh()
+			s.attachAndPing(second)
+			s.ended = s.old.now // the second expiry is applied
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,6 +157,7 @@ type story struct {
 	old, next *stage
 	holder    *lease.Holder // at the old leader
 	lease     time.Time     // end of the client's lease
+	ended     time.Time     // when an expiry took effect
 }
 
 func newStory(t *testing.T) *story {
@@ -141,6 +191,38 @@ func (s *story) restore(age time.Duration) {
 	s.next.Restored()
 }
 
+// seal takes the session's slot out of the old shard, whose table hears of it or not.
+func (s *story) seal(heard bool) {
+	s.old.changes++
+	if heard {
+		s.old.SlotLeft(slotOne, s.old.changes)
+	} else {
+		s.old.SlotsChanged(s.old.changes)
+	}
+}
+
+// arrive brings the slot to the next shard, whose leader has led for long.
+func (s *story) arrive(heard bool) {
+	now := s.next.now
+	s.next.now = start.Add(-30 * time.Minute)
+	s.next.lead()
+	s.next.Restored()
+	s.next.now = now
+	s.next.changes++
+	if heard {
+		s.next.SlotArrived(slotOne, s.next.changes, now)
+	} else {
+		s.next.SlotsChanged(s.next.changes)
+	}
+	s.next.Restore(id(1), nodeOne, storyLease, now)
+}
+
+// comeBack brings the slot back to the old shard.
+func (s *story) comeBack() {
+	s.old.arrives(storyLease, 1)
+	s.old.refresh()
+}
+
 // attachAndPing makes the client attach through the old leader and ping it for the given time.
 func (s *story) attachAndPing(length time.Duration) {
 	const step = 100 * time.Millisecond
@@ -154,6 +236,9 @@ func (s *story) attachAndPing(length time.Duration) {
 
 // due returns when the session is due at the next leader, looking from the very beginning on.
 func (s *story) due() time.Time {
+	if !s.ended.IsZero() {
+		return s.ended
+	}
 	for at := start; at.Before(start.Add(time.Minute)); at = at.Add(10 * time.Millisecond) {
 		if due, _ := s.next.Due(at, 1, nil); len(due) > 0 {
 			return at

@@ -21,12 +21,14 @@ type Table struct {
 	halt       func(error)
 	fresh      *Freshness // locks itself
 
-	mu        sync.Mutex // guards all fields below, and changes to holders' debts and lists
-	term      uint64     // highest term in which the host has led
-	leading   bool       // between Lead and Unlead
-	deposed   bool       // a later leader's command was seen; only Unlead may follow
-	restoring bool       // not all sessions are known yet
-	floor     instant    // since when this leader could hear clients
+	mu        sync.Mutex           // guards all fields below, and changes to holders' debts and lists
+	term      uint64               // highest term in which the host has led
+	leading   bool                 // between Lead and Unlead
+	deposed   bool                 // a later leader's command was seen; only Unlead may follow
+	restoring bool                 // not all sessions are known yet
+	floor     instant              // since when this leader could hear the clients of all its sessions
+	changes   uint64               // highest change count of the shard's slots that was reported
+	arrivals  *[shard.Slots]uint64 // per slot, the change count at the last arrival in this term; nil before the first
 	detector  *StallDetector
 	sessions  sessionStore
 	groups    groups
@@ -44,23 +46,24 @@ func NewTable(c Config) (*Table, error) {
 		return nil, err
 	}
 	c.StallAfter = cmp.Or(c.StallAfter, DefaultStallAfter)
-	t := &Table{grace: c.Grace, stallAfter: c.StallAfter, halt: c.Halt, fresh: NewFreshness()}
+	t := &Table{grace: c.Grace, stallAfter: c.StallAfter, halt: c.Halt, fresh: NewFreshness(), floor: longAgo}
 	t.clear()
 	return t, nil
 }
 
 // Lead begins a new leader's records. Call it after the local host's own lead command for the term was applied here,
-// with a time read afterwards, and after Unlead if the host led before. Until Restored is called, some sessions are
-// unknown.
-func (t *Table) Lead(term uint64, now time.Time) {
+// and after Unlead if the host led before. The machine's change count is read after the command was applied, and the
+// time after that. Until Restored is called, some sessions are unknown.
+func (t *Table) Lead(term, changes uint64, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.assert(!t.leading && term > t.term, "a host leads a term once, and after the one before is over")
 	t.fresh.Forget()
 	t.term, t.leading, t.deposed, t.restoring = term, true, false, true
-	t.floor = instantOf(now)
+	t.changes = max(t.changes, changes)
+	t.floor = max(t.floor, instantOf(now)) // a slot may have arrived after now was read
 	t.detector = NewStallDetector(t.stallAfter)
-	t.detector.tick(t.floor)
+	t.detector.tick(instantOf(now))
 }
 
 // Reserve allocates capacity for the sessions to be restored, so that a new leader with many sessions serves sooner.
@@ -74,12 +77,12 @@ func (t *Table) Reserve(sessions int) {
 	}
 }
 
-// Restore adds a session whose start this leader did not see: a session in the machine after Lead, or one created by
-// another proposer's batch. The session counts as detached since now, and gets its node's grace period in addition to
-// its timeout. A session that is already known is left unchanged.
+// Restore adds a session whose start this leader did not see: a session in the machine after Lead or in a slot that has
+// arrived, or one created by another proposer's batch. The session counts as detached since now, and gets its node's
+// grace period in addition to its timeout. A session that is already known is left unchanged.
 //
-// Restore must be called within the machine's walk over its sessions, so that a session's end is not reported before
-// the session.
+// Restore must be called where the command is applied, or within the machine's walk over its sessions, so that neither
+// a session's end nor a slot's leaving is reported before the session.
 func (t *Table) Restore(id shard.SessionID, node shard.NodeID, timeout time.Duration, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,6 +153,7 @@ func (t *Table) clear() {
 	t.timers = heap.Heap[handle, timerOrder]{By: timerOrder{&t.sessions}}
 	t.watched, t.scratch = heap.Heap[*group, groupOrder]{}, nil
 	t.attached, t.expiring = 0, 0
+	t.arrivals = nil
 }
 
 // stalled moves every session's deadline by the time a stall took from the session: clients may have sent frames that
@@ -198,11 +202,14 @@ func (t *Table) Begin(now time.Time) Round {
 	return r
 }
 
-// Succeeded records that the round's barrier succeeded. seen is the highest term of a lead command the host's machine
-// had applied by then. A log also answers barriers on hosts no longer lead. But if the next leader's lead command
-// preceded the barrier, the command has been applied here, and the round does not count.
-func (t *Table) Succeeded(r Round, seen uint64) bool {
-	return r.term != 0 && seen == r.term && t.fresh.Succeeded(r)
+// Succeeded records that the round's barrier succeeded. term is the highest term of a lead command the host's machine
+// had applied by then, and changes the machine's change count. A log also answers barriers on hosts no longer lead. But
+// if the next leader's lead command preceded the barrier, the command has been applied here, and the round does not
+// count. The round does not count either if the machine has applied a change that was not reported to the table.
+func (t *Table) Succeeded(r Round, term, changes uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return r.term != 0 && term == r.term && changes <= t.changes && t.fresh.Succeeded(r)
 }
 
 // Fresh reports whether the host may vouch for everything clients sent until now: answer a ping, serve a RELAXED

@@ -54,6 +54,7 @@ type twin struct {
 	deposed   bool // by a later leader, but Unlead was not called yet
 	restoring bool
 	floor     time.Time
+	changes   uint64
 	lastDue   time.Time
 	grace     map[shard.NodeID]time.Duration
 	window    time.Duration
@@ -70,8 +71,43 @@ func newTwin() *twin {
 }
 
 func (tw *twin) lead(now time.Time) {
-	tw.term, tw.leading, tw.deposed, tw.restoring, tw.floor, tw.lastDue = tw.term+1, true, false, true, now, now
+	tw.term, tw.leading, tw.deposed, tw.restoring, tw.lastDue = tw.term+1, true, false, true, now
+	tw.floor = later(tw.floor, now)
 	tw.forgetRounds()
+}
+
+// slotArrived gives a slot's sessions, if they are known already, the grace period. Earlier proposals do not concern
+// the new records.
+func (tw *twin) slotArrived(slot shard.Slot, now time.Time) {
+	tw.changes++
+	tw.floor = later(tw.floor, now)
+	for id, s := range tw.sessions {
+		if id.Slot() == slot && tw.leading {
+			n := *s
+			n.signs = append(slices.Clone(n.signs), sign{tw.floor, tw.grace[n.node]})
+			if n.expiring {
+				n.expiring, n.pending, n.doubt, n.retryAfter = false, false, false, time.Time{}
+			}
+			tw.sessions[id] = &n
+		}
+	}
+}
+
+// forgetSlot forgets a slot's sessions, and returns those that their holders have lost.
+func (tw *twin) forgetSlot(slot shard.Slot) map[*lease.Holder][]shard.SessionID {
+	tw.changes++
+	lost := map[*lease.Holder][]shard.SessionID{}
+	for id, s := range tw.sessions {
+		if id.Slot() != slot {
+			continue
+		}
+		if h := s.holder; h != nil {
+			h.debt++
+			lost[h.real] = append(lost[h.real], id)
+		}
+		delete(tw.sessions, id)
+	}
+	return lost
 }
 
 func (tw *twin) unlead() {
@@ -112,8 +148,8 @@ func (tw *twin) rely(grace time.Duration) {
 	}
 }
 
-func (tw *twin) succeeded(r *twinRound, seen uint64) bool {
-	if r.spoiled || r.term == 0 || seen != r.term {
+func (tw *twin) succeeded(r *twinRound, seen, changes uint64) bool {
+	if r.spoiled || r.term == 0 || seen != r.term || changes > tw.changes {
 		return false
 	}
 	r.counting = true
@@ -274,9 +310,8 @@ func (tw *twin) remove(id shard.SessionID) (lost *lease.Holder) {
 	return lost
 }
 
-func (tw *twin) unexpire(id shard.SessionID, now time.Time, doubt bool) {
-	s := tw.sessions[id]
-	if s == nil || !s.pending {
+func (tw *twin) unexpire(s *twinSession, now time.Time, doubt bool) {
+	if !s.pending {
 		return
 	}
 	s.pending = false

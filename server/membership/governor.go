@@ -80,6 +80,15 @@ func requestOf(c *executor.Command) (meta.Request, error) {
 		return &meta.HostFailed{Term: c.Term, Host: a.Host, Epoch: a.Epoch, Reason: a.Reason, Text: a.Text}, nil
 	case executor.VerbReach:
 		return &meta.HostReach{Term: c.Term, Host: a.Host, Variant: a.Variant, Epoch: a.Epoch}, nil
+	case executor.VerbAssign:
+		return &meta.SlotAssign{Slot: c.Slot, Shard: meta.ShardID(c.Owner.Shard), Generation: c.Owner.Generation,
+			Text: c.Text}, nil
+	case executor.VerbServe:
+		return &meta.ShardServe{Term: c.Term, Shard: a.Shard}, nil
+	case executor.VerbRetire:
+		return &meta.ShardRetire{Term: c.Term, Shard: a.Shard}, nil
+	case executor.VerbRestart:
+		return &meta.ShardRestart{Term: c.Term, Shard: a.Shard, Group: a.Number, Host: a.Host}, nil
 	case executor.VerbSlow:
 		return &meta.HostSlow{Term: c.Term, Host: c.Mark.Host, Slow: c.Mark.Slow, Text: c.Mark.Text}, nil
 	case executor.VerbCounted:

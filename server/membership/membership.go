@@ -171,6 +171,9 @@ func (m *Membership) Answer(ctx context.Context, from shard.HostID, request []by
 	case from == 0:
 		return peerrpc.Failure(r.Kind, protocol.Result{Status: protocol.StatusUnauthorized,
 			Message: "the request is for cluster members only"}), nil
+	case r.Kind == protocol.KindSlotOffer:
+		a := m.Set.AnswerOffer(ctx, &r.SlotOffer)
+		return peerrpc.Answer(&a), nil
 	case m.agent.Handles(r.Kind):
 		return m.agent.Answer(ctx, request), nil
 	case r.Kind != protocol.KindHostBoot && r.Kind != protocol.KindHostNotify:

@@ -34,7 +34,7 @@ func (m *Membership) answerBoot(ctx context.Context, from shard.HostID, b *proto
 
 var savePhases = map[protocol.HostEvent]meta.SavePhase{
 	protocol.HostBackupStarted: meta.SaveBegun, protocol.HostBackupSaved: meta.SaveDone,
-	protocol.HostBackupFailed: meta.SaveGivenUp,
+	protocol.HostBackupFailed: meta.SaveGivenUp, protocol.HostBackupContinues: meta.SaveGoesOn,
 }
 
 // reportsAtOnce is the maximum number of concurrent command reports per host. Further reports are dropped, and
@@ -76,7 +76,7 @@ func (m *Membership) answerReport(ctx context.Context, from shard.HostID, say *p
 		r = &meta.HostShutdown{Host: from, Incarnation: incarnation, Start: start}
 	case protocol.HostReturned:
 		r = &meta.HostReturn{Host: from, Incarnation: incarnation, Epoch: say.Epoch}
-	case protocol.HostBackupStarted, protocol.HostBackupSaved, protocol.HostBackupFailed:
+	case protocol.HostBackupStarted, protocol.HostBackupContinues, protocol.HostBackupSaved, protocol.HostBackupFailed:
 		r = &meta.BackupNote{Host: from, Incarnation: incarnation, Shard: meta.ShardID(say.ShardID),
 			Phase: savePhases[say.Event], Bytes: say.Bytes}
 		by = string(say.Asked.Author)

@@ -31,7 +31,7 @@ func TestReportsUnderWayAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
 		set := replica.New(replica.Config{Hosts: []shard.HostID{1, 2}, Shards: 1, Clock: time.Now, Log: log,
-			Metrics: metrics.New(1), Watches: watch.NewBudget(1 << 20)})
+			Metrics: metrics.New(), Watches: watch.NewBudget(1 << 20)})
 		calls := new(silent)
 		m := New(Config{ID: 1, Hosts: []shard.HostID{2}, Calls: calls, Set: set, Log: log})
 		report := func() {

@@ -29,6 +29,9 @@ type Metrics struct {
 	// proposing a batch to applying it: the disks and the network between hosts. Saves and Loads are the durations of
 	// log snapshots.
 	Acquire, Apply, Commit, Saves, Loads *Histogram
+	// SlotPause is the time from sealing a slot to the outcome. SlotsOpened and SlotsKept count the outcomes.
+	SlotPause              *Histogram
+	SlotsOpened, SlotsKept *vm.Counter
 
 	LeaderChanges *vm.Counter
 	Digests       *vm.Counter // replica checks without a difference
@@ -37,12 +40,12 @@ type Metrics struct {
 	batches       *vm.Counter
 	ended         [8]*vm.Counter
 	unlogged      map[protocol.Kind]*vm.Counter
-	snapshots     []snapshotCounts // log snapshots, by shard
+	snapshots     snapshotTable
 }
 
-// New returns the metrics for a host with the given number of data shards.
-func New(shards int) *Metrics {
-	m := &Metrics{Set: vm.NewSet(), snapshots: make([]snapshotCounts, shards+1)}
+// New returns the metrics for a host.
+func New() *Metrics {
+	m := &Metrics{Set: vm.NewSet()}
 	m.commands = m.Set.NewCounter(`signalbox_commands_applied_total`)
 	m.batches = m.Set.NewCounter(`signalbox_batches_applied_total`)
 	m.Greeted = m.Set.NewCounter(`signalbox_connections_authenticated_total`)
@@ -51,6 +54,9 @@ func New(shards int) *Metrics {
 	m.Commit = NewHistogram("signalbox_commit_duration_seconds", "")
 	m.Saves = NewHistogram("signalbox_snapshot_save_duration_seconds", "")
 	m.Loads = NewHistogram("signalbox_snapshot_load_duration_seconds", "")
+	m.SlotPause = NewHistogram("signalbox_slot_pause_seconds", "")
+	m.SlotsOpened = m.Set.NewCounter(`signalbox_slot_moves_total{outcome="opened"}`)
+	m.SlotsKept = m.Set.NewCounter(`signalbox_slot_moves_total{outcome="kept"}`)
 	m.Digests = m.Set.NewCounter(`signalbox_consistency_checks_total`)
 	m.LeaderChanges = m.Set.NewCounter(`signalbox_leader_changes_total`)
 	for k := range m.Requests {
@@ -116,16 +122,16 @@ func (m *Metrics) Applied(commands int, nanos int64) {
 // SessionEnded counts a session end.
 func (m *Metrics) SessionEnded(why protocol.EndReason) { m.ended[why&7].Inc() }
 
-// Write writes all metrics except request times. Write calls each for every shard, to add the metrics for the shard's
-// log.
+// Write writes all metrics except request times. Write calls each for every shard that CountSnapshots was called for,
+// to add the metrics for the shard's log.
 func (m *Metrics) Write(w io.Writer, each func(shardID uint64)) {
 	m.Set.WritePrometheus(w)
-	for _, h := range []*Histogram{m.Acquire, m.Apply, m.Commit, m.Saves, m.Loads} {
+	for _, h := range []*Histogram{m.Acquire, m.Apply, m.Commit, m.Saves, m.Loads, m.SlotPause} {
 		h.Write(w)
 	}
-	for id := range m.snapshots {
-		m.snapshots[id].write(w, uint64(id))
-		each(uint64(id))
+	for _, id := range m.snapshots.shards() {
+		m.snapshots.of(id).write(w, id)
+		each(id)
 	}
 }
 

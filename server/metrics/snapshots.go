@@ -4,11 +4,40 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
 )
+
+// snapshotTable has the counts of every shard.
+type snapshotTable struct {
+	mu     sync.Mutex
+	counts map[uint64]*snapshotCounts
+}
+
+// of returns a shard's counts.
+func (t *snapshotTable) of(shardID uint64) *snapshotCounts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.counts == nil {
+		t.counts = make(map[uint64]*snapshotCounts)
+	}
+	if t.counts[shardID] == nil {
+		t.counts[shardID] = &snapshotCounts{}
+	}
+	return t.counts[shardID]
+}
+
+// shards returns the shards with counts, in ascending order.
+func (t *snapshotTable) shards() []uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Sorted(maps.Keys(t.counts))
+}
 
 // snapshotCounts counts the snapshots of one shard's log on the host, by outcome.
 type snapshotCounts struct {
@@ -30,7 +59,7 @@ func (c *snapshotCounts) write(w io.Writer, shardID uint64) {
 // CountSnapshots wraps a state machine, and counts the snapshots the log requests and restores. clock measures the
 // durations.
 func (m *Metrics) CountSnapshots(shardID uint64, to shard.StateMachine, clock func() time.Time) shard.StateMachine {
-	return countedMachine{to, m, &m.snapshots[shardID], clock}
+	return countedMachine{to, m, m.snapshots.of(shardID), clock}
 }
 
 // countedMachine counts the snapshots prepared by, and restored to, a state machine.

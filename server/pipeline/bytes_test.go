@@ -16,7 +16,7 @@ func TestTheBytesOfTheQueueFollowTheMemory(t *testing.T) {
 	data := make([]byte, 60_000)
 	p.SetLevel(level.Newest)
 	for n := range 200 {
-		s := NewSource(fmt.Sprint(n), nil, 1)
+		s := NewSource(fmt.Sprint(n), nil)
 		for p.Add(Op{Source: s, Caller: &caller{new(bool)}}, &shard.Command{
 			Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("name"), Count: 1, Data: data}) {
 		}

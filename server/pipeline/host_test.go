@@ -69,7 +69,7 @@ func (l *heldLog) landOne() (own, clients int) {
 func TestAClientIsInTheNextBatchThoughTheHostHasMuchToDo(t *testing.T) {
 	for _, due := range []int{1000, hostCommands - 1, 20_000} {
 		t.Run(fmt.Sprint(due), func(t *testing.T) {
-			l, source := newHeld(t), NewSource("", nil, 1)
+			l, source := newHeld(t), NewSource("", nil)
 			queued := 0
 			for queued < due && l.p.Add(Op{Done: func(*shard.Effect, protocol.Status) {}},
 				&shard.Command{Kind: shard.CmdContinue}) {
@@ -103,14 +103,14 @@ func TestTheHostsOwnCommandsTakeNoRoomFromClients(t *testing.T) {
 	}
 	commands := 0
 	for token := 0; commands < maxQueuedCommands; token++ {
-		source := NewSource(fmt.Sprint("token-", token), nil, 1)
+		source := NewSource(fmt.Sprint("token-", token), nil)
 		for range lightCommands {
 			l.client(source, 0)
 			commands++
 		}
 	}
 	c := &shard.Command{Kind: shard.CmdRelease, Node: 1, Session: 1, Number: 1, Name: []byte("lock")}
-	if l.p.Add(Op{Source: NewSource("one more", nil, 1), Caller: &caller{new(bool)}}, c) {
+	if l.p.Add(Op{Source: NewSource("one more", nil), Caller: &caller{new(bool)}}, c) {
 		t.Error("a full queue takes one more command of a client")
 	}
 	for range hostCommands { // nothing remains in flight
@@ -131,7 +131,7 @@ func TestClientsThatFillTheQueueLeaveTheHostItsShare(t *testing.T) {
 	l := newHeld(t)
 	sources := make([]*Source, 64)
 	for i := range sources {
-		sources[i] = NewSource(fmt.Sprint("token-", i), nil, 1)
+		sources[i] = NewSource(fmt.Sprint("token-", i), nil)
 	}
 	now := int64(time.Hour)
 	c := &shard.Command{Kind: shard.CmdRelease, Node: 1, Session: 1, Number: 1, Name: []byte("lock")}

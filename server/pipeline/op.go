@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"net"
+	"sync"
+	"sync/atomic"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
@@ -20,12 +22,40 @@ type Caller interface {
 // batches with commands from other sources. A nil Source is the host itself.
 type Source struct {
 	token, address string
-	flows          []*flow // one per shard, each guarded by the lock of the shard's pipeline; nil: none yet
+	// flows has a flow per shard id, nil for none. A shard's flow is read under the lock of the shard's pipeline, and
+	// set under mu as well, because another shard may just replace the list by a longer one.
+	flows atomic.Pointer[[]*flow]
+	mu    sync.Mutex
 }
 
-// NewSource returns the source for a connection from an address with a token name, for the given number of shards.
-func NewSource(token string, address net.Addr, shards int) *Source {
-	return &Source{token: token, address: hostOf(address), flows: make([]*flow, shards)}
+// NewSource returns the source for a connection from an address with a token name.
+func NewSource(token string, address net.Addr) *Source {
+	return &Source{token: token, address: hostOf(address)}
+}
+
+// flow returns the source's flow in a shard, or nil. The lock of the shard's pipeline is held.
+func (s *Source) flow(id uint64) *flow {
+	if all := s.flows.Load(); all != nil && id < uint64(len(*all)) {
+		return (*all)[id]
+	}
+	return nil
+}
+
+// setFlow sets the source's flow in a shard. The lock of the shard's pipeline is held.
+func (s *Source) setFlow(id uint64, f *flow) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*flow
+	if now := s.flows.Load(); now != nil {
+		all = *now
+	}
+	if id >= uint64(len(all)) {
+		longer := make([]*flow, max(2*len(all), int(id)+1))
+		copy(longer, all)
+		all = longer
+		s.flows.Store(&all)
+	}
+	all[id] = f
 }
 
 // Address returns the source's address, without its port.

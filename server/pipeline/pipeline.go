@@ -50,7 +50,7 @@ type Pipeline struct {
 	pace     pace
 
 	// Commands are in the queue or in the flows, never in both.
-	shard  int // the shard's index among a source's flows
+	shard  uint64 // the shard's id
 	flows  flows
 	own    int           // total cost of the host's own commands in the queue
 	latest int64         // arrival of the latest client command; times are in the host's nanoseconds
@@ -73,7 +73,7 @@ type inflight struct {
 
 // Options configures a pipeline.
 type Options struct {
-	Shard    int    // the shard's index among the data shards
+	Shard    uint64 // the data shard's id
 	Proposer uint64 // the proposer number in all of the pipeline's batches
 	// Delay is how long a delayable command waits for other commands; zero or less disables the delay.
 	Delay time.Duration

@@ -74,7 +74,7 @@ func newHeld(t *testing.T) *heldLog {
 
 func (l *heldLog) add(n int, c *shard.Command) {
 	l.t.Helper()
-	source := NewSource("", nil, 1)
+	source := NewSource("", nil)
 	for range n {
 		if !l.p.Add(Op{Source: source, Done: func(*shard.Effect, protocol.Status) {}}, c) {
 			l.t.Fatal("the queue is full")
@@ -142,7 +142,7 @@ func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
 	now := int64(time.Hour)
 	all := make([]*Source, conns)
 	for i := range all {
-		all[i] = NewSource("", nil, 1)
+		all[i] = NewSource("", nil)
 	}
 	release := &shard.Command{Kind: shard.CmdRelease, Name: []byte("lock")}
 	round := func() {
@@ -192,7 +192,7 @@ func (l *landingLog) Propose([]byte, func(shard.Outcome)) error {
 func TestABatchAllocatesNoMoreThanItsOutcome(t *testing.T) {
 	l := &landingLog{}
 	p := newPipeline(l)
-	c, source := &shard.Command{Kind: shard.CmdRelease, Name: []byte("lock")}, NewSource("", nil, 1)
+	c, source := &shard.Command{Kind: shard.CmdRelease, Name: []byte("lock")}, NewSource("", nil)
 	const commands = 100
 	batch := func() {
 		for range commands {

@@ -6,10 +6,10 @@ func (p *Pipeline) flowOf(o *Op) *flow {
 	if s == nil {
 		return p.flows.host
 	}
-	f := s.flows[p.shard]
+	f := s.flow(p.shard)
 	if f == nil {
 		f = p.flows.add(s.token, s.address)
-		s.flows[p.shard] = f
+		s.setFlow(p.shard, f)
 	}
 	return f
 }
@@ -21,10 +21,10 @@ func (p *Pipeline) Remove(s *Source) {
 	if len(p.queue) > 0 {
 		p.shareOut() // while the commands' sources are known
 	}
-	if f := s.flows[p.shard]; f != nil && f != p.flows.host {
+	if f := s.flow(p.shard); f != nil && f != p.flows.host {
 		p.flows.close(f)
 	}
-	s.flows[p.shard] = p.flows.host
+	s.setFlow(p.shard, p.flows.host)
 }
 
 // classify records whether a source asks for much, or for little next to a source that asks for much. The cost of the

@@ -38,12 +38,12 @@ func (a *announced) or(own shard.Leadership) shard.Leadership {
 
 // NoteLeader stores a shard's announced leadership, unless a leadership in the same or a later term is known.
 func (s *Set) NoteLeader(id uint64, l shard.Leadership) {
-	if id > uint64(len(s.Replicas)) {
-		return
-	}
-	if id == MetaShard {
+	switch r := s.Shard(id); {
+	case id == MetaShard:
 		s.Meta.announced.note(l)
-	} else if r := s.Replicas[id-1]; r.announced.note(l) {
+	case r == nil:
+		return
+	case r.announced.note(l):
 		s.HomeShards.led(r)
 	}
 	s.Wake()

@@ -41,7 +41,7 @@ func TestTheLaterTermSaysWhoLeads(t *testing.T) {
 // TestAHostWithoutAReplicaRedirects to the leader by the latest announcement.
 func TestAHostWithoutAReplicaRedirects(t *testing.T) {
 	s := openSet(t, 1)
-	r := s.Replicas[0]
+	r := s.All()[0]
 	own := r.Leader()
 	r.LeadershipChanged(shard.Leadership{Term: own.Term}) // as after the end of the replica
 	if got := s.Moved(r); got.Status != protocol.StatusUnavailable {

@@ -13,7 +13,7 @@ import (
 // TestABatchThatThisHostNeverProposedHaltsIt plants a batch with the host's own number and a future sequence.
 func TestABatchThatThisHostNeverProposedHaltsIt(t *testing.T) {
 	s := standalone(t, 1)
-	r := s.Replicas[0]
+	r := s.All()[0]
 	var halted error
 	s.config.Halt = func(err error) { halted = err }
 	command := shard.AppendCommand(nil, &shard.Command{Kind: shard.CmdContinue})
@@ -42,7 +42,7 @@ func TestApplyReportsTheCommandsOfEachBatch(t *testing.T) {
 		want    int
 	}{
 		{s.Meta, s.Meta.applied.Load(), ofMeta, 3},
-		{s.Replicas[0], s.Replicas[0].AppliedIndex(), ofData, 2},
+		{s.All()[0], s.All()[0].AppliedIndex(), ofData, 2},
 	} {
 		entries := []shard.Entry{{Index: c.applied + 1, Data: c.batch}}
 		if err := c.machine.Apply(entries); err != nil || entries[0].Commands != c.want {
@@ -53,7 +53,7 @@ func TestApplyReportsTheCommandsOfEachBatch(t *testing.T) {
 
 // TestResultsThatAreNotThoseOfTheirCommandsAreRefused plants effects for a batch with two commands.
 func TestResultsThatAreNotThoseOfTheirCommandsAreRefused(t *testing.T) {
-	r := standalone(t, 1).Replicas[0]
+	r := standalone(t, 1).All()[0]
 	for what, c := range map[string]struct {
 		results []int32
 		ok      bool

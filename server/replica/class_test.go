@@ -34,7 +34,7 @@ func TestOrderIDsOfAReplicaHaveTheClassOfItsShard(t *testing.T) {
 			Flags: shard.FlagEphemeral,
 		}).Order)
 	}
-	for _, r := range standalone(t, 3).Replicas {
+	for _, r := range standalone(t, 3).All() {
 		for _, of := range []string{"a shard", "an emptied copy"} {
 			if order := given(r); order == 0 || order%1024 != r.ID {
 				t.Errorf("%s of shard %d gives order id %d", of, r.ID, order)

@@ -27,14 +27,14 @@ type Conn interface {
 	May(k protocol.Kind, of shard.ObjectName) bool
 	// Bind lets a session act over the connection or, if silent is set, only reports the session's end over it. Bind
 	// does nothing for a session that may already act, and returns false if the connection is closed.
-	Bind(session shard.SessionID, node shard.NodeID, home *Replica, silent bool) bool
+	Bind(session shard.SessionID, node shard.NodeID, silent bool) bool
 	// Unbind removes a session from the connection, without a message. bound is false if the session was not bound.
 	Unbind(session shard.SessionID) (node shard.NodeID, bound bool)
 	// Detach removes a session and sends the client the reason, unless the session has been attached over the
 	// connection again at its home shard.
-	Detach(session shard.SessionID, home *Replica, why protocol.Result) bool
+	Detach(session shard.SessionID, why protocol.Result) bool
 	// Review removes the session if its client may no longer act in the node.
-	Review(session shard.SessionID, node shard.NodeID, home *Replica)
+	Review(session shard.SessionID, node shard.NodeID)
 	// Ended decrements the watch count.
 	Ended(watch uint64)
 	// Pending returns the number of flushed bytes that are not sent yet.

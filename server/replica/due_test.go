@@ -25,9 +25,11 @@ func newTimed(t *testing.T) *hostInTime {
 	h.Set = standaloneWith(t, 1, level.Newest, func(c *Config) {
 		began := time.Now()
 		c.Clock = func() time.Time { return began.Add(time.Duration(h.now.Load())) } // stands still but for the test
-		c.NextAlarm = func(uint64, *machine.Machine) (uint64, bool) { return h.alarm.Load(), h.alarm.Load() != 0 }
+		c.NextAlarm = func(uint64, *machine.Machine) (uint64, bool) {
+			return machine.Bootstrap + h.alarm.Load(), h.alarm.Load() != 0
+		}
 	})
-	h.r = h.Replicas[0]
+	h.r = h.All()[0]
 	h.data, _ = counting(h.Set)
 	return h
 }
@@ -45,13 +47,13 @@ func (h *hostInTime) pass(d time.Duration) int {
 	return taken["due"]
 }
 
-func (h *hostInTime) mustPass(d time.Duration, proposed int, machine time.Duration) {
+func (h *hostInTime) mustPass(d time.Duration, proposed int, want time.Duration) {
 	h.t.Helper()
 	if n := h.pass(d); n != proposed {
 		h.t.Fatalf("%d commands were proposed, want %d", n, proposed)
 	}
-	if got := time.Duration(h.r.Machine.Time()) * time.Millisecond; got != machine {
-		h.t.Fatalf("the time of the shard is %v, want %v", got, machine)
+	if got := time.Duration(h.r.Machine.Time()-machine.Bootstrap) * time.Millisecond; got != want {
+		h.t.Fatalf("the time of the shard is %v, want %v", got, want)
 	}
 }
 

@@ -152,14 +152,29 @@ type seat struct {
 	data *Replica
 }
 
-// seats returns the seats of all shards, indexed by shard id.
+// seats returns the seats of all shards.
 func (s *Set) seats() []seat {
-	all := []seat{{MetaShard, &s.Meta.end, s.Meta, s.Meta.empty, s.Meta.gone, nil}}
-	for _, r := range s.Replicas {
-		all = append(all, seat{r.ID, &r.end, r, r.empty, r.gone, r})
+	all := []seat{s.Meta.seat()}
+	for _, r := range s.withSeats() {
+		all = append(all, r.seat())
 	}
 	return all
 }
+
+// seatOf returns a shard's seat, and false for an unknown shard.
+func (s *Set) seatOf(id uint64) (_ seat, known bool) {
+	if id == MetaShard {
+		return s.Meta.seat(), true
+	}
+	if r := s.shards.Load().seat(id); r != nil {
+		return r.seat(), true
+	}
+	return seat{}, false
+}
+
+func (m *Meta) seat() seat { return seat{MetaShard, &m.end, m, m.empty, m.gone, nil} }
+
+func (r *Replica) seat() seat { return seat{r.ID, &r.end, r, r.empty, r.gone, r} }
 
 // open starts the host's replica of the shard, if the host has one.
 func (s *Set) open(at seat) error {
@@ -197,6 +212,7 @@ func (s *Set) Held() (list []executor.Held) {
 			held.Counted = func() hosts.Count {
 				return hosts.Count{Shard: hosts.ShardID(at.id), Counters: at.data.Machine.Count().Counters}
 			}
+			held.Idle, held.Load = at.data.Machine.Idle, at.data.load
 		}
 		list = append(list, held)
 	}
@@ -219,6 +235,8 @@ type Replicas interface {
 	// log is closed; it gets nothing if the host has no such replica. A second Renew does nothing.
 	Renew(ctx context.Context, shardID, replica, group uint64, before shard.StateMachine,
 		renew func() (shard.Saver, error)) error
+	// Recorded returns the shards with a replica on the local host that came after the shard's bootstrap.
+	Recorded() []uint64
 	// Last returns the term and index of the last entry in the host's replica, whether known as committed or not;
 	// zeros without a replica.
 	Last(shardID uint64) (term, index uint64)
@@ -232,8 +250,8 @@ func (s *Set) seat(id hosts.ShardID) (seat, error) {
 	case s.config.Gained == nil:
 		return seat{}, errNoReplicas
 	}
-	if all := s.seats(); uint64(id) < uint64(len(all)) {
-		return all[id], nil
+	if at, known := s.seatOf(uint64(id)); known {
+		return at, nil
 	}
 	return seat{}, fmt.Errorf("server: shard %d: %w", id, shard.ErrNotMember)
 }
@@ -268,7 +286,9 @@ func (s *Set) Start(_ context.Context, id hosts.ShardID, replica uint64) error {
 func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) error {
 	defer s.change()()
 	at, err := s.seat(id)
-	if err != nil {
+	if errors.Is(err, shard.ErrNotMember) {
+		at = seat{id: uint64(id), end: &end{}} // of a removed shard; a repeated order
+	} else if err != nil {
 		return err
 	}
 	if on := at.end.on.Load(); on != nil && on.replica == replica {
@@ -276,6 +296,7 @@ func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) err
 			return err
 		}
 		s.log.Info("a local replica was removed", "shard", at.id, "replica", replica)
+		s.requestUpkeep()
 	}
 	if err := s.config.Gained.Discard(ctx, at.id, replica); err != nil {
 		return fmt.Errorf("server: shard %d: %w", id, err)

@@ -65,7 +65,8 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 		r.Hub.EndAhead(asked, protocol.Result{
 			Status: protocol.StatusBadRequest, Message: "the shard has never had that revision",
 		})
-		done(true, r.Leases.Succeeded(round, r.Machine.Term()))
+		_, changes := r.Machine.Owns(0)
+		done(true, r.Leases.Succeeded(round, r.Machine.Term(), changes))
 	})
 	if err != nil {
 		f.ended(begun, incarnation, false)

@@ -11,7 +11,7 @@ import (
 // HandOver asks remote hosts to lead the local host's shards. The meta shard is last, when the local host leads no
 // data shard. HandOver returns whether the local host still leads a shard with a possible successor.
 func (s *Set) HandOver() (led bool) {
-	for _, r := range s.Replicas {
+	for _, r := range s.All() {
 		if heirs := s.heirs(r.ID); r.Leads() && len(heirs) > 0 {
 			led = true
 			_ = r.log.Transfer(successor(r.log, heirs))
@@ -26,7 +26,7 @@ func (s *Set) HandOver() (led bool) {
 
 // LeadsData reports whether the host leads a data shard with a possible successor.
 func (s *Set) LeadsData() bool {
-	return slices.ContainsFunc(s.Replicas, func(r *Replica) bool { return r.Leads() && len(s.heirs(r.ID)) > 0 })
+	return slices.ContainsFunc(s.All(), func(r *Replica) bool { return r.Leads() && len(s.heirs(r.ID)) > 0 })
 }
 
 // heirs returns the hosts that can take over a shard's leadership: the shard's voters. Voters being removed count only

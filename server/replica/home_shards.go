@@ -38,9 +38,8 @@ const (
 	homeTries    = 60
 	// maxAsking is the maximum number of concurrent questions about single sessions per home shard.
 	maxAsking = 16
-	// maxLost is the maximum number of losses per call. maxLostKept is the maximum number of unsent losses per home
-	// shard.
-	maxLost, maxLostKept = 64, maxHomeItems
+	// maxLost is the maximum number of losses per call. maxLostKept is the maximum number of unsent losses.
+	maxLost, maxLostKept = 64, 4 * maxHomeItems
 	// maxShown is the maximum number of sessions that one call describes.
 	maxShown = 256
 	// homeMisses is the number of consecutive unanswered calls to a home shard's leader after which a remote host is
@@ -48,7 +47,8 @@ const (
 	homeMisses = 2
 )
 
-// HomeShards handles sessions whose home shards are on remote hosts.
+// HomeShards handles sessions whose home shards are on remote hosts. Records are stored by session; the home shard is
+// looked up when needed.
 type HomeShards struct {
 	set    *Set
 	ctx    context.Context // ends with the set
@@ -57,13 +57,13 @@ type HomeShards struct {
 
 	mu     sync.Mutex // guards the fields below
 	peers  map[shard.HostID]*homePeer
-	asks   map[*Replica]map[shard.SessionID]struct{} // questions, by the home shard to ask
-	lost   map[*Replica][]lostHolding
+	asks   sessionMap[struct{}] // questions
+	lost   []lostHolding
 	binds  map[shard.SessionID]*pendingBind
 	askAll time.Time // when the bindings were last asked about
 	// askLed is when shard leaders were last asked for; doubts are the shards whose leader may have changed.
 	askLed time.Time
-	doubts map[*Replica]struct{}
+	doubts map[uint64]struct{}
 	closed bool
 }
 
@@ -85,10 +85,8 @@ func (h *HomeShards) init(s *Set) {
 	h.set = s
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.peers = make(map[shard.HostID]*homePeer)
-	h.asks = make(map[*Replica]map[shard.SessionID]struct{})
-	h.lost = make(map[*Replica][]lostHolding)
 	h.binds = make(map[shard.SessionID]*pendingBind)
-	h.doubts = make(map[*Replica]struct{})
+	h.doubts = make(map[uint64]struct{})
 }
 
 // close ends the calls.
@@ -100,28 +98,20 @@ func (h *HomeShards) close() {
 	h.calls.Wait()
 }
 
-// ask queues a question for a home shard's leader.
-func (h *HomeShards) ask(home *Replica, id shard.SessionID) {
+// ask queues a question for the leader of a session's home shard.
+func (h *HomeShards) ask(id shard.SessionID) {
 	h.mu.Lock()
-	first := len(h.asks[home]) == 0
-	h.note(home, id)
+	first := len(h.asks.slots[id.Slot()]) == 0
+	h.asks.set(id, struct{}{})
 	h.mu.Unlock()
 	if first {
 		h.set.Wake()
 	}
 }
 
-// note is ask without a wake-up. The lock is held.
-func (h *HomeShards) note(home *Replica, id shard.SessionID) {
-	if h.asks[home] == nil {
-		h.asks[home] = make(map[shard.SessionID]struct{})
-	}
-	h.asks[home][id] = struct{}{}
-}
-
 // reportEnd notifies the hosts that have asked about a session that the session has ended.
-func (h *HomeShards) reportEnd(home *Replica, id shard.SessionID, why protocol.EndReason) {
-	told := home.Sessions.remoteSessions.take(id)
+func (h *HomeShards) reportEnd(id shard.SessionID, why protocol.EndReason) {
+	told := h.set.Sessions.remote.take(id)
 	if len(told) == 0 {
 		return
 	}
@@ -136,12 +126,12 @@ func (h *HomeShards) reportEnd(home *Replica, id shard.SessionID, why protocol.E
 }
 
 // sendLoss sends a holding's loss to the leader of the session's home shard.
-func (h *HomeShards) sendLoss(home *Replica, lost lostHolding) {
+func (h *HomeShards) sendLoss(lost lostHolding) {
 	lost.Name = slices.Clone(lost.Name)
 	h.mu.Lock()
-	h.lost[home] = append(h.lost[home], lost)
-	if n := len(h.lost[home]); n > maxLostKept {
-		h.lost[home] = slices.Delete(h.lost[home], 0, n-maxLostKept)
+	h.lost = append(h.lost, lost)
+	if n := len(h.lost); n > maxLostKept {
+		h.lost = slices.Delete(h.lost, 0, n-maxLostKept)
 	}
 	h.mu.Unlock()
 	h.set.Wake()
@@ -161,11 +151,11 @@ func (h *HomeShards) peer(id shard.HostID) *homePeer {
 // ask about their remote sessions again, and the bindings are asked about.
 func (h *HomeShards) led(home *Replica) {
 	if home.Here() {
-		home.Sessions.endBound()
+		h.set.Sessions.endBound(home)
 		return
 	}
-	home.Sessions.askBound()
-	for _, r := range h.set.Replicas {
+	h.set.Sessions.askBound(home)
+	for _, r := range h.set.All() {
 		if r != home && r.Leads() {
 			r.leader.recheck()
 		}
@@ -181,10 +171,10 @@ func (h *HomeShards) run(now time.Time) (waits bool) {
 	}
 	h.mu.Unlock()
 	if due {
-		for _, r := range h.set.Replicas {
+		for _, r := range h.set.All() {
 			switch {
 			case !r.Here():
-				r.Sessions.askBound()
+				h.set.Sessions.askBound(r)
 				h.doubt(r)
 				continue
 			}
@@ -198,10 +188,7 @@ func (h *HomeShards) run(now time.Time) (waits bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	leaders, answerers := make(map[shard.HostID][]*Replica), make(map[shard.HostID][]*Replica)
-	for _, r := range h.set.Replicas {
-		if len(h.asks[r])+len(h.lost[r]) == 0 {
-			continue
-		}
+	for r := range h.homes() {
 		waits = true
 		if l := r.Known().Leader; l != 0 && l != h.set.config.Self.ID {
 			leaders[l] = append(leaders[l], r)
@@ -229,29 +216,58 @@ func (h *HomeShards) run(now time.Time) (waits bool) {
 	return waits
 }
 
+// homes returns the home shards with questions or losses. The lock is held.
+func (h *HomeShards) homes() map[*Replica]struct{} {
+	homes := make(map[*Replica]struct{})
+	if h.asks.len > 0 {
+		for slot, asked := range h.asks.slots {
+			if len(asked) > 0 {
+				homes[h.set.Of(shard.Slot(slot))] = struct{}{}
+			}
+		}
+	}
+	for i := range h.lost {
+		homes[h.set.Home(h.lost[i].session())] = struct{}{}
+	}
+	return homes
+}
+
 // notifyLed delivers losses for sessions whose home shard the host has come to lead since the losses were recorded:
 // the clients are here. Questions about sessions with such a home shard are dropped.
 func (h *HomeShards) notifyLed() {
-	for _, r := range h.set.Replicas {
-		if !r.Leads() {
-			continue
-		}
-		h.mu.Lock()
-		lost := h.lost[r]
-		delete(h.asks, r)
-		delete(h.lost, r)
-		h.mu.Unlock()
-		for i := range lost {
-			r.Sessions.notifyLoss(&lost[i], func(c Conn) { c.Flush(false) })
+	var lost []lostHolding
+	h.mu.Lock()
+	for home := range h.homes() {
+		if home.Leads() {
+			for id := range h.asks.of(home) {
+				h.asks.remove(id)
+			}
+			lost = append(lost, h.takeLost(home, len(h.lost))...)
 		}
 	}
+	h.mu.Unlock()
+	for i := range lost {
+		h.set.Sessions.notifyLoss(&lost[i], func(c Conn) { c.Flush(false) })
+	}
+}
+
+// takeLost removes up to limit losses of sessions with a home shard. The lock is held.
+func (h *HomeShards) takeLost(home *Replica, limit int) (taken []lostHolding) {
+	h.lost = slices.DeleteFunc(h.lost, func(l lostHolding) bool {
+		take := len(taken) < limit && h.set.Home(l.session()) == home
+		if take {
+			taken = append(taken, l)
+		}
+		return take
+	})
+	return taken
 }
 
 // doubt records that a shard's leader may differ from the one known to the host.
 func (h *HomeShards) doubt(r *Replica) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.doubts[r] = struct{}{}
+	h.doubts[r.ID] = struct{}{}
 }
 
 // askLeaders asks hosts with a replica of a shard who leads it, if the host does not know or may be wrong. An
@@ -264,11 +280,11 @@ func (h *HomeShards) askLeaders(now time.Time) (waits bool) {
 	}
 	h.askLed = now
 	asked := make(map[shard.HostID]homeCall)
-	for _, r := range h.set.Replicas {
-		_, doubted := h.doubts[r]
+	for _, r := range h.set.All() {
+		_, doubted := h.doubts[r.ID]
 		holders := r.Lookup.answerers()
 		if r.Holds() || len(holders) == 0 || !doubted && r.Known().Leader != 0 {
-			delete(h.doubts, r)
+			delete(h.doubts, r.ID)
 			continue
 		}
 		to := holders[rand.IntN(len(holders))]
@@ -288,7 +304,7 @@ func (h *HomeShards) askLeaders(now time.Time) (waits bool) {
 				}
 				h.set.NoteLeader(l.Shard, shard.Leadership{Leader: l.Leader, Term: l.Term})
 				h.mu.Lock()
-				delete(h.doubts, h.set.Replicas[l.Shard-1])
+				delete(h.doubts, l.Shard)
 				h.mu.Unlock()
 			}
 		})
@@ -319,18 +335,16 @@ func (h *HomeShards) take(p *homePeer, answers, leads []*Replica) (c homeCall) {
 	c.Ended, p.ended = p.ended[:n:n], p.ended[n:]
 	var asked []shard.SessionID
 	for _, r := range answers {
-		for id := range h.asks[r] {
+		for id := range h.asks.of(r) {
 			if len(asked) == maxHomeItems {
 				break
 			}
 			asked = append(asked, id)
-			delete(h.asks[r], id)
+			h.asks.remove(id)
 		}
 	}
 	for _, r := range leads {
-		n := min(len(h.lost[r]), maxLost-len(c.Lost))
-		c.Lost = append(c.Lost, h.lost[r][:n]...)
-		h.lost[r] = slices.Delete(h.lost[r], 0, n)
+		c.Lost = append(c.Lost, h.takeLost(r, maxLost-len(c.Lost))...)
 	}
 	c.Asked = packSessions(asked)
 	return c
@@ -360,9 +374,9 @@ func (h *HomeShards) exchange(to shard.HostID, c homeCall) {
 		if p.failed++; p.failed >= homeTries {
 			c.Ended, p.ended = nil, nil
 		}
-		for _, r := range h.set.Replicas {
+		for _, r := range h.set.All() {
 			if r.Known().Leader == to {
-				h.doubts[r] = struct{}{}
+				h.doubts[r.ID] = struct{}{}
 			}
 		}
 		if room := maxEndedKept - len(p.ended); room >= len(c.Ended) {
@@ -373,20 +387,19 @@ func (h *HomeShards) exchange(to shard.HostID, c homeCall) {
 		// A host may answer Unknown because it has lost the leadership, lags, or is not filled yet, so the other hosts
 		// are asked immediately. After a leader change, led asks the new leader; a lagging leader is asked again by the
 		// next sweep. A call without an answer is repeated.
-		home := h.set.Of(id.Slot())
 		if i < len(a.Liveness) && shard.Liveness(a.Liveness[i]) == shard.Unknown {
-			h.doubts[home] = struct{}{}
+			h.doubts[h.set.Home(id).ID] = struct{}{}
 			unknown = append(unknown, id)
 		}
 		if i >= len(a.Liveness) {
-			h.note(home, id)
+			h.asks.set(id, struct{}{})
 		}
 	}
 	for _, lost := range c.Lost {
-		home := h.set.Of(shard.SessionID(lost.SessionID).Slot())
-		if err != nil || slices.Contains(a.Elsewhere, home.ID) {
+		home := h.set.Home(lost.session()).ID
+		if err != nil || slices.Contains(a.Elsewhere, home) {
 			h.doubts[home] = struct{}{}
-			h.lost[home] = append(h.lost[home], lost)
+			h.lost = append(h.lost, lost)
 		}
 	}
 	h.mu.Unlock()
@@ -399,7 +412,7 @@ func (h *HomeShards) exchange(to shard.HostID, c homeCall) {
 func (h *HomeShards) askOthers(but shard.HostID, unknown []shard.SessionID) {
 	homes := make(map[*Replica][]shard.SessionID)
 	for _, id := range unknown {
-		home := h.set.Of(id.Slot())
+		home := h.set.Home(id)
 		homes[home] = append(homes[home], id)
 	}
 	for home, ids := range homes {
@@ -452,12 +465,7 @@ type HomeShardCounts struct {
 func (h *HomeShards) Counts() (c HomeShardCounts) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, asked := range h.asks {
-		c.Waiting += len(asked)
-	}
-	for _, lost := range h.lost {
-		c.Waiting += len(lost)
-	}
+	c.Waiting = h.asks.len + len(h.lost)
 	for _, p := range h.peers {
 		c.Waiting += len(p.ended)
 		if p.failed > 0 {

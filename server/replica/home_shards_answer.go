@@ -25,25 +25,26 @@ func (h *HomeShards) Answer(ctx context.Context, from shard.HostID, request []by
 		a.Liveness = append(a.Liveness, byte(h.vouch(id, from)))
 	}
 	for i := range c.Lost {
-		home := h.set.Of(shard.SessionID(c.Lost[i].SessionID).Slot())
+		home := h.set.Home(c.Lost[i].session())
 		if !home.Leads() {
 			a.Elsewhere = append(a.Elsewhere, home.ID)
 			continue
 		}
-		home.Sessions.notifyLoss(&c.Lost[i], func(c Conn) { c.Flush(false) })
+		h.set.Sessions.notifyLoss(&c.Lost[i], func(c Conn) { c.Flush(false) })
 	}
 	for i := range c.Losses {
 		for _, l := range c.Losses[i].Sessions {
-			if home := h.set.Of(l.Session.Slot()); home.Leads() {
-				home.Sessions.hearLosses(c.Losses[i].Shard, l)
+			if h.set.Home(l.Session).Leads() {
+				h.set.Sessions.hearLosses(c.Losses[i].Shard, l)
 			}
 		}
 	}
 	for _, id := range c.Leads {
-		if id == MetaShard || id > uint64(len(h.set.Replicas)) || !h.set.Replicas[id-1].Holds() {
+		r := h.set.Shard(id)
+		if r == nil || !r.Holds() {
 			continue
 		}
-		if l := h.set.Replicas[id-1].Known(); l.Leader != 0 {
+		if l := r.Known(); l.Leader != 0 {
 			a.Led = append(a.Led, ledShard{id, l.Leader, l.Term})
 		}
 	}
@@ -65,15 +66,15 @@ func (h *HomeShards) Answer(ctx context.Context, from shard.HostID, request []by
 // Recording comes first: a session end then either finds the record, or has removed the session before the lookup. A
 // replica that is not filled may lack the end, so Unknown leaves the answer to a remote host.
 func (h *HomeShards) vouch(id shard.SessionID, from shard.HostID) shard.Liveness {
-	home := h.set.Of(id.Slot())
+	home := h.set.Home(id)
 	if !home.Holds() {
 		return shard.Unknown
 	}
-	home.Sessions.remoteSessions.note(id, from)
+	h.set.Sessions.remote.note(id, from)
 	is := home.Machine.Liveness(id)
 	switch {
 	case is == shard.Dead:
-		home.Sessions.remoteSessions.forget(id, from)
+		h.set.Sessions.remote.forget(id, from)
 	case !home.Filled():
 		is = shard.Unknown
 	}
@@ -83,7 +84,7 @@ func (h *HomeShards) vouch(id shard.SessionID, from shard.HostID) shard.Liveness
 // lookUp answers a question about one session, after a barrier.
 func (h *HomeShards) lookUp(ctx context.Context, from shard.HostID, q *askedSession) HomeSession {
 	h.vouch(q.ID, from)
-	home := h.set.Of(q.ID.Slot())
+	home := h.set.Home(q.ID)
 	found := make(chan HomeSession, 1)
 	home.Lookup.find(q.ID, q.Key, func(one HomeSession) { found <- one })
 	select {
@@ -92,7 +93,7 @@ func (h *HomeShards) lookUp(ctx context.Context, from shard.HostID, q *askedSess
 		// before the end that the asking host is waiting for.
 		g := home.Machine.Group()
 		if one.Liveness == shard.Dead && (q.ID.Counter() > g.Before || !g.Waits(home.Machine.Time())) {
-			home.Sessions.remoteSessions.forget(q.ID, from)
+			h.set.Sessions.remote.forget(q.ID, from)
 		}
 		return one
 	case <-ctx.Done():
@@ -100,15 +101,20 @@ func (h *HomeShards) lookUp(ctx context.Context, from shard.HostID, q *askedSess
 	}
 }
 
-// look returns a session from the host's replica of the session's home shard.
-func (lo *Lookup) look(id shard.SessionID, key []byte) HomeSession {
-	if view, known := lo.r.Machine.Session(id); known {
-		return HomeSession{shard.Alive, view.Node, lo.r.Machine.KeyMatches(id, key)}
+// look returns a session from the host's replica of the session's home shard. home is false if another shard is the
+// home, or was meanwhile.
+func (lo *Lookup) look(id shard.SessionID, key []byte) (one HomeSession, home bool) {
+	m := lo.r.Machine
+	owned, changes := m.Owns(id.Slot())
+	if view, known := m.Session(id); known {
+		one = HomeSession{shard.Alive, view.Node, m.KeyMatches(id, key)}
+	} else if m.Liveness(id) == shard.Dead {
+		one = HomeSession{Liveness: shard.Dead}
 	}
-	if lo.r.Machine.Liveness(id) == shard.Dead {
-		return HomeSession{Liveness: shard.Dead}
+	if _, now := m.Owns(id.Slot()); !owned || now != changes {
+		return HomeSession{}, false
 	}
-	return HomeSession{}
+	return one, true
 }
 
 // find calls done with a session from the host's replica of the session's home shard, after a barrier: a session
@@ -116,17 +122,17 @@ func (lo *Lookup) look(id shard.SessionID, key []byte) HomeSession {
 // about a replica that has arrived, left or been emptied since. A rebuilt home shard's answer is for clients only: a
 // session no client can have any more is dead for clients, but may be alive for other shards.
 func (lo *Lookup) find(id shard.SessionID, key []byte, done func(HomeSession)) {
-	if one := lo.look(id, key); one.Liveness == shard.Dead {
+	if one, _ := lo.look(id, key); one.Liveness == shard.Dead {
 		done(one) // no barrier revokes an end
 		return
 	}
 	incarnation := lo.r.fresh.present()
 	lo.r.Confirm(func(ok, _ bool) {
-		one := lo.look(id, key)
+		one, home := lo.look(id, key)
 		switch {
 		case !ok || !lo.r.Holds() || lo.r.fresh.present() != incarnation:
 			one = HomeSession{}
-		case one.Liveness == shard.Unknown:
+		case one.Liveness == shard.Unknown && home:
 			one.Liveness = shard.Dead
 		}
 		done(one)

@@ -24,7 +24,7 @@ func (lo *Lookup) Find(id shard.SessionID, key []byte, how protocol.Consistency,
 		lo.elsewhere(id, key, until, done)
 		return
 	}
-	if one := lo.look(id, key); how != protocol.ConsistencyStrict && one.Liveness == shard.Alive {
+	if one, _ := lo.look(id, key); how != protocol.ConsistencyStrict && one.Liveness == shard.Alive {
 		done(one)
 		return
 	}
@@ -74,7 +74,7 @@ func (lo *Lookup) askOne(q *askedSession, until time.Time) HomeSession {
 	case <-ctx.Done():
 		return HomeSession{}
 	}
-	for _, to := range lo.answerers() {
+	for _, to := range lo.r.set.Home(q.ID).Lookup.answerers() { // the home may have changed
 		a, err := h.call(ctx, to, homeCall{One: q})
 		if err == nil && a.One != nil && a.One.Liveness != shard.Unknown {
 			return *a.One
@@ -101,10 +101,10 @@ func (lo *Lookup) answerers() (list []shard.HostID) {
 // home shard that has arrived meanwhile may lag behind the replica in which the session was found: it only denies the
 // session if it has seen the session's creation.
 func (se *Sessions) stillThere(id shard.SessionID) bool {
-	if se.r.reports() && se.r.Machine.Liveness(id) == shard.Dead {
+	if home := se.set.Home(id); home.reports() && home.Machine.Liveness(id) == shard.Dead {
 		return false
 	}
-	h := &se.r.set.HomeShards
+	h := &se.set.HomeShards
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	b := h.binds[id]
@@ -116,7 +116,7 @@ func (se *Sessions) stillThere(id shard.SessionID) bool {
 func (h *HomeShards) AskShown(ids []shard.SessionID, done func(map[shard.SessionID]protocol.Session)) {
 	asked := make(map[shard.HostID]homeCall)
 	for _, id := range ids {
-		if l := h.set.Of(id.Slot()).Known().Leader; l != 0 && l != h.set.config.Self.ID {
+		if l := h.set.Home(id).Known().Leader; l != 0 && l != h.set.config.Self.ID {
 			c := asked[l]
 			c.shown = append(c.shown, id)
 			asked[l] = c
@@ -129,7 +129,7 @@ func (h *HomeShards) AskShown(ids []shard.SessionID, done func(map[shard.Session
 // the sums. If the host has all shards, done is called at once.
 func (h *HomeShards) AskParts(ids []shard.SessionID, done func(map[shard.SessionID]protocol.Session)) {
 	asked := make(map[shard.HostID]homeCall)
-	for _, r := range h.set.Replicas {
+	for _, r := range h.set.All() {
 		if l := r.Known().Leader; !r.Holds() && l != 0 && l != h.set.config.Self.ID {
 			c := asked[l]
 			c.shown, c.Parts = ids, append(c.Parts, r.ID)

@@ -14,10 +14,9 @@ func TestWhatWaitsForOtherHostsIsCounted(t *testing.T) {
 	if got := s.HomeShards.Counts(); got != (HomeShardCounts{}) {
 		t.Errorf("of nothing: %+v", got)
 	}
-	home := &Replica{}
-	s.HomeShards.note(home, 1)
-	s.HomeShards.note(home, 2)
-	s.HomeShards.lost[home] = []lostHolding{{}}
+	s.HomeShards.asks.set(1, struct{}{})
+	s.HomeShards.asks.set(2, struct{}{})
+	s.HomeShards.lost = []lostHolding{{}}
 	s.HomeShards.peers = map[shard.HostID]*homePeer{2: {ended: make([]EndedSession, 3), failed: 4}, 3: {}}
 	if got, want := s.HomeShards.Counts(), (HomeShardCounts{Waiting: 6, Unanswered: 1}); got != want {
 		t.Errorf("%+v, not %+v", got, want)

@@ -41,7 +41,10 @@ type leaderTasks struct {
 	sweep     sweep
 	due       []lease.Expiry
 	waitTried time.Time // last attempt of beginWait
-	dueAt     uint64    // estimated shard time at which an alarm command was proposed
+	routing   uint64    // version of the slot table that the shard's slots were compared with
+	// checkedSlots is when the leader last asked about slots that other shards have opened.
+	checkedSlots time.Time
+	dueAt        uint64 // estimated shard time at which an alarm command was proposed
 }
 
 // stage is a leadership's progress.
@@ -65,10 +68,10 @@ func (t *leaderTasks) ready() bool { return t.serving.Load() }
 
 // begin is called when the host becomes the shard's leader.
 func (t *leaderTasks) begin(term uint64) {
-	t.r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
+	t.r.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
 		Message: "the shard leader was just elected again"})
 	t.r.Pipeline.Elect(term)
-	t.r.Sessions.remoteSessions.forgetLosses()
+	t.r.set.Sessions.remote.forgetLosses(t.r)
 	t.r.timeouts.begin(term)
 	t.mu.Lock()
 	t.term, t.proposed, t.begun, t.again = term, false, false, true
@@ -97,7 +100,7 @@ func (t *leaderTasks) end() {
 	r.Pipeline.Abandon(result)
 	r.waits.redirect(result)
 	r.Inboxes.End(result)
-	r.Sessions.endLeases(result)
+	r.endLeases(result)
 }
 
 // recheck requests another check of all sessions and nodes here that may be dead.
@@ -157,8 +160,8 @@ func (t *leaderTasks) step(now time.Time, s stage) {
 	case r.Machine.Term() != s.term:
 		return // a later leader's command was applied: this leadership is over, and end will be called
 	case !s.serving:
-		now = r.set.Now() // read after the command was applied
-		t.restoreLeases(s.term, now)
+		t.routing = 0
+		now = t.restoreLeases(s.term)
 	}
 	r.RelyOnGrace()
 	t.raiseLevel()
@@ -171,6 +174,7 @@ func (t *leaderTasks) step(now time.Time, s stage) {
 	t.proposeWithdrawals(s.term)
 	t.reconcile(now)
 	t.proposeQuotas()
+	t.moveSlots(now)
 }
 
 // propose invalidates earlier leaders' clocks.
@@ -193,12 +197,14 @@ func (t *leaderTasks) propose(term uint64) {
 }
 
 // restoreLeases takes over the sessions: every session gets its timeout and its node's grace period before it may
-// end.
-func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
+// end. It returns the beginning of the leases.
+func (t *leaderTasks) restoreLeases(term uint64) (now time.Time) {
 	r := t.r
-	r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
+	r.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
 		Message: "the shard leader was just elected again"})
-	r.Leases.Lead(term, now)
+	_, changes := r.Machine.Owns(0)
+	now = r.set.Now() // read after the term's first command was applied, and after the change count
+	r.Leases.Lead(term, changes, now)
 	r.Leases.Reserve(r.Machine.Sessions())
 	r.RelyOnGrace()
 	var longest shard.Longest
@@ -224,8 +230,9 @@ func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 		done(true)
 	}
 	if !still {
-		r.Sessions.endLeases(r.set.Moved(r))
+		r.endLeases(r.set.Moved(r))
 	}
+	return now
 }
 
 // maxAwaiting is the maximum number of clients that may wait for a newly elected leader. Other clients are refused,
@@ -257,8 +264,8 @@ func (r *Replica) OnceServing(done func(serving bool)) bool {
 func (t *leaderTasks) expire(now time.Time) {
 	r := t.r
 	for {
-		var under uint64
-		t.due, under = r.Leases.Due(now, expireBatch, t.due[:0])
+		var by lease.Basis
+		t.due, by = r.Leases.Due(now, expireBatch, t.due[:0])
 		if len(t.due) == 0 {
 			return
 		}
@@ -266,10 +273,10 @@ func (t *leaderTasks) expire(now time.Time) {
 		for i, x := range t.due {
 			ids[i] = x.Session
 			if x.Holder != nil {
-				r.Sessions.detachSilent(x.Session, x.Holder)
+				r.set.Sessions.detachSilent(x.Session, x.Holder)
 			}
 		}
-		if !t.proposeEnd(under, ids) {
+		if !t.proposeEnd(by, ids) {
 			return
 		}
 	}
@@ -277,7 +284,7 @@ func (t *leaderTasks) expire(now time.Time) {
 
 // proposeEnd proposes to end sessions that were silent for too long, in several commands if one is not enough.
 // proposeEnd returns false if the shard's queue is full.
-func (t *leaderTasks) proposeEnd(under uint64, ids []shard.SessionID) bool {
+func (t *leaderTasks) proposeEnd(by lease.Basis, ids []shard.SessionID) bool {
 	r := t.r
 	done := func(e *shard.Effect, failed protocol.Status) {
 		switch {
@@ -286,20 +293,21 @@ func (t *leaderTasks) proposeEnd(under uint64, ids []shard.SessionID) bool {
 			for _, id := range ids {
 				if e.Flags&shard.FlagMore != 0 && r.Machine.Liveness(id) == shard.Alive {
 					rest = append(rest, id)
-				} else if lost := r.Leases.Remove(id); lost != nil { // the session was already over
+				} else if lost := r.Leases.RemoveExpired(by, id); lost != nil { // the session was already over
 					lost.Reported(1)
 				}
 			}
 			if len(rest) > 0 {
-				t.proposeEnd(under, rest)
+				t.proposeEnd(by, rest)
 			}
-		case failed == protocol.StatusOverloaded:
-			r.Leases.Dropped(under, ids, r.set.Now())
+		case e != nil, failed == protocol.StatusOverloaded: // without effect, because the shard's slots have changed
+			r.Leases.Dropped(by, ids, r.set.Now())
 		default:
-			r.Leases.Undecided(under, ids, r.set.Now())
+			r.Leases.Undecided(by, ids, r.set.Now())
 		}
 	}
-	return r.propose(&shard.Command{Kind: shard.CmdSessionsExpire, Term: under, Sessions: ids}, nil, done)
+	return r.propose(&shard.Command{Kind: shard.CmdSessionsExpire, Term: by.Term, Count: by.Changes,
+		Sessions: ids}, nil, done)
 }
 
 // continueWork proposes the next step for commands whose work is not complete.

@@ -17,6 +17,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/kinds"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/memlog"
 )
@@ -49,7 +51,7 @@ func openSetWith(tb testing.TB, shards int, at level.Level, change func(*Config)
 		Self: meta.Host{ID: 1, Name: "host-1", ClientAddress: "host-1:1", RaftAddress: "host-1:2",
 			Level: at},
 		Cluster: "test", Hosts: []shard.HostID{1}, Shards: shards, Delay: time.Millisecond, DigestInterval: time.Hour,
-		Clock: time.Now, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(shards),
+		Clock: time.Now, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(),
 		Watches:     watch.NewBudget(1 << 20),
 		Maintenance: func(time.Time, bool) bool { return false },
 		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
@@ -108,7 +110,7 @@ func notBootstrapped(t *testing.T) *Set {
 // leadership may end.
 func TestALeadershipThatEndsWithinATurnIsNotBegunAgain(t *testing.T) {
 	h := standalone(t, 1)
-	r := h.Replicas[0]
+	r := h.All()[0]
 	found := r.leader.stage()
 	if !found.serving || found.term == 0 {
 		t.Fatalf("the host serves, and the stage is %+v", found)
@@ -125,7 +127,7 @@ func TestALeadershipThatEndsWithinATurnIsNotBegunAgain(t *testing.T) {
 
 func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
 	h := standalone(t, 1)
-	r := h.Replicas[0]
+	r := h.All()[0]
 	term := r.leader.stage().term
 	r.leader.end()
 	// Like a turn that applied the next term's first command after that leadership had ended.
@@ -147,7 +149,7 @@ func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
 // before.
 func TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate(t *testing.T) {
 	h := standalone(t, 1)
-	d := &h.Replicas[0].leader
+	d := &h.All()[0].leader
 	term := d.stage().term + 1
 	d.end()
 	h.Meta.incarnation.Add(1)
@@ -167,7 +169,7 @@ func TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate(t *testing.T) {
 // leads.
 func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
 	h := standalone(t, 1)
-	r := h.Replicas[0]
+	r := h.All()[0]
 	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: someSlot(r)}
 	batch := shard.AppendGathered(nil, h.proposer+1, 1, clock.Stamp{Term: r.Machine.Term()}, 1,
 		shard.AppendCommand(nil, &command))
@@ -188,7 +190,7 @@ func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
 
 func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 	h := standalone(t, 1)
-	r := h.Replicas[0]
+	r := h.All()[0]
 	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: someSlot(r)}
 	type outcome struct {
 		effect *shard.Effect
@@ -236,7 +238,7 @@ func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 // sessions.
 func TestTheLoopAsksAboutAllRemoteSessionsInSteps(t *testing.T) {
 	h := standalone(t, 2)
-	here, home := h.Replicas[0], h.Replicas[1]
+	here, home := h.All()[0], h.All()[1]
 	var effects shard.Effects
 	const counters, slots = 16, 1024 // sessions, all ended at their home
 	for range counters {
@@ -308,19 +310,19 @@ func (l *doubtfulLog) Propose(_ []byte, done func(shard.Outcome)) error {
 // lose the session without notice.
 func TestASessionWhoseEndIsNotKnownIsNotAttachedAgain(t *testing.T) {
 	h := standalone(t, 1)
-	r := h.Replicas[0]
+	r := h.All()[0]
 	id := linked(t, r, 0)
 	at := h.Now()
 	r.Leases.Restore(id, 1, 10*time.Second, at)
 	var due []lease.Expiry
-	var term uint64
+	var by lease.Basis
 	for len(due) == 0 {
 		at = at.Add(stallAfter / 2)
-		due, term = r.Leases.Due(at, expireBatch, nil)
+		due, by = r.Leases.Due(at, expireBatch, nil)
 	}
 	log := &doubtfulLog{Log: r.log, ended: make(chan struct{}, 1)}
 	r.Pipeline.Open(log)
-	if !r.leader.proposeEnd(term, []shard.SessionID{id}) {
+	if !r.leader.proposeEnd(by, []shard.SessionID{id}) {
 		t.Fatal("the queue is full")
 	}
 	<-log.ended
@@ -343,24 +345,31 @@ func someSlot(r *Replica) shard.Slot {
 
 // TestAShardWithoutSlotsHasNoSession: it is skipped instead of searched forever.
 func TestAShardWithoutSlotsHasNoSession(t *testing.T) {
-	r := &Replica{}
+	with := func(owned shard.SlotSet) *Replica {
+		return &Replica{Machine: machine.New(kinds.All(), machine.Options{Shard: 1, Slots: owned})}
+	}
+	var owned shard.SlotSet
+	owned.Add(0, 0)
+	r := with(owned)
+	r.Machine.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSlotSupersede, Count: 1, Number: 2}}},
+		&shard.Effects{})
 	if slot, ok := r.SomeSlot(); ok {
 		t.Errorf("a shard without slots has slot %d", slot)
 	}
 	for _, only := range []shard.Slot{0, 63, 64, shard.Slots - 1} {
-		r.slots = shard.SlotSet{}
-		r.slots.Add(only, only)
-		if slot := someSlot(r); slot != only {
+		owned = shard.SlotSet{}
+		owned.Add(only, only)
+		if slot := someSlot(with(owned)); slot != only {
 			t.Errorf("a shard with slot %d says %d", only, slot)
 		}
 	}
-	r.slots.Add(100, 300)
-	for place := range r.slots.Len() {
-		if slot := r.slots.At(place); place < 201 && slot != shard.Slot(100+place) {
+	owned.Add(100, 300)
+	for place := range owned.Len() {
+		if slot := owned.At(place); place < 201 && slot != shard.Slot(100+place) {
 			t.Errorf("at %d is slot %d", place, slot)
 		}
 	}
-	if slot := someSlot(r); !r.slots.Has(slot) {
+	if slot := someSlot(with(owned)); !owned.Has(slot) {
 		t.Errorf("a shard says slot %d, which it does not have", slot)
 	}
 }
@@ -368,7 +377,7 @@ func TestAShardWithoutSlotsHasNoSession(t *testing.T) {
 // TestWhoAwaitsANewLeaderIsServedWithIt: an attach that arrives while the sessions are read is not refused; it
 // continues when they are known, or is redirected when the leadership ends first.
 func TestWhoAwaitsANewLeaderIsServedWithIt(t *testing.T) {
-	r := standalone(t, 1).Replicas[0]
+	r := standalone(t, 1).All()[0]
 	var said []bool
 	ask := func() bool { return r.OnceServing(func(serving bool) { said = append(said, serving) }) }
 	if !ask() || !slices.Equal(said, []bool{true}) {
@@ -379,7 +388,7 @@ func TestWhoAwaitsANewLeaderIsServedWithIt(t *testing.T) {
 	term := r.leader.term
 	r.leader.serving.Store(false)
 	r.leader.mu.Unlock()
-	r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable}) // like the election of a later term
+	r.endLeases(protocol.Result{Status: protocol.StatusUnavailable}) // like the election of a later term
 	if !ask() || len(said) != 0 {
 		t.Fatalf("a leader that reads its sessions has answered %v", said)
 	}
@@ -392,7 +401,7 @@ func TestWhoAwaitsANewLeaderIsServedWithIt(t *testing.T) {
 	r.leader.mu.Lock()
 	r.leader.term = term + 1
 	r.leader.mu.Unlock()
-	r.leader.restoreLeases(term+1, time.Now())
+	r.leader.restoreLeases(term + 1)
 	if !slices.Equal(said, []bool{true}) || len(r.leader.awaiting) != 0 {
 		t.Fatalf("a leader that has read its sessions has answered %v, and %d wait", said, len(r.leader.awaiting))
 	}

@@ -47,7 +47,7 @@ func (s *Set) run() {
 				s.upkeepDue.Store(true)
 			}
 		}
-		for _, r := range s.Replicas {
+		for _, r := range s.All() {
 			r.Pipeline.SetWall(time.Now().UnixNano() - s.Clock())
 			r.leader.run(now)
 			r.retireAnnounced()
@@ -113,7 +113,7 @@ func (s *Set) rest(idle time.Duration) time.Duration {
 // calm reports whether nothing on the host has a deadline, according to a check that does not search.
 func (s *Set) calm() bool {
 	busy := func(r *Replica) bool { return !r.calm() }
-	return !s.upkeepDue.Load() && !slices.ContainsFunc(s.Replicas, busy)
+	return !s.upkeepDue.Load() && !slices.ContainsFunc(s.All(), busy)
 }
 
 func (r *Replica) calm() bool {
@@ -177,7 +177,7 @@ func (s *Set) Readiness() (is Readiness) {
 	}
 	known, here := s.Meta.confirmed(readyWait), true
 	late := time.Now().Add(readyWait)
-	for _, r := range s.Replicas {
+	for _, r := range s.All() {
 		here = here && r.Holds()
 		err := r.lacks(time.Until(late))
 		switch {

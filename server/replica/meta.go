@@ -236,7 +236,10 @@ func (m *Meta) handle(e *meta.Effect) error {
 		m.periodsChanged = true
 	case meta.EffectNodeDropped:
 		m.set.nodeDropped(e.Node.ID)
-	case meta.EffectHostsChanged, meta.EffectRoutingChanged, meta.EffectTopologyChanged:
+	case meta.EffectRoutingChanged:
+		m.set.noteRouting()
+		m.set.requestUpkeep()
+	case meta.EffectHostsChanged, meta.EffectTopologyChanged:
 		m.set.requestUpkeep()
 	case meta.EffectAudited:
 		m.logAudited(&e.Entry)
@@ -262,8 +265,9 @@ func (m *Meta) Restore(r io.Reader) error {
 	m.set.timing.reload(m.Machine)
 	m.set.quotas.reload(m.Machine)
 	m.appliedVersion.Store(m.Machine.Version())
+	m.set.noteRouting()
 	// Nodes may have been dropped without an effect. Clients reopen their watches, and receive the changes then.
-	for _, r := range m.set.Replicas {
+	for _, r := range m.set.All() {
 		r.Hub.End(protocol.Result{Status: protocol.StatusUnavailable,
 			Message: "the local replica of the meta shard was replaced"})
 		r.leader.recheck()
@@ -343,7 +347,9 @@ func (m *Meta) upkeep() {
 		m.request(meta.Command{Kind: meta.CmdRoutingInit, Cluster: s.config.Cluster, Shards: shards})
 		return
 	}
-	if r := m.Machine.Routing(); r.Version != 0 && (r.Cluster != s.config.Cluster || len(r.Shards) != s.config.Shards) {
+	r := m.Machine.Routing()
+	if r.Version != 0 && (r.Cluster != s.config.Cluster ||
+		!m.Machine.Bootstrapped() && len(r.Shards) != s.config.Shards) {
 		// Two slot maps in one cluster would map one name to two shards. No client is served.
 		if !s.foreign.Swap(true) {
 			s.log.Error("the host is configured for another cluster and serves no requests",
@@ -351,6 +357,9 @@ func (m *Meta) upkeep() {
 				"with shards", s.config.Shards)
 		}
 		return
+	}
+	if r.Version != 0 {
+		s.dropShards(&r)
 	}
 	me := s.config.Self
 	known, ok := m.Machine.Host(me.ID)

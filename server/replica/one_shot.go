@@ -105,6 +105,18 @@ func (osw *OneShotWatches) forget() {
 	osw.watches.DropAll(func(ref watchRef) { osw.fire(ref, false, false) })
 }
 
+// leave notifies the watches on objects in slots for which stays returns false: the client describes such an object
+// again, and the answer comes from the shard that has the slot.
+func (osw *OneShotWatches) leave(stays func(shard.Slot) bool) {
+	if osw.watching.Load() == 0 {
+		return
+	}
+	osw.r.mu.Lock()
+	defer osw.unlockFired()
+	osw.watches.DropObjects(func(of shard.ObjectName) bool { return stays(shard.SlotOf(of.Node, []byte(of.Name))) },
+		func(ref watchRef) { osw.fire(ref, false, false) })
+}
+
 // end decrements the count of one-shot watches.
 func (osw *OneShotWatches) end(ref watchRef) {
 	osw.r.set.config.Watches.Give(len(ref.of.Name))

@@ -68,7 +68,7 @@ func acquireOf(id shard.SessionID, i int) shard.Command {
 // released. The next leader finds the remaining work in the state.
 func TestANewLeaderGoesOnWithWhatAnotherHasBegun(t *testing.T) {
 	h := standalone(t, 1)
-	r := h.Replicas[0]
+	r := h.All()[0]
 	id := linked(t, r, 3*shard.MaxWork)
 	if e := propose(t, r, shard.Command{Kind: shard.CmdSessionEnd, Session: id}); e.Status != protocol.StatusSuccess {
 		t.Fatal(e.Status)
@@ -96,7 +96,7 @@ func TestANewLeaderGoesOnWithWhatAnotherHasBegun(t *testing.T) {
 
 func TestAnAcquireBeyondTheLimitOfLinksLearnsTheLimit(t *testing.T) {
 	h := standalone(t, 1)
-	r := h.Replicas[0]
+	r := h.All()[0]
 	id := linked(t, r, shard.MaxLinksPerSession)
 	command := acquireOf(id, shard.MaxLinksPerSession)
 	e := propose(t, r, command)
@@ -110,7 +110,7 @@ func TestAnAcquireBeyondTheLimitOfLinksLearnsTheLimit(t *testing.T) {
 // releases; the rest is proposed immediately, without waiting for the next full check.
 func TestDeadRemoteSessionsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *testing.T) {
 	h := standalone(t, 2)
-	r := h.Replicas[0]
+	r := h.All()[0]
 	var remotes []shard.SessionID
 	var commands []shard.Command
 	for n := range shard.MaxWork {

@@ -17,7 +17,7 @@ func (m *Meta) confirmPeriods() {
 	s := m.set
 	seen := m.appliedVersion.Load() // read first: everything relied on from now on is from this version or a later one
 	s.timing.narrow(m.Machine)
-	for _, r := range s.Replicas {
+	for _, r := range s.All() {
 		r.RelyOnGrace()
 	}
 	newest, heard := uint64(0), true

@@ -88,7 +88,7 @@ func (s *Set) quotaChanged(n *meta.Node) {
 	if !s.quotas.set(n) {
 		return
 	}
-	for _, r := range s.Replicas {
+	for _, r := range s.All() {
 		r.leader.checkQuota(n.ID)
 	}
 }
@@ -97,6 +97,9 @@ func (s *Set) quotaChanged(n *meta.Node) {
 // the default values.
 func (s *Set) Quotas() shard.Limits {
 	l := s.config.Quotas
+	if s.config.ShardShare != nil {
+		l.Bytes = s.config.ShardShare(len(s.All()))
+	}
 	if l.Objects == shard.DefaultShardObjects {
 		l.Objects = 0
 	}
@@ -124,6 +127,9 @@ func (r *Replica) wantedLimits(id shard.NodeID, others allowance) shard.Limits {
 	if others.bytes != 0 {
 		bytes = min(bytes, others.bytes)
 	}
+	if r.set.config.ShardShare != nil {
+		bytes = r.bySlots(bytes)
+	}
 	if !others.all {
 		bytes = min(bytes, r.Machine.Usage(0).ByteLimit)
 	}
@@ -131,6 +137,32 @@ func (r *Replica) wantedLimits(id shard.NodeID, others allowance) shard.Limits {
 		want.Bytes = 0
 	}
 	return want
+}
+
+// slotStep is how many slots change a shard's quota, so that few commands change quotas while slots move.
+const slotStep = 64
+
+// bySlots returns a shard's byte quota, given an even share. A shard with more slots than an even share has a quota in
+// proportion: after shards were added, the shards with all the content keep their quotas until their slots have
+// moved. Even then, the quotas of all shards together are less than twice the sum of the even shares, which is half of
+// the heap (memguard.Budget.ShardBytes).
+func (r *Replica) bySlots(even uint64) uint64 {
+	owned, _ := r.Machine.Slots()
+	shards := len(r.set.All())
+	if owned.Len() <= shard.Slots/shards+slotStep {
+		return even
+	}
+	n := (owned.Len() + slotStep - 1) / slotStep * slotStep
+	return min(even*uint64(shards)*uint64(n)/shard.Slots, max(even, shard.DefaultShardBytes))
+}
+
+// Quotas returns the quotas that the host's settings give the shard, as Set.Quotas.
+func (r *Replica) Quotas() shard.Limits {
+	l := r.set.Quotas()
+	if r.set.config.ShardShare != nil {
+		l.Bytes = r.bySlots(cmp.Or(l.Bytes, shard.DefaultShardBytes))
+	}
+	return l
 }
 
 // othersAllow returns the current allowance, and marks the shard for a quota comparison after a change.

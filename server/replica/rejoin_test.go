@@ -23,7 +23,7 @@ func TestAHostThatStoodStillLeadsNothingBeforeOthersCouldRefuseIt(t *testing.T) 
 			<-answered
 		}
 	})
-	r := s.Replicas[0]
+	r := s.All()[0]
 	leads := func(when string, want bool) {
 		t.Helper()
 		proved := make(chan error, 1)

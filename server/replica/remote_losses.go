@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -21,6 +22,8 @@ type lostHolding struct {
 	Shard  uint64 `json:",omitempty"`
 	Losses uint64 `json:",omitempty"`
 }
+
+func (l *lostHolding) session() shard.SessionID { return shard.SessionID(l.SessionID) }
 
 // sessionLosses are the losses of sessions in one shard.
 type sessionLosses struct {
@@ -50,21 +53,23 @@ func (rs *remoteSessions) lossesOf(id shard.SessionID, in uint64) uint64 {
 	return rs.losses[id][in]
 }
 
-// forgetLosses is called when a leadership begins, because the notifications from an earlier leader are unknown.
-func (rs *remoteSessions) forgetLosses() {
+// forgetLosses is called when the leadership of a home shard begins, because the notifications from an earlier leader
+// are unknown.
+func (rs *remoteSessions) forgetLosses(home *Replica) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	rs.losses = nil
+	maps.DeleteFunc(rs.losses, func(id shard.SessionID, _ map[uint64]uint64) bool { return home.set.Home(id) == home })
 }
 
-// notifyLoss sends a holding's loss over the connections of a session with this home shard. If earlier losses were
-// missed, the client is asked to check its holdings.
+// notifyLoss sends a holding's loss over the session's connections. If earlier losses were missed, the client is asked
+// to check its holdings.
 func (se *Sessions) notifyLoss(lost *lostHolding, flush func(Conn)) {
-	id := shard.SessionID(lost.SessionID)
-	if sent := se.pushLoss(&lost.HoldingLost, flush); !sent || lost.Losses == 0 || !se.r.Leads() {
+	id := lost.session()
+	sent := se.pushLoss(&lost.HoldingLost, flush)
+	if !sent || lost.Losses == 0 || !se.set.Home(id).Leads() {
 		return
 	}
-	if se.remoteSessions.countLoss(id, lost.Shard, lost.Losses) {
+	if se.remote.countLoss(id, lost.Shard, lost.Losses) {
 		se.pushLook(id, flush)
 	}
 }
@@ -77,8 +82,15 @@ func (se *Sessions) pushLook(id shard.SessionID, flush func(Conn)) bool {
 // hearLosses asks a client to check its holdings if shard in has counted more losses for the session than the client
 // was notified about. If the session has no connection, a later sweep asks again.
 func (se *Sessions) hearLosses(in uint64, l shard.Loss) {
-	if l.Count > se.remoteSessions.lossesOf(l.Session, in) && se.pushLook(l.Session, func(c Conn) { c.Flush(false) }) {
-		se.remoteSessions.countLoss(l.Session, in, l.Count)
+	if l.Count > se.remote.lossesOf(l.Session, in) && se.pushLook(l.Session, func(c Conn) { c.Flush(false) }) {
+		se.remote.countLoss(l.Session, in, l.Count)
+	}
+}
+
+// checkHoldings asks a client to check its holdings, because its session had lost some before its home was this shard.
+func (se *Sessions) checkHoldings(id shard.SessionID, home *Replica) {
+	if home.Leads() {
+		se.pushLook(id, home.Mark)
 	}
 }
 
@@ -98,17 +110,17 @@ func (ss *sweptSessions) Liveness(id shard.SessionID) shard.Liveness {
 // with the next call to remote hosts.
 func (t *leaderTasks) sweepLosses(remotes []shard.SessionID) {
 	for _, l := range t.r.Machine.Losses(remotes, nil) {
-		if home := t.r.set.Of(l.Session.Slot()); home.Leads() {
-			home.Sessions.hearLosses(t.r.ID, l)
+		if s := t.r.set; s.Home(l.Session).Leads() {
+			s.Sessions.hearLosses(t.r.ID, l)
 		} else {
-			t.r.set.HomeShards.ask(home, l.Session)
+			s.HomeShards.ask(l.Session)
 		}
 	}
 }
 
 // lossesOf returns the losses of sessions in the shards the host leads.
 func (h *HomeShards) lossesOf(ids []shard.SessionID) (list []sessionLosses) {
-	for _, r := range h.set.Replicas {
+	for _, r := range h.set.All() {
 		if !r.Leads() {
 			continue
 		}

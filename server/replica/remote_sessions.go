@@ -27,17 +27,17 @@ func (r *Replica) reports() bool { return r.Holds() && (!r.set.config.Apart || r
 // lags may report the session as unknown, but never reports a living session as dead. If the replica does not know
 // the session, is not filled, or does not exist, the host also asks a remote host: see HomeShards.over.
 func (s *Set) Liveness(id shard.SessionID) (is shard.Liveness) {
-	home := s.Of(id.Slot())
+	home := s.Home(id)
 	if home.reports() {
 		is = home.Machine.Liveness(id)
 	}
 	if is == shard.Unknown || is == shard.Alive && !home.Here() {
-		s.HomeShards.ask(home, id)
+		s.HomeShards.ask(id)
 	}
 	return is
 }
 
-// remoteSessions are the sessions with a given home shard that remote hosts have asked about, by host.
+// remoteSessions records the sessions that each remote host has asked about.
 type remoteSessions struct {
 	mu     sync.Mutex
 	byHost map[shard.HostID]map[shard.SessionID]struct{}
@@ -78,13 +78,17 @@ func (rs *remoteSessions) take(id shard.SessionID) (told []shard.HostID) {
 	return told
 }
 
-// all returns the recorded sessions.
-func (rs *remoteSessions) all() map[shard.SessionID]struct{} {
+// of returns the recorded sessions with a home shard.
+func (rs *remoteSessions) of(home *Replica) map[shard.SessionID]struct{} {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	list := make(map[shard.SessionID]struct{})
 	for _, sessions := range rs.byHost {
-		maps.Copy(list, sessions)
+		for id := range sessions {
+			if home.set.Home(id) == home {
+				list[id] = struct{}{}
+			}
+		}
 	}
 	return list
 }
@@ -93,32 +97,52 @@ func (rs *remoteSessions) all() map[shard.SessionID]struct{} {
 // the local host has received a replica of the session's home shard meanwhile: that replica may lag, or may have
 // received the end in a snapshot.
 func (h *HomeShards) over(id shard.SessionID, why protocol.EndReason) {
-	home := h.set.Of(id.Slot())
-	h.set.HomeShards.mu.Lock()
-	if b := h.set.HomeShards.binds[id]; b != nil {
+	home := h.set.Home(id)
+	h.mu.Lock()
+	if b := h.binds[id]; b != nil {
 		b.over = true
 	}
-	delete(h.set.HomeShards.asks[home], id)
-	h.set.HomeShards.mu.Unlock()
-	home.Sessions.unbindAll(id, why)
-	for _, r := range h.set.Replicas {
+	h.asks.remove(id)
+	h.mu.Unlock()
+	h.set.Sessions.unbindAll(id, why)
+	for _, r := range h.set.All() {
 		if r != home && r.Leads() {
 			r.leader.over(id)
 		}
 	}
 }
 
-// boundSessions returns the sessions with this home shard that are bound to connections on the host.
-func (se *Sessions) boundSessions() []shard.SessionID {
-	se.r.mu.Lock()
-	defer se.r.mu.Unlock()
-	return slices.Collect(maps.Keys(se.bound))
+// boundOf returns the sessions with a home shard that are bound to connections on the host.
+func (se *Sessions) boundOf(home *Replica) []shard.SessionID {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	return slices.Collect(se.bound.of(home))
 }
 
-// endBound reports ends of bound sessions that happened while a remote host was responsible for the shard.
-func (se *Sessions) endBound() {
-	for _, id := range se.boundSessions() {
-		if se.r.Machine.Liveness(id) == shard.Dead {
+// homeMoved is called when another shard is the home of a slot's sessions: hosts ask again, as after a leader change.
+func (h *HomeShards) homeMoved(slot shard.Slot) {
+	h.set.Sessions.mu.Lock()
+	bound := slices.Collect(maps.Keys(h.set.Sessions.bound.slots[slot]))
+	h.set.Sessions.mu.Unlock()
+	home := h.set.Of(slot)
+	for _, id := range bound {
+		if !home.Here() {
+			h.ask(id)
+		} else if home.Machine.Liveness(id) == shard.Dead {
+			h.set.Sessions.unbindAll(id, protocol.EndUnknown)
+		}
+	}
+	for _, r := range h.set.All() {
+		if r != home && r.Leads() {
+			r.leader.recheck()
+		}
+	}
+}
+
+// endBound reports ends of bound sessions that happened while a remote host was responsible for their home shard.
+func (se *Sessions) endBound(home *Replica) {
+	for _, id := range se.boundOf(home) {
+		if home.Machine.Liveness(id) == shard.Dead {
 			se.unbindAll(id, protocol.EndUnknown)
 		}
 	}
@@ -126,22 +150,18 @@ func (se *Sessions) endBound() {
 
 // unbindAll ends a session's bindings, and notifies their clients of the reason.
 func (se *Sessions) unbindAll(id shard.SessionID, why protocol.EndReason) {
-	se.r.mu.Lock()
-	bound := se.bound[id]
-	delete(se.bound, id)
-	se.r.mu.Unlock()
-	for _, c := range bound {
+	for _, c := range se.takeBound(id) {
 		if _, is := c.Unbind(id); is {
-			se.r.set.ForgetSession(id, c)
+			se.set.ForgetSession(id, c)
 			c.Push(0, &protocol.SessionEnded{SessionID: uint64(id), Reason: why})
 			c.Flush(false)
 		}
 	}
 }
 
-// askBound asks about the sessions that are bound to connections on the host.
-func (se *Sessions) askBound() {
-	for _, id := range se.boundSessions() {
-		se.r.set.HomeShards.ask(se.r, id)
+// askBound asks about the sessions with a home shard that are bound to connections on the host.
+func (se *Sessions) askBound(home *Replica) {
+	for _, id := range se.boundOf(home) {
+		se.set.HomeShards.ask(id)
 	}
 }

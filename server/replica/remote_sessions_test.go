@@ -37,7 +37,7 @@ func laterSession(r *Replica) shard.SessionID {
 
 // TestABarrierSaysNothingOfACopyThatWasEmptiedSince: a session unknown to an emptied replica does not count as ended.
 func TestABarrierSaysNothingOfACopyThatWasEmptiedSince(t *testing.T) {
-	r := standalone(t, 1).Replicas[0]
+	r := standalone(t, 1).All()[0]
 	if is := found(r, laterSession(r)); is != shard.Dead {
 		t.Fatalf("behind a barrier, a session that never was is %d", is)
 	}
@@ -74,15 +74,15 @@ func startedSession(t *testing.T, r *Replica) shard.SessionID {
 // TestASessionThatACopyHasNotSeenYetIsBound: a host binds a session based on another host's answer, and then gets an
 // outdated replica of the session's home.
 func TestASessionThatACopyHasNotSeenYetIsBound(t *testing.T) {
-	r := standalone(t, 1).Replicas[0]
-	if !r.Sessions.stillThere(laterSession(r)) {
+	r := standalone(t, 1).All()[0]
+	if !r.set.Sessions.stillThere(laterSession(r)) {
 		t.Error("a session that the copy is yet to see is over")
 	}
 	id := startedSession(t, r)
 	ended := make(chan struct{})
 	r.EndSession(nil, id, 0, func(*shard.Effect, protocol.Status) { close(ended) })
 	<-ended
-	if r.Sessions.stillThere(id) {
+	if r.set.Sessions.stillThere(id) {
 		t.Error("a session that is over is bound")
 	}
 }
@@ -90,9 +90,9 @@ func TestASessionThatACopyHasNotSeenYetIsBound(t *testing.T) {
 // TestAnEndByTheWordOfAnotherHostCountsBesideACopy: the local replica of the home may be outdated.
 func TestAnEndByTheWordOfAnotherHostCountsBesideACopy(t *testing.T) {
 	s := standalone(t, 2)
-	id := laterSession(s.Replicas[0])
+	id := laterSession(s.All()[0])
 	s.HomeShards.over(id, protocol.EndUnknown)
-	if !slices.Contains(s.Replicas[1].leader.ended, id) {
+	if !slices.Contains(s.All()[1].leader.ended, id) {
 		t.Error("the leader of another shard does not know")
 	}
 }
@@ -100,16 +100,16 @@ func TestAnEndByTheWordOfAnotherHostCountsBesideACopy(t *testing.T) {
 // TestAnEndThatCameWithASnapshotIsLookedForInTheOtherShards: possibly no host ever reports such an end.
 func TestAnEndThatCameWithASnapshotIsLookedForInTheOtherShards(t *testing.T) {
 	s := standalone(t, 2)
-	until(t, "nothing is to be looked for", s, func() { s.Replicas[1].leader.run(s.Now()) },
-		func() bool { return !s.Replicas[1].leader.again })
-	saved, err := snapshotOf(s.Replicas[0])
+	until(t, "nothing is to be looked for", s, func() { s.All()[1].leader.run(s.Now()) },
+		func() bool { return !s.All()[1].leader.again })
+	saved, err := snapshotOf(s.All()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Replicas[0].Restore(saved); err != nil {
+	if err := s.All()[0].Restore(saved); err != nil {
 		t.Fatal(err)
 	}
-	if !s.Replicas[1].leader.again {
+	if !s.All()[1].leader.again {
 		t.Error("the leader of another shard does not look for remote sessions that are over")
 	}
 }
@@ -117,7 +117,7 @@ func TestAnEndThatCameWithASnapshotIsLookedForInTheOtherShards(t *testing.T) {
 // TestWhoAsksAboutAnEndTakesNoNewsFromOthers: of two hosts that asked about a session, both must be notified.
 func TestWhoAsksAboutAnEndTakesNoNewsFromOthers(t *testing.T) {
 	s := standalone(t, 1)
-	r := s.Replicas[0]
+	r := s.All()[0]
 	id := startedSession(t, r)
 	s.HomeShards.vouch(id, 2)
 	s.HomeShards.vouch(id, 3)
@@ -127,7 +127,7 @@ func TestWhoAsksAboutAnEndTakesNoNewsFromOthers(t *testing.T) {
 	if is := s.HomeShards.vouch(id, 2); is != shard.Dead {
 		t.Fatalf("a session that is over is %d", is)
 	}
-	if hosts := r.Sessions.remoteSessions.take(id); !slices.Equal(hosts, []shard.HostID{3}) {
+	if hosts := s.Sessions.remote.take(id); !slices.Equal(hosts, []shard.HostID{3}) {
 		t.Errorf("the hosts that are to hear are %v", hosts)
 	}
 }
@@ -136,11 +136,11 @@ func TestWhoAsksAboutAnEndTakesNoNewsFromOthers(t *testing.T) {
 // notes about it.
 func TestAQuestionAboutASessionThatNeverWasLeavesNothing(t *testing.T) {
 	s := standalone(t, 1)
-	r := s.Replicas[0]
+	r := s.All()[0]
 	until(t, "a session that never was is not called dead", s, func() {}, func() bool {
 		return s.HomeShards.lookUp(t.Context(), 2, &askedSession{ID: laterSession(r)}).Liveness == shard.Dead
 	})
-	if noted := r.Sessions.remoteSessions.all(); len(noted) != 0 {
+	if noted := s.Sessions.remote.of(r); len(noted) != 0 {
 		t.Errorf("%d sessions that never were are noted", len(noted))
 	}
 }
@@ -148,7 +148,7 @@ func TestAQuestionAboutASessionThatNeverWasLeavesNothing(t *testing.T) {
 // TestAHostWhoseReplicaHasGoneKnowsNoSession: its state is kept for a short time, without applying further ends.
 func TestAHostWhoseReplicaHasGoneKnowsNoSession(t *testing.T) {
 	s := standalone(t, 1)
-	r := s.Replicas[0]
+	r := s.All()[0]
 	id := startedSession(t, r)
 	if is := s.HomeShards.lookUp(t.Context(), 2, &askedSession{ID: id}).Liveness; is != shard.Alive {
 		t.Fatalf("a session is %d", is)
@@ -169,7 +169,7 @@ func TestAHostWhoseReplicaHasGoneKnowsNoSession(t *testing.T) {
 // own questions.
 func TestAReplicaThatIsNotFilledDoesNotCallASessionAlive(t *testing.T) {
 	s := standalone(t, 1)
-	r := s.Replicas[0]
+	r := s.All()[0]
 	id := startedSession(t, r)
 	until(t, "the replica is filled", s, func() { r.leader.run(s.Now()) }, r.Here)
 	if is := s.HomeShards.vouch(id, 2); is != shard.Alive {
@@ -185,7 +185,7 @@ func TestAReplicaThatIsNotFilledDoesNotCallASessionAlive(t *testing.T) {
 	if is := s.HomeShards.vouch(id, 2); is != shard.Unknown || r.Here() {
 		t.Errorf("after a barrier that failed, a session is %d, and the replica counts: %v", is, r.Here())
 	}
-	if s.Liveness(id); len(s.HomeShards.asks[r]) != 1 {
+	if s.Liveness(id); s.HomeShards.asks.len != 1 {
 		t.Error("no other host is asked about the session")
 	}
 }

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // A shard that has lost its quorum continues as a new replica group. When the records contain the order for the
@@ -44,9 +46,16 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepExecute) error {
 			return err
 		}
 	}
-	old := machine.New(kinds.All(), machine.Options{Shard: at.id, Slots: at.data.slots})
+	renewal, owned := renewalOf(&e.Rebuild), at.data.slots
+	if renewal.Slots, err = s.slotRecords(); err != nil {
+		return fmt.Errorf("server: shard %d: %w", at.id, err)
+	}
+	if renewal.Empty {
+		owned = ownedBy(renewal.Slots, at.id)
+	}
+	old := machine.New(kinds.All(), atBeginning(at.id, owned))
 	err = s.config.Gained.Renew(ctx, at.id, e.ReplicaID, e.Rebuild.Group, &machine.Follower{Machine: old},
-		func() (shard.Saver, error) { return old.Renew(renewalOf(&e.Rebuild)) })
+		func() (shard.Saver, error) { return old.Renew(renewal) })
 	if err == nil {
 		at.data.left.Store(0) // the new group begins with a snapshot, which replaces what reads may rely on
 		err = s.open(at)
@@ -59,11 +68,42 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepExecute) error {
 	return nil
 }
 
+// slotRecords returns the meta shard's records of all slots. They are from after the order for the new group, and no
+// move to or from the shard begins until the group grants.
+func (s *Set) slotRecords() ([]machine.SlotRecord, error) {
+	if !within(commandWithin, s.Meta.Confirm) {
+		return nil, errors.New("the meta shard does not answer")
+	}
+	t, bootstrapped := s.Meta.Machine.Topology()
+	if !bootstrapped {
+		return nil, errors.New("the cluster has no records")
+	}
+	list := make([]machine.SlotRecord, shard.Slots)
+	for i := range list {
+		x := &list[i]
+		x.Slot, x.Owner = shard.Slot(i), t.Records.Slots().Of(shard.Slot(i)).Owner
+		if o := t.Records.SlotOrder(x.Slot); o != nil && o.Into != 0 {
+			x.Into = slots.Owner{Shard: uint64(o.Into), Generation: t.Records.Slots().Pending(x.Slot)}
+		}
+	}
+	return list, nil
+}
+
+// ownedBy returns the slots that a shard has by the meta shard's records.
+func ownedBy(records []machine.SlotRecord, id uint64) (owned shard.SlotSet) {
+	for _, x := range records {
+		if x.Owner.Shard == id {
+			owned.Add(x.Slot, x.Slot)
+		}
+	}
+	return owned
+}
+
 // renewalOf returns the parameters for rebuilding a shard's machine. Counters skip everything the shard may have
 // assigned since they were last counted.
 func renewalOf(r *protocol.Rebuild) machine.Renewal {
 	return machine.Renewal{
-		Group: r.Group, Jump: machine.JumpOver(millis(r.CountedMillis)),
+		Group: r.Group, Fresh: r.Fresh, Empty: r.Empty, Jump: machine.JumpOver(millis(r.CountedMillis)),
 		Counted: shard.Counters{
 			LastOrder: shard.OrderID(r.LastOrder), LastRevision: shard.Revision(r.LastRevision),
 			LastSession: r.LastSession,
@@ -99,9 +139,12 @@ func (s *seat) stop() error {
 func (s *Set) retire(id hosts.ShardID, earlier func(replica uint64) bool) {
 	s.retiring.Go(func() {
 		defer s.change()()
-		at := s.seats()[id]
+		at, known := s.seatOf(uint64(id))
+		if s.closed || !known {
+			return
+		}
 		on := at.end.on.Load()
-		if s.closed || on == nil || !earlier(on.replica) {
+		if on == nil || !earlier(on.replica) {
 			return
 		}
 		if err := at.stop(); err != nil {
@@ -146,7 +189,7 @@ func (s *Set) hearGroups(records *hosts.Records) (ordered uint64, heard bool) {
 	s.lost.Store(&lost) // before the sessions are listed: a later attach reads it
 	s.groups = groups
 	for _, fence := range begun {
-		for _, r := range s.Replicas {
+		for _, r := range s.All() {
 			r.pushLost(fence)
 		}
 	}
@@ -155,10 +198,10 @@ func (s *Set) hearGroups(records *hosts.Records) (ordered uint64, heard bool) {
 
 // holding returns a data shard's running replica, or nil.
 func (s *Set) holding(id hosts.ShardID) *running {
-	if id == hosts.Meta || uint64(id) > uint64(len(s.Replicas)) {
-		return nil
+	if r := s.Shard(uint64(id)); r != nil {
+		return r.end.on.Load()
 	}
-	return s.Replicas[id-1].end.on.Load()
+	return nil
 }
 
 // Lost returns one order id per rebuilt shard that waits: a session has lost everything it held there under a lower
@@ -174,11 +217,11 @@ func (s *Set) Lost() []uint64 {
 // order id. The push precedes every later answer to a ping.
 func (r *Replica) pushLost(fence uint64) {
 	reachable := make(map[shard.SessionID]struct{})
-	for _, id := range append(r.Sessions.boundSessions(), r.Leases.Attached()...) {
+	for _, id := range append(r.set.Sessions.boundOf(r), r.Leases.Attached()...) {
 		reachable[id] = struct{}{}
 	}
 	for id := range reachable {
-		r.Sessions.pushLoss(&protocol.HoldingLost{SessionID: uint64(id), OrderID: fence},
+		r.set.Sessions.pushLoss(&protocol.HoldingLost{SessionID: uint64(id), OrderID: fence},
 			func(c Conn) { c.Flush(false) })
 	}
 }
@@ -222,8 +265,8 @@ func (r *Replica) endWait() {
 	if r.rebuilding = r.groupWaits(); r.rebuilding {
 		return
 	}
-	r.Sessions.reportMissedEnds()
-	for _, x := range r.set.Replicas {
+	r.reportMissedEnds()
+	for _, x := range r.set.All() {
 		x.leader.recheck()
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// renew rebuilds a replica's shard, under its leader.
-func renew(t *testing.T, r *Replica) {
+// renew rebuilds a replica's shard from a machine, under its leader.
+func renew(t *testing.T, r *Replica, from *machine.Machine) {
 	t.Helper()
-	made, err := r.Machine.Renew(machine.Renewal{Group: 1, Jump: machine.JumpOver(0)})
+	made, err := from.Renew(machine.Renewal{Group: 1, Jump: machine.JumpOver(0)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +29,13 @@ func renew(t *testing.T, r *Replica) {
 	}
 	var file bytes.Buffer
 	if err := snapshot.Save(&file, nil); err != nil {
+		t.Fatal(err)
+	}
+	applied := make(chan error, 1) // a batch's callers are answered before its application ends
+	if err := r.log.Barrier(func(err error) { applied <- err }); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-applied; err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Restore(&file); err != nil {
@@ -49,7 +56,7 @@ func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
 	s := standaloneWith(t, 2, level.Newest, func(c *Config) {
 		c.Clock = func() time.Time { return began.Add(time.Duration(ahead.Load())) }
 	})
-	home, other := s.Replicas[0], s.Replicas[1]
+	home, other := s.All()[0], s.All()[1]
 	old := startedSession(t, home)
 	lost := shard.NewSessionID(old.Slot(), old.Counter()+1)
 	for i, id := range []shard.SessionID{old, lost} {
@@ -66,8 +73,8 @@ func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
 		})
 	}
 	bound := &boundConn{}
-	home.Sessions.bound[lost] = []Conn{bound}
-	renew(t, home)
+	s.Sessions.bound.set(lost, []Conn{bound})
+	renew(t, home, home.Machine)
 
 	const asking = 2
 	for _, id := range []shard.SessionID{old, lost} {
@@ -77,13 +84,13 @@ func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
 		if one := s.HomeShards.lookUp(t.Context(), asking, &askedSession{ID: id}); one.Liveness != shard.Dead {
 			t.Errorf("to a client the session %v is %d", id, one.Liveness)
 		}
-		if _, noted := home.Sessions.remoteSessions.byHost[asking][id]; !noted {
+		if _, noted := s.Sessions.remote.byHost[asking][id]; !noted {
 			t.Errorf("a host that has remote sessions of session %v is not to be notified of its end", id)
 		}
 	}
 	never := shard.NewSessionID(old.Slot(), home.Machine.Count().LastSession+1)
 	s.HomeShards.lookUp(t.Context(), asking, &askedSession{ID: never})
-	if _, noted := home.Sessions.remoteSessions.byHost[asking][never]; noted {
+	if _, noted := s.Sessions.remote.byHost[asking][never]; noted {
 		t.Error("the end of a session that never was is waited for")
 	}
 	keeps("before", 2)
@@ -100,7 +107,7 @@ func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
 	})
 	until(t, "the end is reported", s, func() {}, func() bool { return bound.ended.Load() })
 	keeps("after the time", 0)
-	if n := len(home.Sessions.remoteSessions.byHost[asking]); n != 0 {
+	if n := len(s.Sessions.remote.byHost[asking]); n != 0 {
 		t.Errorf("%d ends are to be reported still", n)
 	}
 }
@@ -140,7 +147,7 @@ func answered(t *testing.T, s *Set, id shard.SessionID) shard.Liveness {
 
 // TestWhoIsRefusedInTheQuietWaitsForLonger: as long as the quiet lasts, and a second at most.
 func TestWhoIsRefusedInTheQuietWaitsForLonger(t *testing.T) {
-	r := standalone(t, 1).Replicas[0]
+	r := standalone(t, 1).All()[0]
 	var waits []uint64
 	for _, left := range []uint64{0, 1, 500, 90_000} {
 		refused := r.results.refused(&shard.Command{Kind: shard.CmdAcquire}, &shard.Effect{
@@ -202,13 +209,13 @@ func (w *groupWorld) do(a hosts.Answer) {
 // rebuilt shard. A later attach gets the loss in its answer, until the shard grants again.
 func TestClientsHearWhatTheyHaveLostByTheOrderForAGroup(t *testing.T) {
 	w := newGroupWorld(t)
-	if err := w.set.Replicas[1].end.Close(); err != nil { // the shard is elsewhere
+	if err := w.set.All()[1].end.Close(); err != nil { // the shard is elsewhere
 		t.Fatal(err)
 	}
-	home := w.set.Replicas[0]
+	home := w.set.All()[0]
 	bound, attached := startedSession(t, home), startedSession(t, home)
 	c := &lossConn{lost: make(map[uint64][]uint64)}
-	home.Sessions.bound[bound] = []Conn{c}
+	w.set.Sessions.bound.set(bound, []Conn{c})
 	now := w.set.Now()
 	holder := lease.NewHolder(now)
 	holder.Owner = c
@@ -251,7 +258,7 @@ func TestAReplicaOfAnEarlierGroupCloses(t *testing.T) {
 	for _, by := range []string{"record", "announcement"} {
 		t.Run(by, func(t *testing.T) {
 			w := newGroupWorld(t)
-			r := w.set.Replicas[1]
+			r := w.set.All()[1]
 			if !r.Leads() {
 				t.Fatal("this host does not lead")
 			}
@@ -278,7 +285,7 @@ func TestAReplicaOfAnEarlierGroupCloses(t *testing.T) {
 			if _, heard := w.set.hearGroups(w.records); !heard {
 				t.Error("the host does not say that it goes by the order")
 			}
-			if !w.set.Replicas[0].Leads() {
+			if !w.set.All()[0].Leads() {
 				t.Error("a replica of another shard was closed")
 			}
 		})

@@ -26,7 +26,7 @@ import (
 type Replica struct {
 	set      *Set
 	ID       uint64
-	slots    shard.SlotSet
+	slots    shard.SlotSet // at the beginning of the log
 	Machine  *machine.Machine
 	end      end
 	log      shard.Log // the field end, unless a test puts another log in front
@@ -41,7 +41,6 @@ type Replica struct {
 	left     atomic.Int64  // when the replica here left, by Set.Since; 0 if its state is not kept
 	asking   chan struct{} // has a slot for every question about a session with its home shard here
 
-	Sessions Sessions
 	Lookup   Lookup
 	OneShots OneShotWatches
 	waits    waits
@@ -50,7 +49,8 @@ type Replica struct {
 	announced  announced
 	applied    atomic.Uint64 // index of the last applied entry
 	beats      atomic.Uint64 // number of proposed beats
-	served     atomic.Bool   // the host has been able to serve the shard once since host start
+	served     atomic.Bool   // the host could serve the shard once since host start, or the shard was added since
+	commits    commitTimes
 
 	// Used while batches are applied, by one goroutine at a time.
 	batch      shard.Batch
@@ -63,7 +63,7 @@ type Replica struct {
 	results   results
 	pushes
 
-	mu sync.Mutex // guards fields in Sessions, OneShots and waits, as documented there
+	mu sync.Mutex // guards fields in OneShots and waits, as documented there
 }
 
 // pushes are reused for every push, because an encoder takes pointers.
@@ -75,13 +75,18 @@ type pushes struct {
 	ended    protocol.SessionEnded
 }
 
+// atBeginning returns a machine's settings at the beginning of a shard's log. A shard that was added to the running
+// cluster has no slots there.
+func atBeginning(id uint64, slots shard.SlotSet) machine.Options {
+	return machine.Options{Shard: id, Slots: slots, NoSlots: slots.Len() == 0, Began: machine.Bootstrap}
+}
+
 func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
-	m := machine.New(kinds.All(), machine.Options{Shard: id, Slots: slots})
+	m := machine.New(kinds.All(), atBeginning(id, slots))
 	r := &Replica{
 		set: s, ID: id, slots: slots, Machine: m,
 		asking: make(chan struct{}, maxAsking),
 	}
-	r.Sessions = Sessions{r: r, bound: make(map[shard.SessionID][]Conn)}
 	r.Lookup = Lookup{r}
 	r.OneShots = OneShotWatches{r: r, watches: shard.NewWatchSet[watchRef]()}
 	r.waits.r, r.results.r = r, r
@@ -101,7 +106,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	r.results.init()
 	r.waits.waiters.init()
 	r.Pipeline = pipeline.New(pipeline.Options{
-		Shard: int(id - 1), Proposer: s.proposer, Delay: s.config.Delay,
+		Shard: id, Proposer: s.proposer, Delay: s.config.Delay,
 		QueuedBytes: s.config.QueuedBytes, Clock: s.config.Clock, Syncs: s.config.Syncs,
 	})
 	r.Pipeline.Open(r.log)
@@ -119,7 +124,7 @@ func (r *Replica) empty() error {
 	if r.left.Load() != 0 {
 		return errLeft
 	}
-	saved, err := snapshotOf(machine.New(kinds.All(), machine.Options{Slots: r.slots}))
+	saved, err := snapshotOf(machine.New(kinds.All(), atBeginning(r.ID, r.slots)))
 	if err != nil {
 		return err
 	}
@@ -159,6 +164,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 			}
 			if ops != nil {
 				r.set.metrics.Commit.Observe(int64(began.Sub(proposed)))
+				r.commits.note(began, began.Sub(proposed))
 			}
 		}
 		entries[i].Commands = len(r.batch.Commands)
@@ -212,6 +218,9 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
 				r.noteLevel()
 				r.leader.recheck() // the leader proposes the shard everything that is new in the level
+			case e.Status == protocol.StatusSuccess &&
+				(command.Kind == shard.CmdSlotRelease || command.Kind == shard.CmdSlotSupersede):
+				r.slotGiven(command.Slot)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
 				r.takeDigest(command.Count)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestCompare:
@@ -229,7 +238,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				r.Inboxes.Lost(e.Session, e.Order, e.Body)
 				break
 			}
-			r.Sessions.reportLoss(e, r.abortReason(e, protocol.AbortDeleted))
+			r.reportLoss(e, r.abortReason(e, protocol.AbortDeleted))
 		case shard.EffectInbox:
 			r.Inboxes.Note(e.Session, e.Order)
 		case shard.EffectChanged, shard.EffectSessionEnded:
@@ -237,7 +246,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				r.OneShots.notify(e)
 			}
 			if e.Kind == shard.EffectSessionEnded {
-				r.Sessions.ended(e)
+				r.sessionEnded(e)
 			}
 		case shard.EffectSessionSeen:
 			// The session may have ended in its home shard before it arrived here. The home shard reports a later
@@ -245,6 +254,15 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			if r.Leads() {
 				r.leader.suspect(e.Session)
 			}
+		case shard.EffectSlotLeft:
+			r.slotLeft(e.Slot, e.Number)
+		case shard.EffectSlotArrived:
+			r.slotArrived(e.Slot, e.Number)
+		case shard.EffectSlotsChanged:
+			r.Leases.SlotsChanged(e.Number)
+			r.placeSlot(e.Slot)
+		case shard.EffectCheckHoldings:
+			r.set.Sessions.checkHoldings(e.Session, r)
 		case shard.EffectNodeSeen:
 			if r.set.Meta.Machine.NodeAlive(e.Node) == meta.NodeIsDead {
 				r.leader.recheck()
@@ -350,10 +368,11 @@ func (r *Replica) Restore(from io.Reader) error {
 		Message: "the local shard replica was replaced"}
 	r.waits.redirect(replaced)
 	r.Inboxes.End(replaced)
-	r.Sessions.reportMissedEnds()
+	r.slotsReplaced()
+	r.reportMissedEnds()
 	r.rebuilding = r.groupWaits()
 	r.Hub.Restored(time.Now())
-	for _, x := range r.set.Replicas {
+	for _, x := range r.set.All() {
 		x.leader.recheck() // the snapshot may have ended remote sessions there
 	}
 	return nil

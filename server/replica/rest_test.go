@@ -37,7 +37,7 @@ func mustBeWoken(t *testing.T, s *Set, what string) {
 // TestALoopThatRestsIsWokenByWhatIsAdded: by whatever reaches the replica from outside.
 func TestALoopThatRestsIsWokenByWhatIsAdded(t *testing.T) {
 	s := standalone(t, 1)
-	r := s.Replicas[0]
+	r := s.All()[0]
 	for _, c := range []struct {
 		what string
 		add  func()
@@ -66,7 +66,7 @@ func TestALoopThatRestsIsWokenByWhatIsAdded(t *testing.T) {
 // TestALoopRestsOnlyWhereNothingWaits: pending work keeps the loop from resting, even if added during the decision.
 func TestALoopRestsOnlyWhereNothingWaits(t *testing.T) {
 	s := standalone(t, 1)
-	r := s.Replicas[0]
+	r := s.All()[0]
 	r.fresh.used = time.Time{}
 	calm := func() bool {
 		until(t, "nothing is under way", s, func() {}, func() bool {
@@ -139,7 +139,7 @@ func TestARestIsNoStall(t *testing.T) {
 // replica is removed meanwhile, and no other replica arrives yet. Later its memory is released.
 func TestWhatAReplicaHadStaysForAWhile(t *testing.T) {
 	s := standalone(t, 1)
-	r := s.Replicas[0]
+	r := s.All()[0]
 	term := r.Machine.Term()
 	if err := r.end.Close(); err != nil || term == 0 {
 		t.Fatal(err, term)
@@ -159,6 +159,8 @@ func TestWhatAReplicaHadStaysForAWhile(t *testing.T) {
 // renewing is a host's Replicas that only rebuild a shard.
 type renewing struct{ Replicas }
 
+func (renewing) Recorded() []uint64 { return nil }
+
 func (renewing) Renew(
 	_ context.Context, _, _, _ uint64, _ shard.StateMachine, renew func() (shard.Saver, error),
 ) error {
@@ -170,7 +172,7 @@ func (renewing) Renew(
 // emptied later, under the new group.
 func TestARenewalDoesNotWaitForReads(t *testing.T) {
 	s := standaloneWith(t, 1, level.Newest, func(c *Config) { c.Gained = renewing{} })
-	r := s.Replicas[0]
+	r := s.All()[0]
 	term := r.Machine.Term()
 	effect := protocol.StepExecute{ShardID: r.ID, ReplicaID: 7, Rebuild: protocol.Rebuild{Group: 1}}
 	if err := s.Renew(t.Context(), &effect); err != nil || !r.Holds() {

@@ -37,6 +37,10 @@ func (res *results) complete(o *pipeline.Op, command *shard.Command, e *shard.Ef
 		o.Done(e, 0)
 		return
 	}
+	if e.Status == protocol.StatusMoved {
+		res.r.elsewhere(o, command, res.r.Mark)
+		return
+	}
 	c := o.Caller.(Conn)
 	if e.Status != protocol.StatusSuccess {
 		c.Fail(o.Ticket, res.refused(command, e))
@@ -51,7 +55,8 @@ func (res *results) complete(o *pipeline.Op, command *shard.Command, e *shard.Ef
 		c.Answer(o.Ticket, answer)
 	} else if c.AnswerBound(command.Session, o.Ticket, answer) {
 		// After the answer: from here on, other goroutines may push the outcome.
-		res.r.waits.add(command.Session, waiting{number: command.Number, conn: c, request: o.Request, since: o.Started})
+		res.r.waits.add(command.Session, waiting{slot: shard.SlotOf(command.Node, command.Name), number: command.Number,
+			conn: c, request: o.Request, since: o.Started})
 		res.r.waits.withdraw(&shard.WaiterRef{Node: command.Node, Name: command.Name, Session: command.Session,
 			Order: e.Order, Number: command.Number}, c) // the right may have been revoked meanwhile
 	} else {

@@ -3,6 +3,7 @@ package replica
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/inbox"
@@ -12,12 +13,14 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// Sessions tracks a home shard's sessions over the host's connections, and the hosts that asked about sessions.
+// Sessions records which connections of the host are bound to a session, and which hosts have asked about a session.
+// Records are stored by session; the home shard is looked up when needed.
 type Sessions struct {
-	r *Replica
-	// guarded by Replica.mu; may include the connection over which the session is attached
-	bound          map[shard.SessionID][]Conn
-	remoteSessions remoteSessions
+	set    *Set
+	remote remoteSessions
+
+	mu    sync.Mutex         // guards the field below
+	bound sessionMap[[]Conn] // may include the connection over which the session is attached
 }
 
 // EndSession proposes to end a session immediately, on behalf of a connection's source or, if from is nil, the host
@@ -27,48 +30,57 @@ func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags sh
 	r.propose(&shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}, from, done)
 }
 
-// ended notifies a session's connections that the session has ended.
-func (se *Sessions) ended(e *shard.Effect) {
-	se.r.waits.forgetSession(e.Session)
-	se.r.Inboxes.NoteSession(e.Session)
-	if !se.r.slots.Has(e.Session.Slot()) || !se.r.reports() {
+// sessionEnded notifies a session's connections that the session has ended.
+func (r *Replica) sessionEnded(e *shard.Effect) {
+	r.waits.forgetSession(e.Session)
+	r.Inboxes.NoteSession(e.Session)
+	// A shard forgets a remote session with the reason UNKNOWN, and so does a shard that receives a slot without a
+	// session that it knew.
+	if e.End == protocol.EndUnknown && !r.HasSlot(e.Session.Slot()) || !r.reports() {
 		return
 	}
-	se.r.set.HomeShards.reportEnd(se.r, e.Session, e.End)
-	se.r.ended = protocol.SessionEnded{SessionID: uint64(e.Session), Reason: e.End}
-	if holder := se.r.Leases.Remove(e.Session); holder != nil {
+	r.set.HomeShards.reportEnd(e.Session, e.End)
+	r.ended = protocol.SessionEnded{SessionID: uint64(e.Session), Reason: e.End}
+	if holder := r.Leases.Remove(e.Session); holder != nil {
 		if c, ok := holder.Owner.(Conn); ok {
-			se.reportEnd(e.Session, c)
+			r.reportEnd(e.Session, c)
 		}
 		holder.Reported(1)
 	}
-	se.r.mu.Lock()
-	bound := se.bound[e.Session]
-	delete(se.bound, e.Session)
-	se.r.mu.Unlock()
-	for _, c := range bound {
-		se.reportEnd(e.Session, c)
+	for _, c := range r.set.Sessions.takeBound(e.Session) {
+		r.reportEnd(e.Session, c)
 	}
-	se.r.set.metrics.SessionEnded(e.End)
-	for _, other := range se.r.set.Replicas {
-		if other != se.r && other.Leads() {
+	r.set.metrics.SessionEnded(e.End)
+	for _, other := range r.set.All() {
+		if other != r && other.Leads() {
 			other.leader.over(e.Session)
 		}
 	}
 }
 
-func (se *Sessions) reportEnd(id shard.SessionID, c Conn) {
+// reportEnd notifies one connection of the session end in r.ended.
+func (r *Replica) reportEnd(id shard.SessionID, c Conn) {
 	if _, bound := c.Unbind(id); !bound {
 		return
 	}
-	se.r.set.ForgetSession(id, c)
-	c.Push(0, &se.r.ended)
-	se.r.Mark(c)
+	r.set.ForgetSession(id, c)
+	c.Push(0, &r.ended)
+	r.Mark(c)
 }
 
-// ForgetSession drops a session's waits and watches through one connection, in all shards.
+// takeBound removes a session's bindings, and returns their connections.
+func (se *Sessions) takeBound(id shard.SessionID) []Conn {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	bound := se.bound.get(id)
+	se.bound.remove(id)
+	return bound
+}
+
+// ForgetSession drops a session's binding, waits and watches through one connection, in all shards.
 func (s *Set) ForgetSession(id shard.SessionID, c Conn) {
-	for _, r := range s.Replicas {
+	s.Sessions.removeBound(id, c) // an attached session may have been bound before
+	for _, r := range s.All() {
 		r.waits.forget(id, c)
 		r.Inboxes.Forget(id, c)
 		r.OneShots.forgetSession(id, c)
@@ -76,26 +88,25 @@ func (s *Set) ForgetSession(id shard.SessionID, c Conn) {
 }
 
 // reportLoss notifies an owner that its semaphore was deleted by force, or with its node.
-func (se *Sessions) reportLoss(e *shard.Effect, why protocol.AbortReason) {
-	home := se.r.set.Of(e.Session.Slot())
-	se.r.lost = lostHolding{Shard: se.r.ID, Losses: e.Limit, HoldingLost: protocol.HoldingLost{
+func (r *Replica) reportLoss(e *shard.Effect, why protocol.AbortReason) {
+	r.lost = lostHolding{Shard: r.ID, Losses: e.Limit, HoldingLost: protocol.HoldingLost{
 		SessionID: uint64(e.Session), NodeID: uint64(e.Node), Name: []byte(e.Name),
 		OrderID: uint64(e.Order), Reason: why,
 	}}
 	if e.Object != shard.KindSemaphore {
-		se.r.lost.ObjectKind = protocol.ObjectKind(e.Object)
+		r.lost.ObjectKind = protocol.ObjectKind(e.Object)
 	}
-	switch {
-	case !se.r.reports():
+	switch s := r.set; {
+	case !r.reports():
 		return // reported by the hosts whose replicas count
-	case se.r.Leads() && !se.r.set.HomeShards.hearsLosses(home, se.r):
-		se.r.set.HomeShards.sendLoss(home, se.r.lost)
+	case r.Leads() && !s.HomeShards.hearsLosses(s.Home(e.Session), r):
+		s.HomeShards.sendLoss(r.lost)
 	}
-	home.Sessions.notifyLoss(&se.r.lost, se.r.Mark)
+	r.set.Sessions.notifyLoss(&r.lost, r.Mark)
 }
 
-// pushLoss sends a holding's loss over the connections of a session with this home shard, and flushes the
-// connections. pushLoss returns whether there is a connection.
+// pushLoss sends a holding's loss over the session's connections, and flushes the connections. pushLoss returns whether
+// there is a connection.
 func (se *Sessions) pushLoss(lost *protocol.HoldingLost, flush func(Conn)) (sent bool) {
 	id, over := shard.SessionID(lost.SessionID), Conn(nil)
 	push := func(c Conn) {
@@ -103,15 +114,15 @@ func (se *Sessions) pushLoss(lost *protocol.HoldingLost, flush func(Conn)) (sent
 		c.Push(0, lost)
 		flush(c)
 	}
-	if holder := se.r.Leases.Holder(id); holder != nil {
+	if holder := se.set.Home(id).Leases.Holder(id); holder != nil {
 		if c, ok := holder.Owner.(Conn); ok {
 			over = c
 			push(c)
 		}
 	}
-	se.r.mu.Lock()
-	bound := slices.Clone(se.bound[id])
-	se.r.mu.Unlock()
+	se.mu.Lock()
+	bound := slices.Clone(se.bound.get(id))
+	se.mu.Unlock()
 	for _, c := range bound {
 		if c != over {
 			push(c)
@@ -150,18 +161,17 @@ func (se *Sessions) ReportLost(id shard.SessionID, holder *lease.Holder, why pro
 // Detach detaches a session from a connection and sends the reason, unless the session has reattached over the
 // connection meanwhile; the caller flushes.
 func (se *Sessions) Detach(id shard.SessionID, c Conn, why protocol.Result) {
-	if c.Detach(id, se.r, why) {
-		se.RemoveBound(id, c)
-		se.r.set.ForgetSession(id, c)
+	if c.Detach(id, why) {
+		se.set.ForgetSession(id, c)
 	}
 }
 
 // endLeases ends a leader's leases, and notifies the sessions' clients.
-func (se *Sessions) endLeases(why protocol.Result) {
-	for _, lost := range se.r.Leases.Unlead() {
+func (r *Replica) endLeases(why protocol.Result) {
+	for _, lost := range r.Leases.Unlead() {
 		if c, ok := lost.Holder.Owner.(Conn); ok {
 			for _, id := range lost.Sessions {
-				se.Detach(id, c, why)
+				r.set.Sessions.Detach(id, c, why)
 			}
 			c.Flush(false)
 		}
@@ -171,23 +181,17 @@ func (se *Sessions) endLeases(why protocol.Result) {
 
 // reportMissedEnds notifies bound sessions' connections, and the hosts that have asked, about session ends that
 // arrived in a snapshot.
-func (se *Sessions) reportMissedEnds() {
-	var over []shard.SessionID
-	watched := se.remoteSessions.all()
-	se.r.mu.Lock()
-	for id := range se.bound {
+func (r *Replica) reportMissedEnds() {
+	watched := r.set.Sessions.remote.of(r)
+	for _, id := range r.set.Sessions.boundOf(r) {
 		watched[id] = struct{}{}
 	}
-	se.r.mu.Unlock()
 	for id := range watched {
-		if se.r.Machine.Liveness(id) == shard.Dead {
-			over = append(over, id)
+		if r.Machine.Liveness(id) == shard.Dead {
+			r.sessionEnded(&shard.Effect{Kind: shard.EffectSessionEnded, Session: id})
 		}
 	}
-	for _, id := range over {
-		se.ended(&shard.Effect{Kind: shard.EffectSessionEnded, Session: id})
-	}
-	se.r.flushDirty()
+	r.flushDirty()
 }
 
 // Bind lets a session act over a connection without an attach, or only receive the session's end if the binding is
@@ -196,49 +200,58 @@ func (se *Sessions) Bind(id shard.SessionID, node shard.NodeID, silent bool, c C
 	if c.Acts(id) {
 		return true
 	}
-	se.r.mu.Lock()
-	if !slices.Contains(se.bound[id], c) {
-		se.bound[id] = append(se.bound[id], c)
+	se.mu.Lock()
+	if list := se.bound.get(id); !slices.Contains(list, c) {
+		se.bound.set(id, append(list, c))
 	}
-	se.r.mu.Unlock()
-	bound := c.Bind(id, node, se.r, silent)
-	if se.r.set.AfterBind != nil {
-		se.r.set.AfterBind()
+	se.mu.Unlock()
+	bound := c.Bind(id, node, silent)
+	if se.set.AfterBind != nil {
+		se.set.AfterBind()
 	}
 	// A session end reads the list after the machine has removed the session. So either the end finds the connection
 	// in the list, or the check below finds that the session has ended.
 	if !bound || !se.stillThere(id) {
 		c.Unbind(id)
-		se.RemoveBound(id, c)
-		se.r.set.ForgetSession(id, c)
+		se.set.ForgetSession(id, c)
 		return false
 	}
-	c.Review(id, node, se.r) // the right may have been revoked meanwhile
+	c.Review(id, node) // the right may have been revoked meanwhile
 	return true
 }
 
-// RemoveBound removes a connection from the list of connections to which a session is bound.
-func (se *Sessions) RemoveBound(id shard.SessionID, c Conn) {
-	se.r.mu.Lock()
-	defer se.r.mu.Unlock()
-	list := slices.DeleteFunc(se.bound[id], func(x Conn) bool { return x == c })
+// removeBound removes a connection from the list of connections to which a session is bound.
+func (se *Sessions) removeBound(id shard.SessionID, c Conn) {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	list := slices.DeleteFunc(se.bound.get(id), func(x Conn) bool { return x == c })
 	if len(list) == 0 {
-		delete(se.bound, id)
+		se.bound.remove(id)
 		return
 	}
-	se.bound[id] = list
+	se.bound.set(id, list)
 }
 
-// HasSlot reports whether a slot is in the shard.
-func (r *Replica) HasSlot(slot shard.Slot) bool { return r.slots.Has(slot) }
+// HasSlot reports whether the shard owns a slot in the replica's state. A replica may lag behind the shard.
+func (r *Replica) HasSlot(slot shard.Slot) bool {
+	owned, _ := r.Machine.Owns(slot)
+	return owned
+}
+
+// hasSlots reports whether the shard owns any slot.
+func (r *Replica) hasSlots() bool {
+	owned, _ := r.Machine.Slots()
+	return owned.Len() > 0
+}
 
 // SomeSlot returns one of the shard's slots. ok is false if the shard has no slot.
 func (r *Replica) SomeSlot() (slot shard.Slot, ok bool) {
-	n := r.slots.Len()
+	owned, _ := r.Machine.Slots()
+	n := owned.Len()
 	if n == 0 {
 		return 0, false
 	}
-	return r.slots.At(rand.IntN(n)), true
+	return owned.At(rand.IntN(n)), true
 }
 
 // OpenInbox starts inbox pushes to a member over a connection, and answers; the caller flushes. If the local replica

@@ -3,6 +3,7 @@ package replica
 import (
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,8 +27,11 @@ type Config struct {
 	Hosts   []shard.HostID // all hosts in the cluster, until they are bootstrapped
 	// Incarnations are the incarnations of the cluster's initial hosts, as far as known.
 	Incarnations map[shard.HostID]hosts.Incarnation
-	Shards       int          // data shards
+	Shards       int          // data shards at the cluster's bootstrap
 	Quotas       shard.Limits // for every data shard the host leads
+	// ShardShare returns the byte quota for a number of data shards, if the shards share the host's memory; nil if the
+	// number does not matter.
+	ShardShare func(shards int) uint64
 	// Logs opens the local host's end of a shard's log. Shard 0 is the meta shard. Logs fails with ErrNotMember if
 	// the host has no replica.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
@@ -80,11 +84,13 @@ type Set struct {
 	Now        func() time.Time
 	Started    time.Time
 	Meta       *Meta
-	Replicas   []*Replica // data shard i+1 at i
-	slots      [shard.Slots]uint8
+	shards     atomic.Pointer[shardTable]
+	placing    sync.Mutex // serializes changes of shards
+	moves      moves
 	timing     *timing
 	quotas     quotas
 	HomeShards HomeShards
+	Sessions   Sessions
 
 	wakes     chan struct{}
 	upkeepDue atomic.Bool // the routing or the meta shard may need work
@@ -118,19 +124,14 @@ func New(config Config) *Set {
 		wakes:  make(chan struct{}, 1), stop: make(chan struct{}), changing: make(chan struct{}, 1),
 	}
 	s.HomeShards.init(s)
+	s.Sessions.set = s
+	s.moves.init(s)
 	s.Meta = s.newMetaReplica()
-	for i, g := range meta.InitialRanges(dataShards(config.Shards)) {
-		for slot := int(g.First); slot <= int(g.Last); slot++ {
-			s.slots[slot] = uint8(i)
-		}
-		var slots shard.SlotSet
-		slots.Add(g.First, g.Last)
-		s.Replicas = append(s.Replicas, s.newReplica(uint64(g.Shard), slots))
-	}
+	s.shards.Store(newShardTable(s.seatsAtStart()))
 	return s
 }
 
-// dataShards returns the data shard ids in a cluster with n data shards.
+// dataShards returns the data shard ids in a new cluster with n data shards.
 func dataShards(n int) []meta.ShardID {
 	ids := make([]meta.ShardID, n)
 	for i := range ids {
@@ -161,7 +162,7 @@ func (s *Set) change() (end func()) {
 func (s *Set) closeLogs() {
 	defer s.change()()
 	s.closed = true
-	for _, r := range s.Replicas {
+	for _, r := range s.withSeats() {
 		r.Pipeline.Close()
 		_ = r.log.Close()
 	}
@@ -172,28 +173,37 @@ func (s *Set) closeLogs() {
 func (s *Set) Close() {
 	close(s.stop)
 	s.loop.Wait()
+	s.moves.close()
 	s.HomeShards.close()
 	s.closeLogs()
 	s.digesting.Wait()
 	s.retiring.Wait()
-	for _, r := range s.Replicas {
+	for _, r := range s.withSeats() {
 		r.Hub.Close()
 		r.Inboxes.Wait()
 	}
 }
 
-// Holds reports whether the host has a replica of a shard.
-func (s *Set) Holds(id uint64) bool {
-	all := s.seats()
-	return id < uint64(len(all)) && all[id].end.on.Load() != nil
+// withSeats returns the data shard replicas, including those of removed shards that are still to be discarded.
+func (s *Set) withSeats() []*Replica {
+	t := s.shards.Load()
+	return slices.Concat(t.all, t.aside)
 }
 
-// missing lists the shards of which the host should have a replica, but has none.
+// Holds reports whether the host has a replica of a shard.
+func (s *Set) Holds(id uint64) bool {
+	at, known := s.seatOf(id)
+	return known && at.end.on.Load() != nil
+}
+
+// missing lists the shards of which the host should have a replica, but has none. A shard that is added while the host
+// runs does not count: other hosts serve the shard until the host has a replica.
 func (s *Set) missing() string {
 	var list []string
 	t, bootstrapped := s.Meta.Machine.Topology()
 	for _, at := range s.seats() {
-		if at.end.on.Load() == nil && !(bootstrapped && s.elsewhere(t.Records, hosts.ShardID(at.id))) {
+		initial := at.id <= uint64(s.config.Shards)
+		if at.end.on.Load() == nil && initial && !(bootstrapped && s.elsewhere(t.Records, hosts.ShardID(at.id))) {
 			list = append(list, strconv.FormatUint(at.id, 10))
 		}
 	}
@@ -205,7 +215,11 @@ func (s *Set) elsewhere(r *hosts.Records, id hosts.ShardID) bool {
 	if !r.Spread() || id == hosts.Meta {
 		return false
 	}
-	p := r.Shard(id).On(s.config.Self.ID)
+	on := r.Shard(id)
+	if retired(on) {
+		return true
+	}
+	p := on.On(s.config.Self.ID)
 	return p == nil || !p.Member()
 }
 
@@ -214,23 +228,6 @@ func (s *Set) Since(t time.Time) int64 { return int64(t.Sub(s.Started)) }
 
 // Clock returns Since for the current time.
 func (s *Set) Clock() int64 { return int64(s.Now().Sub(s.Started)) }
-
-// Of returns the replica of the shard that serves a slot.
-func (s *Set) Of(slot shard.Slot) *Replica {
-	return s.Replicas[s.slots[slot%shard.Slots]]
-}
-
-// SomeLed returns a shard with slots the host leads, or nil if missing.
-func (s *Set) SomeLed() *Replica {
-	n := len(s.Replicas)
-	from := rand.IntN(n)
-	for i := range n {
-		if r := s.Replicas[(from+i)%n]; r.Leads() && r.leader.ready() && r.slots.Len() > 0 {
-			return r
-		}
-	}
-	return nil
-}
 
 // Moved returns the redirect for clients: the shard's leader, as far as the host knows.
 func (s *Set) Moved(r *Replica) protocol.Result { return s.MovedTo(r.ID, r.Known().Leader) }
@@ -275,7 +272,7 @@ var NodeGone = protocol.Result{Status: protocol.StatusNotFound, Message: "the no
 func (s *Set) nodeDropped(id shard.NodeID) {
 	s.timing.forget(id)
 	s.quotas.forget(id)
-	for _, r := range s.Replicas {
+	for _, r := range s.All() {
 		r.Hub.EndNode(id, NodeGone)
 		r.leader.recheck()
 	}

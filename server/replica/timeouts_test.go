@@ -23,7 +23,7 @@ func newTimeoutBed(t *testing.T) *timeoutBed {
 	s := standaloneWith(t, 1, level.Newest, func(c *Config) {
 		c.Clock = func() time.Time { return began.Add(time.Duration(b.ahead.Load())) }
 	})
-	b.r = s.Replicas[0]
+	b.r = s.All()[0]
 	return b
 }
 
@@ -188,7 +188,7 @@ func TestANewTermBeginsWithoutABound(t *testing.T) {
 func TestARebuiltShardKeepsTheTimeoutsOfBeforeOnRecord(t *testing.T) {
 	b := newTimeoutBed(t)
 	id := b.session(60_000)
-	renew(t, b.r)
+	renew(t, b.r, b.r.Machine)
 	b.settles(shard.Longest{Timeout: 60_000, Session: id})
 	if got := b.recorded(); got.Term>>shard.GroupTermBits != 1 {
 		t.Errorf("the record is of the group before: %+v", got)

@@ -124,7 +124,7 @@ func (l *countingLog) taken() (commands map[string]int, batches int) {
 
 // counting puts counters in front of the logs of the first data shard and the meta shard.
 func counting(s *Set) (data, cluster *countingLog) {
-	r := s.Replicas[0]
+	r := s.All()[0]
 	data = &countingLog{Log: r.log, commands: make(map[string]int), decode: func(batch []byte) (kinds []string) {
 		var b shard.Batch
 		if err := shard.DecodeBatch(batch, &b, level.Newest); err != nil {
@@ -181,7 +181,7 @@ func metaBatches(t *testing.T, s *Set, commands []meta.Command) {
 // queues, no step is proposed twice, and the meta shard is notified in batches.
 func TestManyDroppedNodesAreRemovedInFewStepsAtATime(t *testing.T) {
 	h := standalone(t, 1)
-	r := h.Replicas[0]
+	r := h.All()[0]
 	const nodes = 2500
 	var makes, drops []meta.Command
 	for i := range nodes {
@@ -251,7 +251,7 @@ type upkeep struct {
 
 var upkeeps = []upkeep{
 	{shard.CmdSessionsExpire, func(t *testing.T, h *Set) (func(), func() bool) {
-		r, now := h.Replicas[0], h.Now()
+		r, now := h.All()[0], h.Now()
 		id := propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 1000,
 			Slot: someSlot(r)}).Session
 		r.Leases.Restore(id, 1, time.Second, now)
@@ -273,7 +273,7 @@ var upkeeps = []upkeep{
 		return func() { r.leader.proposeWithdrawals(term) }, func() bool { return r.Machine.Count().Waiters == 0 }
 	}},
 	{shard.CmdSessionsForget, func(t *testing.T, h *Set) (func(), func() bool) {
-		r, home := h.Replicas[0], h.Replicas[1]
+		r, home := h.All()[0], h.All()[1]
 		var effects shard.Effects
 		home.Machine.Apply(&shard.Batch{Stamp: clock.Stamp{Term: home.Machine.Term()}, Commands: []shard.Command{
 			{Kind: shard.CmdSessionCreate, Slot: shard.Slots - 1, Node: 1, Timeout: 60_000}}}, &effects)
@@ -284,7 +284,7 @@ var upkeeps = []upkeep{
 		return func() { r.leader.reconcile(h.Now()) }, func() bool { return r.Machine.Count().RemoteSessions == 0 }
 	}},
 	{shard.CmdContinue, func(t *testing.T, h *Set) (func(), func() bool) {
-		r := h.Replicas[0]
+		r := h.All()[0]
 		id := linked(t, r, 3*shard.MaxWork)
 		propose(t, r, shard.Command{Kind: shard.CmdSessionEnd, Session: id})
 		if r.Machine.Pending() == 0 {
@@ -293,7 +293,7 @@ var upkeeps = []upkeep{
 		return r.leader.continueWork, func() bool { return r.Machine.Pending() == 0 }
 	}},
 	{shard.CmdNodeDrop, func(t *testing.T, h *Set) (func(), func() bool) {
-		r := h.Replicas[0]
+		r := h.All()[0]
 		metaBatches(t, h, []meta.Command{{Kind: meta.CmdNodeCreate, Path: "/doomed"}})
 		doomed := allNodes(h)[0]
 		propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: doomed, Timeout: 60_000, Slot: someSlot(r)})
@@ -302,7 +302,7 @@ var upkeeps = []upkeep{
 		return func() { r.leader.reconcile(h.Now()) }, func() bool { return len(r.Machine.Nodes()) == 0 }
 	}},
 	{shard.CmdNodeLimits, func(t *testing.T, h *Set) (func(), func() bool) {
-		r, want := h.Replicas[0], shard.Limits{Objects: 7}
+		r, want := h.All()[0], shard.Limits{Objects: 7}
 		h.quotas.nodes[1] = want
 		r.leader.checkQuota(1)
 		return r.leader.proposeQuotas, func() bool { return r.Machine.Limits(1) == want }
@@ -312,7 +312,7 @@ var upkeeps = []upkeep{
 // queued makes a session wait for a millisecond for each of another session's semaphores.
 func queued(t *testing.T, h *Set, waiters int) (r *Replica, term uint64, id shard.SessionID) {
 	t.Helper()
-	r = h.Replicas[0]
+	r = h.All()[0]
 	linked(t, r, waiters)
 	id = propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 60_000, Slot: someSlot(r)}).Session
 	var waits []shard.Command
@@ -338,7 +338,7 @@ func TestWhatTheQueueHadNoRoomForIsProposedAgain(t *testing.T) {
 				shards = 2 // a remote session needs a second shard
 			}
 			h := standalone(t, shards)
-			r := h.Replicas[0]
+			r := h.All()[0]
 			drive, over := u.due(t, h)
 			data, _ := counting(h)
 			fill(t, r, data)
@@ -369,7 +369,7 @@ func TestWhatTheQueueHadNoRoomForIsProposedAgain(t *testing.T) {
 func TestALevelThatTheQueueHadNoRoomForRisesLater(t *testing.T) {
 	h := notBootstrapped(t)
 	leveltest.Raise(t)
-	r := h.Replicas[0]
+	r := h.All()[0]
 	h.config.Self.Level = level.Newest
 	until(t, "the cluster is of the newest level", h, h.Meta.upkeep,
 		func() bool { return h.Meta.Machine.Level() == level.Newest })
@@ -388,7 +388,7 @@ func TestALevelThatTheQueueHadNoRoomForRisesLater(t *testing.T) {
 func TestWhatTheMetaShardHadNoRoomForIsSaidAgain(t *testing.T) {
 	h := notBootstrapped(t)
 	leveltest.Raise(t)
-	r := h.Replicas[0]
+	r := h.All()[0]
 	_, cluster := counting(h)
 	const times = 3
 	cluster.refuse = make(map[string]int)

@@ -4,6 +4,7 @@ import "github.com/signalbox/signalbox/shard"
 
 // waiting is a queued acquire with the receiver of its outcome.
 type waiting struct {
+	slot    shard.Slot
 	number  uint64
 	conn    Conn
 	request uint64
@@ -56,6 +57,17 @@ func (wa *waiters) take(id shard.SessionID, number uint64) (w waiting, ok bool) 
 	}
 	wa.remove(id, x)
 	return x.waiting, true
+}
+
+// takeUnless removes and returns the acquires in slots for which stays returns false.
+func (wa *waiters) takeUnless(stays func(shard.Slot) bool) (all []waiting) {
+	for key, x := range wa.byNumber {
+		if !stays(x.slot) {
+			wa.remove(key.session, x)
+			all = append(all, x.waiting)
+		}
+	}
+	return all
 }
 
 func (wa *waiters) remove(id shard.SessionID, x *waiter) {

@@ -72,12 +72,23 @@ func (wa *waits) complete(e *shard.Effect) {
 // redirect notifies all waiters on the local host that the outcome will come from a remote host.
 func (wa *waits) redirect(result protocol.Result) {
 	wa.r.mu.Lock()
-	all := wa.waiters
-	wa.waiters.init()
+	all := wa.waiters.takeUnless(func(shard.Slot) bool { return false })
 	wa.r.mu.Unlock()
+	abortAll(all, result)
+}
+
+// leave notifies the waiters for a slot that their outcomes will come from another shard.
+func (wa *waits) leave(slot shard.Slot, result protocol.Result) {
+	wa.r.mu.Lock()
+	all := wa.waiters.takeUnless(func(s shard.Slot) bool { return s != slot })
+	wa.r.mu.Unlock()
+	abortAll(all, result)
+}
+
+func abortAll(all []waiting, result protocol.Result) {
 	push := protocol.Aborted{Result: result}
 	answered := make(map[Conn]struct{}) // flush every connection once, however many waits it has
-	for _, w := range all.byNumber {
+	for _, w := range all {
 		w.conn.Push(w.request, &push)
 		answered[w.conn] = struct{}{}
 	}

@@ -84,7 +84,9 @@ func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
 		s.Meta = meta.New()
 		return &metaFollower{Machine: s.Meta}
 	}
-	s.Data[id] = machine.New(kinds.All(), machine.Options{Shard: uint64(id), Slots: initialSlots(id, shards)})
+	slots := initialSlots(id, shards)
+	s.Data[id] = machine.New(kinds.All(), machine.Options{Shard: uint64(id), Slots: slots, NoSlots: slots.Len() == 0,
+		Began: machine.Bootstrap})
 	return &machine.Follower{Machine: s.Data[id]}
 }
 

@@ -93,9 +93,26 @@ func (r replicasOf) Join(id, replica uint64, machine shard.StateMachine) (shard.
 	return r.cluster.logs.JoinLog(r.host, id, replica, machine)
 }
 
-// Discard implements replica.Replicas.
+// Discard implements replica.Replicas. A removed shard's voters may be discarded.
 func (r replicasOf) Discard(ctx context.Context, id, replica uint64) error {
+	if logs, inMemory := r.cluster.logs.(*inMemory); inMemory && r.retired(id) {
+		logs.Retire(id)
+	}
 	return r.cluster.logs.DiscardLog(ctx, r.host, id, replica)
+}
+
+// retired reports whether the host knows that a shard was removed.
+func (r replicasOf) retired(id uint64) bool {
+	own := r.cluster.Host(r.host)
+	if own == nil {
+		return false
+	}
+	t, ok := own.Topology()
+	if !ok {
+		return false
+	}
+	on := t.Records.Shard(hosts.ShardID(id))
+	return on == nil || on.Phase == hosts.ShardRetired
 }
 
 // Renew implements replica.Replicas.
@@ -104,6 +121,9 @@ func (r replicasOf) Renew(
 ) error {
 	return r.cluster.logs.RenewLog(ctx, r.host, Renewal{id, to, group, before, renew})
 }
+
+// Recorded implements replica.Replicas.
+func (r replicasOf) Recorded() []uint64 { return r.cluster.logs.Recorded(r.host) }
 
 // Last implements replica.Replicas.
 func (r replicasOf) Last(id uint64) (term, index uint64) { return r.cluster.logs.Last(r.host, id) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/signalbox/signalbox/shard"
@@ -28,6 +29,8 @@ type Logs interface {
 	OpenLog(on shard.HostID, of uint64, machine shard.StateMachine) (shard.Log, error)
 	JoinLog(on shard.HostID, of, replica uint64, machine shard.StateMachine) (shard.Log, error)
 	DiscardLog(ctx context.Context, on shard.HostID, of, replica uint64) error
+	// Recorded returns the shards with a replica on a host that came after the shard's bootstrap.
+	Recorded(on shard.HostID) []uint64
 	// RenewLog makes a host's replica the only one in a new group of its shard, and Last returns the last entry of a
 	// host's replica.
 	RenewLog(ctx context.Context, on shard.HostID, n Renewal) error
@@ -206,6 +209,22 @@ func (m *inMemory) RenewLog(_ context.Context, on shard.HostID, n Renewal) error
 	m.joined[place{on, n.Shard}] = n.Replica
 	return nil
 }
+
+// Recorded implements Logs.
+func (m *inMemory) Recorded(on shard.HostID) (list []uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for at := range m.joined {
+		if at.host == on {
+			list = append(list, at.shard)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Retire allows to discard a shard's members, because the shard was removed.
+func (m *inMemory) Retire(of uint64) { m.Network.Retire(groupOf(of)) }
 
 // Last implements Logs.
 func (m *inMemory) Last(on shard.HostID, of uint64) (term, index uint64) {

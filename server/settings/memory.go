@@ -19,6 +19,14 @@ func (s *Settings) ShardQuota(shards int) uint64 {
 	return cmp.Or(uint64(s.ShardQuotaBytes), s.Memory().ShardBytes(shards, shard.DefaultShardBytes))
 }
 
+// ShardShare returns ShardQuota, or nil if the quota is set and does not depend on the number of shards.
+func (s *Settings) ShardShare() func(shards int) uint64 {
+	if s.ShardQuotaBytes != 0 {
+		return nil
+	}
+	return s.ShardQuota
+}
+
 // ConnectionLimit returns the maximum number of client connections, given the number the file descriptor limit
 // allows.
 func (s *Settings) ConnectionLimit(files int) int {

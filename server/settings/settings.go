@@ -38,8 +38,8 @@ type Settings struct {
 	// FailureDomain is the host's failure domain, as comma-separated KEY=VALUE pairs: hosts that fail together share
 	// a value.
 	FailureDomain string `yaml:"failure-domain"`
-	// Shards is the number of data shards, fixed at the cluster's bootstrap. 0 means the data directory's number, or
-	// DefaultShards for a new directory.
+	// Shards is the number of data shards that the cluster is created with. Shards can be added and removed later. 0
+	// means the data directory's number, or DefaultShards for a new directory.
 	Shards int `yaml:"shards"`
 
 	// Listen is the address for clients without TLS.

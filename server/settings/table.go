@@ -44,7 +44,7 @@ var table = []row{
 	},
 	{
 		name: "shards", group: groupHost, hint: "NUMBER", clusterWide: true,
-		help:      "Number of data shards, fixed at the first start",
+		help:      "Number of data shards that the cluster is created with",
 		otherwise: "the number in the data directory; 1 in a new one",
 	},
 

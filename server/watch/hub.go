@@ -205,6 +205,14 @@ func (h *Hub) EndNode(node shard.NodeID, result protocol.Result) {
 	}
 }
 
+// EndSlots ends, like End, the watches on objects in slots for which stays returns false. The worker calls stays.
+func (h *Hub) EndSlots(stays func(shard.Slot) bool, result protocol.Result) {
+	if h.Len() > 0 {
+		may := func(of shard.ObjectName) bool { return stays(shard.SlotOf(of.Node, []byte(of.Name))) }
+		h.enqueue(task{kind: taskEnd, may: may, result: &result})
+	}
+}
+
 // EndUnless ends, like End, a connection's watches on objects for which may returns false. The worker calls may.
 func (h *Hub) EndUnless(sink Sink, may func(shard.ObjectName) bool, result protocol.Result) {
 	if sub := h.known(sink); sub != nil {

@@ -85,7 +85,7 @@ func (wo *worker) encodeUpdate(t *topic, c *change, w wants) *update {
 	}
 	n.to = c.delta.To
 	switch c.kind {
-	case shard.DeltaNone:
+	case shard.DeltaNone, shard.DeltaAway: // a watch in a slot that is away ends
 		n.kind = updateNone
 	case shard.DeltaBehind:
 		n.kind = updateAhead

@@ -27,6 +27,14 @@ const (
 	KindFail plan.Kind = 6
 	// KindReach brings Host to its target.
 	KindReach plan.Kind = 7
+	// KindMoveSlot moves Slot from Shard to Into, in the attempt with the generation Number.
+	KindMoveSlot plan.Kind = 8
+	// KindServe lets the added Shard take slots.
+	KindServe plan.Kind = 9
+	// KindRetire deletes Shard, which is to be removed and owns nothing.
+	KindRetire plan.Kind = 10
+	// KindRestart begins the added Shard anew on Host, because its group Number cannot get its voters.
+	KindRestart plan.Kind = 11
 )
 
 // Action is a step's work. Which fields count depends on the kind; the rest are zero.
@@ -43,6 +51,12 @@ type Action struct {
 	Epoch   uint64
 	Reason  hosts.Reason
 	Text    string
+
+	Into   hosts.ShardID
+	Slot   shard.Slot
+	Number uint64
+	// Large allows a slot above the usual size limit. One such slot moves at a time.
+	Large bool
 }
 
 const formNumber = 1
@@ -55,6 +69,9 @@ func (a *Action) code(c *codec.Coder) {
 	a.Reason = hosts.Reason(reason)
 	codec.Enum(c, &a.Variant, protocol.HostExpelled+1)
 	c.Text(&a.Text, hosts.MaxText)
+	c.Numbers((*uint64)(&a.Into), &a.Number)
+	codec.Small(c, &a.Slot)
+	c.Flags(&a.Large)
 }
 
 func appendAction(dst []byte, a Action) []byte {
@@ -86,6 +103,9 @@ func hostSubject(id shard.HostID) plan.Subject {
 // leadersSubject is occupied by a transfer that spreads leaders: at most one is in progress.
 const leadersSubject plan.Subject = "leaders"
 
+// largeSubject is occupied while a slot above the usual size limit may move.
+const largeSubject plan.Subject = "large-slot"
+
 // proposal turns an action into a step proposal.
 func proposal(kind plan.Kind, a Action) plan.Proposal[Action] {
 	pr := plan.Proposal[Action]{Kind: kind, Payload: a, Subject: shardSubject(a.Shard)}
@@ -96,6 +116,12 @@ func proposal(kind plan.Kind, a Action) plan.Proposal[Action] {
 		pr.Subject = plan.Subject(fmt.Sprintf("clear/%d/%d", a.Shard, a.Replica))
 	case KindFail, KindReach:
 		pr.Subject = hostSubject(a.Host)
+	case KindMoveSlot:
+		pr.Subject = slotSubject(a.Slot)
+		pr.With = []plan.Subject{moveSubject(a.Shard), moveSubject(a.Into)}
+		if a.Large {
+			pr.With = append(pr.With, largeSubject)
+		}
 	}
 	return pr
 }
@@ -117,6 +143,14 @@ func describe(v View, pr *plan.Proposal[Action]) string {
 		return fmt.Sprintf("shard %d: deleting replica %d on %s", a.Shard, a.Replica, host)
 	case KindFail:
 		return fmt.Sprintf("host %s is to be offline: %s", host, a.Text)
+	case KindMoveSlot:
+		return fmt.Sprintf("slot %d: moving from shard %d to shard %d", a.Slot, a.Shard, a.Into)
+	case KindServe:
+		return fmt.Sprintf("shard %d has its voters and takes slots", a.Shard)
+	case KindRetire:
+		return fmt.Sprintf("shard %d owns nothing and is deleted", a.Shard)
+	case KindRestart:
+		return fmt.Sprintf("shard %d: beginning anew on %s", a.Shard, host)
 	}
 	return fmt.Sprintf("host %s becomes %s", host, a.Variant)
 }

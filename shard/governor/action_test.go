@@ -13,7 +13,7 @@ import (
 // full is an action with every field.
 func full() Action {
 	return Action{Shard: 3, Replica: 1030, Host: 4, From: 5, Change: 77, Variant: protocol.HostOffline, Epoch: 9,
-		Reason: hosts.ReasonStuck, Text: "why"}
+		Reason: hosts.ReasonStuck, Text: "why", Into: 4, Slot: 1669, Number: 5, Large: true}
 }
 
 func TestActionsAreReadAsTheyWereWritten(t *testing.T) {

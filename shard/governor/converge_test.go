@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
@@ -16,28 +17,48 @@ import (
 // steps. It returns false if a shard has permanently lost its majority, because no governor can repair the shard.
 func (s *simulation) converge() bool {
 	s.quiet()
-	for _, e := range s.engines {
-		if e.leader == 0 {
+	for id, e := range s.engines {
+		if e.leader == 0 && s.records.Shard(id).Phase != hosts.ShardAdded {
 			return false
 		}
 	}
 	end := s.now + 3600_000
 	bound := s.begun + 16 + 6*len(s.machines)*len(s.engines)
-	for still := 0; still < 8; {
-		s.must(s.begun <= bound, "it goes on and on: %d steps", s.begun)
-		s.must(s.now < end, "it does not come to rest")
-		if still++; !s.rest() {
-			still = 0
-		}
+	if s.moves != nil {
+		bound += 4 * len(movedSlots)
+	}
+	if s.capacity != nil {
+		bound += 1000
+		end -= 1800_000
+	}
+	s.untilRest(bound, end)
+	if s.capacity != nil {
+		s.removeSome()
+		s.untilRest(bound, end)
 	}
 	s.inOrder()
 	return true
+}
+
+// untilRest runs the governor until it has nothing to do.
+func (s *simulation) untilRest(bound int, end uint64) {
+	for still := 0; still < 8; {
+		s.must(s.begun <= bound, "it goes on and on: %d steps", s.begun)
+		s.must(s.now < end, "it does not come to rest")
+		if still++; !s.rest() || s.offers() {
+			still = 0
+		}
+	}
 }
 
 // quiet ends all faults: machines run unless wiped or stopped, and nothing is lost or late.
 func (s *simulation) quiet() {
 	s.calm = true
 	s.commands, s.changes, s.running = nil, nil, nil
+	s.prompt = true
+	if s.capacity != nil {
+		s.records.SetRebalance(s.at(), protocol.RebalanceResume)
+	}
 	clear(s.slow)
 	for _, m := range s.machines {
 		h := s.records.Host(m.id)
@@ -67,8 +88,8 @@ func (s *simulation) rest() bool {
 	s.see(x)
 	d := s.planner.Next(*x.view)
 	if d.Step == nil && len(s.plan.Steps()) == 0 && d.Wake == 0 && s.mark(*x.view) == nil {
-		for _, e := range s.engines {
-			if e.change != s.records.Shard(s.idOf(e)).Change {
+		for _, id := range s.shards() {
+			if e := s.engines[id]; e.change != s.records.Shard(id).Change {
 				s.execute(x)
 				s.flush()
 				return false
@@ -89,17 +110,11 @@ func (s *simulation) rest() bool {
 		s.work(x, &step)
 		s.flush()
 	}
+	if s.capacity != nil && d.Step == nil && len(s.plan.Steps()) == 0 {
+		s.pass(5000) // slots stay for ten minutes
+	}
 	s.pass(500)
 	return false
-}
-
-func (s *simulation) idOf(e *engine) hosts.ShardID {
-	for id, other := range s.engines {
-		if other == e {
-			return id
-		}
-	}
-	return 0
 }
 
 func (s *simulation) flush() {
@@ -114,6 +129,13 @@ func (s *simulation) flush() {
 
 // inOrder compares the result with DESIGN.md, without the governor's code.
 func (s *simulation) inOrder() {
+	if s.moves != nil {
+		s.oneOwner()
+		s.movesAreOver()
+	}
+	if s.capacity != nil {
+		s.shardsInOrder()
+	}
 	online, living := map[shard.HostID]bool{}, 0
 	for _, h := range s.records.Hosts() {
 		s.must(h.Reached() || s.needed(h), "host %d does not come to its target",
@@ -260,7 +282,8 @@ func (s *simulation) wellSpread(online map[shard.HostID]bool) {
 	}
 	for _, id := range s.shards()[1:] {
 		e := s.engines[id]
-		if leader := s.records.Host(e.leader); leader.Cordoned || !online[e.leader] || leader.IsSlow() {
+		leader := s.records.Host(e.leader)
+		if leader == nil || leader.Cordoned || !online[e.leader] || leader.IsSlow() {
 			continue
 		}
 		for h := range e.voters() {

@@ -17,7 +17,8 @@ func ruleCalm(v View) (f finding) { return hold(v, func(*group) bool { return tr
 
 func hold(v View, counts func(*group) bool) (f finding) {
 	for _, g := range groups(v) {
-		if r := g.unusable(); r != nil && r.Code != CodeMembership && counts(g) {
+		begins := g.shard.Fresh && g.shard.InitialReplica() != nil // nothing depends on the shard yet
+		if r := g.unusable(); r != nil && r.Code != CodeMembership && counts(g) && !begins {
 			f.Hold = true // ruleDead has reported why
 		}
 	}
@@ -39,10 +40,10 @@ func ruleClear(v View) (f finding) {
 
 // mayClear reports whether the governor can ask a host to delete a shard replica: the host is in contact, or should be
 // online. A host without any replica is never in contact. A shard that is being rebuilt still needs the previous
-// group's replicas, until the new group has begun.
+// group's replicas, until the new group has begun. An added shard needs no content of an earlier group.
 func mayClear(v View, s *hosts.Shard, id shard.HostID) bool {
 	h := v.State.Host(id)
-	return s.InitialReplica() == nil && h != nil && h.Living() && (h.Wanted() || v.Seen.live(id))
+	return (s.InitialReplica() == nil || s.Fresh) && h != nil && h.Living() && (h.Wanted() || v.Seen.live(id))
 }
 
 // ruleCopies gives every host that should be online a replica of every shard, except for shards with replicas on only

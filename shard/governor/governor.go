@@ -36,6 +36,15 @@ const (
 	CodeTier        plan.Code = "not-meta-voter"      // a host has no vote in the meta shard by the policy
 	CodeSlow        plan.Code = "slow"                // a host is many times slower than the others
 	CodeNoPlace     plan.Code = "no-eligible-host"    // a shard lacks a replica, and no host takes one
+	CodeKept        plan.Code = "slot-kept"           // a slot stays after failed attempts to move it
+	CodeQueued      plan.Code = "slot-move-limit"     // slots wait to move
+	CodeHeld        plan.Code = "held-by-backup"      // a backup holds slot moves
+	CodeRebuilt     plan.Code = "rebuilt"             // a rebuilt shard grants nothing yet
+	CodePaused      plan.Code = "rebalance-paused"    // an operator has paused the moves by the weights
+	CodePacing      plan.Code = "rebalance-pacing"    // a shard rests between moves, or commits slowly
+	CodeQuota       plan.Code = "quota"               // a shard is too full for more slots
+	CodeJoining     plan.Code = "shard-joining"       // an added shard has not all its voters
+	CodeLeaving     plan.Code = "shard-leaving"       // a shard is to be removed and still owns something
 )
 
 // finding is a rule's result, under construction.
@@ -70,12 +79,14 @@ func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 		find func(View) finding
 	}{
 		{"governor", ruleGovernor},
+		{"attempts", ruleAttempts},
 		{"failed", ruleFailed},
 		{"leaving", ruleLeaving},
 		{"wish", ruleWish},
 		{"slow", ruleSlow},
 		{"dead", ruleDead},
 		{"few", ruleFew},
+		{"shards", ruleShards},
 		{"online", ruleOnline},
 		{"expelled", ruleExpelled},
 		{"away", ruleAway},
@@ -88,6 +99,8 @@ func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 		{"domains", ruleDomains},
 		{"spread", ruleSpread},
 		{"leaders", ruleLeaders},
+		{"slots", ruleSlots},
+		{"balance", ruleBalance},
 		{"lagging", ruleLagging},
 		{"filling", ruleFilling},
 	} {
@@ -95,7 +108,7 @@ func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 		pl.Rules = append(pl.Rules, plan.Rule[*hosts.Records, *Seen, Action]{Name: rule.name,
 			Find: func(v View) plan.Finding[Action] { return plan.Finding[Action](find(v)) }})
 	}
-	for kind := KindTransfer; kind <= KindReach; kind++ {
+	for kind := KindTransfer; kind <= KindRestart; kind++ {
 		pl.Types = append(pl.Types, stepType(kind))
 	}
 	return pl
@@ -119,7 +132,7 @@ func Why(pl *plan.Planner[*hosts.Records, *Seen, Action], v View) []plan.Reason 
 func Begin(at hosts.At, r *hosts.Records, p *plan.Plan[Action], term, revision uint64,
 	pr plan.Proposal[Action]) (plan.ID,
 	plan.Outcome) {
-	if !fits(r, &pr) {
+	if !fits(r, &pr) || pr.Kind == KindMoveSlot && r.MovesHeld(at.Now) != nil && !inProgress(r, pr.Payload.Slot) {
 		return 0, plan.Unfit
 	}
 	id, out := p.Begin(plan.Moment{Now: at.Now, Term: at.Term}, term, revision, pr)

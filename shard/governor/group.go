@@ -38,11 +38,13 @@ type member struct {
 	out  bool // to be removed, because a different member replaces it
 }
 
-// groups returns all shards as rules see them.
+// groups returns all shards as rules see them, without the shards of which only data to be deleted is left.
 func groups(v View) []*group {
 	var list []*group
 	for _, s := range v.State.Shards() {
-		list = append(list, newGroup(v, s))
+		if s.Phase != hosts.ShardRetired {
+			list = append(list, newGroup(v, s))
+		}
 	}
 	if v.State.Spread() {
 		decidePlaces(v, list)

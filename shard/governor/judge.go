@@ -14,13 +14,21 @@ func forbidden(v View, kind plan.Kind, a *Action) *plan.Reason {
 	switch kind {
 	case KindFail, KindReach:
 		return forbiddenOnHost(v, kind, a)
+	case KindMoveSlot:
+		return forbiddenMove(v, a)
 	}
 	s := v.State.Shard(a.Shard)
-	if s == nil {
+	if s == nil || s.Phase == hosts.ShardRetired && kind != KindClear {
 		return &plan.Reason{Code: CodeMoot, Text: fmt.Sprintf("there is no shard %d", a.Shard)}
 	}
 	g := newGroup(v, s)
 	switch kind {
+	case KindServe:
+		return g.forbidServe()
+	case KindRetire:
+		return g.forbidRetire()
+	case KindRestart:
+		return g.forbidRestart(a)
 	case KindTransfer:
 		return g.forbidTransfer(a)
 	case KindClear:

@@ -61,6 +61,9 @@ func TakesPart(v View, h *hosts.Host) bool {
 func Redundancies(v View) []Redundancy {
 	var list []Redundancy
 	for _, s := range v.State.Shards() {
+		if s.Phase == hosts.ShardRetired {
+			continue
+		}
 		g := newGroup(v, s)
 		need := hosts.Majority(len(g.voters))
 		r := Redundancy{g.shard.ID, host.Redundancy{Wanted: g.wanted, Voters: len(g.voters)}}

@@ -24,7 +24,13 @@ type scene struct {
 // first leads the meta shard, the second shard 1. A name may have a domain: "a dc=x".
 func newScene(t *testing.T, names ...string) *scene {
 	t.Helper()
-	s := &scene{T: t, View: View{State: hosts.New("c", []hosts.ShardID{1}), Plan: plan.New(Config()), Now: 1_000_000,
+	return newSceneOf(t, []hosts.ShardID{1}, names...)
+}
+
+// newSceneOf is newScene with the given data shards.
+func newSceneOf(t *testing.T, shards []hosts.ShardID, names ...string) *scene {
+	t.Helper()
+	s := &scene{T: t, View: View{State: hosts.New("c", shards), Plan: plan.New(Config()), Now: 1_000_000,
 		Seen: &Seen{Self: 1, Began: 500_000}}}
 	var initialMembers []hosts.InitialMember
 	for i, name := range names {

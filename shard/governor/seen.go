@@ -54,6 +54,15 @@ type ShardSeen struct {
 	Change   uint64
 	Replicas []ReplicaSeen
 	Unled    []Unled
+	// Idle is set for a data shard with nothing to keep: no slot, no slot snapshot, no session, no pending work.
+	Idle bool
+	// Quota is the largest share of a quota in use, in percent: the shard's own quotas, and those of its nodes.
+	Quota uint64
+	// Commit is the 99th percentile of commit times in the last seconds, Usual its value before the shard's latest
+	// moves of slots, both in microseconds; 0 is unknown.
+	Commit, Usual uint64
+	// Rest is how long the shard rests before the next slot moves.
+	Rest uint64
 }
 
 // Unled is a replica that knows no leader, as reported by its host, with term and index of the replica's last log
@@ -184,6 +193,7 @@ func (s *Seen) pass(millis uint64) *Seen {
 	}
 	for i := range c.Shards {
 		c.Shards[i].LedFor += millis
+		c.Shards[i].Rest -= min(c.Shards[i].Rest, millis)
 	}
 	return c
 }

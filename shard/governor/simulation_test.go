@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // commands of executors
@@ -24,6 +25,10 @@ const (
 	doReach
 	doCleared
 	doSlow
+	doAssign
+	doServe
+	doRetire
+	doRestart
 )
 
 // command is a command in the meta shard's log, not yet applied.
@@ -37,6 +42,8 @@ type command struct {
 	change   uint64
 	members  []hosts.Member
 	mark     SlowMark
+	owner    slots.Owner
+	text     string
 }
 
 // executor is the executor at one meta leader, with its last view. After its term it may continue for a while.
@@ -75,6 +82,8 @@ type simulation struct {
 	calm     bool
 	part     bool // data shards may have replicas on a part of the hosts
 	mark     func(View) *SlowMark
+	moves    *moves    // nil if no slots move
+	capacity *capacity // nil if no shards are added and removed
 }
 
 type planner = plan.Planner[*hosts.Records, *Seen, Action]
@@ -111,6 +120,20 @@ func (s *simulation) leader() *executor {
 
 // turn is one random event.
 func (s *simulation) turn() {
+	if s.moves != nil {
+		s.oneOwner()
+		switch {
+		case s.capacity != nil && s.IntN(12) == 0:
+			s.resize()
+			return
+		case s.capacity == nil && s.IntN(12) == 0:
+			s.order()
+			return
+		}
+		if s.IntN(20) == 0 {
+			s.offer()
+		}
+	}
 	switch n := s.IntN(100); {
 	case n < 5:
 		s.fault()
@@ -163,7 +186,10 @@ func (s *simulation) fault() {
 // others reports whether every shard has a voter majority on other machines with intact directories. Worse faults are
 // beyond the governor.
 func (s *simulation) others(m *machine) bool {
-	for _, e := range s.engines {
+	for id, e := range s.engines {
+		if s.records.Shard(id).Phase == hosts.ShardAdded {
+			continue
+		}
 		n, voters := 0, e.voters()
 		for h := range voters {
 			if x := s.of(h); x != nil && x != m && !x.wiped {
@@ -224,7 +250,7 @@ func (s *simulation) execute(x *executor) {
 	for _, shown := range x.view.Seen.Shards {
 		if on := x.view.State.Shard(shown.Shard); shown.Leader != 0 && on.Change != shown.Change {
 			e := s.engines[shown.Shard]
-			if e.change == shown.Change {
+			if e != nil && e.change == shown.Change {
 				s.send(command{do: doKnown, term: x.term, a: Action{Shard: shown.Shard}, change: e.change,
 					members: e.list()})
 			}
@@ -253,6 +279,9 @@ func (s *simulation) execute(x *executor) {
 // wise compares a decision with DESIGN.md, based on the executor's view.
 func (s *simulation) wise(v *View, pr *plan.Proposal[Action]) {
 	h := v.State.Host(pr.Payload.Host)
+	if h == nil {
+		return
+	}
 	for _, on := range v.State.Shards() {
 		p := on.On(pr.Payload.Host)
 		if p == nil || !p.Member() {
@@ -285,6 +314,7 @@ func (s *simulation) see(x *executor) {
 	}
 	x.looked = s.now
 	s.comparePaces(x, v)
+	s.seeIdle(v)
 	if s.lie != nil {
 		s.lie(s, v)
 	}
@@ -322,6 +352,12 @@ func (s *simulation) perform(x *executor, step *plan.Step[Action]) {
 	a := step.Payload
 	h := x.view.State.Host(a.Host)
 	switch step.Kind {
+	case KindMoveSlot:
+		s.move(x, step)
+		return
+	case KindServe, KindRetire, KindRestart:
+		s.resized(x, step)
+		return
 	case KindFail:
 		s.send(command{do: doFailed, term: x.term, a: a})
 		return
@@ -392,6 +428,7 @@ func (s *simulation) commit(c command) {
 		if out == plan.Applied {
 			s.begun++
 			s.tally["began "+kindNames[pr.Kind]]++
+			s.oneLarge()
 		}
 	case doKnown:
 		s.records.Known(at, c.term, c.a.Shard, c.change, c.members)
@@ -405,6 +442,18 @@ func (s *simulation) commit(c command) {
 		s.records.Failed(at, c.term, c.a.Host, c.a.Epoch, c.a.Reason, c.a.Text)
 	case doReach:
 		s.records.Reach(at, c.term, c.a.Host, c.a.Variant, c.a.Epoch)
+	case doAssign:
+		if a := s.records.AssignSlot(at, c.a.Slot, c.owner, c.text); a.Status == 0 && !a.Existed {
+			s.tally[map[bool]string{true: "opened", false: "kept"}[c.owner.Generation == c.a.Number]]++
+		}
+	case doServe:
+		s.records.MarkServing(at, c.term, c.a.Shard)
+	case doRetire:
+		if a := s.records.Retire(at, c.term, c.a.Shard); a.Status == 0 && !a.Existed {
+			s.retired(c.a.Shard)
+		}
+	case doRestart:
+		s.records.BeginAgain(at, c.term, c.a.Shard, c.a.Number, c.a.Host)
 	case doSlow:
 		if a := s.records.SetSlow(at, c.term, c.mark.Host, c.mark.Slow, c.mark.Text); a.Status == 0 && !a.Existed {
 			s.tally[fmt.Sprintf("slow %t", c.mark.Slow)]++
@@ -414,4 +463,5 @@ func (s *simulation) commit(c command) {
 			s.records.Cleared(at, c.a.Shard, c.a.Replica, h.incarnation)
 		}
 	}
+	s.account()
 }

@@ -6,12 +6,14 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 var kindNames = map[plan.Kind]string{
 	KindTransfer: "transfer-leader", KindAdd: "add-replica",
 	KindPromote: "promote-replica", KindRemove: "remove-replica",
 	KindClear: "delete-replica-data", KindFail: "mark-failed", KindReach: "set-state",
+	KindMoveSlot: "move-slot", KindServe: "enable-shard", KindRetire: "delete-shard", KindRestart: "restart-shard",
 }
 
 // KindName returns a step kind's name for people.
@@ -42,13 +44,21 @@ func reached(v View, kind plan.Kind, a *Action) bool {
 	case KindReach:
 		h := v.State.Host(a.Host)
 		return h != nil && h.Current.Variant == a.Variant && h.Current.Epoch == a.Epoch
+	case KindMoveSlot:
+		return v.State.Slots().Of(a.Slot).Generation >= a.Number
 	}
 	s := v.State.Shard(a.Shard)
 	if s == nil {
-		return false
+		return kind == KindRetire
 	}
 	p := s.Replica(a.Replica)
 	switch kind {
+	case KindServe:
+		return s.Phase != hosts.ShardAdded
+	case KindRetire:
+		return s.Phase == hosts.ShardRetired
+	case KindRestart:
+		return s.Group > a.Number
 	case KindAdd:
 		return p != nil && p.Member()
 	case KindPromote:
@@ -68,17 +78,25 @@ func fits(r *hosts.Records, pr *plan.Proposal[Action]) bool {
 	if pr.Kind != KindFail && pr.Kind != KindReach && r.Shard(a.Shard) == nil {
 		return false
 	}
+	switch pr.Kind {
+	case KindServe, KindRetire, KindRestart:
+		return true // the command itself checks the records
+	case KindMoveSlot:
+		return a.Number != 0 && a.Number == r.MoveGeneration(a.Slot, a.Shard, a.Into)
+	}
 	return pr.Kind != KindAdd || r.Clone().Allocate(hosts.At{}, a.Shard, a.Host, a.Replica, a.Change).Status ==
 		protocol.StatusSuccess
 }
 
-// allot reserves in the records what a new step needs: a replica id, or a transfer time.
+// allot reserves in the records what a new step needs: a replica id, a transfer time, or a generation.
 func allot(at hosts.At, r *hosts.Records, kind plan.Kind, a *Action) {
 	switch kind {
 	case KindAdd:
 		r.Allocate(at, a.Shard, a.Host, a.Replica, a.Change)
 	case KindTransfer:
 		r.Transferred(at, a.Shard)
+	case KindMoveSlot:
+		r.BeginMove(at, a.Slot, a.Into)
 	}
 }
 
@@ -97,6 +115,18 @@ func model(at hosts.At, r *hosts.Records, seen *Seen, kind plan.Kind, a *Action)
 		if h := r.Host(a.Host); h != nil {
 			r.Cleared(at, a.Shard, a.Replica, h.Incarnation)
 		}
+		return
+	case KindMoveSlot:
+		r.AssignSlot(at, a.Slot, slots.Owner{Shard: uint64(a.Into), Generation: a.Number}, "")
+		return
+	case KindServe:
+		r.MarkServing(at, 0, a.Shard)
+		return
+	case KindRetire:
+		r.Retire(at, 0, a.Shard)
+		return
+	case KindRestart:
+		r.BeginAgain(at, 0, a.Shard, a.Number, a.Host)
 		return
 	}
 	reports := seen.shard(a.Shard)

@@ -43,6 +43,7 @@ type engine struct {
 	leader  shard.HostID
 	led     uint64 // start of its leadership
 	added   int    // how many replicas were added, ever
+	group   uint64
 }
 
 type replica struct {
@@ -76,6 +77,7 @@ type world struct {
 	paced    bool // hosts measure their speed, and machines become sluggish
 	steady   bool // machines become neither slower nor faster any more
 	figure   int  // the figure in which sluggish machines are slow
+	prompt   bool // added shards begin at once
 }
 
 var domains = []string{"dc=a", "dc=b", "dc=c"}
@@ -156,6 +158,7 @@ func (w *world) shards() []hosts.ShardID { return slices.Sorted(maps.Keys(w.engi
 // pass advances time: Raft elects, replicas catch up, hosts are heard, and hosts report.
 func (w *world) pass(millis uint64) {
 	w.now += millis
+	w.follow()
 	for _, id := range w.shards() {
 		w.raft(w.engines[id], id)
 	}
@@ -163,6 +166,22 @@ func (w *world) pass(millis uint64) {
 		w.breathe(m)
 	}
 	w.strain()
+}
+
+// follow makes machines begin added shards, and delete retired ones.
+func (w *world) follow() {
+	for _, s := range w.records.Shards() {
+		p, e := s.InitialReplica(), w.engines[s.ID]
+		if p != nil && (e == nil || e.group < s.Group) && w.up(p.Host) && (w.prompt || w.IntN(3) == 0) {
+			w.engines[s.ID] = &engine{group: s.Group, change: s.Group<<20 + 1, leader: p.Host, led: w.now,
+				members: map[uint64]*replica{p.ID: {host: p.Host, role: hosts.RoleVoter}}}
+			w.tally["shard begins"]++
+		}
+	}
+	maps.DeleteFunc(w.engines, func(id hosts.ShardID, _ *engine) bool {
+		s := w.records.Shard(id)
+		return s == nil || s.Phase == hosts.ShardRetired
+	})
 }
 
 // strain makes machines sluggish, one or all of them, and lets them recover.
@@ -310,7 +329,7 @@ type change struct {
 func (w *world) apply(c change) string {
 	e := w.engines[c.a.Shard]
 	switch {
-	case e.leader == 0:
+	case e == nil || e.leader == 0:
 		return ""
 	case c.kind == KindTransfer:
 		if e.leader == c.a.From && w.up(c.a.Host) && e.voters()[c.a.Host] {
@@ -394,8 +413,15 @@ func (w *world) look(self shard.HostID, began uint64) (*Seen, map[shard.HostID]b
 		seen.Hosts = append(seen.Hosts, h)
 		alive[m.id] = h.Tried && h.SilentFor < 2000 || m.id == self
 	}
-	for _, id := range w.shards() {
-		e := w.engines[id]
+	for _, on := range w.records.Shards() {
+		id, e := on.ID, w.engines[on.ID]
+		switch {
+		case on.Phase == hosts.ShardRetired:
+			continue
+		case e == nil || e.group < on.Group:
+			seen.Shards = append(seen.Shards, ShardSeen{Shard: id})
+			continue
+		}
 		s := ShardSeen{Shard: id, Leader: e.leader, LedFor: w.now - e.led, Change: e.change}
 		for _, key := range slices.Sorted(maps.Keys(e.members)) {
 			m := e.members[key]

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/codec"
@@ -29,6 +28,8 @@ const (
 	EventAccess     // a principal got or lost rights
 	EventBackup     // a client saves a shard's state
 	EventAct        // a client changed something other than hosts, with a reason
+	EventSlot       // a slot is to move to another shard, has moved, or stays
+	EventShard      // a data shard is added, weighed or removed
 	events
 )
 
@@ -37,7 +38,7 @@ var eventNames = [events]string{
 	EventReplica: "replica", EventAlter: "alter",
 	EventTransfer: "leader-transfer", EventPolicy: "policy", EventToken: "join-token",
 	EventStep: "step", EventGeneration: "restore", EventAccess: "access",
-	EventBackup: "backup", EventAct: "action",
+	EventBackup: "backup", EventAct: "action", EventSlot: "slot-move", EventShard: "shard",
 }
 
 // String returns the event's name for people.
@@ -93,12 +94,11 @@ func (r *Records) Note(at At, event Event, what string) {
 
 // NoteOf adds an audit entry for a client's action, as reported by a host: EventBackup or EventAct.
 func (r *Records) NoteOf(at At, event Event, from shard.HostID, i Incarnation, what string) Answer {
-	h := r.Host(from)
-	if h == nil || h.Incarnation != i {
-		return refuse(protocol.StatusNotFound, "there is no host %d with incarnation %v", from, i)
+	if a := r.reports(from, i); a.Text != "" {
+		return a
 	}
 	r.revision++
-	r.note(at, event, h, "%s", what)
+	r.note(at, event, r.Host(from), "%s", what)
 	return Answer{}
 }
 

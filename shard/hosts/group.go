@@ -76,7 +76,7 @@ func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 	})
 	r.lastReplica++
 	s.Replicas = append(s.Replicas, Replica{ID: r.lastReplica, Host: n.Host})
-	s.Group, s.Empty, s.Change = s.Group+1, n.Empty, 0
+	s.Group, s.Empty, s.Fresh, s.Change = s.Group+1, n.Empty, false, 0
 	s.First, s.Ordered, s.Waits, s.Overlap = r.lastReplica, at.Version, true, false
 	last := max(s.Fence, s.Counted.LastOrder) + shard.OrderID(s.Jump(at.Now).Orders)
 	s.Fence = (last | shard.MaxShard) + 1 + shard.OrderID(s.ID) // in the shard's order-id class
@@ -96,6 +96,8 @@ func (r *Records) recoverable(n *Recovery) Answer {
 		return refuse(protocol.StatusNotFound, "there is no shard %d", n.Shard)
 	case s.ID == Meta:
 		return forbid("the meta shard is recovered with the whole cluster, by signalbox cluster recover")
+	case s.Phase == ShardRetired:
+		return forbid("shard %d was removed", n.Shard)
 	case n.Against != "":
 		return forbid("%s", n.Against)
 	case h == nil || !h.Living() || lost(h.ID):

@@ -1,5 +1,7 @@
 package hosts
 
+import "github.com/signalbox/signalbox/shard"
+
 // DefaultWeight is the weight of a host without an operator-set weight, MaxWeight the highest weight.
 const (
 	DefaultWeight = 100
@@ -33,6 +35,8 @@ const (
 	MaxTokenID = 64
 	// MaxTokenMillis is the maximum validity of a join token.
 	MaxTokenMillis = 7 * 24 * 3600 * 1000
+	// MaxSlotOrders is the maximum number of orders to move slots: one per slot.
+	MaxSlotOrders = shard.Slots
 	// MaxAudit is how many audit entries are kept.
 	MaxAudit = 10_000
 )
@@ -43,6 +47,12 @@ const (
 	returnMillis    = 300
 	maxReturnMillis = 10 * 60 * 1000
 	HealthyMillis   = 10 * 60 * 1000
+)
+
+// After SlotAttempts failed attempts to move a slot, the next attempt waits for SlotDelayMillis.
+const (
+	SlotAttempts    = 2
+	SlotDelayMillis = 10 * 60 * 1000
 )
 
 // WishMillis is how long the governor tries to carry out a transfer an operator asked for.

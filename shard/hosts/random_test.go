@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	table "github.com/signalbox/signalbox/shard/slots"
 )
 
 // bug is a deliberately broken rule, to be detected by the invariants.
@@ -25,13 +26,14 @@ const (
 	bugHistory        // a change is not written down
 	bugAhead          // a host is expelled while it has replicas
 	bugRefused        // a refused command changes something
+	bugTwice          // a second attempt to move a slot begins before the first has ended
 	bugs
 )
 
 func (b bug) String() string {
 	return [...]string{"none", "an expelled host comes back", "current ahead of target", "two hosts of one name",
 		"replica id given again", "start number falls", "change not written down", "expelled with replicas",
-		"refusal with an effect"}[b]
+		"refusal with an effect", "two attempts to move a slot"}[b]
 }
 
 // random sends records commands of hosts, operators and a governor in any order, late and twice, and keeps data for the
@@ -45,6 +47,7 @@ type random struct {
 	boots    map[shard.HostID]uint64
 	ids      map[uint64]shard.HostID // every allocated replica
 	tally    map[protocol.Status]int
+	moves    [3]int // attempts begun, kept and opened
 }
 
 func newRandom(seed uint64, b bug) *random {
@@ -72,7 +75,9 @@ func (r *random) host() *Host { return r.hosts[r.IntN(len(r.hosts))] }
 // command runs one random command.
 func (r *random) command() Answer {
 	at, h, id := r.at(), r.host(), ShardID(r.IntN(3))
-	switch r.IntN(18) {
+	switch r.IntN(20) {
+	case 18, 19:
+		return r.slot(at, id)
 	case 0, 1:
 		n := byte(10 + r.IntN(200))
 		j := Join{Cluster: "c", Name: r.ref(), Incarnation: incarnation(n), Addresses: addresses(strconv.Itoa(int(n))),
@@ -111,6 +116,24 @@ func (r *random) command() Answer {
 		return r.Cordon(at, r.ref(), r.IntN(2) == 0)
 	}
 	return r.membership(at, id)
+}
+
+// slot sends a command on one of a few slots, as an operator, a step or its executor would.
+func (r *random) slot(at At, id ShardID) Answer {
+	slot := shard.Slot(r.IntN(3))
+	switch o := r.SlotOrder(slot); {
+	case r.IntN(4) == 0:
+		return r.CancelMove(at, slot)
+	case o == nil || r.IntN(4) == 0:
+		return r.MoveSlot(at, slot, id, r.IntN(2) == 0)
+	case o.Into == 0:
+		before := r.revision
+		r.BeginMove(at, slot, id)
+		return Answer{Existed: before == r.revision}
+	default:
+		g := r.slots.Pending(slot) + uint64(r.IntN(3))
+		return r.AssignSlot(at, slot, table.Owner{Shard: uint64(1 + r.IntN(2)), Generation: g}, "too large")
+	}
 }
 
 // membership changes one member of a shard, like an engine, and reports the change.
@@ -163,6 +186,14 @@ func (r *random) spoil(before *Records, a Answer) {
 	case bugAhead:
 		if !h.Living() {
 			h.Current = h.Target
+		}
+	case bugTwice:
+		for _, o := range r.orders {
+			if o.Into != 0 && before.slots == r.slots {
+				t := *r.slots
+				t.Attempt(o.Slot)
+				r.slots = &t
+			}
 		}
 	case bugRefused:
 		if a.Status != protocol.StatusSuccess {
@@ -225,6 +256,11 @@ func (r *random) check(before *Records) error {
 		names[h.Name] = names[h.Name] || h.Living()
 		r.expelled[h.ID], r.boots[h.ID] = !h.Living(), h.Start.Number
 	}
+	if r.slots != before.slots {
+		if err := r.checkMoves(before); err != nil {
+			return err
+		}
+	}
 	for _, s := range r.shards {
 		for i := range s.Replicas {
 			p := &s.Replicas[i]
@@ -240,7 +276,27 @@ func (r *random) check(before *Records) error {
 	return nil
 }
 
-func play(seed uint64, b bug, tally map[protocol.Status]int) error {
+// checkMoves compares the slot table with its state before a command: a slot has one attempt at a time, and a new owner
+// only by the outcome of the attempt.
+func (r *random) checkMoves(before *Records) error {
+	for slot := range shard.Slot(3) {
+		e, old, g := r.slots.Of(slot), before.slots.Of(slot), before.slots.Pending(slot)
+		switch {
+		case e == old:
+		case e.Owner == old.Owner && e.Last == old.Last+2 && g == 0:
+			r.moves[0]++
+		case e.Last == old.Last && g != 0 && e.Generation == g+1 && e.Shard == old.Shard:
+			r.moves[1]++
+		case e.Last == old.Last && g != 0 && e.Generation == g && ShardID(e.Shard) == before.SlotOrder(slot).Into:
+			r.moves[2]++
+		default:
+			return fmt.Errorf("slot %d goes from %+v to %+v", slot, old, e)
+		}
+	}
+	return nil
+}
+
+func play(seed uint64, b bug, tally map[protocol.Status]int, moves *[3]int) error {
 	r := newRandom(seed, b)
 	for n := range 200 {
 		if err := r.step(); err != nil {
@@ -250,19 +306,25 @@ func play(seed uint64, b bug, tally map[protocol.Status]int) error {
 	for status, n := range r.tally {
 		tally[status] += n
 	}
+	for i, n := range r.moves {
+		moves[i] += n
+	}
 	return nil
 }
 
 // TestInvariants: for any requests in any order, refused commands change nothing, saved records can be loaded, and
 // identities, names, epochs and replica ids follow the rules.
 func TestInvariants(t *testing.T) {
-	tally := map[protocol.Status]int{}
+	tally, moves := map[protocol.Status]int{}, [3]int{}
 	for seed := range uint64(200) {
-		if err := play(seed, noBug, tally); err != nil {
+		if err := play(seed, noBug, tally, &moves); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
-	t.Log(tally)
+	t.Log(tally, moves)
+	if min(moves[1], moves[2]) < 20 {
+		t.Errorf("attempts to move a slot: %d begun, %d kept, %d opened", moves[0], moves[1], moves[2])
+	}
 	for _, status := range []protocol.Status{protocol.StatusSuccess, protocol.StatusPreconditionFailed,
 		protocol.StatusStale, protocol.StatusNotFound, protocol.StatusAlreadyExists} {
 		if tally[status] < 500 {
@@ -272,9 +334,9 @@ func TestInvariants(t *testing.T) {
 }
 
 func TestPlantedBugsAreNoticed(t *testing.T) {
-	seeds := [bugs]uint64{}
+	seeds := [bugs]uint64{bugAhead: 1, bugTwice: 1}
 	for b := noBug + 1; b < bugs; b++ {
-		if err := play(seeds[b], b, map[protocol.Status]int{}); err == nil {
+		if err := play(seeds[b], b, map[protocol.Status]int{}, new([3]int)); err == nil {
 			t.Errorf("%s: not noticed by seed %d", b, seeds[b])
 		} else {
 			t.Logf("%s: %v", b, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/codec"
+	table "github.com/signalbox/signalbox/shard/slots"
 )
 
 // Records are what a cluster knows about its hosts.
@@ -19,13 +20,18 @@ type Records struct {
 	cluster    string // cluster id
 	generation Generation
 	policy     host.Policy
-	hosts      []*Host  // by id, including expelled hosts
-	shards     []*Shard // by id, the meta shard first
-	tokens     []*Token // by id
-	audit      []Entry  // by number
+	hosts      []*Host      // by id, including expelled hosts
+	shards     []*Shard     // by id, the meta shard first
+	tokens     []*Token     // by id
+	audit      []Entry      // by number
+	slots      *table.Table // never modified, only replaced
+	orders     []*SlotOrder // by slot
+	rebalance  Rebalance
+	held       MovesHold
 
 	// Counters never go back.
 	lastHost    shard.HostID
+	lastShard   ShardID
 	lastReplica uint64
 	lastAudit   uint64
 	revision    uint64
@@ -50,6 +56,8 @@ type Answer struct {
 	Text   string // for people: the error, and what to do instead
 	// Host is the host the command concerns.
 	Host shard.HostID
+	// Shard is the first shard that the command added.
+	Shard ShardID
 	// Existed is set if the command changed nothing because the requested state already existed.
 	Existed bool
 }
@@ -65,12 +73,16 @@ func forbid(format string, args ...any) Answer {
 	return refuse(protocol.StatusPreconditionFailed, format, args...)
 }
 
-// New returns the records for a cluster that has no host yet. The meta shard has id 0 and is added to the list.
+// New returns the records for a cluster that has no host yet. The meta shard has id 0 and is added to the list. The
+// data shards own equal shares of the slots.
 func New(cluster string, data []ShardID) *Records {
 	r := &Records{cluster: cluster, policy: DefaultPolicy(), lastReplica: FirstReplica - 1}
+	var owners []uint64
 	for _, id := range append([]ShardID{Meta}, slices.Sorted(slices.Values(data))...) {
 		r.shards = append(r.shards, &Shard{ID: id})
+		owners, r.lastShard = append(owners, uint64(id)), id
 	}
+	r.slots = table.NewTable(owners[1:])
 	return r
 }
 
@@ -78,7 +90,7 @@ func New(cluster string, data []ShardID) *Records {
 func (r *Records) Clone() *Records {
 	c := *r
 	c.hosts, c.shards, c.tokens = slices.Clone(r.hosts), slices.Clone(r.shards), slices.Clone(r.tokens)
-	c.audit = slices.Clip(r.audit)
+	c.audit, c.orders = slices.Clip(r.audit), slices.Clone(r.orders)
 	return &c
 }
 

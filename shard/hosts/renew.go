@@ -24,12 +24,18 @@ type Renewal struct {
 
 // Renewed returns the new cluster's records, and changes nothing in r. The new cluster has one host, with a vote in
 // every shard. All old hosts are expelled, because they have the old cluster's data. Policy and audit log stay, join
-// tokens do not.
+// tokens and orders to move slots do not. The data shards own equal shares of the slots, under generation zero.
 func (r *Records) Renewed(at At, n Renewal) (*Records, error) {
 	next := New(n.Cluster, n.Data)
 	next.generation, next.policy = n.Generation, r.policy
 	next.audit = append(next.audit, r.audit...)
 	next.lastHost, next.lastReplica = r.lastHost, r.lastReplica+replicaJump
+	next.lastShard = max(next.lastShard, r.lastShard)
+	for _, s := range next.shards {
+		if old := r.Shard(s.ID); old != nil {
+			s.Weighs = old.Weighs
+		}
+	}
 	next.lastAudit, next.revision = r.lastAudit+n.Jump, r.revision+n.Jump
 	next.note(at, EventGeneration, nil, "%d, %x, made of a state of cluster %s", n.Generation.Number,
 		n.Generation.Draw, r.cluster)

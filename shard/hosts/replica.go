@@ -78,6 +78,12 @@ type Shard struct {
 	CountedAt uint64
 	// Bound is the session timeout bound from the latest leader that has set one, zero before the first.
 	Bound TimeoutBound
+	// Fresh is set for an added shard's group: it begins without content and without slots, and has nothing to wait
+	// for, because no earlier group has granted anything.
+	Fresh bool
+	Phase ShardPhase
+	// Weighs is the weight set by an operator, plus one; 0 if none was set.
+	Weighs uint64
 }
 
 // Replica returns the replica with an id, or nil.
@@ -189,6 +195,8 @@ func (r *Records) Known(at At, term uint64, id ShardID, change uint64, members [
 		return refuse(protocol.StatusStale, "term %d is over", term)
 	case s == nil:
 		return refuse(protocol.StatusNotFound, "there is no shard %d", id)
+	case s.Phase == ShardRetired:
+		return refuse(protocol.StatusStale, "shard %d was removed", id)
 	case len(members) == 0 || len(members) > r.mostReplicas() || !orderly(members):
 		return refuse(protocol.StatusBadRequest, "a membership has 1 to %d replicas by id, learners and voters",
 			r.mostReplicas())
@@ -317,6 +325,7 @@ func (r *Records) Cleared(_ At, id ShardID, replica uint64, i Incarnation) Answe
 	}
 	s = r.edit(id)
 	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool { return p.ID == replica })
+	r.forgetShard(id)
 	return Answer{}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/codec"
+	table "github.com/signalbox/signalbox/shard/slots"
 )
 
 // formNumber is the first number for saved bytes.
@@ -23,7 +24,7 @@ func (r *Records) Save(dst []byte) []byte {
 
 // Load decodes records.
 func Load(src []byte) (*Records, error) {
-	r := &Records{}
+	r := &Records{slots: &table.Table{}}
 	if err := codec.Load(src, formNumber, "hosts: load", r.code, r.check); err != nil {
 		return nil, err
 	}
@@ -35,12 +36,16 @@ func (r *Records) code(c *codec.Coder) {
 	c.Text(&r.cluster, maxClusterID)
 	c.Number(&r.generation.Number)
 	c.Fixed(r.generation.Draw[:])
-	c.Numbers((*uint64)(&r.lastHost), &r.lastReplica, &r.lastAudit, &r.revision)
+	c.Numbers((*uint64)(&r.lastHost), (*uint64)(&r.lastShard), &r.lastReplica, &r.lastAudit, &r.revision)
 	c.Fields(r.policy.Fields)
 	codec.Pointers(c, &r.hosts, maxRecords, (*Host).code)
 	codec.Pointers(c, &r.shards, MaxShards, (*Shard).code)
 	codec.Pointers(c, &r.tokens, MaxTokens, (*Token).code)
 	codec.List(c, &r.audit, MaxAudit, func(e *Entry) { e.code(c) })
+	r.slots.Code(c)
+	codec.Pointers(c, &r.orders, MaxSlotOrders, (*SlotOrder).code)
+	r.rebalance.code(c)
+	r.held.code(c)
 }
 
 func (h *Host) code(c *codec.Coder) {
@@ -82,8 +87,9 @@ func (s *Shard) code(c *codec.Coder) {
 	})
 	c.Numbers(&s.Group, (*uint64)(&s.Counted.LastOrder), (*uint64)(&s.Counted.LastRevision), &s.Counted.LastSession,
 		&s.CountedAt, &s.Bound.Term, &s.Bound.Number, &s.Bound.Longest.Timeout, (*uint64)(&s.Bound.Longest.Session),
-		&s.First, &s.Ordered, (*uint64)(&s.Fence))
-	c.Flags(&s.Empty, &s.Waits, &s.Overlap)
+		&s.First, &s.Ordered, (*uint64)(&s.Fence), &s.Weighs)
+	c.Flags(&s.Empty, &s.Waits, &s.Overlap, &s.Fresh)
+	codec.Enum(c, &s.Phase, shardPhases)
 }
 
 func (t *Token) code(c *codec.Coder) {
@@ -126,7 +132,8 @@ func (r *Records) check(c *codec.Coder) {
 	c.Must(r.Living() <= r.mostHosts(), "there are %d hosts", r.Living())
 	c.Must(len(r.shards) > 0 && r.shards[0].ID == Meta, "there is no meta shard")
 	for i, s := range r.shards {
-		c.Must(i == 0 || s.ID > r.shards[i-1].ID, "shard %d is out of order", s.ID)
+		c.Must((i == 0 || s.ID > r.shards[i-1].ID) && s.ID <= r.lastShard, "shard %d is out of order", s.ID)
+		c.Must(s.Weighs <= MaxWeight+1 && (s.ID != Meta || s.Phase == ShardServing), "shard %d has no weight", s.ID)
 		c.Must(len(s.Replicas) <= r.mostReplicas(), "shard %d has %d replicas", s.ID, len(s.Replicas))
 		r.checkReplicas(c, s)
 	}
@@ -135,6 +142,7 @@ func (r *Records) check(c *codec.Coder) {
 		c.Must(t.ID != "", "a token is none")
 	}
 	r.checkAudit(c)
+	r.checkSlots(c)
 }
 
 // checkAudit checks that no entry is missing: numbers jump only when a new cluster begins.
@@ -166,7 +174,8 @@ func (r *Records) checkHost(c *codec.Coder, h *Host) {
 }
 
 func (r *Records) checkReplicas(c *codec.Coder, s *Shard) {
-	c.Must(s.Group != 0 || s.First|s.Ordered|uint64(s.Fence) == 0 && !s.Waits, "shard %d has no later group", s.ID)
+	c.Must(s.Group != 0 || s.First|s.Ordered|uint64(s.Fence) == 0 && !s.Waits && !s.Fresh,
+		"shard %d has no later group", s.ID)
 	c.Must(s.Waits || !s.Overlap, "shard %d does not wait", s.ID)
 	for i := range s.Replicas {
 		p := &s.Replicas[i]

@@ -70,6 +70,10 @@ func (b *bells) Due(m *Core, object, _ arena.Handle) {
 	m.Objects.Changed(object, shard.FlagData)
 }
 
+func (b *bells) Shift(body arena.Handle, moment func(uint64) uint64) {
+	b.At(body).at = moment(b.At(body).at)
+}
+
 func (b *bells) ReleaseHolding(*Core, arena.Handle) {}
 
 func (b *bells) Remove(m *Core, h arena.Handle) {

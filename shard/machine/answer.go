@@ -128,7 +128,8 @@ func (a *answer) become(outcome answer) {
 
 // record writes a queued acquire's outcome into its answer, if the session still keeps the answer.
 func (an *Answers) record(l *Holding, outcome answer) {
-	if a := an.core.Sessions.answer(an.core.Sessions.At(l.Session), l.Number); a != nil {
+	a := an.core.Sessions.answer(an.core.Sessions.At(l.Session), l.Number)
+	if a != nil && a.order == l.Order { // after a move, another request may have used the number in this shard
 		an.replaceOutcome(l.Session, a, outcome)
 	}
 }

@@ -10,11 +10,13 @@ func (m *Machine) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) sha
 	*d = shard.Delta{Joined: d.Joined[:0], Rows: d.Rows[:0], Gone: d.Gone[:0], Bodies: d.Bodies[:0]}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if since > m.core.lastRevision {
-		return shard.DeltaBehind
-	}
 	h, v, ok := m.core.Objects.lookUp(&r)
-	if !ok {
+	switch {
+	case !ok && !m.core.slots.Has(shard.SlotOf(r.Node, []byte(r.Name))):
+		return shard.DeltaAway
+	case since > m.core.lastRevision:
+		return shard.DeltaBehind
+	case !ok:
 		d.To = m.core.lastRevision
 		return shard.DeltaAbsent
 	}

@@ -192,12 +192,12 @@ func (sc *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard
 	}
 }
 
-// withoutRecords omits state that even a refused command may change: numbers and answers.
+// withoutRecords omits state that even a refused command may change: numbers, slots and answers.
 func withoutRecords(state *shard.State) shard.State {
 	s := *state
 	s.Sessions = slices.Clone(s.Sessions)
 	for i := range s.Sessions {
-		s.Sessions[i].Applied, s.Sessions[i].Acked, s.Sessions[i].Answers = 0, 0, nil
+		s.Sessions[i].Applied, s.Sessions[i].Acked, s.Sessions[i].Answers, s.Sessions[i].Slots = 0, 0, nil, nil
 	}
 	return s
 }

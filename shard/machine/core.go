@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/assert"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // Core is the machine's content, in parts with rules of their own. Commands and object kinds work on it while holding
@@ -25,7 +26,7 @@ type Core struct {
 	Clock     clock.Clock // with the highest term that began
 
 	alarms       heap.Heap[alarm, alarmOrder]
-	slots        shard.SlotSet
+	slots        slots.Slots
 	class        shard.OrderID // the shard id, which is the class of all order ids the shard issues
 	bounds       Bounds
 	lastOrder    shard.OrderID
@@ -43,16 +44,18 @@ type Core struct {
 func newCore(known *Kinds, o Options) *Core {
 	co := &Core{
 		known: known,
-		slots: o.Slots, class: shard.OrderID(o.Shard), bounds: o.Bounds, level: level.First, nextLevel: level.First,
+		slots: slots.New(o.Shard, o.Slots), class: shard.OrderID(o.Shard), bounds: o.Bounds,
+		level: level.First, nextLevel: level.First,
+		Clock:    clock.Clock{Now: o.Began, Base: o.Began},
 		Nodes:    Nodes{quota: newShardQuota(shard.Limits{}), byID: make(map[shard.NodeID]*Node)},
 		Sessions: newSessions(), Objects: newObjects(), Holdings: newHoldings(),
 		History: History{limit: o.History}, Snapshots: Snapshots{epoch: 1},
 	}
 	co.Nodes.core, co.Sessions.core, co.Answers.core, co.Objects.core, co.Holdings.core = co, co, co, co, co
 	co.Pending.core, co.History.core, co.Snapshots.core = co, co, co
-	co.Sessions.Trees = []*arena.Forest{&co.Sessions.byID}
-	co.Objects.Trees = []*arena.Forest{&co.Objects.byName}
-	co.Holdings.Trees = []*arena.Forest{&co.Holdings.byObject, &co.Holdings.bySession}
+	co.Sessions.Trees = []arena.Beside{&co.Sessions.byID, &co.Sessions.sets.words}
+	co.Objects.Trees = []arena.Beside{&co.Objects.byName}
+	co.Holdings.Trees = []arena.Beside{&co.Holdings.byObject, &co.Holdings.bySession}
 	co.alarms.By.core = co
 	for i := range known.rows {
 		if row := &known.rows[i]; row.New != nil {

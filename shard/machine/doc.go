@@ -28,6 +28,10 @@
 // Objects: node.go, object.go, and holding.go for one session's part in an object; view.go for the object parts that
 // are described separately; quota.go counts and limits.
 //
+// Slots: slot.go carries out the commands that move a slot between shards, slot_pack.go saves a slot's content,
+// slot_merge.go merges it; slot_set.go has the slots in which each session has used numbers; slot_read.go has the
+// reads.
+//
 // Each object kind is a package: shard/semaphore, shard/rollout, shard/process. Package shard/kinds lists all kinds.
 // Package machinetest drives machines in the tests for this package and for the kinds.
 //

@@ -43,6 +43,12 @@ func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
 	case shard.EffectSessionSeen:
 		line = fmt.Sprintf("session-seen %s%s", st.name(e.Session), drawNode(e.Node))
 		rest.Session, rest.Node = 0, 0
+	case shard.EffectSlotLeft, shard.EffectSlotArrived, shard.EffectSlotsChanged:
+		line = fmt.Sprintf("%v %d changes=%d", e.Kind, e.Slot, e.Number)
+		rest.Slot, rest.Number = 0, 0
+	case shard.EffectCheckHoldings:
+		line = fmt.Sprintf("%v %s losses=%d%s", e.Kind, st.name(e.Session), e.Limit, drawNode(e.Node))
+		rest.Session, rest.Limit, rest.Node = 0, 0, 0
 	case shard.EffectNodeSeen:
 		line = fmt.Sprintf("node-seen %d", e.Node)
 		rest.Node = 0

@@ -91,6 +91,33 @@ func init() {
 		"put-process":    (*goldenStage).putProcess,
 		"reply":          (*goldenStage).replyToRequest,
 		"send":           (*goldenStage).sendRequest,
+
+		"slot-seal":    slotVerb(shard.CmdSlotSeal),
+		"slot-open":    slotVerb(shard.CmdSlotOpen),
+		"slot-refuse":  slotVerb(shard.CmdSlotRefuse),
+		"slot-cancel":  slotVerb(shard.CmdSlotCancel),
+		"slot-release": slotVerb(shard.CmdSlotRelease),
+	}
+}
+
+// slotVerb is a command on a slot: of the machine to=, or with the content that the machine from= has sealed.
+func slotVerb(k shard.CommandKind) func(st *goldenStage, l *goldenLine, b *goldenBatch) {
+	return func(st *goldenStage, l *goldenLine, b *goldenBatch) {
+		c := shard.Command{Kind: k, Slot: shard.Slot(l.number("slot", 0)), Count: l.number("generation", 1)}
+		if to, ok := l.text("to"); ok {
+			c.Number = st.machineNamed(l, to).options.Shard
+		}
+		if name, ok := l.text("from"); ok {
+			from := st.machineNamed(l, name)
+			c.Number = from.options.Shard
+			if sealed := from.Slot(c.Slot).Content; sealed != nil && k == shard.CmdSlotOpen {
+				c.Body = sealed.Append(nil)
+			}
+		}
+		if l.flag("forget") {
+			c.Flags = shard.FlagForget
+		}
+		b.add(c)
 	}
 }
 
@@ -179,7 +206,9 @@ func (st *goldenStage) limits(l *goldenLine, b *goldenBatch) {
 
 func (st *goldenStage) expire(l *goldenLine, b *goldenBatch) {
 	term := l.number("term", st.machine().Count().Term)
-	b.add(shard.Command{Kind: shard.CmdSessionsExpire, Term: term, Sessions: st.sessionIDs(l, l.list("session"))})
+	changes := l.number("changes", st.machine().State().SlotChanges)
+	b.add(shard.Command{Kind: shard.CmdSessionsExpire, Term: term, Count: changes,
+		Sessions: st.sessionIDs(l, l.list("session"))})
 }
 
 func (st *goldenStage) forget(l *goldenLine, b *goldenBatch) {

@@ -23,6 +23,13 @@ func (d goldenDrawing) lines() []string {
 		d.LastOrder, d.LastRevision, d.LastSession, d.Term) +
 		drawTime("since", d.TimeBase) + drawTime("time", d.Now) +
 		drawLimits(shard.Limits{Objects: d.ObjectLimit, Bytes: d.ByteLimit})}
+	for _, x := range d.Slots {
+		line := fmt.Sprintf("slot %d %s generation=%d seen=%d", x.Slot, x.State, x.Generation, x.Seen)
+		if x.To != 0 {
+			line += fmt.Sprintf(" shard=%d", x.To)
+		}
+		lines = append(lines, line+drawText("why", x.Why))
+	}
 	for _, n := range d.Nodes {
 		line := fmt.Sprintf("node %d", n.ID)
 		if n.Dropping {
@@ -75,6 +82,9 @@ func (d goldenDrawing) session(s *shard.SessionState) []string {
 	}
 	if s.Losses != 0 {
 		line += fmt.Sprintf(" losses=%d", s.Losses)
+	}
+	if d.SlotChanges > 0 && len(s.Slots) > 0 {
+		line += fmt.Sprintf(" slots=%v", s.Slots)
 	}
 	line += drawText("details", s.Details) + drawText("key", s.Key)
 	line += drawTime("created", s.Created)

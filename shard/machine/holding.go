@@ -148,14 +148,29 @@ func (ho *Holdings) NextOrder() shard.OrderID {
 
 // insert appends a new holding to the lists of its session and its object.
 func (ho *Holdings) insert(session, object arena.Handle, order shard.OrderID) arena.Handle {
+	return ho.enter(session, object, order, true)
+}
+
+// Before sorts a session's holdings by order id.
+func (ho *Holdings) Before(a, b arena.Handle) bool { return ho.At(a).Order < ho.At(b).Order }
+
+// enter adds a holding behind all others of its object. With last it is also behind all others of its session.
+func (ho *Holdings) enter(session, object arena.Handle, order shard.OrderID, last bool) arena.Handle {
 	h := ho.Alloc()
 	l := ho.At(h)
 	s, o := ho.core.Sessions.At(session), ho.core.Objects.At(object)
 	l.Session, l.Object, l.Order, l.stamp = session, object, order, ho.core.Snapshots.epoch
 	ho.core.Nodes.Charge(ho.core.Objects.Node(o), shard.LinkBytes)
 	ho.byObject.Add(&o.holdings, o.lastHolding, false, h)
-	ho.bySession.Add(&s.links, s.lastLink, false, h)
-	o.lastHolding, s.lastLink = h, h
+	o.lastHolding = h
+	if last {
+		ho.bySession.Add(&s.links, s.lastLink, false, h)
+	} else {
+		ho.bySession.Insert(&s.links, h, ho)
+	}
+	if last || s.lastLink == 0 || ho.Before(s.lastLink, h) {
+		s.lastLink = h
+	}
 	s.linkCount++
 	o.Held++
 	ho.core.Run.Touched++

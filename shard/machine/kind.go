@@ -93,10 +93,15 @@ type Kind interface {
 
 	// Save appends an object's state. Load recreates the state when a snapshot is restored, and reports whether the
 	// bytes are valid. Linked is called once all holdings on the object are back in order; it sets the object's alarm
-	// again.
+	// again. Linked depends only on the object, its holdings, and the shard's counters.
 	Save(dst []byte, state arena.Handle) []byte
 	Load(src []byte) (state arena.Handle, ok bool)
 	Linked(co *Core, object arena.Handle) error
+
+	// Shift and ShiftHolding convert all timestamps in a state that was just loaded, before Linked is called: the state
+	// comes from another shard, with another time.
+	Shift(state arena.Handle, moment func(at uint64) uint64)
+	ShiftHolding(state arena.Handle, moment func(at uint64) uint64)
 
 	// Renew returns the saved form the object has in a new cluster, without holdings. It returns false if the object
 	// ends with its holdings. The object itself is unchanged.
@@ -138,6 +143,9 @@ func (PlainHoldings) FreeHolding(arena.Handle) {}
 
 // SaveHolding implements Kind.
 func (PlainHoldings) SaveHolding(dst []byte, _ arena.Handle) []byte { return dst }
+
+// ShiftHolding implements Kind.
+func (PlainHoldings) ShiftHolding(arena.Handle, func(uint64) uint64) {}
 
 // LoadHolding implements Kind.
 func (PlainHoldings) LoadHolding([]byte) (arena.Handle, bool) { return 0, false }
@@ -250,11 +258,12 @@ func (co *Core) runNumbered(c *shard.Command, mu *Mutation, t *Target, o *Outcom
 	}
 	if c.Number <= s.applied {
 		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes*forgotten)
+		co.Sessions.noteSlot(t.Session, t.slot)
 		*o = co.repeat(c, mu, t)
 		return
 	}
 	if len(co.Sessions.answersOf(s)) >= shard.MaxUnacknowledged {
-		assert.That(forgotten == 0, "who keeps as many answers as may be kept has forgotten none")
+		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes*forgotten)
 		o.Status = protocol.StatusOverloaded
 		return
 	}
@@ -281,9 +290,13 @@ func (co *Core) runNumbered(c *shard.Command, mu *Mutation, t *Target, o *Outcom
 		if left := co.group.Left(co.Clock.Now); left > 0 {
 			o.Timeout, o.Body = left, cmp.Or(o.Body, shard.QuietReason)
 			s.applied = max(before, c.Acked) // what a lost replica has answered is not applied again
+			co.Sessions.noteSlot(t.Session, t.slot)
 		}
 		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes)
 		return
+	}
+	if s.noted != numberOf(t.slot) {
+		co.Sessions.noteSlot(t.Session, t.slot)
 	}
 	co.Answers.keep(c, mu, t, o)
 }

@@ -301,6 +301,12 @@ func (cl *clubs) Save(dst []byte, body arena.Handle) []byte {
 	return dst
 }
 
+func (cl *clubs) Shift(body arena.Handle, moment func(uint64) uint64) {
+	cl.At(body).meets = moment(cl.At(body).meets)
+}
+
+func (cl *clubs) ShiftHolding(arena.Handle, func(uint64) uint64) {}
+
 func (cl *clubs) Renew(body arena.Handle, _ *StateRenewal) ([]byte, bool) {
 	return cl.Save(nil, body), true
 }

@@ -121,7 +121,7 @@ func (m *Machine) KeyMatches(id shard.SessionID, key []byte) bool {
 		return false
 	}
 	s := m.core.Sessions.At(h)
-	return s.keyLen == 0 || string(s.key[:s.keyLen]) == string(key)
+	return s.home && (s.keyLen == 0 || string(s.key[:s.keyLen]) == string(key))
 }
 
 // ListSessions appends the node's sessions with their home here and with ids behind after, in id order, and reports

@@ -11,8 +11,12 @@ import (
 type Options struct {
 	// Shard is the shard id, at most MaxShard. Zero means 1, the id in a cluster with a single shard.
 	Shard uint64
-	// Slots are the slots the shard serves. The zero value means all.
+	// Slots are the slots the shard serves at its bootstrap. The zero value means all.
 	Slots shard.SlotSet
+	// NoSlots is set for a shard that was added to a running cluster: it begins without slots, and Slots is unused.
+	NoSlots bool
+	// Began is the shard time at the beginning of the log.
+	Began uint64
 	// History is how many owner changes the machine remembers for Changes, over all semaphores. It is rounded up to a
 	// power of two. Zero means DefaultHistory.
 	History int
@@ -26,6 +30,11 @@ type Bounds struct {
 	SessionLinks int
 	AnswerBytes  int // per session
 }
+
+// Bootstrap is the value for Options.Began in a cluster. A slot may arrive from a shard with a later time. So that the
+// slot's timestamps keep their distances, they can lie before the beginning here. It is 199 days: a year is the longest
+// duration in JSON.
+const Bootstrap = 1 << 34
 
 // DefaultHistory is how many owner changes a machine remembers by default. A full history takes 2.5 MiB.
 const DefaultHistory = 1 << 16
@@ -41,7 +50,10 @@ type Machine struct {
 
 // New returns an empty machine for objects of the given kinds.
 func New(kinds *Kinds, o Options) *Machine {
-	if o.Slots == (shard.SlotSet{}) {
+	switch {
+	case o.NoSlots:
+		o.Slots = shard.SlotSet{}
+	case o.Slots == (shard.SlotSet{}):
 		o.Slots = shard.EverySlot()
 	}
 	if o.History <= 0 {

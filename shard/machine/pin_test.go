@@ -5,6 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // TestBytesOfAShardAreWhatTheyWere: a command, and the records and the header of snapshots.
@@ -24,12 +25,14 @@ func recordForms() []codectest.Form {
 	m := New(TestKinds, Options{})
 	who, part, place := m.core.Sessions.Alloc(), m.core.Holdings.Alloc(), m.core.Objects.Alloc()
 	m.core.Nodes.add(1)
+	m.core.Sessions.sets.words.Cover(who)
 	// Texts are next to their objects, as filled values.
 	var described struct {
 		session
 		details string
 		client  shard.ClientState
 		answers []answer
+		slot    shard.Slot
 	}
 	var joined struct {
 		Holding
@@ -51,6 +54,7 @@ func recordForms() []codectest.Form {
 				s.details = m.core.Sessions.texts.Keep([]byte(described.details))
 				s.answers = 0
 				m.core.Sessions.setAnswers(s, described.answers)
+				m.core.Sessions.sets.set(who, []shard.Slot{described.slot})
 				m.core.Sessions.note(s, &shard.ClientRef{Address: []byte(c.Address), Name: []byte(c.Name),
 					Version: []byte(c.Version)})
 				return m.core.Snapshots.appendSession(nil, who)
@@ -58,7 +62,7 @@ func recordForms() []codectest.Form {
 			Unsaved: []string{"session.node", "session.details", "session.client", "session.answers",
 				"session.bodies",
 				"session.links", "session.lastLink", "session.linkCount", "session.waits", "session.stamp",
-				"session.ending"},
+				"session.ending", "session.noted"},
 			Adjust: func() { described.keyLen = shard.MaxKey }},
 		{Name: "link", Of: &joined, Was: []string{"Holding.", "", "Order", "order", "Count", "count", "Number",
 			"number", "Owner", "owner", "Since", "since"},
@@ -86,7 +90,12 @@ func recordForms() []codectest.Form {
 				"Object.stamp", "Object.hash", "Object.alarm", "Object.slot", "Object.Deleting", "Object.Pending",
 				"Object.indexed",
 			}},
-		{Name: "head", Of: &header, Write: func() []byte { return header.append(nil) },
+		{Name: "head", Of: &header,
+			Write: func() []byte {
+				h := header
+				h.slots = slots.Slots{} // package slots tests their form
+				return h.append(nil)
+			},
 			Unsaved: []string{"slots"}},
 	}
 }

@@ -134,12 +134,15 @@ func (no *Nodes) Charge(n *Node, bytes int) {
 }
 
 // size is what the session counts in its node's byte quota.
-func (se *Sessions) size(s *session) int { return se.sizeOf(s) + se.core.Answers.bodiesSize(s) }
+func (se *Sessions) size(h arena.Handle) int {
+	return se.sizeOf(h) + se.core.Answers.bodiesSize(se.At(h))
+}
 
 // sizeOf is the session size without its answer bodies.
-func (se *Sessions) sizeOf(s *session) int {
+func (se *Sessions) sizeOf(h arena.Handle) int {
+	s := se.At(h)
 	client := se.clientOf(s)
-	return shard.SessionBytes + len(se.texts.Bytes(s.details)) + int(s.keyLen) + client.Size() +
+	return se.sets.size(h) + shard.SessionBytes + len(se.texts.Bytes(s.details)) + int(s.keyLen) + client.Size() +
 		shard.AnswerBytes*len(se.answersOf(s))
 }
 
@@ -161,7 +164,7 @@ func (ob *Objects) size(o *Object) int {
 func (snaps *Snapshots) sizeOf(p phase, h arena.Handle) int {
 	switch p {
 	case phaseSessions:
-		return snaps.core.Sessions.size(snaps.core.Sessions.At(h))
+		return snaps.core.Sessions.size(h)
 	case phaseObjects:
 		return snaps.core.Objects.size(snaps.core.Objects.At(h))
 	default:

@@ -54,7 +54,7 @@ func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		home, away, _, name := halves()
-		directory := &laggard{m: New(TestKinds, Options{Slots: home.core.slots})}
+		directory := &laggard{m: New(TestKinds, Options{Slots: home.core.slots.Owned()})}
 		var out shard.Effects
 		atHome := func(c shard.Command) shard.Effect {
 			out.Reset()
@@ -152,7 +152,7 @@ func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 
 func TestADirectoryThatLagsCallsNoSessionDead(t *testing.T) {
 	home, away, _, name := halves()
-	behind := New(TestKinds, Options{Slots: home.core.slots})
+	behind := New(TestKinds, Options{Slots: home.core.slots.Owned()})
 	var out shard.Effects
 	home.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionCreate, Node: 1, Slot: 3}}}, &out)
 	id := out.List[1].Session

@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/codec"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // Snapshot records. Each record follows its own length. A reader consumes all fields in a record, or rejects the file.
@@ -91,16 +92,31 @@ func (snaps *Snapshots) bodyOf(p phase, h arena.Handle) (Kind, arena.Handle) {
 
 func (snaps *Snapshots) appendSession(dst []byte, h arena.Handle) []byte {
 	s := snaps.core.Sessions.At(h)
+	var buf [listSlots]shard.Slot
+	used := snaps.core.Sessions.sets.appendTo(buf[:0], h)
+	return snaps.appendSessionPart(dst, s, s.home, s.losses, used, snaps.core.Sessions.answersOf(s))
+}
+
+// appendSessionPart appends what a session has as a home session or as a remote session, with losses, a slot set, and
+// some of its answers.
+func (snaps *Snapshots) appendSessionPart(dst []byte, s *session, home bool, losses uint64, used []shard.Slot,
+	answers []answer) []byte {
+	var timeout uint64
+	var details, key []byte
+	if home {
+		timeout, details, key = uint64(s.timeout), snaps.core.Sessions.texts.Bytes(s.details), s.key[:s.keyLen]
+	}
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
 	dst = binary.AppendUvarint(dst, uint64(snaps.core.Sessions.Node(s).ID))
-	dst = binary.AppendUvarint(dst, uint64(s.timeout))
-	dst = codec.AppendBytes(dst, snaps.core.Sessions.texts.Bytes(s.details))
-	dst = codec.AppendBytes(dst, s.key[:s.keyLen])
+	dst = binary.AppendUvarint(dst, timeout)
+	dst = codec.AppendBytes(dst, details)
+	dst = codec.AppendBytes(dst, key)
 	dst = binary.AppendUvarint(dst, s.applied)
 	dst = binary.AppendUvarint(dst, s.acked)
-	dst = snaps.core.Answers.append(dst, s)
-	dst = binary.AppendUvarint(dst, s.losses)
-	if !s.home {
+	dst = snaps.core.Answers.appendList(dst, s, answers)
+	dst = binary.AppendUvarint(dst, losses)
+	dst = appendSlots(dst, used)
+	if !home {
 		return dst
 	}
 	dst = binary.AppendUvarint(dst, s.created)
@@ -153,8 +169,9 @@ type restorer struct {
 	sessions arena.Places // in the snapshot -> now
 	objects  arena.Places
 	pending  []shard.PendingState
-	bytes    uint64        // total over all nodes at the time of saving, if the snapshot has the total
-	links    [][]savedLink // in chunks; inserted in order-id order once all are read
+	contents []*slots.Snapshot // sealed and transferred slots
+	bytes    uint64            // total over all nodes at the time of saving, if the snapshot has the total
+	links    [][]savedLink     // in chunks; inserted in order-id order once all are read
 }
 
 // savedLink is a holding read from the snapshot.
@@ -198,6 +215,7 @@ func (re *restorer) session(r *codec.Input) error {
 	var client shard.ClientRef
 	home := m.slots.Has(id.Slot())
 	losses := r.Number()
+	used := readSlots(r, m.slots.Has)
 	r.Must(losses == 0 || !home, "a session has losses at home")
 	if home {
 		created, client = r.Number(), shard.ClientRef{Address: r.Bytes(), Name: r.Bytes(), Version: r.Bytes()}
@@ -211,7 +229,7 @@ func (re *restorer) session(r *codec.Input) error {
 		return BadSnapshot("session %v is there twice or has no number", id)
 	case re.sessions.Of(place) != 0:
 		return BadSnapshot("two sessions have the place %d", place)
-	case home && id.Counter() > m.Sessions.last:
+	case home && id.Counter() > m.Sessions.last && id.Counter() <= maxLastSession:
 		return BadSnapshot("session %v is newer than the last one, %d", id, m.Sessions.last)
 	case timeout > uint64(shard.MaxSessionTimeout.Milliseconds()) || len(details) > shard.MaxSessionDetails ||
 		len(key) > shard.MaxKey || !client.Fits():
@@ -228,7 +246,8 @@ func (re *restorer) session(r *codec.Input) error {
 	for _, b := range bodies {
 		m.Answers.keepBody(s, b.number, b.body)
 	}
-	m.Nodes.Charge(m.Sessions.Node(s), m.Sessions.sizeOf(s)-shard.SessionBytes)
+	m.Sessions.sets.set(h, used)
+	m.Nodes.Charge(m.Sessions.Node(s), m.Sessions.sizeOf(h)-shard.SessionBytes)
 	re.sessions.Put(place, h)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/codec"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // A data shard with a permanent quorum loss is rebuilt as a new replica group from the most advanced survivor's state,
@@ -26,6 +27,21 @@ type Renewal struct {
 	Counted shard.Counters
 	// Longest is the longest session timeout the meta shard has recorded for the shard.
 	Longest shard.Longest
+	// Fresh is set for a shard that was added to a running cluster and has not served yet. The new machine has no
+	// content and no slots. It grants at once: no earlier group has granted anything, so no other field but Group
+	// matters.
+	Fresh bool
+	// Slots are the meta shard's records of slots that have moved, or are moving. The survivor may lag behind them.
+	Slots []SlotRecord
+	// Empty is set if there is no survivor.
+	Empty bool
+}
+
+// SlotRecord is the meta shard's record of a slot: the owner, and, for a move in progress, the target with the
+// generation under which the target may have opened the slot.
+type SlotRecord struct {
+	Slot        shard.Slot
+	Owner, Into slots.Owner
 }
 
 // lossJump is how far a remote session's loss count grows: the session's home may have heard of losses unknown to the
@@ -47,19 +63,22 @@ func (m *Machine) Renew(r Renewal) (*Machine, error) {
 	if r.Group <= m.core.group.Number {
 		return nil, fmt.Errorf("shard: group %d does not follow group %d", r.Group, m.core.group.Number)
 	}
+	if r.Fresh {
+		return m.begin(r.Group), nil
+	}
 	next, err := r.Jump.over(r.Counted, m)
 	if err != nil {
 		return nil, err
 	}
 	made := New(m.core.known, Options{Shard: uint64(m.core.class), History: m.core.History.limit,
 		Bounds: m.core.bounds})
-	made.core.slots = m.core.slots
+	made.core.slots = m.core.slots.Clone()
 	made.core.beginWith(next, m.core.Nodes.quota)
 	longest := r.Longest.Over(m.Longest())
 	if m.core.group.Waits(m.core.Clock.Now) {
 		longest = longest.Over(m.core.group.Longest)
 	}
-	made.core.group = shard.Group{Number: r.Group, Began: next.clock.Now, Before: next.LastSession, Longest: longest}
+	group := shard.Group{Number: r.Group, Began: next.clock.Now, Before: next.LastSession, Longest: longest}
 	n := StateRenewal{Jump: r.Jump.Others, Now: next.clock.Now}
 	if err := m.core.renewInto([]*Core{made.core}, func(shard.NodeID) bool { return true }, &n); err != nil {
 		return nil, err
@@ -71,7 +90,48 @@ func (m *Machine) Renew(r Renewal) (*Machine, error) {
 			made.core.Nodes.dropping = append(made.core.Nodes.dropping, id)
 		}
 	}
+	made.dropMovedSlots(&r)
+	made.core.group = group // the group begins to wait: until then, slots may be sealed
 	return made, nil
+}
+
+// begin makes an added shard's first machine. Its wait is over from the beginning.
+func (m *Machine) begin(group uint64) *Machine {
+	made := New(m.core.known, Options{Shard: uint64(m.core.class), NoSlots: true, Began: Bootstrap,
+		History: m.core.History.limit, Bounds: m.core.bounds})
+	made.core.group = shard.Group{Number: group, Began: Bootstrap, Until: Bootstrap}
+	return made
+}
+
+// dropMovedSlots makes sure that a rebuilt shard serves no slot that another shard has, or may have. It drops each slot
+// with another owner. A slot whose move to another shard is in progress is sealed, because only that shard knows the
+// outcome. A shard without a survivor has its slots under the generations on record.
+func (m *Machine) dropMovedSlots(r *Renewal) {
+	own := uint64(m.core.class)
+	for i := range r.Slots {
+		x, c := &r.Slots[i], shard.Command{Level: m.core.level, Slot: r.Slots[i].Slot}
+		if r.Empty && x.Owner.Shard == own && x.Owner.Generation > 0 {
+			m.core.slots.Adopt(x.Slot, x.Owner.Generation)
+		}
+		switch {
+		case m.core.slots.Of(x.Slot).State == slots.None:
+			continue
+		case x.Owner.Shard != own:
+			c.Kind, c.Count, c.Number = shard.CmdSlotSupersede, x.Owner.Generation, x.Owner.Shard
+		case x.Into.Shard != 0:
+			c.Kind, c.Count, c.Number, c.Flags = shard.CmdSlotSeal, x.Into.Generation, x.Into.Shard, shard.FlagForce
+		default:
+			continue
+		}
+		m.applySlot(c)
+	}
+}
+
+// applySlot applies a slot command. A seal has no effect if the survivor knows more, or if the slot could not have
+// moved.
+func (m *Machine) applySlot(c shard.Command) {
+	var effects shard.Effects
+	m.Apply(&shard.Batch{Commands: []shard.Command{c}}, &effects)
 }
 
 // Longest returns the longest session timeout at this home, with its session.
@@ -91,13 +151,15 @@ func (m *Machine) Longest() (longest shard.Longest) {
 func (se *Sessions) takeRemote(from *Core) {
 	for h := arena.Handle(1); h < from.Sessions.End(); h++ {
 		if s := from.Sessions.At(h); s.id != 0 && !s.home && !s.ending {
-			se.takeOne(from, s)
+			se.takeOne(from, h)
 		}
 	}
 }
 
-func (se *Sessions) takeOne(from *Core, was *session) {
-	s := se.At(se.add(was.id, se.core.Nodes.restored(from.Sessions.Node(was).ID)))
+func (se *Sessions) takeOne(from *Core, old arena.Handle) {
+	was := from.Sessions.At(old)
+	h := se.add(was.id, se.core.Nodes.restored(from.Sessions.Node(was).ID))
+	s := se.At(h)
 	s.applied, s.acked, s.losses = was.applied, was.acked, was.losses+lossJump
 	answers := slices.Clone(from.Sessions.answersOf(was))
 	se.setAnswers(s, answers)
@@ -109,7 +171,8 @@ func (se *Sessions) takeOne(from *Core, was *session) {
 			se.core.Answers.keepBody(s, a.number, body)
 		}
 	}
-	se.core.Nodes.Charge(se.Node(s), se.sizeOf(s)-shard.SessionBytes)
+	se.sets.set(h, from.Sessions.sets.appendTo(nil, old))
+	se.core.Nodes.Charge(se.Node(s), se.sizeOf(h)-shard.SessionBytes)
 }
 
 // groupWait begins the group's wait: no host acts for an earlier group any more. An operator can end the wait.

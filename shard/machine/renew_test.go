@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // longest is the longest timeout known to the meta shard, in milliseconds, and patience the leader's wait.
@@ -302,4 +303,75 @@ func TestADropGoesOnAfterARenewal(t *testing.T) {
 	if n := next.Count(); n.Nodes != 0 || n.Sessions != 0 {
 		t.Errorf("%+v", n)
 	}
+}
+
+// TestARenewedShardServesNoSlotOfAnother: the survivor lags behind the moves on record. It drops a slot that has left.
+// A slot whose move is in progress is sealed, and comes back if the other shard refuses it.
+func TestARenewedShardServesNoSlotOfAnother(t *testing.T) {
+	s := newSurvivor(t, level.Newest)
+	s.must(s.write(s.remote, 1, 0, "kept"))
+	slot := shard.SlotOf(1, s.lock)
+	there := func(of *survivor) int { return len(of.State().Semaphores) }
+	for name, c := range map[string]struct {
+		record machine.SlotRecord
+		want   slots.State
+	}{
+		"no move":      {machine.SlotRecord{Slot: slot, Owner: slots.Owner{Shard: 3}}, slots.Owned},
+		"returned":     {machine.SlotRecord{Slot: slot, Owner: slots.Owner{Shard: 3, Generation: 4}}, slots.Owned},
+		"left":         {machine.SlotRecord{Slot: slot, Owner: slots.Owner{Shard: 4, Generation: 3}}, slots.Released},
+		"is to arrive": {machine.SlotRecord{Slot: 4000, Owner: slots.Owner{Shard: 4, Generation: 3}}, slots.None},
+		"may have left": {machine.SlotRecord{Slot: slot, Owner: slots.Owner{Shard: 3},
+			Into: slots.Owner{Shard: 4, Generation: 3}}, slots.Sealed},
+	} {
+		next := s.renewed(func(r *machine.Renewal) { r.Slots = []machine.SlotRecord{c.record} })
+		x := next.Slot(c.record.Slot)
+		if x.State != c.want {
+			t.Errorf("%s: the slot is %v", name, x.State)
+		}
+		if serves := x.State == slots.Owned || c.want == slots.None; serves != (there(next) == 1) {
+			t.Errorf("%s: the slot is %v, and there are %d semaphores", name, x.State, there(next))
+		}
+		if x.State == slots.Sealed {
+			next.must(shard.Command{Kind: shard.CmdSlotCancel, Slot: slot, Count: 3})
+			if got := next.Slot(slot); got.State != slots.Owned || got.Generation != 4 || there(next) != 1 {
+				t.Errorf("%s: after the cancel the slot is %+v", name, got)
+			}
+		}
+	}
+	if s.Slot(slot).State != slots.Owned || there(s) != 1 {
+		t.Error("the survivor's machine has changed")
+	}
+}
+
+// TestAShardMadeAnewFromNothingHasItsSlotsOnRecord: under their generations. A slot that may have left is sealed.
+func TestAShardMadeAnewFromNothingHasItsSlotsOnRecord(t *testing.T) {
+	s := newSurvivor(t, level.Newest)
+	s.Machine = machine.New(machine.TestKinds, machine.Options{Shard: 3, Slots: lowerSlots})
+	next := s.renewed(func(r *machine.Renewal) {
+		r.Empty = true
+		r.Slots = []machine.SlotRecord{
+			{Slot: 4000, Owner: slots.Owner{Shard: 3, Generation: 7}},
+			{Slot: 4001, Owner: slots.Owner{Shard: 3, Generation: 1}, Into: slots.Owner{Shard: 4, Generation: 3}},
+			{Slot: 4002, Owner: slots.Owner{Shard: 4, Generation: 1}},
+		}
+	})
+	if x := next.Slot(4000); x.State != slots.Owned || x.Generation != 7 {
+		t.Errorf("a slot on record is %+v", x)
+	}
+	if x := next.Slot(4001); x.State != slots.Sealed || x.Generation != 3 || x.To != 4 {
+		t.Errorf("a slot that may have left is %+v", x)
+	}
+	if x := next.Slot(4002); x.State != slots.None {
+		t.Errorf("another shard's slot is %+v", x)
+	}
+}
+
+// TestARenewedShardRefusesNoSlotWhileItWaits: the lost replicas may have opened the slot.
+func TestARenewedShardRefusesNoSlotWhileItWaits(t *testing.T) {
+	next := newSurvivor(t, level.Newest).renewed()
+	refuse := shard.Command{Kind: shard.CmdSlotRefuse, Slot: 4000, Count: 1, Number: 4}
+	next.want(next.do(refuse), protocol.StatusOverloaded)
+	next.beginWait(1)
+	next.elapsed = longest
+	next.want(next.do(refuse), protocol.StatusPreconditionFailed)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/assert"
 	"github.com/signalbox/signalbox/shard/internal/codec"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // ErrBadSnapshot is wrapped by errors about files that are damaged or not a snapshot.
@@ -102,8 +103,14 @@ func (co *Core) read(r io.Reader) error {
 		if err != nil {
 			return err
 		}
-		if kind == blockEnd {
+		switch {
+		case kind == blockEnd:
 			return rs.end(payload, counts)
+		case kind == blockSlot && at == 0 && counts[at] == 0:
+			if err := rs.content(payload); err != nil {
+				return err
+			}
+			continue
 		}
 		p := phase(kind) - blockFirst
 		if p < at || p >= phases {
@@ -127,8 +134,8 @@ func (re *restorer) header(payload []byte) error {
 		return fmt.Errorf("shard: snapshot level %d; this build can follow up to level %d: %w", m.level,
 			level.Newest, shard.ErrNewerFormat)
 	}
-	for i := range m.slots {
-		m.slots[i] = r.Uint64()
+	if err := m.slots.Load(r.Bytes()); err != nil && r.Sound() {
+		return BadSnapshot("%v", err)
 	}
 	m.lastOrder, m.lastRevision = shard.OrderID(r.Number()), shard.Revision(r.Number())
 	m.Sessions.last, m.Clock.Term = r.Number(), r.Number()
@@ -152,6 +159,16 @@ func (re *restorer) header(payload []byte) error {
 	if !r.Sound() {
 		return BadSnapshot("the header is wrong: %s", r.Bad())
 	}
+	return nil
+}
+
+// content reads a sealed or transferred slot's content.
+func (re *restorer) content(payload []byte) error {
+	content, err := slots.Parse(payload)
+	if err != nil {
+		return BadSnapshot("%v", err)
+	}
+	re.contents = append(re.contents, content)
 	return nil
 }
 
@@ -221,21 +238,48 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 		}
 	}
 	m := re.m
-	last := shard.OrderID(0)
+	if err := m.slots.SetContents(re.contents); err != nil {
+		return BadSnapshot("%v", err)
+	}
+	if err := re.insertLinks(); err != nil {
+		return err
+	}
+	if err := m.Pending.restore(re.pending); err != nil {
+		return err
+	}
+	if err := m.linkAll(); err != nil {
+		return err
+	}
+	return re.checkUsage()
+}
+
+// linkAll gives each object's kind the holdings, in a machine that has just been restored.
+func (co *Core) linkAll() error {
+	for h := arena.Handle(1); h < co.Objects.End(); h++ { // an empty machine has issued handles in order
+		if err := co.kinds[co.Objects.At(h).Kind].Linked(co, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertLinks inserts the holdings that were read, oldest first.
+func (re *restorer) insertLinks() error {
+	m := re.m
 	for _, at := range re.linksInOrder() {
 		l := re.linkAt(at)
-		o := m.Objects.At(l.Object)
+		o, s := m.Objects.At(l.Object), m.Sessions.At(l.Session)
+		has := func(last arena.Handle) bool { return last != 0 && m.Holdings.At(last).Order == l.Order }
 		switch {
-		case l.Order == last || l.Order > m.lastOrder:
+		case l.Order == 0 || l.Order > m.lastOrder || has(o.lastHolding) || has(s.lastLink):
 			return BadSnapshot("order id %d appears twice, or is above the last order id %d", l.Order, m.lastOrder)
 		case m.Holdings.Find(o, l.Object, l.Session) != 0:
 			return BadSnapshot("a session appears twice at object %q", m.Objects.Name(o))
-		case m.Sessions.Node(m.Sessions.At(l.Session)) != m.Objects.Node(o):
+		case m.Sessions.Node(s) != m.Objects.Node(o):
 			return BadSnapshot("object %q has a session from a different node", m.Objects.Name(o))
 		case l.Owner && o.FirstWaiter != 0:
 			return BadSnapshot("object %q has an owner behind a waiter", m.Objects.Name(o))
 		}
-		last = l.Order
 		h := m.Holdings.insert(l.Session, l.Object, l.Order)
 		to := m.Holdings.At(h)
 		to.Count, to.timeout, to.Number = l.Count, l.timeout, l.Number
@@ -249,15 +293,7 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 			}
 		}
 	}
-	if err := m.Pending.restore(re.pending); err != nil {
-		return err
-	}
-	for h := arena.Handle(1); h < m.Objects.End(); h++ { // an empty machine has issued handles in order
-		if err := m.kinds[m.Objects.At(h).Kind].Linked(m, h); err != nil {
-			return err
-		}
-	}
-	return re.checkUsage()
+	return nil
 }
 
 // linkPiece is the chunk size, in holdings, while holdings are read. A single growing slice would take twice the

@@ -17,7 +17,8 @@ import (
 //	kind 1 byte, length uint32, the bytes of the block, CRC-32C of kind, length and bytes uint32
 //
 // All integers are little-endian or varints. The first block is the header. Then come record blocks, each record after
-// its length as uint32. The last block is the end block, with the record count for each phase.
+// its length as uint32. The last block is the end block, with the record count for each phase. Sealed and transferred
+// slots' snapshots have one block each, right behind the header.
 const (
 	snapshotMagic = "signalbox shard\n"
 	// snapshotFormat is the format version. The header begins with the shard's feature level. A field that belongs to a
@@ -25,7 +26,8 @@ const (
 	snapshotFormat = 1
 
 	blockHeader = 1
-	blockFirst  = 2 // plus the phase
+	blockFirst  = 2  // plus the phase
+	blockSlot   = 14 // a slot snapshot
 	blockEnd    = 15
 
 	// saveStep is how many entries are looked at under one hold of the read lock, saveBytes how many bytes may be
@@ -44,6 +46,9 @@ func (sn *snapshot) Save(w io.Writer, stop <-chan struct{}) error {
 	out.write([]byte(snapshotMagic))
 	out.write(binary.LittleEndian.AppendUint32(nil, snapshotFormat))
 	out.block(blockHeader, sn.header.append(nil))
+	for _, content := range sn.header.slots.Contents() {
+		out.block(blockSlot, content.Append(nil))
+	}
 	var counts [phases]uint64
 	var buf []byte
 	for p := range phases {
@@ -134,9 +139,7 @@ func (snaps *Snapshots) isOlder(p phase, h arena.Handle, epoch uint32) bool {
 
 func (sh *snapshotHeader) append(dst []byte) []byte {
 	dst = append(dst, byte(sh.level))
-	for _, w := range sh.slots {
-		dst = binary.LittleEndian.AppendUint64(dst, w)
-	}
+	dst = codec.AppendBytes(dst, sh.slots.Save(nil))
 	dst = binary.AppendUvarint(dst, uint64(sh.lastOrder))
 	dst = binary.AppendUvarint(dst, uint64(sh.lastRevision))
 	dst = binary.AppendUvarint(dst, sh.lastSession)

@@ -30,7 +30,8 @@ type session struct {
 	waits       uint32 // how many of the holdings are waiting
 	stamp       uint32
 	home        bool
-	ending      bool // ended, with some holdings pending
+	ending      bool       // ended, with some holdings pending
+	noted       slotNumber // a slot in its set, so that most commands need not look into the set
 	keyLen      uint8
 	key         [shard.MaxKey]byte
 }
@@ -43,6 +44,7 @@ type Sessions struct {
 	byID  arena.Forest
 	texts arena.Texts
 	kept  arena.Slab[[]answer]
+	sets  slotSets // in which slots the sessions have used numbers
 
 	last   uint64 // counter of the newest session with its home here
 	remote int    // remote sessions
@@ -50,6 +52,10 @@ type Sessions struct {
 
 // clientTexts are a client's address, name and version, without pointers.
 type clientTexts [3]arena.Text
+
+// maxLastSession is the highest last session counter to which sessions of other shards lead. No shard gets there by its
+// own sessions.
+const maxLastSession = shard.MaxSessionCounter - 1<<40
 
 func newSessions() Sessions {
 	return Sessions{slots: make([]arena.Table, shard.Slots), texts: arena.NewTexts()}
@@ -107,6 +113,7 @@ func (se *Sessions) Before(a, b arena.Handle) bool { return se.At(a).id < se.At(
 // add records a session.
 func (se *Sessions) add(id shard.SessionID, n *Node) arena.Handle {
 	h := se.Alloc()
+	se.sets.words.Cover(h)
 	s := se.At(h)
 	s.id, s.node, s.stamp = id, n.handle, se.core.Snapshots.epoch
 	if s.home = se.core.slots.Has(id.Slot()); !s.home {
@@ -132,7 +139,8 @@ func (se *Sessions) drop(h arena.Handle) {
 	}
 	se.core.Run.Left--
 	n := se.Node(s)
-	se.core.Nodes.Charge(n, -se.size(s))
+	se.core.Nodes.Charge(n, -se.size(h))
+	se.sets.set(h, nil)
 	se.core.Answers.dropBodies(s)
 	se.texts.Free(s.details)
 	se.note(s, &shard.ClientRef{})
@@ -192,11 +200,12 @@ func (se *Sessions) create(c *shard.Command) Outcome {
 	}
 	se.last++
 	id := shard.NewSessionID(c.Slot, se.last)
-	s := se.At(se.add(id, se.core.Nodes.see(c.Node)))
+	h := se.add(id, se.core.Nodes.see(c.Node))
+	s := se.At(h)
 	se.describe(s, c)
 	s.keyLen = uint8(copy(s.key[:], c.Key))
 	s.created = c.Time
-	se.core.Nodes.Charge(se.Node(s), se.sizeOf(s)-shard.SessionBytes)
+	se.core.Nodes.Charge(se.Node(s), se.sizeOf(h)-shard.SessionBytes)
 	se.core.Run.PlaceResult().Session = id
 	return Outcome{}
 }
@@ -224,9 +233,9 @@ func (se *Sessions) update(c *shard.Command) Outcome {
 		return OverQuota(q)
 	}
 	se.core.Snapshots.touchSession(h)
-	before := se.sizeOf(s)
+	before := se.sizeOf(h)
 	se.describe(s, c)
-	se.core.Nodes.Charge(se.Node(s), se.sizeOf(s)-before)
+	se.core.Nodes.Charge(se.Node(s), se.sizeOf(h)-before)
 	return Outcome{}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // Fixing a snapshot only records counters and the sizes of the three slabs: nothing is copied. During a Save, the
@@ -61,7 +62,7 @@ type snapshot struct {
 // snapshotHeader has the snapshot content besides the records.
 type snapshotHeader struct {
 	level        level.Level
-	slots        shard.SlotSet
+	slots        slots.Slots
 	lastOrder    shard.OrderID
 	lastRevision shard.Revision
 	lastSession  uint64
@@ -87,7 +88,8 @@ func (m *Machine) fix(as recordForm) *snapshot {
 	sn := &snapshot{
 		m: m, as: as, epoch: m.core.Snapshots.epoch, cursor: 1,
 		header: snapshotHeader{
-			level: m.core.level, slots: m.core.slots, lastOrder: m.core.lastOrder, lastRevision: m.core.lastRevision,
+			level: m.core.level, slots: m.core.slots.Clone(),
+			lastOrder: m.core.lastOrder, lastRevision: m.core.lastRevision,
 			lastSession: m.core.Sessions.last, clock: m.core.Clock, dropping: slices.Clone(m.core.Nodes.dropping),
 			pending: m.core.Pending.state(),
 			limits:  m.core.Nodes.quota.set, limited: slices.Clone(m.core.Nodes.limited), bytes: m.core.Nodes.bytes,
@@ -99,6 +101,9 @@ func (m *Machine) fix(as recordForm) *snapshot {
 	m.core.Snapshots.list = append(m.core.Snapshots.list, sn)
 	return sn
 }
+
+// Slots returns the shard's slots in the fixed state. The caller must not modify them.
+func (sn *snapshot) Slots() *slots.Slots { return &sn.header.slots }
 
 // Discard releases the snapshot.
 func (sn *snapshot) Discard() {

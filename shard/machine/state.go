@@ -19,7 +19,15 @@ func (m *Machine) State() shard.State {
 		Level:       m.core.level,
 		Pending:     m.core.Pending.state(),
 		ObjectLimit: m.core.Nodes.quota.set.Objects, ByteLimit: m.core.Nodes.quota.set.Bytes,
-		Group: m.core.group,
+		Group: m.core.group, SlotChanges: m.core.slots.Changes(),
+	}
+	for _, x := range m.core.slots.Changed() {
+		is := shard.SlotState{Slot: x.Number, State: x.State.String(), Generation: x.Generation, To: x.To, Seen: x.Seen,
+			Why: x.Why}
+		if x.Content != nil {
+			is.Digest = x.Content.Digest
+		}
+		s.Slots = append(s.Slots, is)
 	}
 	for _, n := range m.core.Nodes.byID {
 		s.Nodes = append(s.Nodes, shard.NodeState{
@@ -29,7 +37,7 @@ func (m *Machine) State() shard.State {
 	slices.SortFunc(s.Nodes, func(a, b shard.NodeState) int { return cmp.Compare(a.ID, b.ID) })
 	for _, n := range s.Nodes {
 		for h := m.core.Sessions.byID.First(m.core.Nodes.byID[n.ID].ids); h != 0; h = m.core.Sessions.byID.Next(h) {
-			s.Sessions = append(s.Sessions, m.core.Sessions.state(m.core.Sessions.At(h)))
+			s.Sessions = append(s.Sessions, m.core.Sessions.state(h))
 		}
 		for h := m.core.Objects.byName.First(m.core.Nodes.byID[n.ID].names); h != 0; h = m.core.Objects.byName.Next(h) {
 			m.core.kinds[m.core.Objects.At(h).Kind].AppendState(m.core, h, &s)
@@ -62,13 +70,14 @@ func (ho *Holdings) State(l *Holding) shard.LinkState {
 	}
 }
 
-func (se *Sessions) state(s *session) shard.SessionState {
+func (se *Sessions) state(h arena.Handle) shard.SessionState {
+	s := se.At(h)
 	client := se.clientOf(s)
 	out := shard.SessionState{
 		ID: s.id, Node: se.Node(s).ID, Home: s.home, Timeout: uint64(s.timeout),
 		Details: se.texts.String(s.details), Key: string(s.key[:s.keyLen]),
 		Applied: s.applied, Acked: s.acked, SequenceSpace: s.numberSpace, Losses: s.losses,
-		Created: s.created, Client: client.State(),
+		Created: s.created, Client: client.State(), Slots: se.sets.appendTo(nil, h),
 	}
 	for _, a := range se.answersOf(s) {
 		out.Answers = append(out.Answers, shard.AnswerState{

@@ -40,6 +40,9 @@ var upkeeps = [256]Upkeep{
 	shard.CmdDigestCompare: {Run: func(*Core, *shard.Command) Outcome { return Outcome{} }},
 	shard.CmdNodeLimits:    {Run: func(co *Core, c *shard.Command) Outcome { return co.Nodes.setLimits(c) }},
 	shard.CmdGroupWait:     {Run: (*Core).groupWait, Fenced: true},
+	shard.CmdSlotSeal:      slotUpkeep, shard.CmdSlotOpen: slotUpkeep, shard.CmdSlotRefuse: slotUpkeep,
+	shard.CmdSlotCancel: slotUpkeep, shard.CmdSlotRelease: slotUpkeep, shard.CmdSlotReturn: slotUpkeep,
+	shard.CmdSlotSupersede: slotUpkeep,
 }
 
 // listFits validates commands with a session list.
@@ -66,7 +69,12 @@ func (co *Core) lead(c *shard.Command) Outcome {
 	return Outcome{}
 }
 
+// expire ends sessions that were silent. The slot of a session may have left and returned since the leader judged the
+// silence; then another leader's lease counts.
 func (co *Core) expire(c *shard.Command) Outcome {
+	if c.Count != co.slots.Changes() {
+		return Outcome{Status: protocol.StatusStale}
+	}
 	return Partly(!co.Sessions.endAll(c.Sessions, true, protocol.EndExpired))
 }
 

@@ -203,12 +203,6 @@ func (c *Command) fields(f *codec.Coder) bool {
 	case CmdRoutingInit:
 		f.Text(&c.Cluster, anyLength)
 		codec.Uints(f, &c.Shards, anyLength)
-	case CmdSlotsAssign:
-		codec.Small(f, &c.First)
-		codec.Small(f, &c.Last)
-		codec.Uint(f, &c.From)
-		codec.Uint(f, &c.To)
-		codec.Uint(f, &c.Expected)
 	default:
 		return false
 	}

@@ -37,7 +37,6 @@ func everyCommand() []Command {
 		{Kind: CmdHostObservation, Host: Host{ID: 10}, Expected: 11},
 		{Kind: CmdLead, Term: 12},
 		{Kind: CmdRoutingInit, Cluster: "c", Shards: []ShardID{3, 1, 1 << 60}},
-		{Kind: CmdSlotsAssign, First: 1, Last: 65_535, From: 4, To: 5, Expected: 6},
 	}
 	for _, r := range everyRequest() {
 		list = append(list, NewCommand(r, origin))
@@ -81,13 +80,13 @@ func TestABatchComesBackAsItWas(t *testing.T) {
 func TestTheEncodedFormIsFixed(t *testing.T) {
 	got := encoded(t, &Batch{Proposer: 1, Sequence: 2, Commands: []Command{
 		{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0)},
-		{Kind: CmdSlotsAssign, First: 1, Last: 300, From: 1, To: 2, Expected: 3},
+		{Kind: CmdNodeCleared, Node: 300, Shard: 3},
 	}})
 	const batch = "\x01\x00\x00\x00\x00\x00\x00\x00" + "\x02\x00\x00\x00\x00\x00\x00\x00" + "\x02"
 	const create = "\x02/a" + "\xe8\x07" + "\x00" + "\x00\x00\x00"
-	const assign = "\x01" + "\xac\x02" + "\x01" + "\x02" + "\x03"
-	want := "\x01" + batch + "\x00" + "\x01\x0f" + "\x01\x00" + create + "\x00\x00\x00\x00" + "\x01\x08" + "\x21\x00" +
-		assign
+	const cleared = "\xac\x02" + "\x03"
+	want := "\x01" + batch + "\x00" + "\x01\x0f" + "\x01\x00" + create + "\x00\x00\x00\x00" + "\x01\x05" + "\x05\x00" +
+		cleared
 	if string(got) != want {
 		t.Errorf("%x\nwant %x", got, want)
 	}
@@ -142,7 +141,7 @@ func TestABrokenBatchIsRefusedByName(t *testing.T) {
 		{"node-create: 1 bytes stand behind", head(1, one(1, "\x02/a\x00\x00\x00\x00\x00\x00\x00\x00\x00!"))},
 		{"command 1: settle-grace: a number is cut off", head(2, one(4, "\x01\x01")+one(4, "\x01"))},
 		{"command 0: routing-init: a list of 100", head(1, one(32, "\x01c\x64"))},
-		{"slots-assign: a setting is 65536", head(1, one(33, "\x01\x80\x80\x04\x01\x02\x00"))},
+		{"slot-move: a setting is 65536", head(1, one(80, "\x00\x00\x00\x80\x80\x04\x01\x00\x00"))},
 		{"node-cleared: a number is cut off", head(1, one(5, long+"\x01"))},
 		{"a rise of the cluster's level to 200", head(1, one(18, "\xc8"))},
 	} {

@@ -46,9 +46,6 @@ const (
 
 	// CmdRoutingInit creates the slot table when the cluster is bootstrapped. Uses Cluster, Shards.
 	CmdRoutingInit CommandKind = 32
-	// CmdSlotsAssign moves the slots First to Last, inclusive, from data shard From to To. Also uses Expected: the
-	// version the slot table must have, or zero for any.
-	CmdSlotsAssign CommandKind = 33
 )
 
 // Commands on hosts, replicas and steps. Each uses Origin, and Request; the request's type determines the command.
@@ -106,6 +103,23 @@ const (
 	CmdShardBound    CommandKind = 77
 )
 
+// Commands on slots, which are requests too.
+const (
+	CmdSlotMove   CommandKind = 80
+	CmdSlotAssign CommandKind = 81
+)
+
+// Commands on data shards at run time, and on rebalancing, which are requests too.
+const (
+	CmdShardAdd     CommandKind = 82
+	CmdShardRemove  CommandKind = 83
+	CmdShardWeigh   CommandKind = 84
+	CmdShardServe   CommandKind = 85
+	CmdShardRetire  CommandKind = 86
+	CmdShardRestart CommandKind = 87
+	CmdRebalance    CommandKind = 88
+)
+
 // CmdHostSlow records that a host is slow, or has recovered. It is a request too.
 const CmdHostSlow CommandKind = 79
 
@@ -134,10 +148,8 @@ type Command struct {
 
 	Host Host
 
-	Cluster     string
-	Shards      []ShardID
-	First, Last shard.Slot
-	From, To    ShardID
+	Cluster string
+	Shards  []ShardID
 
 	Raise       level.Level
 	Digest, Sum uint64
@@ -170,7 +182,6 @@ var commandNames = [...]string{
 	CmdDigestCompare:   "digest-compare",
 	CmdLead:            "lead",
 	CmdRoutingInit:     "routing-init",
-	CmdSlotsAssign:     "slots-assign",
 
 	CmdHostsBootstrap: "hosts-bootstrap", CmdHostJoin: "host-join", CmdHostBoot: "host-boot",
 	CmdHostReturn:   "host-return",
@@ -191,6 +202,10 @@ var commandNames = [...]string{
 	CmdShardRecover: "shard-recover", CmdShardsCounted: "shards-counted", CmdHostWeigh: "host-weigh",
 	CmdShardOverlap: "shard-overlap", CmdShardGrants: "shard-grants",
 	CmdShardBound: "shard-bound", CmdHostSlow: "host-slow",
+	CmdSlotMove: "slot-move", CmdSlotAssign: "slot-assign",
+	CmdShardAdd: "shard-add", CmdShardRemove: "shard-remove", CmdShardWeigh: "shard-weigh",
+	CmdShardServe: "shard-serve", CmdShardRetire: "shard-retire", CmdShardRestart: "shard-restart",
+	CmdRebalance: "rebalance",
 }
 
 // String returns the kind's name in logs and errors.

@@ -84,6 +84,21 @@ func (m *Machine) nodeCleared(c *Command) {
 	}
 }
 
+// forgetPending ends all waiting for data shards that are not in the list.
+func (m *Machine) forgetPending(left []ShardID) {
+	for _, d := range slices.Clone(m.dropping.entries) {
+		pending := slices.DeleteFunc(slices.Clone(d.Pending), func(id ShardID) bool {
+			return !slices.Contains(left, id)
+		})
+		switch {
+		case len(pending) == 0:
+			m.dropping.remove(d.ID)
+		case len(pending) < len(d.Pending):
+			m.dropping.put(&Dropped{ID: d.ID, Version: d.Version, Pending: pending})
+		}
+	}
+}
+
 // Waits reports whether the data shard has yet to clear the node.
 func (d *Dropped) Waits(id ShardID) bool {
 	_, found := slices.BinarySearch(d.Pending, id)

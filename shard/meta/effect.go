@@ -58,6 +58,7 @@ type Effect struct {
 	Message string // for people: the error, and what to do instead
 	Node    Node
 	Host    shard.HostID // for a result: the host a command concerns
+	Shard   ShardID      // for a result: the first shard that a command added
 	Entry   hosts.Entry
 }
 

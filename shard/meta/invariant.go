@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/shard"
 )
 
 // Validation of content loaded from a snapshot instead of built by commands.
@@ -26,9 +25,9 @@ func (l *loader) checkNodeForm(n *Node) error {
 	case err != nil:
 		return err
 	case path != n.Path:
-		return fmt.Errorf("its path %s is not in the form in which paths are kept", quoted(n.Path))
+		return fmt.Errorf("path %s is not in canonical form", quoted(n.Path))
 	case n.ID == 0 || n.ID > l.lastNode:
-		return fmt.Errorf("its id %d was never given; the last one was %d", n.ID, l.lastNode)
+		return fmt.Errorf("id %d was never assigned; the last id is %d", n.ID, l.lastNode)
 	case n.Version == 0 || n.Version > l.version:
 		return fmt.Errorf("its config version %d cannot be at version %d", n.Version, l.version)
 	case n.Timed == 0 || n.Timed > l.version:
@@ -72,13 +71,13 @@ func (l *loader) checkHost(h *Host) error {
 		return fmt.Errorf("it changed with version %d, and %d is the newest", h.Changed, l.version)
 	}
 	if h.Seen >= l.version {
-		return fmt.Errorf("it has seen version %d, and said so with one of %d", h.Seen, l.version)
+		return fmt.Errorf("seen version %d is not below the current version %d", h.Seen, l.version)
 	}
 	if len(l.hosts.entries) >= MaxHosts {
 		return fmt.Errorf("there are more than %d", MaxHosts)
 	}
 	if other := l.hostNamed(h.Name); other != nil {
-		return fmt.Errorf("its name %s is that of host %d too", h.Name, other.ID)
+		return fmt.Errorf("host %[2]d has the same name %[1]s", h.Name, other.ID)
 	}
 	return nil
 }
@@ -86,7 +85,7 @@ func (l *loader) checkHost(h *Host) error {
 func (l *loader) checkDropped(d *Dropped) error {
 	switch {
 	case d.ID == 0 || d.ID > l.lastNode:
-		return fmt.Errorf("its id %d was never given; the last one was %d", d.ID, l.lastNode)
+		return fmt.Errorf("id %d was never assigned; the last id is %d", d.ID, l.lastNode)
 	case d.Version == 0 || d.Version > l.version:
 		return fmt.Errorf("it was dropped with version %d, and %d is the newest", d.Version, l.version)
 	case len(d.Pending) == 0:
@@ -118,7 +117,7 @@ func checkShards(list []ShardID, known func(ShardID) bool) error {
 // check returns an error if a slot table does not match a content at the version.
 func (r *Routing) check(version uint64) error {
 	if r.Version == 0 {
-		if r.Cluster != "" || len(r.Shards) > 0 || len(r.Ranges) > 0 {
+		if r.Cluster != "" || len(r.Shards) > 0 {
 			return errors.New("a slot table of version 0 is not empty")
 		}
 		return nil
@@ -132,23 +131,7 @@ func (r *Routing) check(version uint64) error {
 	if len(r.Shards) == 0 || len(r.Shards) > MaxDataShards {
 		return fmt.Errorf("%d data shards; 1 to %d are allowed", len(r.Shards), MaxDataShards)
 	}
-	if err := checkShards(r.Shards, func(ShardID) bool { return true }); err != nil {
-		return err
-	}
-	next, last := 0, ShardID(0)
-	for _, g := range r.Ranges {
-		if int(g.First) != next || g.Last < g.First || g.Last >= shard.Slots || g.Shard == last {
-			return fmt.Errorf("slots %d to %d of data shard %d do not go on at slot %d", g.First, g.Last, g.Shard, next)
-		}
-		if _, ok := slices.BinarySearch(r.Shards, g.Shard); !ok {
-			return fmt.Errorf("slots %d to %d are of shard %d, which is not a data shard", g.First, g.Last, g.Shard)
-		}
-		next, last = int(g.Last)+1, g.Shard
-	}
-	if next != shard.Slots {
-		return fmt.Errorf("the slot table ends before slot %d", next)
-	}
-	return nil
+	return checkShards(r.Shards, func(ShardID) bool { return true })
 }
 
 // complete builds the derived parts, and performs the checks that need the whole content.
@@ -161,12 +144,13 @@ func (l *loader) complete() error {
 		}
 	}
 	l.byID.entries = ids
+	l.routing.Ranges = l.slotRanges()
 	if err := l.answers.takePlaces(); err != nil {
 		return err
 	}
 	for _, d := range l.dropping.entries {
 		if n := l.byID.get(d.ID); n != nil {
-			return fmt.Errorf("the node with id %d (%s) lives and is being cleared", n.ID, n.Path)
+			return fmt.Errorf("the node with id %d (%s) exists, but is being cleared", n.ID, n.Path)
 		}
 	}
 	return nil

@@ -109,8 +109,6 @@ func (m *Machine) execute(c *Command) {
 		m.nodeAlter(c)
 	case CmdNodeDrop:
 		m.nodeDrop(c)
-	case CmdSlotsAssign:
-		m.slotsAssign(c)
 	default:
 		if c.Request != nil {
 			m.request(c)

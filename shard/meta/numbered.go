@@ -33,6 +33,7 @@ type Answer struct {
 	Node    Node        // its ID is 0 for a result without a node
 	Routing uint64
 	Host    shard.HostID
+	Shard   ShardID
 	Message string
 	// Asked is the request hash, for node changes. All other commands have 0, because hosts add the asking principal
 	// and the time to them.
@@ -126,7 +127,7 @@ func (m *Machine) numbered(c *Command) {
 	m.answers.keep(&Answer{
 		Client: n.Client, Number: n.Number, Kind: c.Kind,
 		Status: r.Status, Flags: r.Flags &^ FlagChanged, Node: r.Node, Routing: r.Routing, Host: r.Host,
-		Message: r.Message, Asked: askedOf(c),
+		Shard: r.Shard, Message: r.Message, Asked: askedOf(c),
 	})
 }
 
@@ -138,5 +139,5 @@ func (m *Machine) repeat(c *Command, a *Answer) {
 		return
 	}
 	e := m.accept(a.Flags | FlagRepeated)
-	e.Status, e.Node, e.Routing, e.Host, e.Message = a.Status, a.Node, a.Routing, a.Host, a.Message
+	e.Status, e.Node, e.Routing, e.Host, e.Shard, e.Message = a.Status, a.Node, a.Routing, a.Host, a.Shard, a.Message
 }

@@ -14,13 +14,14 @@ const (
 	// bodyNumbered: client (16 bytes), number and since follow.
 	bodyNumbered = 1 << 0
 
-	// answerNode, answerRouting, answerMessage and answerHost: the result had the part.
+	// answerNode, answerRouting, answerMessage, answerHost and answerShard: the result had the part.
 	answerNode    = 1 << 0
 	answerRouting = 1 << 1
 	answerMessage = 1 << 2
 	answerHost    = 1 << 3
 	// answerAsked: the request hash is known.
 	answerAsked = 1 << 4
+	answerShard = 1 << 5
 )
 
 // errNewerPart is the error for an unknown bit in a bit set.
@@ -65,6 +66,9 @@ func (a *Answer) parts() (parts uint64) {
 	if a.Asked != 0 {
 		parts |= answerAsked
 	}
+	if a.Shard != 0 {
+		parts |= answerShard
+	}
 	return parts
 }
 
@@ -72,7 +76,7 @@ func (a *Answer) parts() (parts uint64) {
 func (a *Answer) fields(c *codec.Coder) error {
 	parts := a.parts()
 	codec.Uint(c, &parts)
-	const known = answerNode | answerRouting | answerMessage | answerHost | answerAsked
+	const known = answerNode | answerRouting | answerMessage | answerHost | answerAsked | answerShard
 	if c.Reading() && parts&^known != 0 {
 		return fmt.Errorf("%w: %w: %#x", ErrSnapshotNewer, errNewerPart, parts)
 	}
@@ -97,6 +101,9 @@ func (a *Answer) fields(c *codec.Coder) error {
 		if c.Uint64(&a.Asked); a.Asked == 0 && c.Sound() {
 			c.Fail("the request hash is 0")
 		}
+	}
+	if parts&answerShard != 0 {
+		codec.Uint(c, &a.Shard)
 	}
 	return c.Err()
 }

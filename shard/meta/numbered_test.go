@@ -330,7 +330,7 @@ func TestAnswersThatCannotBeAreRefused(t *testing.T) {
 		"more answers than positions before 2": func(m *Machine) { m.answers.next = 2 },
 		"answer positions begin with 1":        func(m *Machine) { m.answers.next = 0 },
 		"does not exist at level":              func(m *Machine) { m.answers.kept[1].Kind = 99 },
-		"was never given":                      func(m *Machine) { m.answers.kept[0].Node.ID = 99 },
+		"was never assigned":                   func(m *Machine) { m.answers.kept[0].Node.ID = 99 },
 		"the kept answer reports a change":     func(m *Machine) { m.answers.kept[0].Flags |= FlagChanged },
 		"bytes long": func(m *Machine) {
 			m.answers.kept[0].Message = strings.Repeat("x", MaxMessage+1)

@@ -86,13 +86,9 @@ func (h *Host) fields(c *codec.Coder) {
 	codec.Byte(c, &h.Level)
 }
 
+// fields encodes or decodes the part that does not follow from the host records.
 func (r *Routing) fields(c *codec.Coder) {
 	codec.Uint(c, &r.Version)
 	c.Text(&r.Cluster, anyLength)
 	codec.Uints(c, &r.Shards, anyLength)
-	codec.List(c, &r.Ranges, anyLength, func(g *SlotRange) {
-		codec.Small(c, &g.First)
-		codec.Small(c, &g.Last)
-		codec.Uint(c, &g.Shard)
-	})
 }

@@ -21,7 +21,8 @@ type Regeneration struct {
 	Draw [16]byte
 	// Cluster is the new id; an empty id keeps the old id.
 	Cluster string
-	// Shards is the new number of data shards; 0 keeps the old data shards with their slots.
+	// Shards is the new number of data shards; 0 keeps the old data shards with their slots. In both cases all slots
+	// have generation zero.
 	Shards int
 	// First is the new cluster's first host. Regenerate assigns its id.
 	First hosts.InitialMember
@@ -48,12 +49,10 @@ func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 	if r.Cluster != "" {
 		next.routing.Cluster = r.Cluster
 	}
-	if r.Shards != 0 && r.Shards != len(next.routing.Shards) {
-		next.routing.Shards = nil
-		for id := range r.Shards {
-			next.routing.Shards = append(next.routing.Shards, ShardID(id+1))
-		}
-		next.routing.Ranges = InitialRanges(next.routing.Shards)
+	shards := cmp.Or(r.Shards, len(next.routing.Shards))
+	next.routing.Shards = nil
+	for id := range shards { // a new cluster's shards have no gaps, also if shards were removed from the old cluster
+		next.routing.Shards = append(next.routing.Shards, ShardID(id+1))
 	}
 	if err := next.renewTopology(&r); err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package meta
 
 import (
+	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -56,6 +58,9 @@ func TestANewClusterHasTheNodesAndOneHost(t *testing.T) {
 		t.Errorf("%+v after %+v", after, before)
 	}
 	checkOneHost(t, before.Records, after.Records)
+	if got := fmt.Sprint(after.Routing.Ranges); got != "[{0 2047 1 0} {2048 4095 2 0}]" {
+		t.Errorf("the slot ranges are %s", got)
+	}
 	if p := after.Plan; len(p.Steps()) > 0 || p.Last() <= before.Plan.Last() || p.Revision() <= before.Plan.Revision() {
 		t.Errorf("the plan is %+v", p)
 	}
@@ -111,6 +116,9 @@ func TestRegenerationOverAndOver(t *testing.T) {
 		before := next.State()
 		next = regenerated(t, next.Machine, r)
 		s := next.State()
+		if !reflect.DeepEqual(s.Routing.Ranges, InitialRanges(s.Routing.Shards)) {
+			t.Fatalf("the slot ranges are %v", s.Routing.Ranges)
+		}
 		if s.Records.Generation().Number != i+1 || len(s.Routing.Shards) != r.Shards || s.Routing.Version <=
 			before.Routing.Version || len(s.Records.Shards()) != r.Shards+1 || (s.Routing.Cluster == "another") !=
 			(i >= 2) || s.Records.LastAudit() <= before.Records.LastAudit() {

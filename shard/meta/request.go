@@ -75,6 +75,15 @@ var requests = map[CommandKind]func() Request{
 	CmdShardBound:        requestOf[ShardBound],
 	CmdHostWeigh:         requestOf[HostWeigh],
 	CmdHostSlow:          requestOf[HostSlow],
+	CmdSlotMove:          requestOf[SlotMove],
+	CmdSlotAssign:        requestOf[SlotAssign],
+	CmdShardAdd:          requestOf[ShardAdd],
+	CmdShardRemove:       requestOf[ShardRemove],
+	CmdShardWeigh:        requestOf[ShardWeigh],
+	CmdShardServe:        requestOf[ShardServe],
+	CmdShardRetire:       requestOf[ShardRetire],
+	CmdShardRestart:      requestOf[ShardRestart],
+	CmdRebalance:         requestOf[Rebalance],
 }
 
 func requestOf[T any, P interface {
@@ -141,6 +150,8 @@ func codeAll(c *codec.Coder, fields ...any) {
 			codec.Small(c, f)
 		case *bool:
 			c.Flag(f)
+		case *shard.Slot:
+			codec.Small(c, f)
 		case *string:
 			c.Text(f, anyLength)
 		case *hosts.Incarnation:
@@ -180,7 +191,7 @@ func (m *Machine) request(c *Command) {
 		m.refuse(protocol.StatusPreconditionFailed, "%v", errNotBootstrapped)
 		return
 	}
-	before := m.topology.mark()
+	before := m.mark()
 	a := c.Request.apply(m, hosts.At{Now: m.clock.Now, Term: m.clock.Term, Wall: c.Origin.Wall, Version: m.version + 1,
 		Level: m.level, By: c.Origin.By, Why: c.Origin.Why})
 	m.answerRequest(&a, before)
@@ -188,7 +199,7 @@ func (m *Machine) request(c *Command) {
 
 // answerRequest answers a command on the topology, and reports its changes.
 func (m *Machine) answerRequest(a *hosts.Answer, before mark) {
-	after := m.topology.mark()
+	after := m.mark()
 	if a.Status != protocol.StatusSuccess {
 		assert(after == before, "what is refused changes nothing")
 		m.refuse(a.Status, "%s", codec.Cut(a.Text, MaxMessage)).Host = a.Host
@@ -200,8 +211,12 @@ func (m *Machine) answerRequest(a *hosts.Answer, before mark) {
 		return
 	}
 	m.topology.forgetSeen()
-	m.change(0).Host = a.Host
+	e := m.change(0)
+	e.Host, e.Shard = a.Host, a.Shard
 	m.emit(EffectTopologyChanged)
+	if after.routing > before.routing {
+		m.emit(EffectRoutingChanged).Routing = after.routing
+	}
 	for _, h := range m.topology.records.Hosts() {
 		if h.Changed > before.records {
 			m.emit(EffectHostsChanged)

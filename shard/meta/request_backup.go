@@ -17,10 +17,12 @@ const (
 	SaveBegun   SavePhase = 1
 	SaveDone    SavePhase = 2 // the client has the whole state
 	SaveGivenUp SavePhase = 3
+	SaveGoesOn  SavePhase = 4 // the client still reads
 )
 
-// BackupNote adds an audit entry: a client saves a shard's state for a backup, with the outcome. The client is the
-// origin.
+// BackupNote reports that a client saves a shard's state for a backup, or the outcome. The client is the origin. The
+// beginning and the outcome get an audit entry. Slot moves are held until the meta shard's state, the last in a backup,
+// is saved, until a state is given up, or until the client is silent for too long.
 type BackupNote struct {
 	Host        shard.HostID // from which the client saves
 	Incarnation hosts.Incarnation
@@ -42,12 +44,23 @@ func (bn *BackupNote) apply(m *Machine, at hosts.At) hosts.Answer {
 		what = fmt.Sprintf("the state of shard %d is being saved", bn.Shard)
 	case SaveDone:
 		what = fmt.Sprintf("the state of shard %d was saved, %d bytes", bn.Shard, bn.Bytes)
+	case SaveGoesOn:
+		return m.topology.records.HoldMoves(at, bn.Host, bn.Incarnation)
 	case SaveGivenUp:
 		what = fmt.Sprintf("saving the state of shard %d was given up after %d bytes", bn.Shard, bn.Bytes)
 	default:
 		return refusal(protocol.StatusBadRequest, "a state is not saved up to phase %d", bn.Phase)
 	}
-	return m.topology.records.NoteOf(at, hosts.EventBackup, bn.Host, bn.Incarnation, what)
+	r := m.topology.records
+	a := r.NoteOf(at, hosts.EventBackup, bn.Host, bn.Incarnation, what)
+	switch {
+	case a.Status != protocol.StatusSuccess:
+	case bn.Phase == SaveBegun:
+		return r.HoldMoves(at, bn.Host, bn.Incarnation)
+	case bn.Phase == SaveGivenUp || bn.Shard == 0:
+		r.ReleaseMoves(at)
+	}
+	return a
 }
 
 // ActNote adds an audit entry for a change a client made through a host, with a reason. It is for changes that leave no

@@ -212,7 +212,16 @@ func everyRequest() []Request {
 		&ShardBound{Shard: 1, Host: 2,
 			Bound: hosts.TimeoutBound{Term: 3, Number: 4, Longest: shard.Longest{Timeout: 5, Session: 6}}},
 		anImport(),
-		&HostSlow{Term: 1, Host: 2, Slow: true, Text: "log syncs take 52 ms"})...)
+		&HostSlow{Term: 1, Host: 2, Slow: true, Text: "log syncs take 52 ms"},
+		&SlotMove{Slot: 65_535, To: 2, Large: true, Cancel: true},
+		&SlotAssign{Slot: 65_535, Shard: 2, Generation: 1<<64 - 1, Text: "why"},
+		&ShardAdd{Hosts: []shard.HostID{1, 2}, Against: "why not"},
+		&ShardRemove{Shards: []ShardID{1, 2}},
+		&ShardWeigh{Shard: 1, Weight: 7},
+		&ShardServe{Term: 1, Shard: 2},
+		&ShardRetire{Term: 1, Shard: 2},
+		&ShardRestart{Term: 1, Shard: 2, Group: 3, Host: 4},
+		&Rebalance{Action: 200})...)
 }
 
 // furnishedTopology has something of everything in the host records and the plan.
@@ -243,5 +252,7 @@ func furnishedTopology(t testing.TB) *cluster {
 	counters := shard.Counters{LastOrder: 2, LastRevision: 3}
 	c.done(&ShardsCounted{Term: 7, List: []hosts.Count{{Shard: 1, Counters: counters}}})
 	c.done(&HostSlow{Term: 7, Host: 2, Slow: true, Text: "log syncs take 52 ms"})
+	c.move(5, 1, 2, func(g uint64) *SlotAssign { return &SlotAssign{Slot: 5, Shard: 2, Generation: g} })
+	c.done(&SlotMove{Slot: 6, To: 2})
 	return c
 }

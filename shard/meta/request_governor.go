@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/internal/codec"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // Requests from the governor, which is the meta shard's leader. Each request with a decision names the governor's term.
@@ -112,6 +113,30 @@ func (sc *ShardsCounted) code(c *codec.Coder) {
 
 func (sc *ShardsCounted) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Count(at, sc.Term, sc.List)
+}
+
+// SlotAssign is the outcome of an attempt to move a slot, as both shards have it in their logs: the owner under a
+// generation, and the reason if the owner has kept the slot.
+type SlotAssign struct {
+	Slot       shard.Slot
+	Shard      ShardID
+	Generation uint64
+	Text       string
+}
+
+func (sa *SlotAssign) code(c *codec.Coder) { codeAll(c, &sa.Slot, &sa.Shard, &sa.Generation, &sa.Text) }
+
+func (sa *SlotAssign) apply(m *Machine, at hosts.At) hosts.Answer {
+	r := m.topology.records
+	before := r.Slots()
+	a := r.AssignSlot(at, sa.Slot, slots.Owner{Shard: uint64(sa.Shard), Generation: sa.Generation}, sa.Text)
+	if a.Status == protocol.StatusSuccess && !a.Existed {
+		m.routing.Ranges = m.slotRanges()
+		if before.Of(sa.Slot).Shard != uint64(sa.Shard) {
+			m.routing.Version++
+		}
+	}
+	return a
 }
 
 // ShardGrants is a leader's report that the shard's group has begun to grant.

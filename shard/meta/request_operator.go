@@ -127,6 +127,23 @@ func (so *ShardOverlap) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.AcceptOverlap(at, so.Shard)
 }
 
+// SlotMove orders that a slot moves to the data shard To. Large allows a slot above the usual size limit. With Cancel,
+// the order is dropped instead.
+type SlotMove struct {
+	Slot          shard.Slot
+	To            ShardID
+	Large, Cancel bool
+}
+
+func (sm *SlotMove) code(c *codec.Coder) { codeAll(c, &sm.Slot, &sm.To, &sm.Large, &sm.Cancel) }
+
+func (sm *SlotMove) apply(m *Machine, at hosts.At) hosts.Answer {
+	if sm.Cancel {
+		return m.topology.records.CancelMove(at, sm.Slot)
+	}
+	return m.topology.records.MoveSlot(at, sm.Slot, sm.To, sm.Large)
+}
+
 // PolicySet replaces the policy From by To.
 type PolicySet struct{ From, To kind.Policy }
 

@@ -269,8 +269,10 @@ func TestWhoSavesABackupIsWrittenDown(t *testing.T) {
 	c.done(&note)
 	note.Phase = SaveGivenUp
 	c.done(&note)
+	note.Phase = SaveGoesOn
+	c.done(&note)
 	note.Phase++
-	c.refused(protocol.StatusBadRequest, "phase 4", &note)
+	c.refused(protocol.StatusBadRequest, "phase 5", &note)
 	c.refused(protocol.StatusNotFound, "no host 9",
 		&BackupNote{Host: 9, Incarnation: a.Incarnation, Phase: SaveBegun})
 	c.refused(protocol.StatusNotFound, "no host 1 with incarnation",
@@ -288,5 +290,29 @@ func TestWhoSavesABackupIsWrittenDown(t *testing.T) {
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("%q, want %q", said, want)
+	}
+}
+
+// TestABackupHoldsMoves: from the first state on, until the meta shard's state is saved, or a state is given up.
+func TestABackupHoldsMoves(t *testing.T) {
+	c := withHosts(t, "a")
+	a := c.records().Named("a")
+	held := func() bool { return c.records().MovesHeld(c.Clock().Now) != nil }
+	for _, x := range []struct {
+		shard ShardID
+		phase SavePhase
+		held  bool
+	}{
+		{3, SaveBegun, true}, {3, SaveDone, true}, {0, SaveBegun, true}, {0, SaveGoesOn, true}, {0, SaveDone, false},
+		{3, SaveGoesOn, true}, {3, SaveGivenUp, false},
+	} {
+		c.done(&BackupNote{Host: a.ID, Incarnation: a.Incarnation, Shard: x.shard, Phase: x.phase})
+		if held() != x.held {
+			t.Errorf("after phase %d of shard %d moves are held: %v", x.phase, x.shard, held())
+		}
+	}
+	c.done(&BackupNote{Host: a.ID, Incarnation: a.Incarnation, Shard: 3, Phase: SaveBegun})
+	if c.records().MovesHeld(c.Clock().Now+hosts.HoldMillis+1) != nil {
+		t.Error("a silent backup holds moves for longer than a minute")
 	}
 }

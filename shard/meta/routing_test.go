@@ -2,17 +2,16 @@ package meta
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/plan"
 )
-
-func assign(first, last shard.Slot, from, to ShardID, version uint64) Command {
-	return Command{Kind: CmdSlotsAssign, First: first, Last: last, From: from, To: to, Expected: version}
-}
 
 func TestSlotsAreSpreadEvenlyAtBootstrap(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 16, 100, MaxDataShards} {
@@ -41,10 +40,9 @@ func TestClusterIsBootstrappedOnce(t *testing.T) {
 	if list := run(m, bootstrap(30, 10, 20)); kinds(list) != "result routing-changed " || list[1].Routing != 1 {
 		t.Fatalf("%+v", list)
 	}
-	ok(t, m, assign(0, 9, 10, 20, 1))
 	r := m.Routing()
 	for _, same := range []Command{bootstrap(30, 10, 20), bootstrap(10, 20, 30)} {
-		if e := ok(t, m, same); e.Flags != FlagExisted || e.Routing != 2 {
+		if e := ok(t, m, same); e.Flags != FlagExisted || e.Routing != 1 {
 			t.Errorf("the same bootstrap again: %+v", e)
 		}
 	}
@@ -53,7 +51,7 @@ func TestClusterIsBootstrappedOnce(t *testing.T) {
 	for _, c := range []Command{other, bootstrap(10, 20), bootstrap(10, 20, 30, 40)} {
 		want(t, m, protocol.StatusPreconditionFailed, c)
 	}
-	if now := m.Routing(); now.Version != 2 || !slices.Equal(now.Ranges, r.Ranges) {
+	if now := m.Routing(); now.Version != 1 || !slices.Equal(now.Ranges, r.Ranges) {
 		t.Errorf("a second bootstrap changed the table: %+v", now)
 	}
 }
@@ -78,62 +76,62 @@ func TestMalformedBootstrapIsRejected(t *testing.T) {
 			t.Errorf("%v (%s), want BAD_REQUEST with %q", e.Status, e.Message, want)
 		}
 	}
-	if r := m.Routing(); r.Version != 0 || r.table()[7] != 0 {
+	if r := m.Routing(); r.Version != 0 || len(r.Ranges) != 0 {
 		t.Errorf("the table of a not yet bootstrapped cluster: %+v", r)
 	}
 }
 
-func TestSlotsGoFromShardToShard(t *testing.T) {
-	m := bootstrapped(2)
-	list := run(m, assign(100, 199, 1, 2, 1))
-	if kinds(list) != "result routing-changed " || list[0].Routing != 2 {
-		t.Fatalf("%+v", list)
+// move has a slot moved by an order, a step and the step's outcome.
+func (c *cluster) move(slot shard.Slot, from, to ShardID, outcome func(g uint64) *SlotAssign) []Effect {
+	c.Helper()
+	c.done(&SlotMove{Slot: slot, To: to})
+	g := c.records().MoveGeneration(slot, from, to)
+	c.done(&StepBegin{Term: 7, Revision: c.plan().Revision(), Proposal: plan.Proposal[governor.Action]{
+		Kind: governor.KindMoveSlot, Subject: plan.Subject(fmt.Sprint("slot/", slot)),
+		Payload: governor.Action{Shard: from, Into: to, Slot: slot, Number: g}}})
+	list := c.ask(outcome(g))
+	c.done(&StepReport{Act: c.plan().Step(c.plan().Last()).Act(7), Report: ReportDone})
+	return list
+}
+
+func TestMovedSlotChangesTheRouting(t *testing.T) {
+	c := withHosts(t, "a")
+	before := c.Routing()
+	list := c.move(100, 1, 2, func(g uint64) *SlotAssign { return &SlotAssign{Slot: 100, Shard: 2, Generation: g} })
+	if kinds(list) != "result topology-changed routing-changed audited " || list[2].Routing != before.Version+1 {
+		t.Errorf("%s %+v", kinds(list), list)
 	}
-	r := m.Routing()
-	if got := fmt.Sprint(r.Ranges); got != "[{0 99 1} {100 199 2} {200 2047 1} {2048 4095 2}]" {
-		t.Errorf("the ranges are %s", got)
+	r := c.Routing()
+	if got := fmt.Sprint(r.Ranges); got != "[{0 99 1 0} {100 100 2 1} {101 2047 1 0} {2048 4095 2 0}]" ||
+		r.Version != before.Version+1 {
+		t.Errorf("version %d, the ranges are %s", r.Version, got)
 	}
-	for slot, id := range map[shard.Slot]ShardID{0: 1, 99: 1, 100: 2, 199: 2, 200: 1, 2047: 1, 2048: 2, 4095: 2} {
-		if got := r.table()[slot]; got != id {
-			t.Errorf("slot %d is of shard %d, want %d", slot, got, id)
-		}
-	}
-	if e := ok(t, m, assign(100, 199, 1, 2, 1)); e.Flags != FlagExisted || e.Routing != 2 {
-		t.Errorf("the same once more: %+v", e)
-	}
-	ok(t, m, assign(100, 199, 2, 1, 0))
-	if now := m.Routing(); fmt.Sprint(now.Ranges) != "[{0 2047 1} {2048 4095 2}]" || now.Version != 3 {
-		t.Errorf("there and back: %+v", now)
-	}
-	if fmt.Sprint(r.Ranges) != "[{0 99 1} {100 199 2} {200 2047 1} {2048 4095 2}]" {
+	if fmt.Sprint(before.Ranges) != "[{0 2047 1 0} {2048 4095 2 0}]" {
 		t.Error("a table that was read has changed")
 	}
-	ok(t, m, assign(0, 2047, 1, 2, 3))
-	if now := m.Routing(); len(now.Ranges) != 1 || len(now.Shards) != 2 {
-		t.Errorf("a data shard without slots: %+v", now)
+	c.existed(&SlotAssign{Slot: 100, Shard: 2, Generation: 1})
+	mustEqual(t, copyOf(t, c.Machine), c.Machine)
+	if got := copyOf(t, c.Machine).Routing(); !reflect.DeepEqual(got, r) {
+		t.Errorf("after a restart: %+v", got)
 	}
 }
 
-func TestSlotRules(t *testing.T) {
-	m := bootstrapped(2)
-	for _, c := range []struct {
-		status  protocol.Status
-		command Command
-		message string
-	}{
-		{protocol.StatusBadRequest, assign(5, 4, 1, 2, 0), "a range within 0 to 4095"},
-		{protocol.StatusBadRequest, assign(5, 4096, 1, 2, 0), "a range within 0 to 4095"},
-		{protocol.StatusBadRequest, assign(5, 6, 1, 1, 0), "not from 1 to 1"},
-		{protocol.StatusBadRequest, assign(5, 6, 0, 1, 0), "not from 0 to 1"},
-		{protocol.StatusBadRequest, assign(5, 6, 1, 0, 0), "not from 1 to 0"},
-		{protocol.StatusPreconditionFailed, assign(5, 6, 1, 3, 0), "3 is not a data shard"},
-		{protocol.StatusPreconditionFailed, assign(5, 6, 1, 2, 7), "version 1, not 7"},
-		{protocol.StatusPreconditionFailed, assign(2000, 3000, 1, 2, 0), "not all slots from"},
-		{protocol.StatusPreconditionFailed, assign(3000, 3001, 3, 1, 0), "not all slots from"},
-	} {
-		if e := want(t, m, c.status, c.command); !strings.Contains(e.Message, c.message) {
-			t.Errorf("the message %q does not have %q", e.Message, c.message)
-		}
+func TestKeptSlotOnlyHasANewGeneration(t *testing.T) {
+	c := withHosts(t, "a")
+	before := c.Routing()
+	list := c.move(100, 1, 2, func(g uint64) *SlotAssign {
+		return &SlotAssign{Slot: 100, Shard: 1, Generation: g + 1, Text: "too large"}
+	})
+	r := c.Routing()
+	if got := fmt.Sprint(r.Ranges); kinds(list) != "result topology-changed audited " || r.Version != before.Version ||
+		got != "[{0 99 1 0} {100 100 1 2} {101 2047 1 0} {2048 4095 2 0}]" {
+		t.Errorf("%sversion %d, the ranges are %s", kinds(list), r.Version, got)
 	}
-	want(t, New(), protocol.StatusPreconditionFailed, assign(5, 6, 1, 2, 0))
+	if o := c.records().SlotOrder(100); o == nil || o.Text != "too large" {
+		t.Errorf("the order is %+v", o)
+	}
+	c.done(&SlotMove{Slot: 100, Cancel: true})
+	if o := c.records().SlotOrder(100); o != nil {
+		t.Errorf("the order is %+v", o)
+	}
 }

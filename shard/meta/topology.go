@@ -31,6 +31,16 @@ func newTopology(cluster string, data []ShardID) *topology {
 	return &topology{records: hosts.New(cluster, data), plan: plan.New(planConfig), seen: newSeen()}
 }
 
+// dataShards are the data shards in the records, without those whose replicas are only left to be deleted.
+func (t *topology) dataShards() (list []ShardID) {
+	for _, s := range t.records.Shards()[1:] {
+		if s.Phase != hosts.ShardRetired {
+			list = append(list, s.ID)
+		}
+	}
+	return list
+}
+
 func newSeen() index[shard.HostID, HostObservation] {
 	return index[shard.HostID, HostObservation]{key: func(s *HostObservation) shard.HostID { return s.ID }}
 }
@@ -129,6 +139,9 @@ func (m *Machine) RecordsRevision() uint64 { return recorded(m, (*hosts.Records)
 // Generation returns the cluster's generation, all zero before the hosts are bootstrapped.
 func (m *Machine) Generation() hosts.Generation { return recorded(m, (*hosts.Records).Generation) }
 
+// MovesInProgress returns the number of slot moves in progress.
+func (m *Machine) MovesInProgress() int { return recorded(m, (*hosts.Records).MovesInProgress) }
+
 // HostsOf returns the hosts with a replica in a shard's membership, ordered by replica. The list is nil before the
 // hosts are bootstrapped.
 func (m *Machine) HostsOf(id ShardID) []shard.HostID { return m.hostsOf(id, (*hosts.Replica).Member) }
@@ -149,12 +162,13 @@ func (m *Machine) hostsOf(id ShardID, wanted func(*hosts.Replica) bool) []shard.
 	})
 }
 
-// mark is how far a topology's parts have advanced.
-type mark struct{ records, plan, audit uint64 }
+// mark is how far the topology's parts and the slot table have advanced.
+type mark struct{ records, plan, audit, routing uint64 }
 
-func (t *topology) mark() mark {
+func (m *Machine) mark() mark {
+	t := m.topology
 	if t == nil {
-		return mark{}
+		return mark{routing: m.routing.Version}
 	}
-	return mark{t.records.Revision(), t.plan.Revision(), t.records.LastAudit()}
+	return mark{t.records.Revision(), t.plan.Revision(), t.records.LastAudit(), m.routing.Version}
 }

@@ -70,13 +70,19 @@ func (f *fleet) named() string {
 // term is the current or previous term.
 func (f *fleet) term() uint64 { return f.Clock().Term - uint64(f.IntN(8))/7 }
 
+// phases are the phases of random backups. Few of them hold slot moves.
+var phases = []SavePhase{0, SaveDone, SaveGivenUp, SaveDone, SaveGivenUp, SaveBegun, SaveDone, SaveGivenUp, 5,
+	SaveGivenUp, SaveDone, SaveGivenUp, SaveGoesOn, SaveGivenUp, SaveDone, SaveGivenUp}
+
 // request makes a request that concerns existing objects often enough to matter.
 func (f *fleet) request() Request {
 	if f.topology == nil {
 		return f.founding()
 	}
 	h, id := f.host(), ShardID(f.IntN(4))
-	switch f.IntN(31) {
+	switch f.IntN(34) {
+	case 31, 32, 33:
+		return f.slot(id)
 	case 0:
 		return &HostsBootstrap{}
 	case 1:
@@ -114,7 +120,7 @@ func (f *fleet) request() Request {
 	case 20, 21, 22:
 		return f.access()
 	case 23:
-		return &BackupNote{Host: h.ID, Incarnation: h.Incarnation, Shard: id, Phase: SavePhase(f.IntN(5)),
+		return &BackupNote{Host: h.ID, Incarnation: h.Incarnation, Shard: id, Phase: phases[f.IntN(len(phases))],
 			Bytes: f.Uint64N(9)}
 	case 24:
 		return &ActNote{Host: h.ID, Incarnation: h.Incarnation, What: strings.Repeat("w", f.IntN(4)*100)}
@@ -162,6 +168,25 @@ func (f *fleet) operate(id ShardID) Request {
 		return &StepCancel{Step: plan.ID(f.Uint64N(uint64(f.topology.plan.Last()) + 2)), Hold: f.Uint64N(500)}
 	}
 	return &StepForget{Subject: plan.Subject(fmt.Sprintf("shard/%d", f.IntN(3)))}
+}
+
+// slot makes a request about one of a few slots: an order, its step, or the outcome.
+func (f *fleet) slot(id ShardID) Request {
+	slot := shard.Slot(f.IntN(3))
+	r := f.topology.records
+	from, o := r.SlotOwner(slot), r.SlotOrder(slot)
+	switch {
+	case f.IntN(5) == 0 || o == nil:
+		return &SlotMove{Slot: slot, To: id, Large: f.IntN(2) == 0, Cancel: f.IntN(3) == 0}
+	case o.Into == 0 || f.IntN(5) == 0:
+		pr := plan.Proposal[governor.Action]{Kind: governor.KindMoveSlot,
+			Subject: plan.Subject(fmt.Sprint("slot/", slot)), Payload: governor.Action{Shard: from, Into: o.To,
+				Slot: slot, Number: r.MoveGeneration(slot, from, o.To)}}
+		return &StepBegin{Term: f.term(), Revision: f.topology.plan.Revision(), Proposal: pr}
+	case f.IntN(2) == 0:
+		return &SlotAssign{Slot: slot, Shard: o.Into, Generation: r.Slots().Pending(slot) - uint64(f.IntN(6)/5)}
+	}
+	return &SlotAssign{Slot: slot, Shard: from, Generation: r.Slots().Pending(slot) + 1, Text: "too large"}
 }
 
 // membership changes one shard member as the engine does, or reports a removed member's deletion.
@@ -317,7 +342,10 @@ func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
 		}
 	}
 	t.Log(tally)
-	for kind := CmdHostsBootstrap; kind <= CmdActNote; kind++ {
+	for kind := CmdHostsBootstrap; kind <= CmdSlotAssign; kind++ {
+		if kind > CmdActNote && kind < CmdSlotMove {
+			continue
+		}
 		if tally[fmt.Sprint(kind, " SUCCESS ", FlagChanged)] < 12 {
 			t.Errorf("%v changed something %d times: the commands show too little of it", kind,
 				tally[fmt.Sprint(kind, " SUCCESS ", FlagChanged)])
@@ -369,12 +397,12 @@ var topologyMistakes = []struct {
 	{"a newcomer has seen nothing", 0, ifDone(CmdHostJoin, func(f *fleet, _ *Command, e *Effect) {
 		f.topology.seen.remove(e.Host)
 	}), "seen"},
-	{"what an expelled host has seen is kept", 9, ifDone(CmdHostReach, func(f *fleet, c *Command, _ *Effect) {
+	{"what an expelled host has seen is kept", 0, ifDone(CmdHostReach, func(f *fleet, c *Command, _ *Effect) {
 		if r := c.Request.(*HostReach); r.Variant == protocol.HostExpelled {
 			f.topology.seen.put(&HostObservation{ID: r.Host, Version: 1})
 		}
 	}), "does not count"},
-	{"what a host has seen goes back", 19, topologyMistake{after: func(f *fleet, c *Command, out *Effects) {
+	{"what a host has seen goes back", 4, topologyMistake{after: func(f *fleet, c *Command, out *Effects) {
 		if c.Kind == CmdHostObservation && out.List[0].Status == protocol.StatusSuccess {
 			f.topology.seen.put(&HostObservation{ID: c.Host.ID, Version: c.Expected})
 		}
@@ -395,6 +423,12 @@ var topologyMistakes = []struct {
 	{"changes are written down and not delivered", 0, topologyMistake{after: func(_ *fleet, _ *Command, out *Effects) {
 		out.List = slices.DeleteFunc(out.List, func(e Effect) bool { return e.Kind == EffectAudited })
 	}}, "foretold result topology-changed"},
+	{"a moved slot is not routed to its owner", 0, ifDone(CmdSlotAssign, func(f *fleet, _ *Command, _ *Effect) {
+		f.routing.Ranges = InitialRanges(f.routing.Shards)
+	}), "is routed to"},
+	{"a moved slot is not announced", 1, topologyMistake{after: func(_ *fleet, _ *Command, out *Effects) {
+		out.List = slices.DeleteFunc(out.List, func(e Effect) bool { return e.Kind == EffectRoutingChanged })
+	}}, "routing-changed"},
 	{"steps are not in snapshots", 0, topologyMistake{restored: func(m *Machine) {
 		m.topology.plan = plan.New(planConfig)
 	}}, ""},

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/governor"
@@ -117,14 +118,8 @@ func (l *loader) completeTopology() error {
 	if records.Cluster() != l.routing.Cluster || len(records.Hosts()) == 0 || len(l.hosts.entries) > 0 {
 		return errors.New("the records belong to a different cluster, or the snapshot also has registered hosts")
 	}
-	if len(records.Shards()) != len(l.routing.Shards)+1 {
-		return errors.New("the records and the slot table have different shard counts")
-	}
-	for i, s := range records.Shards()[1:] {
-		if s.ID != l.routing.Shards[i] {
-			return fmt.Errorf("the records have shard %d, but the slot table has shard %d", s.ID,
-				l.routing.Shards[i])
-		}
+	if list := t.dataShards(); !slices.Equal(list, l.routing.Shards) {
+		return fmt.Errorf("the records have the data shards %d, but the slot table has %d", list, l.routing.Shards)
 	}
 	l.topology = t
 	return nil

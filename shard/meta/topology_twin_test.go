@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // topologyTwin is a second machine for commands on hosts, replicas and steps, written from DESIGN.md. The rules of
@@ -109,7 +110,7 @@ func (tt *topologyTwin) hostSeen(c *Command) foretold {
 func (tt *topologyTwin) request(c *Command) foretold {
 	at := hosts.At{Now: tt.clock.Now, Term: tt.clock.Term, Wall: c.Origin.Wall, Level: level.Newest, By: c.Origin.By,
 		Why: c.Origin.Why}
-	before, seen, newest := tt.form(), tt.clientsSee(), uint64(0)
+	before, seen, owners, newest := tt.form(), tt.clientsSee(), tt.owners(), uint64(0)
 	if tt.records != nil {
 		newest = tt.records.LastAudit()
 	}
@@ -127,6 +128,10 @@ func (tt *topologyTwin) request(c *Command) foretold {
 	}
 	got := tt.answer(0, FlagChanged, a.Host)
 	got.kinds += "topology-changed "
+	if now := tt.owners(); now != owners && owners != noOwners {
+		got.kinds += "routing-changed "
+		tt.routing.Version++
+	}
 	if tt.clientsSee() != seen {
 		got.kinds += "hosts-changed "
 	}
@@ -157,6 +162,18 @@ func (tt *topologyTwin) clientsSee() string {
 		fmt.Fprintln(&b, s.ID, on)
 	}
 	return b.String()
+}
+
+var noOwners [shard.Slots]ShardID
+
+// owners are the shards of all slots.
+func (tt *topologyTwin) owners() (list [shard.Slots]ShardID) {
+	for slot := range list {
+		if tt.records != nil {
+			list[slot] = tt.records.SlotOwner(shard.Slot(slot))
+		}
+	}
+	return list
 }
 
 // form is the saved form of records and plan.
@@ -211,6 +228,13 @@ func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 		return tt.records.Transfer(at, r.Shard, r.Host)
 	case *PolicySet:
 		return tt.records.SetPolicy(at, r.From, r.To)
+	case *SlotMove:
+		if r.Cancel {
+			return tt.records.CancelMove(at, r.Slot)
+		}
+		return tt.records.MoveSlot(at, r.Slot, r.To, r.Large)
+	case *SlotAssign:
+		return tt.records.AssignSlot(at, r.Slot, slots.Owner{Shard: uint64(r.Shard), Generation: r.Generation}, r.Text)
 	case *TokenCreate:
 		return tt.records.CreateToken(at, r.ID, r.Hash, r.Millis)
 	case *TokenRevoke:
@@ -239,17 +263,29 @@ func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 	return tt.step(at, r)
 }
 
-// noteBackup is one audit entry about a recorded host, whatever happened to the saved state.
+// noteBackup is one audit entry about a recorded host, whatever happened to the saved state, and holds slot moves or
+// releases them.
 func (tt *topologyTwin) noteBackup(at hosts.At, r *BackupNote) hosts.Answer {
 	text := map[SavePhase]string{
 		1: fmt.Sprintf("the state of shard %d is being saved", r.Shard),
 		2: fmt.Sprintf("the state of shard %d was saved, %d bytes", r.Shard, r.Bytes),
 		3: fmt.Sprintf("saving the state of shard %d was given up after %d bytes", r.Shard, r.Bytes),
 	}[r.Phase]
-	if text == "" {
+	switch {
+	case r.Phase == 4:
+		return tt.records.HoldMoves(at, r.Host, r.Incarnation)
+	case text == "":
 		return hosts.Answer{Status: protocol.StatusBadRequest}
 	}
-	return tt.records.NoteOf(at, hosts.EventBackup, r.Host, r.Incarnation, text)
+	a := tt.records.NoteOf(at, hosts.EventBackup, r.Host, r.Incarnation, text)
+	switch {
+	case a.Text != "":
+	case r.Phase == 1:
+		tt.records.HoldMoves(at, r.Host, r.Incarnation)
+	case r.Phase == 3, r.Shard == 0:
+		tt.records.ReleaseMoves(at)
+	}
+	return a
 }
 
 func (tt *topologyTwin) bootstrap(at hosts.At, r *HostsBootstrap) hosts.Answer {
@@ -326,6 +362,17 @@ func (tt *topologyTwin) differs(m *Machine) error {
 	}
 	if !bytes.Equal(form, tt.form()) {
 		return fmt.Errorf("records and plan differ: %d bytes, foretold %d", len(form), len(tt.form()))
+	}
+	if s.Routing.Version != tt.routing.Version {
+		return fmt.Errorf("the slot table has version %d, foretold %d", s.Routing.Version, tt.routing.Version)
+	}
+	for _, g := range s.Routing.Ranges {
+		for slot := g.First; slot <= g.Last; slot++ {
+			want := tt.records.Slots().Of(slot).Owner
+			if got := (slots.Owner{Shard: uint64(g.Shard), Generation: g.Generation}); got != want {
+				return fmt.Errorf("slot %d is routed to %+v, foretold %+v", slot, got, want)
+			}
+		}
 	}
 	var seen []HostObservation
 	for _, id := range slices.Sorted(maps.Keys(tt.seen)) {

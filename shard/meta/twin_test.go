@@ -90,7 +90,7 @@ func (t *twin) state() State {
 				s.Routing.Ranges[len(s.Routing.Ranges)-1].Last = shard.Slot(slot)
 			} else {
 				s.Routing.Ranges = append(s.Routing.Ranges,
-					SlotRange{shard.Slot(slot), shard.Slot(slot), t.slots[slot]})
+					SlotRange{shard.Slot(slot), shard.Slot(slot), t.slots[slot], 0})
 			}
 		}
 	}
@@ -178,8 +178,6 @@ func (t *twin) execute(c *Command) answer {
 		return t.seen(c)
 	case CmdRoutingInit:
 		return t.bootstrap(c)
-	case CmdSlotsAssign:
-		return t.assign(c)
 	case CmdClusterLevel:
 		return t.raise(c)
 	case CmdLead:
@@ -405,29 +403,4 @@ func (t *twin) bootstrap(c *Command) answer {
 		}
 	}
 	return answer{flags: FlagChanged, routing: 1, event: EffectRoutingChanged}
-}
-
-func (t *twin) assign(c *Command) answer {
-	if c.First > c.Last || c.Last > 4095 || c.From == 0 || c.To == 0 || c.From == c.To {
-		return failed(protocol.StatusBadRequest)
-	}
-	if !t.shards[c.To] {
-		return failed(protocol.StatusPreconditionFailed)
-	}
-	done, from := true, true
-	for slot := c.First; slot <= c.Last; slot++ {
-		done = done && t.slots[slot] == c.To
-		from = from && t.slots[slot] == c.From
-	}
-	switch {
-	case done:
-		return answer{flags: FlagExisted, routing: t.routing}
-	case c.Expected != 0 && c.Expected != t.routing, !from:
-		return answer{status: protocol.StatusPreconditionFailed, routing: t.routing}
-	}
-	for slot := c.First; slot <= c.Last; slot++ {
-		t.slots[slot] = c.To
-	}
-	t.routing++
-	return answer{flags: FlagChanged, routing: t.routing, event: EffectRoutingChanged}
 }

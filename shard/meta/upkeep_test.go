@@ -15,9 +15,9 @@ import (
 
 // notUpkeep are client commands, and commands whose proposer waits for the result.
 var notUpkeep = map[CommandKind]bool{
-	CmdNodeCreate: true, CmdNodeAlter: true, CmdNodeDrop: true, CmdSlotsAssign: true,
+	CmdNodeCreate: true, CmdNodeAlter: true, CmdNodeDrop: true, CmdSlotMove: true,
 	CmdHostJoin: true, CmdHostDrain: true, CmdHostUndrain: true, CmdHostCordon: true, CmdHostAlter: true,
-	CmdHostWeigh: true,
+	CmdHostWeigh: true, CmdShardAdd: true, CmdShardRemove: true, CmdShardWeigh: true, CmdRebalance: true,
 	CmdHostExpel: true, CmdHostReplace: true, CmdShardTransfer: true, CmdPolicySet: true, CmdTokenCreate: true,
 	CmdTokenRevoke: true, CmdStepCancel: true, CmdStepForget: true, CmdShardRecover: true,
 	CmdShardOverlap: true,
@@ -89,7 +89,7 @@ func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 		"CmdGraceConfirmed": CmdGraceConfirmed, "CmdNodeCleared": CmdNodeCleared, "CmdHostRegister": CmdHostRegister,
 		"CmdHostObservation": CmdHostObservation, "CmdClusterLevel": CmdClusterLevel, "CmdDigestTake": CmdDigestTake,
 		"CmdDigestCompare": CmdDigestCompare, "CmdRoutingInit": CmdRoutingInit, "CmdNodeCreate": CmdNodeCreate,
-		"CmdLead": CmdLead, "CmdNodeAlter": CmdNodeAlter, "CmdNodeDrop": CmdNodeDrop, "CmdSlotsAssign": CmdSlotsAssign,
+		"CmdLead": CmdLead, "CmdNodeAlter": CmdNodeAlter, "CmdNodeDrop": CmdNodeDrop,
 	} {
 		if upkeep := upkeeps[k] != nil; made[name] != upkeep {
 			t.Errorf("%s is upkeep: %v, and hosts propose it by themselves: %v", name, upkeep, made[name])

@@ -42,6 +42,13 @@ func (pr *processes) SaveHolding(dst []byte, body arena.Handle) []byte {
 	return pr.members.At(body).Save(dst)
 }
 
+func (pr *processes) Shift(body arena.Handle, moment func(uint64) uint64) { pr.At(body).move(moment) }
+
+func (pr *processes) ShiftHolding(body arena.Handle, moment func(uint64) uint64) {
+	m := pr.members.At(body)
+	m.Joined = moment(m.Joined)
+}
+
 func (pr *processes) Renew(body arena.Handle, n *machine.StateRenewal) ([]byte, bool) {
 	return pr.At(body).Renewed(Renewal{
 		Jump: n.Jump, Revision: uint64(n.Revision), Now: n.Now, Later: n.Later,

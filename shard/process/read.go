@@ -100,7 +100,10 @@ func (in Inboxes) Inbox(n shard.NodeID, name []byte, s shard.SessionID, member s
 	co := in.Machine.RLock()
 	defer in.Machine.RUnlock()
 	object := co.Objects.Alive(shard.KindProcess, n, name)
-	if object == 0 {
+	switch {
+	case object == 0 && !co.Owns(n, name):
+		return dst, at, Answer{Status: protocol.StatusUnavailable, Text: "the process moves to another shard"}
+	case object == 0:
 		return dst, at, Answer{Status: protocol.StatusNotFound, Text: noProcess}
 	}
 	pr, o := processesOf(co), co.Objects.At(object)

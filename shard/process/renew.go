@@ -26,23 +26,35 @@ func (p *Process) Renewed(n Renewal) []byte {
 	if err != nil {
 		panic(fmt.Sprintf("process: what is saved is loaded: %v", err))
 	}
+	next.move(func(at uint64) uint64 {
+		if at == 0 {
+			return 0
+		}
+		return at + n.Later
+	})
 	if next.state != kind.Forming {
 		next.since = clock.Moment(n.Now)
-	} else {
-		next.since += n.Later
 	}
 	next.state, next.late, next.view, next.exchanges = kind.Forming, false, nil, nil
 	next.changed, next.opens, next.due = 0, 0, 0
 	next.lastExchange += n.Jump
 	next.revisions = revisions{whole: n.Revision, head: n.Revision, results: n.Revision, spec: n.Revision}
-	if next.opened != 0 {
-		next.opened += n.Later
-	}
-	for _, r := range next.results {
-		r.At += n.Later
-	}
-	for k := range next.audit {
-		next.audit[k].At += n.Later
-	}
 	return next.Save(nil)
+}
+
+// move converts all timestamps; 0 means no timestamp and stays.
+func (p *Process) move(moment func(at uint64) uint64) {
+	moments := []*uint64{&p.since, &p.opened, &p.changed, &p.opens, &p.due}
+	for _, e := range p.exchanges {
+		moments = append(moments, &e.sent, &e.deadline)
+	}
+	for _, r := range p.results {
+		moments = append(moments, &r.At)
+	}
+	for k := range p.audit {
+		moments = append(moments, &p.audit[k].At)
+	}
+	for _, at := range moments {
+		*at = moment(*at)
+	}
 }

@@ -12,9 +12,14 @@ import (
 )
 
 const (
-	// barrierRounds is the maximum number of concurrent rounds. With two, a barrier waits half a round on average
-	// before its own begins; more rounds would load the majority for little gain.
+	// barrierRounds is the maximum number of concurrent rounds on a fast network. With two, a barrier waits half a
+	// round on average before the next round begins; more rounds would load the majority for little gain.
 	barrierRounds = 2
+	// On a slow network, up to slowRounds more rounds begin, each at least roundGap and a share of a round's time after
+	// the previous one. A barrier then waits for that share at most.
+	slowRounds = 14
+	roundGap   = 2 * time.Millisecond
+	roundShare = 8
 	// maxBarriers bounds the waiting barriers in a shard.
 	maxBarriers = 1 << 16
 )
@@ -29,11 +34,15 @@ type barriers struct {
 	pause   time.Duration // pause after a failed round
 	stop    <-chan struct{}
 	wake    chan struct{} // holds a token while barriers may be waiting
+	late    chan struct{} // holds a token while barriers may be waiting, and barrierRounds rounds are out
 	elected announcement  // a leader has become known
 
-	mu      sync.Mutex
-	closed  bool      // guarded by mu, as is waiting
-	waiting []barrier // oldest first, except barriers requeued after a failed round
+	mu      sync.Mutex // guards the fields below
+	closed  bool
+	waiting []barrier     // oldest first, except barriers requeued after a failed round
+	out     int           // rounds
+	began   time.Time     // when the latest round began
+	took    time.Duration // how long the latest successful round took
 }
 
 // askMajority asks a majority whether the leader still leads. A nil result means that a majority has confirmed the
@@ -54,6 +63,7 @@ func newBarriers(c Config, ask askMajority, stop <-chan struct{}) *barriers {
 		pause:   c.Tick,
 		stop:    stop,
 		wake:    make(chan struct{}, 1),
+		late:    make(chan struct{}, 1),
 	}
 }
 
@@ -69,41 +79,129 @@ func (b *barriers) add(done func(error)) error {
 	}
 	b.waiting = append(b.waiting, barrier{done: done, deadline: time.Now().Add(b.timeout)})
 	signal(b.wake)
+	if b.out >= barrierRounds {
+		signal(b.late)
+	}
 	return nil
 }
 
 // run executes rounds until the log is closed, and answers the remaining barriers with shard.ErrLogClosed.
 // barrierRounds goroutines execute run.
 func (b *barriers) run() {
-	limit := b.limit
-	var elected <-chan struct{}
-	var taken []barrier
+	r := rounds{barriers: b, limit: b.limit}
 	for {
 		select {
 		case <-b.stop:
-			answer(b.drain(taken), shard.ErrLogClosed)
+			answer(b.drain(nil), shard.ErrLogClosed)
 			return
 		case <-b.wake:
 		}
-		if taken = b.drain(taken); len(taken) == 0 {
-			continue
+		if !r.next() {
+			b.waitAfterFailure(r.elected)
 		}
-		// The request goes to the currently known leader, and is lost if leadership changes. A request lost on the way
-		// to an earlier leader proves nothing about the new leader.
-		if now := b.elected.wait(); now != elected {
-			elected, limit = now, b.limit
+	}
+}
+
+// runLate starts additional rounds while barriers wait behind slow rounds. After the log is closed, runLate answers the
+// remaining barriers. One goroutine executes runLate.
+func (b *barriers) runLate() {
+	var more sync.WaitGroup
+	slots := make(chan struct{}, slowRounds)
+	for b.awaitLate() {
+		slots <- struct{}{} // rounds end when the log is closed
+		more.Go(func() {
+			b.untilSuccess()
+			<-slots
+		})
+	}
+	more.Wait()
+	answer(b.drain(nil), shard.ErrLogClosed)
+}
+
+// awaitLate waits until one more round is due, and returns false if the log is closed.
+func (b *barriers) awaitLate() bool {
+	for {
+		select {
+		case <-b.stop:
+			return false
+		case <-b.late:
 		}
-		err := b.ask(min(limit, untilFirst(taken)), elected)
-		if err == nil {
-			answer(taken, nil)
-			limit = b.limit
-			continue
+		wait, is := b.untilLate()
+		for ; is && wait > 0; wait, is = b.untilLate() {
+			select {
+			case <-b.stop:
+				return false
+			case <-time.After(wait):
+			}
 		}
-		// The request may be lost on its way to the leader, so it is soon repeated. But this replica may also be far
-		// behind in applying, and then repeating does not help, so the limit doubles.
-		limit = min(2*limit, b.timeout)
-		answer(b.requeue(taken), fmt.Errorf("%w: %w", shard.ErrNoQuorum, err))
-		b.waitAfterFailure(elected)
+		if is {
+			return true
+		}
+	}
+}
+
+// untilSuccess executes rounds until one succeeds, no barriers wait, or the log is closed.
+func (b *barriers) untilSuccess() {
+	r := rounds{barriers: b, limit: b.limit}
+	for !r.next() {
+		b.waitAfterFailure(r.elected)
+		select {
+		case <-b.stop:
+			return
+		default:
+		}
+	}
+}
+
+// untilLate returns the wait before the next additional round. is is false if no round is needed.
+func (b *barriers) untilLate() (wait time.Duration, is bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	gap := max(roundGap, b.took/roundShare)
+	return time.Until(b.began.Add(gap)), len(b.waiting) > 0 && b.out >= barrierRounds
+}
+
+// rounds executes rounds one after the other, on one goroutine.
+type rounds struct {
+	*barriers
+	limit   time.Duration   // of the next round
+	elected <-chan struct{} // closed when the leader asked last was replaced
+	taken   []barrier
+}
+
+// next executes a round for the waiting barriers, and returns false if the round has failed.
+func (r *rounds) next() (ok bool) {
+	b := r.barriers
+	if r.taken = b.drain(r.taken); len(r.taken) == 0 {
+		return true
+	}
+	// The request goes to the currently known leader, and is lost if leadership changes. A request lost on the way to
+	// an earlier leader proves nothing about the new leader.
+	if now := b.elected.wait(); now != r.elected {
+		r.elected, r.limit = now, b.limit
+	}
+	began := time.Now()
+	err := b.ask(min(r.limit, untilFirst(r.taken)), r.elected)
+	b.ended(began, err)
+	if err == nil {
+		answer(r.taken, nil)
+		r.limit = b.limit
+		return true
+	}
+	// The request may be lost on its way to the leader, so it is soon repeated. But this replica may also be far behind
+	// in applying, and then repeating does not help, so the limit doubles.
+	r.limit = min(2*r.limit, b.timeout)
+	answer(b.requeue(r.taken), fmt.Errorf("%w: %w", shard.ErrNoQuorum, err))
+	return false
+}
+
+// ended records the end of a round.
+func (b *barriers) ended(began time.Time, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.out--
+	if err == nil {
+		b.took = time.Since(began)
 	}
 }
 
@@ -119,13 +217,17 @@ func untilFirst(taken []barrier) time.Duration {
 	return max(time.Until(first.deadline), 0)
 }
 
-// drain returns all waiting barriers. memory is reused for the next ones.
+// drain begins a round for all waiting barriers, and returns them. memory is reused for the next ones.
 func (b *barriers) drain(memory []barrier) []barrier {
 	clear(memory)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	taken := b.waiting
 	b.waiting = memory[:0]
+	if len(taken) > 0 {
+		b.out++
+		b.began = time.Now()
+	}
 	return taken
 }
 

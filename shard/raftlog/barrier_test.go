@@ -3,6 +3,7 @@ package raftlog
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,6 +50,7 @@ func testBarriers(t *testing.T, f func(t *testing.T, b *barriers, m *majority)) 
 		for range barrierRounds {
 			running.Go(b.run)
 		}
+		running.Go(b.runLate)
 		f(t, b, m)
 		m.end(b)
 		running.Wait()
@@ -267,5 +269,43 @@ func TestABarrierIsAnsweredInTimeThoughItWaitedForARound(t *testing.T) {
 			}
 		}
 		close(m.began)
+	})
+}
+
+// TestBarriersOnASlowNetworkHardlyWaitForTheirRound: a barrier takes little more than one round, with many callers too:
+// further rounds begin during a round.
+func TestBarriersOnASlowNetworkHardlyWaitForTheirRound(t *testing.T) {
+	const trip, callers = 40 * time.Millisecond, 64
+	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
+		var rounds, longest atomic.Int64
+		go func() {
+			for {
+				select {
+				case r := <-m.began:
+					rounds.Add(1)
+					time.AfterFunc(trip, func() { r.answer <- nil })
+				case <-m.stop:
+					return
+				}
+			}
+		}()
+		<-mustAdd(t, b) // shows how long a round takes
+		began := rounds.Load()
+		for range callers {
+			called := time.Now()
+			time.Sleep(trip / callers)
+			done := func(error) { longest.Store(max(longest.Load(), int64(time.Since(called)))) }
+			if err := b.add(done); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(2 * trip)
+		took := time.Duration(longest.Load())
+		if limit := trip + trip/roundShare + 2*trip/callers; took == 0 || took > limit {
+			t.Errorf("a barrier took %v with rounds of %v, want %v at most", took, trip, limit)
+		}
+		if n := rounds.Load() - began; n > 2*roundShare {
+			t.Errorf("%d rounds began within %v", n, 2*trip)
+		}
 	})
 }

@@ -77,6 +77,9 @@ type Config struct {
 	// members are part of the replicated log. A host that is not an initial member has joined later. Default: this host
 	// alone.
 	InitialMembers map[shard.HostID]hosts.Incarnation
+	// InitialShards is how many data shards the cluster was bootstrapped with, as shards 1 to InitialShards. Later
+	// shards have no bootstrap replica. 0 means that there are no later shards.
+	InitialShards uint64
 	// Deployment is derived from the cluster id: hosts in different deployments refuse each other's messages. This
 	// guards against mistakes, not against attackers. Must not be zero in a cluster with several hosts.
 	Deployment uint64

@@ -30,6 +30,7 @@ type Host struct {
 	sendings      sendings
 	saves         *saves
 	scratches     atomic.Uint64 // how many withScratch calls have begun
+	shardBytes    atomic.Uint64 // as Config.ShardBytes
 	// own is the host's own transport if the config has none.
 	own *transport.Transport
 
@@ -68,6 +69,7 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 		lifecycle: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	h.logs.Store(&map[uint64]*Log{})
+	h.shardBytes.Store(c.ShardBytes)
 	lock, err := claimDirectory(&c, disk)
 	if err != nil {
 		return nil, err

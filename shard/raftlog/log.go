@@ -16,8 +16,8 @@ import (
 
 // Log is a host's part in a shard's log, and implements shard.Log.
 //
-// One goroutine delivers proposal outcomes, one takes snapshots, and barrierRounds goroutines run barriers. Close ends
-// all these goroutines.
+// One goroutine delivers proposal outcomes, one takes snapshots, and barrierRounds and one goroutines run barriers.
+// Close ends all these goroutines.
 type Log struct {
 	host    *Host
 	shardID uint64
@@ -87,6 +87,7 @@ func (l *Log) start() {
 	for range barrierRounds {
 		l.running.Go(l.barriers.run)
 	}
+	l.running.Go(l.barriers.runLate)
 }
 
 // Leadership returns the engine's latest event. The state machine is notified soon after.

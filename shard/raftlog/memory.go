@@ -31,8 +31,11 @@ func readMemory(reported uint64) memoryReport {
 
 // reportMemory adds this host's memory report to a heartbeat answer.
 func (h *Host) reportMemory(m *raftpb.Message) {
-	m.LogTerm = memoryReport{full: h.memoryFull(), mib: h.config.ShardBytes / mebibyte}.encode()
+	m.LogTerm = memoryReport{full: h.memoryFull(), mib: h.shardBytes.Load() / mebibyte}.encode()
 }
+
+// SetShardBytes replaces Config.ShardBytes, because the number of shards has changed.
+func (h *Host) SetShardBytes(bytes uint64) { h.shardBytes.Store(bytes) }
 
 func (h *Host) memoryFull() bool { return h.config.Memory != nil && h.config.Memory() != nil }
 

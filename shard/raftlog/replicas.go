@@ -105,10 +105,23 @@ func (h *Host) replica(shardID uint64) replicaRecord {
 	if record, found := h.replicas.every()[shardID]; found {
 		return record
 	}
-	if _, initialMember := h.config.InitialMembers[h.config.Host]; initialMember {
+	_, initialMember := h.config.InitialMembers[h.config.Host]
+	if last := h.config.InitialShards; initialMember && (last == 0 || shardID <= last) {
 		return replicaRecord{Replica: uint64(h.config.Host)}
 	}
 	return replicaRecord{}
+}
+
+// Recorded returns the shards with a replica on this host that joined or began after the shard's bootstrap, smallest
+// first.
+func (h *Host) Recorded() (list []uint64) {
+	for shardID, record := range h.replicas.every() {
+		if record.Replica != 0 {
+			list = append(list, shardID)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // Replica returns the id of this host's replica of a shard, and whether the replica joined the shard. The id is zero if

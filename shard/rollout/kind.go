@@ -92,7 +92,7 @@ func (p *sessionPart) joined() bool { return p.instance.Name != "" }
 
 func newStore() machine.Kind {
 	ro := &rollouts{}
-	ro.parts.Trees = []*arena.Forest{&ro.byLocation}
+	ro.parts.Trees = []arena.Beside{&ro.byLocation}
 	return ro
 }
 

@@ -22,6 +22,13 @@ func (ro *rollouts) Load(src []byte) (arena.Handle, bool) {
 	return h, true
 }
 
+func (ro *rollouts) Shift(body arena.Handle, moment func(uint64) uint64) { ro.At(body).move(moment) }
+
+func (ro *rollouts) ShiftHolding(body arena.Handle, moment func(uint64) uint64) {
+	i := &ro.parts.At(body).instance
+	i.Since, i.Received = moment(i.Since), moment(i.Received)
+}
+
 func (ro *rollouts) Renew(body arena.Handle, n *machine.StateRenewal) ([]byte, bool) {
 	return ro.At(body).Renewed(Renewal{
 		Jump: n.Jump, Revision: uint64(n.Revision), Now: n.Now, Later: n.Later,

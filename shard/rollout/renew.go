@@ -25,7 +25,12 @@ func (r *Rollout) Renewed(n Renewal) []byte {
 		panic(fmt.Sprintf("rollout: what is saved is loaded: %v", err))
 	}
 	next.raise(n.Jump)
-	next.move(n.Later)
+	next.move(func(at uint64) uint64 {
+		if at == 0 {
+			return 0
+		}
+		return at + n.Later
+	})
 	next.headRevision, next.specRevision, next.ticketRevision = n.Revision, n.Revision, n.Revision
 	for _, v := range next.versions {
 		v.Revision = n.Revision
@@ -46,9 +51,9 @@ func (r *Rollout) raise(jump uint64) {
 	r.lastAct += jump
 }
 
-// move shifts all timestamps; 0 means no timestamp and stays.
-func (r *Rollout) move(later uint64) {
-	moments := []*uint64{&r.paused.Since, &r.halted.Since, &r.resumed, &r.asked}
+// move converts all timestamps; 0 means no timestamp and stays.
+func (r *Rollout) move(moment func(at uint64) uint64) {
+	moments := []*uint64{&r.paused.Since, &r.halted.Since, &r.resumed, &r.asked, &r.due, &r.ticket.Opened}
 	for k := range r.audit {
 		moments = append(moments, &r.audit[k].Since)
 	}
@@ -66,8 +71,6 @@ func (r *Rollout) move(later uint64) {
 		}
 	}
 	for _, at := range moments {
-		if *at != 0 {
-			*at += later
-		}
+		*at = moment(*at)
 	}
 }

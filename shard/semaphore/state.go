@@ -17,6 +17,9 @@ func (sem *semaphores) AppendState(co *machine.Core, object arena.Handle, s *sha
 	s.Semaphores = append(s.Semaphores, out)
 }
 
+// Shift implements machine.Kind: a semaphore has no timestamps.
+func (sem *semaphores) Shift(arena.Handle, func(uint64) uint64) {}
+
 // Renew keeps a persistent semaphore completely. An ephemeral semaphore ends with its owners.
 func (sem *semaphores) Renew(body arena.Handle, _ *machine.StateRenewal) ([]byte, bool) {
 	return sem.Save(nil, body), !sem.At(body).ephemeral

@@ -1,26 +1,38 @@
 package slots
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Content is the rules' interface to the shard that embeds them. All methods are called while a command is applied.
 type Content interface {
 	// Pack returns a slot's content and changes nothing. later is the reason why a seal has to wait: pending work or a
-	// node being dropped has a part in the slot. The content must depend only on the log.
-	Pack(slot uint16) (p *Parcel, later string)
-	// TakeOut removes the packed content from the tables. Nothing of the slot may be left: meanwhile, changes in other
-	// slots must not change the parcel.
-	TakeOut(slot uint16)
-	// Check returns the reason why another shard's parcel cannot be accepted, and changes nothing. Check must look for
-	// everything that restoring a snapshot looks for: a wrongly accepted parcel would stop every replica, repeatedly.
-	// Bounds must count the parcels sealed here, because a sealed parcel may come back.
-	Check(slot uint16, p *Parcel) error
-	// TakeIn merges a parcel into the tables: either a parcel accepted by Check, or this shard's own parcel coming
-	// back. The latter must always succeed, so TakeIn has no bounds.
-	TakeIn(slot uint16, p *Parcel)
+	// node being dropped has content in the slot. An error means that the slot is above the limits. The content must
+	// depend only on the log.
+	Pack(slot shard.Slot, limits Limits) (content *Snapshot, later string, err error)
+	// TakeOut removes the slot's content from the tables. Nothing of the slot may be left: meanwhile, changes in other
+	// slots must not change the slot snapshot.
+	TakeOut(slot shard.Slot)
+	// Check returns the reason why another shard's slot snapshot cannot be merged, and changes nothing. Check must look
+	// for everything that restoring a snapshot looks for: a wrongly accepted slot snapshot would stop every replica,
+	// repeatedly. Limits must count the slot snapshots sealed here, because they may come back.
+	Check(slot shard.Slot, content *Snapshot) error
+	// Merge adds a slot snapshot to the tables: either one accepted by the Check just before, or this shard's own
+	// coming back. The latter must always succeed, so Merge has no limits.
+	Merge(slot shard.Slot, content *Snapshot)
+}
+
+// At is the state of the shard, besides its slots, when it applies a command.
+type At struct {
+	Now   uint64 // shard time
+	Level level.Level
+	// Waits is set while a rebuilt shard grants nothing: until then, no slot leaves, enters, or is refused.
+	Waits bool
 }
 
 // Outcome is a command's outcome.
@@ -34,9 +46,9 @@ const (
 	Void
 	// Later: nothing has changed, and the same command may succeed later.
 	Later
-	// Opened: the shard has, or had, the content under this generation. The sealing shard proposes GiveAway.
+	// Opened: the shard has, or had, the content under this generation. The sealing shard proposes CmdSlotRelease.
 	Opened
-	// Refused: the shard never opened this generation, and never will. The sealing shard proposes Keep.
+	// Refused: the shard never opened this generation, and never will. The sealing shard proposes CmdSlotCancel.
 	Refused
 
 	outcomes
@@ -55,178 +67,209 @@ type Answer struct {
 	Reason  string
 }
 
+const waits = "the shard was rebuilt, and grants nothing yet"
+
 func void(format string, args ...any) Answer { return Answer{Void, fmt.Sprintf(format, args...)} }
 
-// Apply applies a command. now is the shard time. Commands may be late, duplicated, or reordered: every rule first
-// looks at the slot's state.
-func (s *Slots) Apply(c *Command, content Content, now uint64) Answer {
-	if _, known := s.find(c.Slot); !known && c.Kind != Open && c.Kind != Refuse && c.Kind != Yield {
-		return void("the shard never had the slot")
-	}
+// Fits validates a slot command on its own, without the state.
+func Fits(c *shard.Command) bool { return c.Slot < shard.Slots }
+
+// Frees reports whether a slot command is accepted although the disk is full. Seal and open are not: a slot never
+// begins to move to a full disk, but a disk that fills while a slot is sealed must not hold the slot captive.
+func Frees(k shard.CommandKind) bool { return k != shard.CmdSlotSeal && k != shard.CmdSlotOpen }
+
+// Apply applies a command. Commands may be late, duplicated, or reordered: every rule first looks at the slot's state.
+func (s *Slots) Apply(c *shard.Command, content Content, at At) Answer {
 	switch c.Kind {
-	case Seal:
-		return s.seal(c, content)
-	case Open:
-		return s.open(c, content)
-	case Refuse:
-		return s.refuse(c)
-	case Keep:
-		return s.keep(c, content)
-	case GiveAway:
-		return s.giveAway(c, now)
-	case Return:
+	case shard.CmdSlotSeal:
+		return s.seal(c, content, at)
+	case shard.CmdSlotOpen:
+		return s.open(c, content, at)
+	case shard.CmdSlotRefuse:
+		return s.refuse(c, at)
+	case shard.CmdSlotCancel:
+		return s.cancel(c, content)
+	case shard.CmdSlotRelease:
+		return s.release(c, at.Now)
+	case shard.CmdSlotReturn:
 		return s.takeBack(c, content)
-	case Yield:
-		return s.yield(c, content)
+	case shard.CmdSlotSupersede:
+		return s.supersede(c, content)
 	}
 	return void("there is no such command")
 }
 
-func (s *Slots) seal(c *Command, content Content) Answer {
-	x := s.slot(c.Slot)
+func (s *Slots) seal(c *shard.Command, content Content, at At) Answer {
+	generation, to, x := c.Count, c.Number, s.Of(c.Slot)
 	switch {
-	case x.State == Sealed && x.Generation == c.Generation && x.To == c.Shard:
+	case x.State == Sealed && x.Generation == generation && x.To == to:
 		return Answer{Done, "sealed before"}
 	case x.State != Owned:
 		return void("the slot is %v here", x.State)
-	case c.Generation <= x.Generation || c.Generation <= x.Seen:
-		return void("generation %d is over: the shard has heard of %d", c.Generation, max(x.Generation, x.Seen))
-	case c.Shard == s.shard:
+	case generation <= x.Generation || generation <= x.Seen:
+		return void("generation %d is over: the shard has heard of %d", generation, max(x.Generation, x.Seen))
+	case to == s.shard || to == 0:
 		return void("the slot is here already")
-	case c.Level != s.level:
-		return Answer{Later, fmt.Sprintf("the shard is at level %d", s.level)}
+	case c.Level != at.Level:
+		return Answer{Later, fmt.Sprintf("the shard is at level %d", at.Level)}
+	case at.Waits:
+		return Answer{Later, waits}
 	}
-	p, later := content.Pack(c.Slot)
-	if later != "" {
+	limits := Normal
+	if c.Flags&shard.FlagForce != 0 {
+		limits = Large
+	}
+	sn, later, err := content.Pack(c.Slot, limits)
+	switch {
+	case err != nil:
+		return void("%v", err)
+	case later != "":
 		return Answer{Later, later}
 	}
-	if err := p.small(); err != nil {
+	if err := limits.Check(len(sn.Bytes), int(sn.Records)); err != nil {
 		return void("%v", err)
 	}
-	p.Level = s.level
-	p.Digest = p.digest()
+	sn.Level = at.Level
+	sn.Sign()
 	content.TakeOut(c.Slot)
-	x.State, x.Generation, x.To, x.Parcel = Sealed, c.Generation, c.Shard, p
-	x.Seen, x.Hint = c.Generation, Place{c.Shard, c.Generation}
+	record := s.slot(c.Slot)
+	record.State, record.Generation, record.To, record.Content = Sealed, generation, to, sn
+	record.Seen, record.Hint, record.Why = generation, Owner{to, generation}, ""
+	s.disown(record)
 	return Answer{Outcome: Done}
 }
 
 // open never asserts: everything is checked before anything changes.
-func (s *Slots) open(c *Command, content Content) Answer {
+func (s *Slots) open(c *shard.Command, content Content, at At) Answer {
 	if ended, ok := s.ended(c); ok {
 		return ended
 	}
-	if c.Parcel.Level > s.level {
-		return Answer{Later, fmt.Sprintf("the parcel has level %d, the shard %d", c.Parcel.Level, s.level)}
+	if at.Waits {
+		return Answer{Later, waits}
 	}
-	x := s.slot(c.Slot)
-	if x.State == Owned || x.State == Sealed {
-		return s.refused(x, c, fmt.Sprintf("the slot is %v here", x.State))
+	sn, err := Parse(c.Body)
+	switch {
+	case errors.Is(err, codec.ErrNewer):
+		return Answer{Later, err.Error()}
+	case err == nil && sn.Level > at.Level:
+		return Answer{Later, fmt.Sprintf("the slot snapshot has level %d, the shard %d", sn.Level, at.Level)}
 	}
-	err := c.Parcel.check()
+	if x := s.Of(c.Slot); x.State == Owned || x.State == Sealed {
+		return s.refused(c, fmt.Sprintf("the slot is %v here", x.State))
+	}
 	if err == nil {
-		err = content.Check(c.Slot, c.Parcel)
+		err = sn.check()
+	}
+	if err == nil {
+		err = content.Check(c.Slot, sn)
 	}
 	if err != nil {
-		return s.refused(x, c, err.Error())
+		return s.refused(c, err.Error())
 	}
-	content.TakeIn(c.Slot, c.Parcel)
-	x.own(c.Generation)
+	s.own(s.slot(c.Slot), c.Count)
+	content.Merge(c.Slot, sn)
 	return Answer{Outcome: Opened}
 }
 
 // ended answers an open, or a refuse, for a generation the shard has heard of.
-func (s *Slots) ended(c *Command) (Answer, bool) {
+func (s *Slots) ended(c *shard.Command) (Answer, bool) {
 	switch x := s.Of(c.Slot); {
-	case x.State == Owned && x.Generation == c.Generation, x.Seen > c.Generation:
-		// The meta shard begins a higher generation only after this attempt has ended, by an open here or by a keep. In
-		// both cases the answer has no effect at the sealing shard.
+	case x.State == Owned && x.Generation == c.Count, x.Seen > c.Count:
+		// The meta shard begins a higher generation only after this attempt has ended, by an open here or by a cancel.
+		// In both cases the answer has no effect at the sealing shard.
 		return Answer{Outcome: Opened}, true
-	case x.Seen == c.Generation:
+	case x.Seen == c.Count:
 		return Answer{Refused, x.Why}, true
 	}
 	return Answer{}, false
 }
 
-func (s *Slots) refuse(c *Command) Answer {
+// refuse is postponed while a rebuilt shard grants nothing: the lost replicas may have opened the slot and granted from
+// it, and the sealing shard would take the slot back and grant at once.
+func (s *Slots) refuse(c *shard.Command, at At) Answer {
 	if ended, ok := s.ended(c); ok {
 		return ended
 	}
-	return s.refused(s.slot(c.Slot), c, "the move was cancelled")
+	if at.Waits {
+		return Answer{Later, waits}
+	}
+	return s.refused(c, "the move was cancelled")
 }
 
 // refused records that a generation is never to be opened here. Requests go to the keeping shard, under the attempt's
 // second generation.
-func (s *Slots) refused(x *Slot, c *Command, why string) Answer {
-	x.Seen, x.Why = c.Generation, codec.Cut(why, MaxWhy)
-	x.Hint = Place{c.Shard, c.Generation + 1}
+func (s *Slots) refused(c *shard.Command, why string) Answer {
+	x := s.slot(c.Slot)
+	x.Seen, x.Why = c.Count, codec.Cut(why, MaxWhy)
+	x.Hint = Owner{c.Number, c.Count + 1}
 	return Answer{Refused, x.Why}
 }
 
-func (s *Slots) keep(c *Command, content Content) Answer {
-	x := s.slot(c.Slot)
+func (s *Slots) cancel(c *shard.Command, content Content) Answer {
+	x, next := s.Of(c.Slot), c.Count+1
 	switch {
-	case x.State == Owned && x.Generation == c.Generation+1:
-		return Answer{Done, "kept before"}
-	case x.State == Sealed && x.Generation == c.Generation:
-		content.TakeIn(c.Slot, x.Parcel)
-	case x.State == Owned && x.Generation < c.Generation && x.Seen <= c.Generation:
-		// The seal has not arrived, and is void from now on.
+	case x.State == Owned && x.Generation == next:
+		return Answer{Done, "cancelled before"}
+	case x.State == Sealed && x.Generation == c.Count:
+		s.own(s.slot(c.Slot), next)
+		content.Merge(c.Slot, x.Content)
+	case x.State == Owned && x.Generation < c.Count && x.Seen <= c.Count:
+		s.own(s.slot(c.Slot), next) // the seal has not arrived, and is void from now on
 	default:
 		return void("the slot is %v(%d) here, and the shard has heard of %d", x.State, x.Generation, x.Seen)
 	}
-	x.own(c.Generation + 1)
 	return Answer{Outcome: Done}
 }
 
-func (s *Slots) giveAway(c *Command, now uint64) Answer {
-	x := s.slot(c.Slot)
+func (s *Slots) release(c *shard.Command, now uint64) Answer {
+	x := s.Of(c.Slot)
+	forget := c.Flags&shard.FlagForget != 0
 	switch {
-	case x.Generation != c.Generation:
+	case x.Generation != c.Count:
 		return void("the slot is %v(%d) here", x.State, x.Generation)
-	case x.State == Sealed && !c.Forget:
-		x.State, x.Since = Given, now
-	case x.State == Given && c.Forget:
-		x.State, x.Since, x.Parcel = Away, 0, nil
-	case x.State == Given, x.State == Away:
-		return Answer{Done, "given away before"}
+	case x.State == Sealed && !forget:
+		x.State, x.Since = Transferred, now
+	case x.State == Transferred && forget:
+		x.State, x.Since, x.Content = Released, 0, nil
+	case x.State == Transferred, x.State == Released:
+		return Answer{Done, "released before"}
 	default:
 		return void("the slot is %v here", x.State)
 	}
+	*s.slot(c.Slot) = x
 	return Answer{Outcome: Done}
 }
 
-func (s *Slots) takeBack(c *Command, content Content) Answer {
-	x := s.slot(c.Slot)
+func (s *Slots) takeBack(c *shard.Command, content Content) Answer {
+	x, as := s.Of(c.Slot), c.Number
 	switch {
-	case x.State == Owned && x.Generation == c.As:
+	case x.State == Owned && x.Generation == as:
 		return Answer{Done, "returned before"}
-	case x.State != Given || x.Generation != c.Generation:
+	case x.State != Transferred || x.Generation != c.Count:
 		return void("the slot is %v(%d) here", x.State, x.Generation)
-	case c.As <= x.Seen:
-		return void("generation %d is over: the shard has heard of %d", c.As, x.Seen)
+	case as <= x.Seen:
+		return void("generation %d is over: the shard has heard of %d", as, x.Seen)
 	}
-	content.TakeIn(c.Slot, x.Parcel)
-	x.own(c.As)
+	s.own(s.slot(c.Slot), as)
+	content.Merge(c.Slot, x.Content)
 	return Answer{Outcome: Done}
 }
 
-func (s *Slots) yield(c *Command, content Content) Answer {
-	x := s.slot(c.Slot)
+func (s *Slots) supersede(c *shard.Command, content Content) Answer {
+	x := s.Of(c.Slot)
 	switch {
-	case c.Generation <= x.Generation || c.Generation < x.Seen:
+	case c.Count <= x.Generation || c.Count < x.Seen:
 		return void("the slot is %v(%d) here, and the shard has heard of %d", x.State, x.Generation, x.Seen)
+	case c.Number == s.shard || c.Number == 0:
+		return void("no other shard has the slot")
 	case x.State == Owned:
 		content.TakeOut(c.Slot)
 	}
-	*x = Slot{
-		Number: c.Slot, State: Away, Generation: c.Generation, To: c.Shard, Seen: c.Generation,
-		Hint: Place{c.Shard, c.Generation},
+	record := s.slot(c.Slot)
+	*record = Slot{
+		Number: c.Slot, State: Released, Generation: c.Count, To: c.Number, Seen: c.Count,
+		Hint: Owner{c.Number, c.Count},
 	}
+	s.disown(record)
 	return Answer{Outcome: Done}
-}
-
-// own makes the shard a slot's owner, with the content in the tables.
-func (slot *Slot) own(generation uint64) {
-	*slot = Slot{Number: slot.Number, State: Owned, Generation: generation, Seen: max(slot.Seen, generation)}
 }

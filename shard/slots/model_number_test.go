@@ -4,22 +4,24 @@ import (
 	"errors"
 	"math/bits"
 	"slices"
+
+	"github.com/signalbox/signalbox/shard"
 )
 
-// The model of a session's state in shards that it has changed: numbers, answers and order ids, while its home and two
-// objects move, each in a separate slot. The embedding shard decides what a parcel contains, so this file has the merge
-// rules for the shard's future DESIGN.md; the slots move by the real rules. The client repeats each request until it
-// has seen the answer, and every copy of a request may arrive late, or twice.
+// The model follows a session's numbers, answers and order ids in two shards, while its home and two
+// objects move, each in a separate slot. The embedding shard decides what a slot snapshot contains, so this file has
+// the merge rules of shard/DESIGN.md, section 15; the slots move by the real rules. The client repeats each request
+// until it has seen the answer, and every copy of a request may arrive late, or twice.
 
-// Planted bugs in parcels.
+// Planted bugs in slot snapshots.
 const (
 	homesLeave    mistake = "homes without record"
 	unseenOnly    mistake = "numbers go with unseen answers only"
 	unionOurs     mistake = "union of answers, ours win"
 	unionTheirs   mistake = "union of answers, theirs win"
 	noClass       mistake = "no class"
-	recordDropped mistake = "a parcel that comes back brings no answers"
-	numbersBack   mistake = "the number of a parcel replaces a higher one"
+	recordDropped mistake = "a slot snapshot that comes back brings no answers"
+	numbersBack   mistake = "the number of a slot snapshot replaces a higher one"
 	unacked       mistake = "acknowledgements left behind"
 )
 
@@ -93,11 +95,9 @@ func newNumbers(bug mistake, requests, moves int) *wandering {
 	w := &wandering{bug: bug, most: requests, left: uint8(moves)}
 	w.unslottedly = slices.Contains([]mistake{unslotted, unionOurs, unionTheirs, unacked}, bug)
 	for n := range w.rooms {
-		w.rooms[n].slots = New(uint64(n+1), 8)
+		w.rooms[n].slots = shardWith(uint64(n + 1))
 	}
-	for slot := range uint16(slotsInAll) {
-		w.rooms[0].slots.Own(slot)
-	}
+	w.rooms[0].slots.owned.Add(0, slotsInAll-1)
 	w.rooms[0].rec = record{there: 1, home: 1}
 	return w
 }
@@ -139,9 +139,9 @@ type packer struct {
 	w *wandering
 }
 
-func (p packer) goes(slot uint16, a reply) bool { return p.w.unslottedly || a.slot == uint8(slot) }
+func (p packer) goes(slot shard.Slot, a reply) bool { return p.w.unslottedly || a.slot == uint8(slot) }
 
-func (p packer) Pack(slot uint16) (*Parcel, string) {
+func (p packer) Pack(slot shard.Slot, _ Limits) (*Snapshot, string, error) {
 	rec, some := p.rec, false
 	for i, a := range rec.answers {
 		if !p.goes(slot, a) {
@@ -155,10 +155,10 @@ func (p packer) Pack(slot uint16) (*Parcel, string) {
 			rec = record{}
 		}
 	}
-	return &Parcel{Bytes: []byte{p.links[slot]}, Numbers: rec.bytes(), LastOrder: uint64(p.lastOrder)}, ""
+	return &Snapshot{Bytes: append([]byte{p.links[slot]}, rec.bytes()...), LastOrder: uint64(p.lastOrder)}, "", nil
 }
 
-func (p packer) TakeOut(slot uint16) {
+func (p packer) TakeOut(slot shard.Slot) {
 	stays := false
 	for i, a := range p.rec.answers {
 		if p.goes(slot, a) && !p.w.unslottedly {
@@ -174,16 +174,16 @@ func (p packer) TakeOut(slot uint16) {
 	}
 }
 
-func (p packer) Check(_ uint16, parcel *Parcel) error {
-	if len(parcel.Bytes) != 1 || len(parcel.Numbers) != len((&record{}).bytes()) {
+func (p packer) Check(_ shard.Slot, content *Snapshot) error {
+	if len(content.Bytes) != 1+len((&record{}).bytes()) {
 		return errors.New("what is this")
 	}
 	return nil
 }
 
-func (p packer) TakeIn(slot uint16, parcel *Parcel) {
-	p.links[slot], p.lastOrder = parcel.Bytes[0], max(p.lastOrder, uint8(parcel.LastOrder))
-	theirs := recordOf(parcel.Numbers)
+func (p packer) Merge(slot shard.Slot, content *Snapshot) {
+	p.links[slot], p.lastOrder = content.Bytes[0], max(p.lastOrder, uint8(content.LastOrder))
+	theirs := recordOf(content.Bytes[1:])
 	if theirs.there == 0 {
 		return
 	}
@@ -223,8 +223,7 @@ func (rec *record) forget() {
 func (w *wandering) with() *wandering {
 	c := *w
 	for n := range c.rooms {
-		s := *w.rooms[n].slots
-		s.slots = append([]Slot(nil), s.slots...)
+		s := w.rooms[n].slots.Clone()
 		c.rooms[n].slots = &s
 	}
 	return &c
@@ -278,10 +277,10 @@ func (w *wandering) arrive(i int, ack uint8, visit func(step, state)) {
 	o := w.sent[i] - 1
 	op := operations[o]
 	n := 0
-	if w.rooms[1].slots.Of(uint16(op.slot)).State == Owned {
+	if w.rooms[1].slots.Of(shard.Slot(op.slot)).State == Owned {
 		n = 1
-	} else if w.rooms[0].slots.Of(uint16(op.slot)).State != Owned {
-		return // the slot is in a parcel
+	} else if w.rooms[0].slots.Of(shard.Slot(op.slot)).State != Owned {
+		return // the slot is in a slot snapshot
 	}
 	c := *w
 	r := &c.rooms[n]
@@ -355,35 +354,35 @@ func (w *wandering) moves(visit func(step, state)) {
 			}
 			c := w.with()
 			from := uint8(0)
-			if c.rooms[1].slots.Of(uint16(slot)).State == Owned {
+			if c.rooms[1].slots.Of(shard.Slot(slot)).State == Owned {
 				from = 1
 			}
 			c.left--
 			c.gen += 2
 			c.move = [3]uint8{slot, from, 1 - from}
-			c.command(from, Command{Kind: Seal, Shard: uint64(2 - from), Level: 8}, Done)
+			c.command(from, shard.Command{Kind: shard.CmdSlotSeal, Number: uint64(2 - from), Level: 8}, Done)
 			visit(step{"sealed", int(from) + 1, uint64(slot)}, c)
 		}
 		return
 	}
 	from, to := w.move[1], w.move[2]
 	c := w.with()
-	parcel := c.rooms[from].slots.Of(uint16(w.move[0])).Parcel
-	c.command(to, Command{Kind: Open, Shard: uint64(from + 1), Parcel: parcel}, Opened)
-	c.command(from, Command{Kind: GiveAway}, Done)
-	c.command(from, Command{Kind: GiveAway, Forget: true}, Done)
+	content := c.rooms[from].slots.Of(shard.Slot(w.move[0])).Content
+	c.command(to, shard.Command{Kind: shard.CmdSlotOpen, Number: uint64(from + 1), Body: content.Append(nil)}, Opened)
+	c.command(from, shard.Command{Kind: shard.CmdSlotRelease}, Done)
+	c.command(from, shard.Command{Kind: shard.CmdSlotRelease, Flags: shard.FlagForget}, Done)
 	c.move = [3]uint8{}
 	visit(step{"opened", int(to) + 1, uint64(w.move[0])}, c)
 	c = w.with()
-	c.command(to, Command{Kind: Refuse, Shard: uint64(from + 1)}, Refused)
-	c.command(from, Command{Kind: Keep}, Done)
+	c.command(to, shard.Command{Kind: shard.CmdSlotRefuse, Number: uint64(from + 1)}, Refused)
+	c.command(from, shard.Command{Kind: shard.CmdSlotCancel}, Done)
 	c.move = [3]uint8{}
 	visit(step{"kept", int(from) + 1, uint64(w.move[0])}, c)
 }
 
-func (w *wandering) command(n uint8, c Command, want Outcome) {
-	c.Slot, c.Generation = uint16(w.move[0]), w.gen-1
-	if got := w.rooms[n].slots.Apply(&c, packer{&w.rooms[n], w}, 1); got.Outcome != want {
+func (w *wandering) command(n uint8, c shard.Command, want Outcome) {
+	c.Slot, c.Count = shard.Slot(w.move[0]), w.gen-1
+	if got := w.rooms[n].slots.Apply(&c, packer{&w.rooms[n], w}, At{Now: 1, Level: 8}); got.Outcome != want {
 		w.wrong = c.Kind.String() + ": " + got.Outcome.String() + " " + got.Reason
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/signalbox/signalbox/shard"
 )
 
 // The model of a slot move. Every shard is a replicated log whose state never goes back, so a shard is one real Slots.
@@ -20,7 +22,7 @@ const (
 	noGeneration mistake = "no generation"
 	oneNumber    mistake = "one number for keep"
 	unseal       mistake = "unseal by time-out"
-	dropEarly    mistake = "the parcel is dropped before the answer"
+	dropEarly    mistake = "the slot snapshot is dropped before the answer"
 	noRefusal    mistake = "a refusal is not kept"
 	passed       mistake = "who has gone on answers refused"
 	numbersStay  mistake = "numbers left behind"
@@ -35,37 +37,37 @@ const (
 type room struct {
 	slots   *Slots
 	content string // numbers of mutations in their order
-	numbers uint8  // applied here, or received with a parcel; a set
+	numbers uint8  // applied here, or received with a slot snapshot; a set
 }
 
 // content is the room as seen by the rules.
 type content struct {
 	*room
 	bug    mistake
-	refuse bool // the parcel does not fit
+	refuse bool // the slot snapshot does not fit
 }
 
-func (c content) Pack(uint16) (*Parcel, string) {
-	return &Parcel{Bytes: []byte(c.content), Numbers: []byte{c.numbers}}, ""
+func (c content) Pack(shard.Slot, Limits) (*Snapshot, string, error) {
+	return &Snapshot{Bytes: append([]byte{c.numbers}, c.content...)}, "", nil
 }
 
-func (c content) TakeOut(uint16) {
+func (c content) TakeOut(shard.Slot) {
 	if c.bug != frozenTables {
 		c.room.content = ""
 	}
 }
 
-func (c content) Check(uint16, *Parcel) error {
+func (c content) Check(shard.Slot, *Snapshot) error {
 	if c.refuse {
-		return errLarge
+		return errDigest
 	}
 	return nil
 }
 
-func (c content) TakeIn(_ uint16, p *Parcel) {
-	c.room.content += string(p.Bytes)
+func (c content) Merge(_ shard.Slot, p *Snapshot) {
+	c.room.content += string(p.Bytes[1:])
 	if c.bug != numbersStay {
-		c.numbers |= p.Numbers[0]
+		c.numbers |= p.Bytes[0]
 	}
 }
 
@@ -83,7 +85,7 @@ type attempt struct {
 	from, to   int
 	generation uint64
 	sent       uint8
-	offers     []*Parcel
+	offers     []*Snapshot
 }
 
 // expiry is an expiry in a shard's pipeline.
@@ -111,11 +113,11 @@ type world struct {
 }
 
 func newWorld(bug mistake, shards, moves, mutations int, expiries bool) *world {
-	w := &world{bug: bug, moves: moves, mutations: mutations, expiries: expiries, entry: Entry{Place: Place{Shard: 1}}}
+	w := &world{bug: bug, moves: moves, mutations: mutations, expiries: expiries, entry: Entry{Owner: Owner{Shard: 1}}}
 	for n := range shards {
-		w.rooms = append(w.rooms, room{slots: New(uint64(n+1), 8)})
+		w.rooms = append(w.rooms, room{slots: shardWith(uint64(n + 1))})
 	}
-	w.rooms[0].slots.Own(0)
+	w.rooms[0].slots.owned.Add(0, 0)
 	return w
 }
 
@@ -137,8 +139,12 @@ func (w *world) key() []byte {
 		saved := r.slots.Save(nil)
 		if form := string(saved); !seenForms[form] {
 			seenForms[form] = true // read back once
-			loaded := New(uint64(n+1), 8)
-			if err := loaded.Load(saved); w.bug == asDesigned && (err != nil || string(loaded.Save(nil)) != form) {
+			loaded := shardWith(uint64(n + 1))
+			err := loaded.Load(saved)
+			if err == nil {
+				err = loaded.SetContents(r.slots.Contents())
+			}
+			if w.bug == asDesigned && (err != nil || string(loaded.Save(nil)) != form) {
 				w.wrong = fmt.Sprintf("what was saved is not read: %v", err)
 			}
 		}
@@ -195,11 +201,11 @@ func (w *world) violation() string {
 		return "no shard has the slot"
 	}
 	if owner >= 0 && best != owner {
-		return "the owner has a lower generation than a parcel"
+		return "the owner has a lower generation than a slot snapshot"
 	}
 	have := w.rooms[best].content
 	if x := w.slot(best); x.State == Sealed {
-		have = string(x.Parcel.Bytes)
+		have = string(x.Content.Bytes[1:])
 	}
 	for m := range 8 {
 		switch n := strings.Count(have, string(rune('0'+m))); {
@@ -222,7 +228,7 @@ func (w *world) redirects() string {
 		sealed = sealed || w.slot(n).State == Sealed
 	}
 	for i, a := range append([]attempt{{to: 0}}, w.attempts...) {
-		at := Place{uint64(a.to + 1), a.generation}
+		at := Owner{uint64(a.to + 1), a.generation}
 		for {
 			way, to := w.rooms[at.Shard-1].slots.Route(Request{Generation: at.Generation})
 			switch {
@@ -245,8 +251,7 @@ func (w *world) with(n int) *world {
 	c := *w
 	c.rooms = slices.Clone(w.rooms)
 	if n >= 0 {
-		s := *w.rooms[n].slots
-		s.slots = slices.Clone(s.slots)
+		s := w.rooms[n].slots.Clone()
 		c.rooms[n].slots = &s
 	}
 	c.attempts = slices.Clone(w.attempts)
@@ -255,27 +260,27 @@ func (w *world) with(n int) *world {
 }
 
 // apply carries a command out at a shard, with the planted mistake.
-func (w *world) apply(n int, c Command, refuse bool) Answer {
+func (w *world) apply(n int, c shard.Command, refuse bool) Answer {
 	r := &w.rooms[n]
 	before := r.slots.Of(0)
 	row := func() *Slot { return r.slots.slot(0) }
-	if w.bug == noGeneration && (c.Kind == Seal || c.Kind == Open) {
+	if w.bug == noGeneration && (c.Kind == shard.CmdSlotSeal || c.Kind == shard.CmdSlotOpen) {
 		row().Seen = 0
 	}
-	answer := r.slots.Apply(&c, content{r, w.bug, refuse}, 1)
+	answer := r.slots.Apply(&c, content{r, w.bug, refuse}, At{Now: 1, Level: 8})
 	after := r.slots.Of(0)
 	switch {
 	case w.bug == noGeneration:
 		row().Seen = max(before.Seen, after.Seen)
-	case w.bug == oneNumber && c.Kind == Keep && answer.Outcome == Done && after.Generation == c.Generation+1:
-		row().Generation = c.Generation
+	case w.bug == oneNumber && c.Kind == shard.CmdSlotCancel && answer.Outcome == Done && after.Generation == c.Count+1:
+		row().Generation = c.Count
 	case w.bug == oneNumber && answer.Outcome == Refused:
-		row().Hint.Generation = c.Generation
+		row().Hint.Generation = c.Count
 	case w.bug == onlyShard && answer.Outcome == Refused:
 		row().Hint = before.Hint
-	case w.bug == noRefusal && c.Kind == Refuse:
+	case w.bug == noRefusal && c.Kind == shard.CmdSlotRefuse:
 		row().Seen = before.Seen
-	case w.bug == passed && answer.Outcome == Opened && !(after.State == Owned && after.Generation == c.Generation):
+	case w.bug == passed && answer.Outcome == Opened && !(after.State == Owned && after.Generation == c.Count):
 		answer.Outcome = Refused
 	}
 	if after = r.slots.Of(0); after.Seen < before.Seen || after.State == Owned && after.Generation < before.Generation {
@@ -332,7 +337,7 @@ func (w *world) drive(visit func(step, state)) {
 		}
 		visit(step{"M cancels the move", a.to + 1, a.generation}, c)
 	}
-	for _, p := range []Place{{uint64(a.to + 1), a.generation}, {uint64(a.from + 1), a.generation + 1}} {
+	for _, p := range []Owner{{uint64(a.to + 1), a.generation}, {uint64(a.from + 1), a.generation + 1}} {
 		if w.bug == oneNumber && p.Generation > a.generation {
 			p.Generation--
 		}
@@ -341,7 +346,7 @@ func (w *world) drive(visit func(step, state)) {
 		}
 		c := w.with(-1)
 		c.table(func(t *Table) {
-			if _, err := t.Assign([]Assignment{{Place: p}}); err != nil {
+			if _, err := t.Assign([]Assignment{{Owner: p}}); err != nil {
 				c.wrong = err.Error()
 			}
 		})
@@ -353,8 +358,10 @@ func (w *world) drive(visit func(step, state)) {
 // deliver delivers each message of an attempt.
 func (w *world) deliver(i int, visit func(step, state)) {
 	a := &w.attempts[i]
-	command := func(kind Kind) Command { return Command{Kind: kind, Generation: a.generation} }
-	label := func(what Kind, n int) step { return step{kindNames[what], n + 1, a.generation} }
+	command := func(kind shard.CommandKind) shard.Command {
+		return shard.Command{Kind: kind, Count: a.generation}
+	}
+	label := func(what shard.CommandKind, n int) step { return step{what.String(), n + 1, a.generation} }
 	reply := func(c *world, answer Answer) {
 		switch answer.Outcome {
 		case Opened:
@@ -364,34 +371,34 @@ func (w *world) deliver(i int, visit func(step, state)) {
 		}
 	}
 	if a.sent&sealSent != 0 {
-		c, seal := w.with(a.from), command(Seal)
-		seal.Shard, seal.Level = uint64(a.to+1), 8
+		c, seal := w.with(a.from), command(shard.CmdSlotSeal)
+		seal.Number, seal.Level = uint64(a.to+1), 8
 		c.apply(a.from, seal, false)
-		visit(label(Seal, a.from), c)
+		visit(label(shard.CmdSlotSeal, a.from), c)
 	}
 	for _, p := range a.offers {
 		for _, refuse := range []bool{false, true} {
 			if refuse && w.slot(a.to).Seen >= a.generation {
-				continue // the shard does not look at the parcel
+				continue // the shard does not look at the slot snapshot
 			}
-			c, open := w.with(a.to), command(Open)
-			open.Shard, open.Parcel = uint64(a.from+1), p
+			c, open := w.with(a.to), command(shard.CmdSlotOpen)
+			open.Number, open.Body = uint64(a.from+1), p.Append(nil)
 			reply(c, c.apply(a.to, open, refuse))
-			visit(label(Open, a.to), c)
+			visit(label(shard.CmdSlotOpen, a.to), c)
 		}
 	}
 	if a.sent&refuseSent != 0 {
-		c, refuse := w.with(a.to), command(Refuse)
-		refuse.Shard = uint64(a.from + 1)
+		c, refuse := w.with(a.to), command(shard.CmdSlotRefuse)
+		refuse.Number = uint64(a.from + 1)
 		reply(c, c.apply(a.to, refuse, false))
-		visit(label(Refuse, a.to), c)
+		visit(label(shard.CmdSlotRefuse, a.to), c)
 	}
 	for _, d := range []struct {
 		sent    uint8
-		command Command
+		command shard.Command
 	}{
-		{openedSent, command(GiveAway)}, {refusedSent, command(Keep)},
-		{forgetSent, Command{Kind: GiveAway, Generation: a.generation, Forget: true}},
+		{openedSent, command(shard.CmdSlotRelease)}, {refusedSent, command(shard.CmdSlotCancel)},
+		{forgetSent, shard.Command{Kind: shard.CmdSlotRelease, Count: a.generation, Flags: shard.FlagForget}},
 	} {
 		if a.sent&d.sent != 0 {
 			to := w.with(a.from)
@@ -407,24 +414,24 @@ func (w *world) leader(n int, visit func(step, state)) {
 	i := slices.IndexFunc(w.attempts, func(a attempt) bool { return a.from == n && a.generation == x.Generation })
 	switch x.State {
 	case Sealed:
-		if !slices.ContainsFunc(w.attempts[i].offers, func(p *Parcel) bool { return p.Digest == x.Parcel.Digest }) {
+		if !slices.ContainsFunc(w.attempts[i].offers, func(p *Snapshot) bool { return p.Digest == x.Content.Digest }) {
 			c := w.with(-1)
-			c.attempts[i].offers = append(slices.Clone(c.attempts[i].offers), x.Parcel)
+			c.attempts[i].offers = append(slices.Clone(c.attempts[i].offers), x.Content)
 			visit(step{"offer", n + 1, x.Generation}, c)
 		}
 		if w.bug == unseal {
 			c := w.with(n)
-			content{&c.rooms[n], w.bug, false}.TakeIn(0, x.Parcel)
-			c.rooms[n].slots.slot(0).own(x.Generation)
+			content{&c.rooms[n], w.bug, false}.Merge(0, x.Content)
+			c.rooms[n].slots.own(c.rooms[n].slots.slot(0), x.Generation)
 			visit(step{"unseal", n + 1, x.Generation}, c)
 		}
 		if w.bug == dropEarly {
 			c := w.with(n)
-			x.State, x.Parcel = Away, nil
+			x.State, x.Content = Released, nil
 			*c.rooms[n].slots.slot(0) = x
 			visit(step{"drop", n + 1, x.Generation}, c)
 		}
-	case Given:
+	case Transferred:
 		if w.attempts[i].sent&forgetSent == 0 {
 			c := w.with(-1)
 			c.attempts[i].sent |= forgetSent

@@ -1,5 +1,7 @@
 package slots
 
+import "github.com/signalbox/signalbox/shard"
+
 // Way is how a host answers a request for a slot.
 type Way uint8
 
@@ -31,24 +33,24 @@ func (w Way) String() string { return wayNames[w] }
 
 // Request is one request for a slot, as far as routing needs to know.
 type Request struct {
-	Slot uint16
+	Slot shard.Slot
 	// Generation is the generation the client has heard of for this shard; zero from clients without generations.
 	Generation uint64
 	// Reads is set if the request changes nothing, and is answered without the log.
 	Reads bool
 	// Table is the slot's place in the host's copy of the meta shard's table, which may be far behind.
-	Table Place
+	Table Owner
 }
 
 // Route decides where a request is served, based on what this replica has applied. The place belongs to a Redirect.
 // Every redirect raises the generation the client names, and a slot has finitely many generations, so redirects end.
-func (s *Slots) Route(r Request) (Way, Place) {
+func (s *Slots) Route(r Request) (Way, Owner) {
 	x := s.Of(r.Slot)
 	if x.State == Owned {
 		if r.Reads && r.Generation > x.Generation {
-			return Barrier, Place{}
+			return Barrier, Owner{}
 		}
-		return Serve, Place{}
+		return Serve, Owner{}
 	}
 	hint := x.Hint
 	if r.Table.Generation > hint.Generation && r.Table.Shard != s.shard {
@@ -58,7 +60,7 @@ func (s *Slots) Route(r Request) (Way, Place) {
 	case hint.Generation > r.Generation:
 		return Redirect, hint
 	case r.Generation > x.Seen:
-		return Park, Place{}
+		return Park, Owner{}
 	}
-	return Unavailable, Place{}
+	return Unavailable, Owner{}
 }

@@ -3,110 +3,147 @@ package slots
 import (
 	"slices"
 
-	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
 )
-
-// Count is the number of slots in a cluster.
-const Count = 4096
 
 // State is a slot's state in a data shard.
 type State uint8
 
 // The states.
 const (
-	// None: the shard has nothing of the slot and never gave it away.
+	// None: the shard has nothing of the slot and never gave it up.
 	None State = iota
 	// Owned: the shard serves the slot.
 	Owned
-	// Sealed: the content is in a parcel, and nothing of the slot is in the tables. The parcel is offered to another
-	// shard.
+	// Sealed: the content is in a slot snapshot, and nothing of the slot is in the tables. The slot snapshot is offered
+	// to another shard.
 	Sealed
-	// Given: the other shard has opened the parcel. The parcel stays for a while, in case the other shard loses its
-	// majority before all its replicas have the content.
-	Given
-	// Away: the other shard has the slot, and the parcel is gone.
-	Away
+	// Transferred: the other shard has opened the slot snapshot, which stays for a while, in case the other shard loses
+	// its majority before all its replicas have the content.
+	Transferred
+	// Released: the other shard has the slot, and the slot snapshot is gone.
+	Released
 
 	states
 )
 
-var stateNames = [states]string{None: "none", Owned: "owned", Sealed: "sealed", Given: "given", Away: "away"}
+var stateNames = [states]string{
+	None: "none", Owned: "owned", Sealed: "sealed", Transferred: "transferred", Released: "released",
+}
 
 // String formats the state for people.
 func (s State) String() string { return stateNames[s] }
 
-// Place is a shard with a slot, and the slot's generation there. The zero value is no place.
-type Place struct {
+// Owner is a shard with a slot, and the slot's generation there. The zero value is no owner.
+type Owner struct {
 	Shard      uint64
 	Generation uint64
 }
 
 // Slot is one slot's record in a shard.
 type Slot struct {
-	Number uint16
+	Number shard.Slot
 	State  State
-	// Generation is the number under which the slot is owned, sealed, or was given away. Each new owner has a higher
+	// Generation is the number under which the slot is owned, sealed, or was given up. Each new owner has a higher
 	// generation than the previous one.
 	Generation uint64
 	// To is the shard a sealed slot is offered to, or was given to.
 	To uint64
-	// Seen is the highest generation the shard has heard of. A parcel at Seen, or a lower generation, is never opened
-	// here again.
+	// Seen is the highest generation the shard has heard of. A slot snapshot at Seen, or a lower generation, is never
+	// opened here again.
 	Seen uint64
 	// Hint is where to redirect requests while the slot is not owned here. The zero value is no hint.
-	Hint Place
-	// Since is the shard time at which the slot was given away.
+	Hint Owner
+	// Since is the shard time at which the slot was transferred.
 	Since uint64
-	// Why is the reason why the shard refused the parcel with the highest generation, empty if nothing was refused.
+	// Why is the reason why the shard refused the slot snapshot with the highest generation, empty if nothing was
+	// refused.
 	Why string
-	// Parcel is a sealed or given slot's content. A parcel never changes.
-	Parcel *Parcel
+	// Content is a sealed or transferred slot's content.
+	Content *Snapshot
 }
 
-// Slots are one data shard's slots, as far as the shard has ever heard of them.
+// Slots are one data shard's slots.
 type Slots struct {
-	shard uint64
-	level level.Level
-	slots []Slot // in number order
+	shard   uint64
+	owned   shard.SlotSet
+	slots   []Slot // in number order: the slots some command has changed. Any other is owned under 0, or none
+	changes uint64
 }
 
-// New returns the slots for a shard that owns none.
-func New(shard uint64, at level.Level) *Slots { return &Slots{shard: shard, level: at} }
+// New returns the slots for a shard that owns the given slots at its bootstrap, under generation zero.
+func New(id uint64, owned shard.SlotSet) Slots { return Slots{shard: id, owned: owned} }
 
-// Own gives the shard a slot at its bootstrap, before any command, under generation zero.
-func (s *Slots) Own(number uint16) { s.slot(number).State = Owned }
+// Has reports whether the shard owns a slot.
+func (s *Slots) Has(slot shard.Slot) bool { return s.owned.Has(slot) }
 
-// Raise sets the shard's level. A parcel has the packing shard's level.
-func (s *Slots) Raise(to level.Level) { s.level = max(s.level, to) }
+// Owned returns the slots the shard owns.
+func (s *Slots) Owned() shard.SlotSet { return s.owned }
+
+// Changes is the change count: it grows with every command that changes what the shard owns. A command that was
+// proposed under one change count and is wrong under the next, such as session expiry, carries the count: a slot may
+// have gone and come back within a single leader's term.
+func (s *Slots) Changes() uint64 { return s.changes }
 
 // Of returns a slot's record.
-func (s *Slots) Of(number uint16) Slot {
+func (s *Slots) Of(number shard.Slot) Slot {
 	if i, ok := s.find(number); ok {
 		return s.slots[i]
 	}
-	return Slot{Number: number}
+	return s.unchanged(number)
 }
 
-// Owns reports whether the shard owns a slot under a generation. A command that was proposed under one generation and
-// is wrong under the next, such as session expiry, checks this: the slot may have gone and come back within a single
-// leader's term.
-func (s *Slots) Owns(number uint16, generation uint64) bool {
+// unchanged is the record for a slot that no command has changed.
+func (s *Slots) unchanged(number shard.Slot) Slot {
+	x := Slot{Number: number}
+	if s.owned.Has(number) {
+		x.State = Owned
+	}
+	return x
+}
+
+// Owns reports whether the shard owns a slot under a generation.
+func (s *Slots) Owns(number shard.Slot, generation uint64) bool {
 	x := s.Of(number)
 	return x.State == Owned && x.Generation == generation
 }
 
-// All returns every slot the shard has ever heard of, in number order. The caller must not modify the list.
-func (s *Slots) All() []Slot { return s.slots }
+// Changed returns the records of all slots some command has changed, in number order. The caller must not modify the
+// list.
+func (s *Slots) Changed() []Slot { return s.slots }
 
-func (s *Slots) find(number uint16) (int, bool) {
-	return slices.BinarySearchFunc(s.slots, number, func(x Slot, n uint16) int { return int(x.Number) - int(n) })
+// Clone returns a copy. Both share the slot snapshots, which never change.
+func (s *Slots) Clone() Slots {
+	c := *s
+	c.slots = slices.Clone(s.slots)
+	return c
+}
+
+func (s *Slots) find(number shard.Slot) (int, bool) {
+	return slices.BinarySearchFunc(s.slots, number, func(x Slot, n shard.Slot) int { return int(x.Number) - int(n) })
 }
 
 // slot returns a slot's record for a change, and creates a missing record.
-func (s *Slots) slot(number uint16) *Slot {
+func (s *Slots) slot(number shard.Slot) *Slot {
 	i, ok := s.find(number)
 	if !ok {
-		s.slots = slices.Insert(s.slots, i, Slot{Number: number})
+		s.slots = slices.Insert(s.slots, i, s.unchanged(number))
 	}
 	return &s.slots[i]
+}
+
+// Adopt makes the shard a slot's owner, without content. It is for a shard that was rebuilt from nothing.
+func (s *Slots) Adopt(slot shard.Slot, generation uint64) { s.own(s.slot(slot), generation) }
+
+// own makes the shard a slot's owner, with the content in the tables.
+func (s *Slots) own(x *Slot, generation uint64) {
+	*x = Slot{Number: x.Number, State: Owned, Generation: generation, Seen: max(x.Seen, generation)}
+	s.owned.Add(x.Number, x.Number)
+	s.changes++
+}
+
+// disown ends the ownership of a slot whose content has left the tables.
+func (s *Slots) disown(x *Slot) {
+	s.owned.Remove(x.Number)
+	s.changes++
 }

@@ -3,68 +3,93 @@ package slots
 import (
 	"bytes"
 	"errors"
-	"math"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // tables is a Content with a text for each slot.
 type tables struct {
-	text  map[uint16]string
+	text  map[shard.Slot]string
 	later string
 	fits  error
 }
 
-func (tab *tables) Pack(slot uint16) (*Parcel, string) {
-	return &Parcel{Bytes: []byte(tab.text[slot]), Now: 50}, tab.later
+func (tab *tables) Pack(slot shard.Slot, _ Limits) (*Snapshot, string, error) {
+	return &Snapshot{Bytes: []byte(tab.text[slot]), Now: 50}, tab.later, nil
 }
-func (tab *tables) TakeOut(slot uint16)           { delete(tab.text, slot) }
-func (tab *tables) Check(uint16, *Parcel) error   { return tab.fits }
-func (tab *tables) TakeIn(slot uint16, p *Parcel) { tab.text[slot] = string(p.Bytes) }
-func newTables(slot uint16, text string) *tables  { return &tables{text: map[uint16]string{slot: text}} }
-func sealOf(slot uint16, g, to uint64) *Command {
-	return &Command{Kind: Seal, Slot: slot, Generation: g, Shard: to, Level: 8}
+func (tab *tables) TakeOut(slot shard.Slot)            { delete(tab.text, slot) }
+func (tab *tables) Check(shard.Slot, *Snapshot) error  { return tab.fits }
+func (tab *tables) Merge(slot shard.Slot, p *Snapshot) { tab.text[slot] = string(p.Bytes) }
+func newTables(slot shard.Slot, text string) *tables {
+	return &tables{text: map[shard.Slot]string{slot: text}}
 }
-func commandOf(k Kind, slot uint16, g uint64) *Command {
-	return &Command{Kind: k, Slot: slot, Generation: g}
+func sealOf(slot shard.Slot, g, to uint64) *shard.Command {
+	return &shard.Command{Kind: shard.CmdSlotSeal, Slot: slot, Count: g, Number: to, Level: 8}
+}
+func commandOf(k shard.CommandKind, g, number uint64) *shard.Command {
+	return &shard.Command{Kind: k, Slot: 7, Count: g, Number: number}
 }
 
-// apply executes a command that must have the given outcome and reason.
-func apply(t *testing.T, s *Slots, f *tables, c *Command, want Outcome, reason string) {
+// shardWith returns the slots of a shard that owns some.
+func shardWith(id uint64, owned ...shard.Slot) *Slots {
+	var set shard.SlotSet
+	for _, slot := range owned {
+		set.Add(slot, slot)
+	}
+	s := New(id, set)
+	return &s
+}
+
+// openOf returns the command that opens a slot snapshot.
+func openOf(g, from uint64, sn *Snapshot) *shard.Command {
+	c := commandOf(shard.CmdSlotOpen, g, from)
+	c.Body = sn.Append(nil)
+	return c
+}
+
+// apply executes a command, and compares outcome and reason.
+func apply(t *testing.T, s *Slots, f *tables, c *shard.Command, want Outcome, reason string) {
 	t.Helper()
-	if got := s.Apply(c, f, 100); got.Outcome != want || !strings.Contains(got.Reason, reason) || reason == "" &&
-		got.Reason != "" {
-		t.Fatalf("%v(%d) is %v: %q; want %v: %q", c.Kind, c.Generation, got.Outcome, got.Reason, want, reason)
+	applyAt(t, s, f, c, 8, want, reason)
+}
+
+func applyAt(t *testing.T, s *Slots, f *tables, c *shard.Command, at level.Level, want Outcome, reason string) {
+	t.Helper()
+	got := s.Apply(c, f, At{Now: 100, Level: at})
+	if got.Outcome != want || !strings.Contains(got.Reason, reason) || reason == "" && got.Reason != "" {
+		t.Fatalf("%v(%d) is %v: %q; want %v: %q", c.Kind, c.Count, got.Outcome, got.Reason, want, reason)
 	}
 }
 
-// sealed returns a shard that has sealed a slot for shard 2, and the command to open the parcel.
-func sealed(t *testing.T, text string) (*Slots, *tables, *Command) {
-	s, f := New(1, 8), newTables(7, text)
-	s.Own(7)
+// sealed returns shard 1 after a seal for shard 2, and the command to open the slot snapshot.
+func sealed(t *testing.T, text string) (*Slots, *tables, *shard.Command) {
+	s, f := shardWith(1, 7), newTables(7, text)
 	apply(t, s, f, sealOf(7, 1, 2), Done, "")
-	return s, f, &Command{Kind: Open, Slot: 7, Generation: 1, Shard: 1, Parcel: s.Of(7).Parcel}
+	return s, f, openOf(1, 1, s.Of(7).Content)
 }
 
 func TestSealTakesTheContentOut(t *testing.T) {
 	s, f, open := sealed(t, "content")
-	if _, left := f.text[7]; left || string(open.Parcel.Bytes) != "content" || open.Parcel.Level != 8 {
-		t.Errorf("the tables have %v, the parcel %+v", f.text, open.Parcel)
+	sn, err := Parse(open.Body)
+	if _, left := f.text[7]; left || err != nil || string(sn.Bytes) != "content" || sn.Level != 8 || s.Has(7) ||
+		s.Changes() != 1 {
+		t.Errorf("the tables have %v, the slot snapshot is %+v: %v", f.text, sn, err)
 	}
 	apply(t, s, f, sealOf(7, 1, 2), Done, "sealed before")
 	apply(t, s, f, sealOf(7, 3, 2), Void, "the slot is sealed here")
 }
 
 func TestSealSaysWhyNot(t *testing.T) {
-	s, f := New(1, 8), newTables(7, "content")
-	apply(t, s, f, sealOf(7, 1, 2), Void, "never had the slot")
-	if len(s.All()) != 0 {
+	s, f := shardWith(1, 7), newTables(7, "content")
+	apply(t, s, f, sealOf(8, 1, 2), Void, "the slot is none here")
+	if len(s.Changed()) != 0 || s.Changes() != 0 {
 		t.Error("a command without effect leaves a record")
 	}
-	s.Own(7)
 	apply(t, s, f, sealOf(7, 0, 2), Void, "generation 0 is over")
 	apply(t, s, f, sealOf(7, 1, 1), Void, "here already")
 	c := sealOf(7, 1, 2)
@@ -73,56 +98,64 @@ func TestSealSaysWhyNot(t *testing.T) {
 	f.later = "a node that is being dropped has objects here"
 	apply(t, s, f, sealOf(7, 1, 2), Later, f.later)
 	f.later = ""
-	f.text[7] = strings.Repeat("x", MaxBytes+1)
-	apply(t, s, f, sealOf(7, 1, 2), Void, errLarge.Error())
-	if got := s.Of(7); got.State != Owned || got.Seen != 0 || len(f.text[7]) != MaxBytes+1 {
+	f.text[7] = strings.Repeat("x", Normal.Bytes+1)
+	apply(t, s, f, sealOf(7, 1, 2), Void, "the slot has 1048577 bytes and 0 records, the limits are 1048576 and 30000")
+	if got := s.Of(7); got.State != Owned || got.Seen != 0 || len(f.text[7]) != Normal.Bytes+1 {
 		t.Errorf("a refused seal changed the slot: %v, seen %d", got.State, got.Seen)
 	}
+	large := sealOf(7, 1, 2)
+	large.Flags = shard.FlagForce
+	f.text[7] = strings.Repeat("x", Large.Bytes+1)
+	apply(t, s, f, large, Void, "the limits are 8388608 and 120000")
 	f.text[7] = ""
-	apply(t, s, f, commandOf(Keep, 7, 1), Done, "")
+	apply(t, s, f, commandOf(shard.CmdSlotCancel, 1, 0), Done, "")
 	apply(t, s, f, sealOf(7, 1, 2), Void, "generation 1 is over")
 }
 
-func TestAParcelThatDoesNotFitIsRefusedForEver(t *testing.T) {
-	_, _, open := sealed(t, "content")
-	damaged := *open.Parcel
+func TestASnapshotThatDoesNotFitIsRefusedForEver(t *testing.T) {
+	s, _, open := sealed(t, "content")
+	damaged := *s.Of(7).Content
 	damaged.Bytes = []byte("damaged")
-	large := *open.Parcel
-	large.Records = MaxRecords + 1
+	large := *s.Of(7).Content
+	large.Records = uint64(Large.Records) + 1
 	for _, c := range []struct {
-		parcel *Parcel
+		body   []byte
 		fits   error
 		reason string
 	}{
-		{&damaged, nil, errDigest.Error()},
-		{&large, nil, errLarge.Error()},
-		{open.Parcel, errors.New("session 9 has order 3 in both"), "session 9 has order 3 in both"},
+		{damaged.Append(nil), nil, errDigest.Error()},
+		{large.Append(nil), nil, "120001 records"},
+		{open.Body[:3], nil, codec.Err.Error()},
+		{nil, nil, codec.Err.Error()},
+		{open.Body, errors.New("session 9 has order 3 in both"), "session 9 has order 3 in both"},
 	} {
-		to, f := New(2, 8), newTables(1, "")
+		to, f := shardWith(2), newTables(1, "")
 		f.fits = c.fits
 		bad := *open
-		bad.Parcel = c.parcel
+		bad.Body = c.body
 		apply(t, to, f, &bad, Refused, c.reason)
 		f.fits = nil
 		apply(t, to, f, open, Refused, c.reason)
-		apply(t, to, f, commandOf(Refuse, 7, 1), Refused, c.reason)
-		if _, in := f.text[7]; in || to.Of(7).Hint != (Place{1, 2}) {
-			t.Errorf("a refused parcel was taken in, or the hint is %v", to.Of(7).Hint)
+		apply(t, to, f, commandOf(shard.CmdSlotRefuse, 1, 1), Refused, c.reason)
+		if _, in := f.text[7]; in || to.Of(7).Hint != (Owner{1, 2}) {
+			t.Errorf("a refused slot snapshot was merged, or the hint is %v", to.Of(7).Hint)
 		}
 	}
 }
 
-func TestAParcelOfAHigherLevelWaits(t *testing.T) {
+func TestASnapshotOfAHigherLevelWaits(t *testing.T) {
 	_, _, open := sealed(t, "content")
-	to, f := New(2, 7), newTables(1, "")
-	apply(t, to, f, open, Later, "level 8")
-	if len(to.All()) != 0 {
+	to, f := shardWith(2), newTables(1, "")
+	applyAt(t, to, f, open, 7, Later, "level 8")
+	newer := *open
+	newer.Body = []byte{formNumber + 1}
+	apply(t, to, f, &newer, Later, codec.ErrNewer.Error())
+	if len(to.Changed()) != 0 {
 		t.Error("an open that waits leaves a record")
 	}
-	to.Raise(8)
 	apply(t, to, f, open, Opened, "")
 	apply(t, to, f, open, Opened, "")
-	apply(t, to, f, commandOf(Refuse, 7, 1), Opened, "")
+	apply(t, to, f, commandOf(shard.CmdSlotRefuse, 1, 1), Opened, "")
 	if f.text[7] != "content" || !to.Owns(7, 1) || to.Owns(7, 2) {
 		t.Error("the slot is not open")
 	}
@@ -130,108 +163,101 @@ func TestAParcelOfAHigherLevelWaits(t *testing.T) {
 
 func TestOpenNeverOverwrites(t *testing.T) {
 	_, _, open := sealed(t, "theirs")
-	to, f := New(2, 8), newTables(7, "ours")
-	to.Own(7)
-	open.Generation = 3
+	to, f := shardWith(2, 7), newTables(7, "ours")
+	open.Count = 3
 	apply(t, to, f, open, Refused, "the slot is owned here")
 	if f.text[7] != "ours" {
 		t.Error("a second owner overwrote the first")
 	}
 }
 
-func TestASlotIsKeptUnderTheSecondGeneration(t *testing.T) {
+func TestACancelledSlotStaysUnderTheSecondGeneration(t *testing.T) {
 	s, f, _ := sealed(t, "content")
-	apply(t, s, f, commandOf(Keep, 7, 1), Done, "")
-	apply(t, s, f, commandOf(Keep, 7, 1), Done, "kept before")
-	apply(t, s, f, commandOf(GiveAway, 7, 1), Void, "owned(2)")
+	apply(t, s, f, commandOf(shard.CmdSlotCancel, 1, 0), Done, "")
+	apply(t, s, f, commandOf(shard.CmdSlotCancel, 1, 0), Done, "cancelled before")
+	apply(t, s, f, commandOf(shard.CmdSlotRelease, 1, 0), Void, "owned(2)")
 	if f.text[7] != "content" || !s.Owns(7, 2) {
 		t.Error("the content is not back")
 	}
 }
 
-func TestAGivenParcelStaysUntilItIsForgotten(t *testing.T) {
+func TestATransferredSnapshotStaysUntilItIsForgotten(t *testing.T) {
 	s, f, _ := sealed(t, "content")
-	forget := commandOf(GiveAway, 7, 1)
-	forget.Forget = true
+	release, forget := commandOf(shard.CmdSlotRelease, 1, 0), commandOf(shard.CmdSlotRelease, 1, 0)
+	forget.Flags = shard.FlagForget
 	apply(t, s, f, forget, Void, "the slot is sealed here")
-	for _, again := range []string{"", "given away before"} {
-		apply(t, s, f, commandOf(GiveAway, 7, 1), Done, again)
-		if x := s.Of(7); x.State != Given || x.Parcel == nil || x.Since != 100 {
+	for _, again := range []string{"", "released before"} {
+		apply(t, s, f, release, Done, again)
+		if x := s.Of(7); x.State != Transferred || x.Content == nil || x.Since != 100 {
 			t.Errorf("the slot is %+v", x)
 		}
 	}
-	apply(t, s, f, commandOf(Keep, 7, 1), Void, "given(1)")
-	for _, again := range []string{"", "given away before"} {
+	apply(t, s, f, commandOf(shard.CmdSlotCancel, 1, 0), Void, "transferred(1)")
+	for _, again := range []string{"", "released before"} {
 		apply(t, s, f, forget, Done, again)
 	}
-	if x := s.Of(7); x.State != Away || x.Parcel != nil {
+	if x := s.Of(7); x.State != Released || x.Content != nil {
 		t.Errorf("the slot is %+v", x)
 	}
-	back := commandOf(Return, 7, 1)
-	back.As = 5
-	apply(t, s, f, back, Void, "away(1)")
+	apply(t, s, f, commandOf(shard.CmdSlotReturn, 1, 5), Void, "released(1)")
 }
 
-// TestAGivenParcelComesBackWhereTheOtherShardWasLost: the lost shard's remains have refused the generation, or drop a
-// slot that another shard has opened since.
-func TestAGivenParcelComesBackWhereTheOtherShardWasLost(t *testing.T) {
+// TestATransferredSnapshotComesBackIfTheOtherShardWasLost: the lost shard's remains have refused the generation, or
+// drop a slot that another shard has opened since.
+func TestATransferredSnapshotComesBackIfTheOtherShardWasLost(t *testing.T) {
 	s, f, open := sealed(t, "content")
-	apply(t, s, f, commandOf(GiveAway, 7, 1), Done, "")
-	back := commandOf(Return, 7, 1)
-	back.As = 1
-	apply(t, s, f, back, Void, "generation 1 is over")
-	back.As = 5
-	apply(t, s, f, back, Done, "")
-	apply(t, s, f, back, Done, "returned before")
+	apply(t, s, f, commandOf(shard.CmdSlotRelease, 1, 0), Done, "")
+	apply(t, s, f, commandOf(shard.CmdSlotReturn, 1, 1), Void, "generation 1 is over")
+	apply(t, s, f, commandOf(shard.CmdSlotReturn, 1, 5), Done, "")
+	apply(t, s, f, commandOf(shard.CmdSlotReturn, 1, 5), Done, "returned before")
 	if f.text[7] != "content" || !s.Owns(7, 5) {
 		t.Error("the content is not back")
 	}
-	lost, g := New(2, 8), newTables(1, "")
+	lost, g := shardWith(2), newTables(1, "")
 	apply(t, lost, g, open, Opened, "")
-	yield := &Command{Kind: Yield, Slot: 7, Generation: 5, Shard: 1}
-	apply(t, lost, g, yield, Done, "")
-	apply(t, lost, g, yield, Void, "away(5)")
+	supersede := commandOf(shard.CmdSlotSupersede, 5, 1)
+	apply(t, lost, g, commandOf(shard.CmdSlotSupersede, 5, 2), Void, "no other shard")
+	apply(t, lost, g, supersede, Done, "")
+	apply(t, lost, g, supersede, Void, "released(5)")
 	apply(t, lost, g, open, Opened, "") // is over
-	if way, to := lost.Route(Request{Slot: 7, Generation: 1}); way != Redirect || to != (Place{1, 5}) ||
+	if way, to := lost.Route(Request{Slot: 7, Generation: 1}); way != Redirect || to != (Owner{1, 5}) ||
 		len(g.text) != 1 {
 		t.Errorf("the lost shard answers %v %v and has %v", way, to, g.text)
 	}
 }
 
-func TestOnlySealAndOpenNeedRoom(t *testing.T) {
-	for k := Seal; k < kinds; k++ {
-		if want := k != Seal && k != Open; k.Frees() != want {
-			t.Errorf("%v frees: %v", k, k.Frees())
+func TestOnlySealAndOpenNeedDiskSpace(t *testing.T) {
+	for k := shard.CmdSlotSeal; k <= shard.CmdSlotSupersede; k++ {
+		if want := k != shard.CmdSlotSeal && k != shard.CmdSlotOpen; Frees(k) != want {
+			t.Errorf("%v frees: %v", k, Frees(k))
 		}
 	}
 }
 
 func TestRoute(t *testing.T) {
 	s, f, _ := sealed(t, "content")
-	none, owner := New(2, 8), New(3, 8)
-	owner.Own(7)
-	apply(t, owner, f, commandOf(Keep, 7, 3), Done, "") // owned under 4
-	refused := New(4, 8)
-	apply(t, refused, f, &Command{Kind: Refuse, Slot: 7, Generation: 1, Shard: 1}, Refused, "cancelled")
+	none, owner, refused := shardWith(2), shardWith(3, 7), shardWith(4)
+	apply(t, owner, f, commandOf(shard.CmdSlotCancel, 3, 0), Done, "") // owned under 4
+	apply(t, refused, f, commandOf(shard.CmdSlotRefuse, 1, 1), Refused, "cancelled")
 	for _, c := range []struct {
 		name string
 		at   *Slots
 		r    Request
 		want Way
-		to   Place
+		to   Owner
 	}{
-		{"a mutation at the owner, whatever it names", owner, Request{Generation: 9}, Serve, Place{}},
-		{"a read of before", owner, Request{Generation: 1, Reads: true}, Serve, Place{}},
-		{"a read of a later owner", owner, Request{Generation: 5, Reads: true}, Barrier, Place{}},
-		{"a sealed slot", s, Request{}, Redirect, Place{2, 1}},
-		{"a sealed slot, for a client of that generation", s, Request{Generation: 1}, Unavailable, Place{}},
-		{"a client that is ahead", none, Request{Generation: 1}, Park, Place{}},
-		{"a shard that has heard of nothing", none, Request{}, Unavailable, Place{}},
-		{"the table knows", none, Request{Table: Place{3, 4}}, Redirect, Place{3, 4}},
-		{"the table says that the slot is here", none, Request{Generation: 4, Table: Place{2, 4}}, Park, Place{}},
-		{"the table is behind the log", s, Request{Table: Place{3, 0}}, Redirect, Place{2, 1}},
-		{"a refusal", refused, Request{Generation: 1}, Redirect, Place{1, 2}},
-		{"a refusal, for who heard of the keep", refused, Request{Generation: 2}, Park, Place{}},
+		{"a mutation at the owner, whatever it names", owner, Request{Generation: 9}, Serve, Owner{}},
+		{"a read of before", owner, Request{Generation: 1, Reads: true}, Serve, Owner{}},
+		{"a read of a later owner", owner, Request{Generation: 5, Reads: true}, Barrier, Owner{}},
+		{"a sealed slot", s, Request{}, Redirect, Owner{2, 1}},
+		{"a sealed slot, for a client of that generation", s, Request{Generation: 1}, Unavailable, Owner{}},
+		{"a client that is ahead", none, Request{Generation: 1}, Park, Owner{}},
+		{"a shard that has heard of nothing", none, Request{}, Unavailable, Owner{}},
+		{"the table knows", none, Request{Table: Owner{3, 4}}, Redirect, Owner{3, 4}},
+		{"the table says that the slot is here", none, Request{Generation: 4, Table: Owner{2, 4}}, Park, Owner{}},
+		{"the table is behind the log", s, Request{Table: Owner{3, 0}}, Redirect, Owner{2, 1}},
+		{"a refusal", refused, Request{Generation: 1}, Redirect, Owner{1, 2}},
+		{"a refusal, for who heard of the keep", refused, Request{Generation: 2}, Park, Owner{}},
 	} {
 		c.r.Slot = 7
 		if way, to := c.at.Route(c.r); way != c.want || to != c.to {
@@ -249,56 +275,57 @@ func TestMomentsMoveByTheTimesOfBothShards(t *testing.T) {
 		{1 << 44, 1<<44 + 10, 1000, 991},
 		{999, 1000, 1000, 1000},
 	} {
-		p := Parcel{Now: c.sealed}
+		p := Snapshot{Now: c.sealed}
 		if got := p.Moment(c.at, c.now); got != c.want {
 			t.Errorf("%d sealed at %d is %d at %d, want %d", c.at, c.sealed, got, c.now, c.want)
 		}
 	}
 }
 
-func TestEveryCommandHasOneForm(t *testing.T) {
+func TestEverySnapshotHasOneForm(t *testing.T) {
 	_, _, open := sealed(t, "content")
-	for _, c := range []Command{
-		*sealOf(4095, math.MaxUint64, 3), *open, {Kind: Refuse, Slot: 7, Generation: 1, Shard: 2},
-		*commandOf(Keep, 7, 300), {Kind: GiveAway, Slot: 7, Generation: 1, Forget: true},
-		{Kind: Return, Slot: 7, Generation: 1, As: 5}, {Kind: Yield, Slot: 7, Generation: 1, Shard: 2},
-	} {
-		saved := c.Append(nil)
-		if got, err := Parse(saved); err != nil || !reflect.DeepEqual(got, c) {
-			t.Errorf("%+v became %+v: %v", c, got, err)
-		}
-		for n := range saved {
-			if _, err := Parse(saved[:n]); !errors.Is(err, codec.Err) {
-				t.Errorf("%v: the first %d of %d bytes: %v", c.Kind, n, len(saved), err)
-			}
-		}
-		if _, err := Parse(append(saved, 0)); !errors.Is(err, codec.Err) {
-			t.Errorf("%v: a byte too many: %v", c.Kind, err)
+	sn, err := Parse(open.Body)
+	if err != nil || !bytes.Equal(sn.Append(nil), open.Body) {
+		t.Fatalf("%+v: %v", sn, err)
+	}
+	for n := range open.Body {
+		if _, err := Parse(open.Body[:n]); !errors.Is(err, codec.Err) {
+			t.Errorf("the first %d of %d bytes: %v", n, len(open.Body), err)
 		}
 	}
-	for _, bad := range [][]byte{{1, 0, 7, 1}, {1, byte(kinds), 7, 1}, {1, byte(Keep), 0x80, 0x20, 1}} {
-		if _, err := Parse(bad); !errors.Is(err, codec.Err) {
-			t.Errorf("%x: %v", bad, err)
-		}
+	if _, err := Parse(append(open.Body, 0)); !errors.Is(err, codec.Err) {
+		t.Errorf("a byte too many: %v", err)
 	}
 }
 
 func TestSlotsThatNoCommandsLeadToAreNotLoaded(t *testing.T) {
 	s, f, open := sealed(t, "content")
-	apply(t, s, f, &Command{Kind: Refuse, Slot: 8, Generation: 5, Shard: 3}, Refused, "cancelled")
+	s.owned.Add(100, 200)
+	s.owned.Add(4000, 4095)
+	refuse := commandOf(shard.CmdSlotRefuse, 5, 3)
+	refuse.Slot = 8
+	apply(t, s, f, refuse, Refused, "cancelled")
 	saved := s.Save(nil)
-	loaded := New(1, 8)
-	if err := loaded.Load(saved); err != nil || !reflect.DeepEqual(loaded, s) {
+	loaded := shardWith(1)
+	if err := loaded.Load(saved); err != nil {
+		t.Fatal(err)
+	}
+	contents := s.Contents()
+	for _, bad := range [][]*Snapshot{nil, {{Digest: contents[0].Digest}}, {{}}, append(contents, contents[0])} {
+		if err := loaded.Load(saved); err != nil || loaded.SetContents(bad) == nil {
+			t.Errorf("%d slot snapshots: %v", len(bad), err)
+		}
+	}
+	if err := loaded.Load(saved); err != nil || loaded.SetContents(contents) != nil || !reflect.DeepEqual(loaded, s) {
 		t.Fatalf("%+v became %+v: %v", s, loaded, err)
 	}
 	if err := loaded.Load([]byte{2}); !errors.Is(err, codec.ErrNewer) {
 		t.Errorf("a later form: %v", err)
 	}
-	damaged := *open.Parcel
-	damaged.Digest++
+	sn, _ := Parse(open.Body)
 	for _, bad := range []Slot{
-		{Number: Count}, {State: Owned, Generation: 1}, {Generation: 1, Seen: 1}, {State: Away}, {To: 1},
-		{State: Sealed, Generation: 1, Seen: 1, To: 2, Parcel: &damaged},
+		{Number: shard.Slots}, {State: Owned, Generation: 1}, {State: Owned}, {Generation: 1, Seen: 1},
+		{State: Released}, {To: 1}, {State: Sealed, Generation: 1, To: 2, Content: sn},
 	} {
 		wrong := Slots{slots: []Slot{bad}}
 		if err := loaded.Load(wrong.Save(nil)); !errors.Is(err, codec.Err) {
@@ -309,4 +336,23 @@ func TestSlotsThatNoCommandsLeadToAreNotLoaded(t *testing.T) {
 	if err := loaded.Load(twice.Save(nil)); !errors.Is(err, codec.Err) || !bytes.Equal(loaded.Save(nil), saved) {
 		t.Errorf("a slot twice: %v", err)
 	}
+	for _, runs := range [][]byte{
+		{1, 0, 0}, {1, 0xff, 0x1f, 2}, {2, 0, 1, 0, 1}, {1, 1, 0xff, 0xff, 0xff, 0xff, 0x7f},
+	} {
+		if err := loaded.Load(append(append([]byte{formNumber, 0}, runs...), 0)); !errors.Is(err, codec.Err) {
+			t.Errorf("runs %v: %v", runs, err)
+		}
+	}
+}
+
+// FuzzParse: bytes are a slot snapshot in exactly one form, or none.
+func FuzzParse(f *testing.F) {
+	sn := Snapshot{Level: 1, Now: 50, LastOrder: 1 << 40, Records: 3, Bytes: []byte("content")}
+	sn.Sign()
+	f.Add(sn.Append(nil))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		if sn, err := Parse(src); err == nil && !bytes.Equal(sn.Append(nil), src) {
+			t.Errorf("%x is read, and written as %x", src, sn.Append(nil))
+		}
+	})
 }

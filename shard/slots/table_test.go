@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
@@ -23,13 +24,13 @@ func TestGenerationsInTheTableOnlyRise(t *testing.T) {
 			t.Errorf("%v changed %d slots: %v", list, got, err)
 		}
 	}
-	assign(1, Assignment{3, Place{2, 3}})
-	assign(0, Assignment{3, Place{2, 3}}, Assignment{3, Place{5, 1}}) // twice, and late
-	if got := table.Of(3); got != (Entry{Place{2, 3}, 4}) {
+	assign(1, Assignment{3, Owner{2, 3}})
+	assign(0, Assignment{3, Owner{2, 3}}, Assignment{3, Owner{5, 1}}) // twice, and late
+	if got := table.Of(3); got != (Entry{Owner{2, 3}, 4}) {
 		t.Errorf("the slot is %+v", got)
 	}
-	for _, bad := range []Assignment{{3, Place{2, 5}}, {4, Place{2, 1}}, {3, Place{0, 4}}, {Count, Place{2, 0}}} {
-		if n, err := table.Assign([]Assignment{{3, Place{9, 4}}, bad}); n != 0 || err == nil {
+	for _, bad := range []Assignment{{3, Owner{2, 5}}, {4, Owner{2, 1}}, {3, Owner{0, 4}}, {shard.Slots, Owner{2, 0}}} {
+		if n, err := table.Assign([]Assignment{{3, Owner{9, 4}}, bad}); n != 0 || err == nil {
 			t.Errorf("%v is taken", bad)
 		}
 	}
@@ -39,35 +40,53 @@ func TestGenerationsInTheTableOnlyRise(t *testing.T) {
 }
 
 func TestTheTableHasOneForm(t *testing.T) {
-	var table Table
-	for slot := range uint16(Count) {
-		table.Init(slot, uint64(slot/1024+1))
-	}
-	if n := len(table.Save(nil)); n > 32 {
+	table := NewTable([]uint64{1, 2, 3, 4})
+	if n := len(codec.Save(nil, table.Code)); n > 32 {
 		t.Errorf("a table in four runs takes %d bytes", n)
 	}
 	table.Attempt(0)
 	table.Attempt(4095)
-	saved := table.Save(nil)
-	if got, err := LoadTable(saved); err != nil || !reflect.DeepEqual(got, &table) {
+	read := func(src []byte) (*Table, error) {
+		got, c := &Table{}, codec.Reader(src)
+		got.Code(c)
+		return got, c.Finish("read")
+	}
+	saved := codec.Save(nil, table.Code)
+	if got, err := read(saved); err != nil || !reflect.DeepEqual(got, table) {
 		t.Errorf("the table is not read: %v", err)
 	}
 	for n := range saved {
-		if _, err := LoadTable(saved[:n]); !errors.Is(err, codec.Err) {
+		if _, err := read(saved[:n]); !errors.Is(err, codec.Err) {
 			t.Errorf("the first %d of %d bytes: %v", n, len(saved), err)
 		}
 	}
 	for _, bad := range [][]byte{
-		{1, 0x80, 0x20, 1, 2, 1},             // a generation above the last
-		{1, 0x81, 0x20, 1, 0, 0},             // a slot too many
-		{1, 1, 1, 0, 0, 0xff, 0x1f, 1, 0, 0}, // two runs instead of one
-		{1, 0, 1, 0, 0},
+		{0x80, 0x20, 1, 2, 1},             // a generation above the last
+		{0x81, 0x20, 1, 0, 0},             // a slot too many
+		{1, 1, 0, 0, 0xff, 0x1f, 1, 0, 0}, // two runs instead of one
+		{0, 1, 0, 0},
 	} {
-		if _, err := LoadTable(bad); !errors.Is(err, codec.Err) {
+		if _, err := read(bad); !errors.Is(err, codec.Err) {
 			t.Errorf("%x: %v", bad, err)
 		}
 	}
-	if _, err := LoadTable([]byte{2}); !errors.Is(err, codec.ErrNewer) {
-		t.Errorf("a later form: %v", err)
+}
+
+func TestAnAttemptIsPendingUntilItsOutcomeIsRecorded(t *testing.T) {
+	for name, outcome := range map[string]Owner{"opened": {2, 1}, "kept": {1, 2}} {
+		table := NewTable([]uint64{1})
+		if g := table.Pending(7); g != 0 {
+			t.Errorf("%s: generation %d is pending before the first attempt", name, g)
+		}
+		g := table.Attempt(7)
+		if got := table.Pending(7); got != g {
+			t.Errorf("%s: generation %d is pending, want %d", name, got, g)
+		}
+		if _, err := table.Assign([]Assignment{{7, outcome}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := table.Pending(7); got != 0 {
+			t.Errorf("%s: generation %d is still pending", name, got)
+		}
 	}
 }

@@ -30,6 +30,7 @@ var (
 	size     = flag.Int("hosts", 0,
 		"how many hosts TestChaos begins with, each with a part of the shards; 0: three with all of them")
 	drivers = flag.String("drivers", "", "clients behind drivers in TestChaos, with commas: go, python, typescript")
+	moves   = flag.Bool("moves", false, "let slots move all the time in TestChaos")
 	keep    = flag.String("keep", "",
 		"the directory below which a run that finds something keeps its files; a temporary one where it is not given")
 )
@@ -66,7 +67,7 @@ var signalbox = sync.OnceValues(func() (process.Program, error) {
 		return process.Program{}, err
 	}
 	built = dir
-	return process.Build(dir)
+	return process.BuildDelayed(dir)
 })
 
 // built is the directory of the compiled program.
@@ -136,11 +137,18 @@ func TestChaos(t *testing.T) {
 	if *drivers != "" {
 		again += " DRIVERS=" + *drivers
 	}
+	if *moves {
+		again += " MOVES=1"
+	}
 	report(t, play(t, Config{Duration: *duration, Mount: true, Again: again, Drivers: others, Acts: func(n int) Act {
 		if *actFlag != 0 {
 			n = *actFlag
 		}
-		return Draw(seed, n).withDrivers(len(others))
+		a := Draw(seed, n).withDrivers(len(others))
+		if *moves {
+			a = a.withMoves()
+		}
+		return a
 	}}))
 }
 
@@ -160,7 +168,7 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
-	acts := fixed(t, 18*time.Second,
+	acts := fixed(t, 26*time.Second,
 		Fault{Kind: KillLeader, At: time.Second, For: time.Second},
 		Fault{Kind: PauseClient, At: 2 * time.Second, For: longestLease},
 		Fault{Kind: IsolateLeader, At: 5 * time.Second, For: 2 * time.Second},
@@ -168,6 +176,7 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 		Fault{Kind: PauseLeader, At: 9 * time.Second, For: 3 * time.Second},
 		Fault{Kind: KillClient, At: 12 * time.Second, For: time.Second, Client: 1},
 		Fault{Kind: HandOver, At: 14 * time.Second, For: 500 * time.Millisecond},
+		Fault{Kind: SlowDisk, At: 16 * time.Second, For: leaveTime, Amount: 0.1},
 	)
 	// A busy machine progresses slowly, so up to four acts may do the work expected from one.
 	done := map[string]int{}
@@ -247,6 +256,26 @@ func TestAClusterWhoseHostsComeAndGoKeepsItsPromises(t *testing.T) {
 		if r.Summary.Faults[kind].Skipped > 0 {
 			t.Logf("not possible: %s", kind)
 		}
+	}
+}
+
+// TestAClusterWhoseSlotsMoveKeepsItsPromises moves slots all the time while hosts are killed.
+func TestAClusterWhoseSlotsMoveKeepsItsPromises(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	acts := fixed(t, 8*time.Second,
+		Fault{Kind: KillLeader, At: 2 * time.Second, For: 300 * time.Millisecond},
+		Fault{Kind: KillTwo, At: 5 * time.Second, For: 300 * time.Millisecond, Order: []int{2, 1, 0}},
+	)
+	r := play(t, Config{Acts: func(n int) Act {
+		a := acts(n)
+		a.Moves = true
+		return a
+	}})
+	report(t, r)
+	if r.Summary.Moved == 0 {
+		t.Errorf("of %d attempts none has moved a slot", r.Summary.Attempts)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
@@ -47,6 +48,9 @@ type cluster struct {
 	seen       map[string]partialSnapshot // by their paths
 	problems   []string                   // such as an unexpected host exit
 	errors     map[string]int             // errors logged by hosts, with counts
+	// attempts and moved count what countMoves has found, generations are the slots' generations then.
+	attempts, moved int
+	generations     [protocol.Slots]uint64
 }
 
 // incarnation is one process of a host.

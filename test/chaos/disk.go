@@ -95,6 +95,27 @@ func (t *trial) fill(f Fault) (end func()) {
 	return t.makeRoom(h, x, free)
 }
 
+// slowDisk delays each log sync of a host by up to half a second.
+func (t *trial) slowDisk(h int, amount float64) (end func()) {
+	free, ok := t.cluster.claim(h)
+	if !ok {
+		return nil
+	}
+	p := t.cluster.places[h]
+	delay := 20*time.Millisecond + time.Duration(amount*float64(480*time.Millisecond))
+	if err := p.DelaySyncs(delay); err != nil {
+		free()
+		t.log("%v", err)
+		return nil
+	}
+	return func() {
+		if err := p.DelaySyncs(0); err != nil {
+			t.cluster.addProblem(err.Error())
+		}
+		free()
+	}
+}
+
 // startWithoutRoom kills a host, fills its disk, and starts it. The host continues or exits for lack of space, and
 // continues once there is space.
 func (t *trial) startWithoutRoom() (end func()) {

@@ -1,7 +1,7 @@
 // Package chaos runs real hosts and real clients under faults, for any duration: signalbox processes on this machine,
 // SDK clients (some in separate processes), and faults that kill, stop, partition, delay and fill disks according to a
-// plan drawn from a seed. Every connection, client to host and host to host, runs through a Wire, which can hold, delay
-// and break it.
+// plan drawn from a seed. Every connection, client to host and host to host, runs through a wire.Wire, which can hold,
+// delay and break it.
 //
 // A run is a series of acts. In an act, programs work in a separate node with separate semaphores while faults begin
 // and end. Then the final state is read with STRICT reads, and the rules of test/history check the act's history while

@@ -229,7 +229,8 @@ func mistakes() []mistake {
 	// The client is stalled while its leases end, and cannot reach a host when it continues.
 	paused := append(apart(Apart, 3*time.Second, 10*time.Second),
 		Fault{Kind: PauseClient, At: 3500 * time.Millisecond, For: 8 * time.Second, Client: client})
-	// Ping answers are late, right before the client is disconnected for longer than its leases last.
+	// Ping answers are late, right before the client is disconnected for longer than its leases last. A longer delay
+	// would hide the mistake: after half a second without answers, clients send another ping.
 	var late []Fault
 	for at := 2 * time.Second; at < 44*time.Second; at += 4500 * time.Millisecond {
 		late = append(append(late, apart(ApartOneWay, at, 450*time.Millisecond)...),
@@ -251,16 +252,9 @@ func mistakes() []mistake {
 		},
 		{
 			clienttest.Bug{
-				Name: "a lease counts from the answer", File: "_conn.py",
-				Is: "conn.vouched = self.sent", Becomes: "conn.vouched = _clock.now()",
-			},
-			"python", late, []string{"holders", "writes"}, true, true,
-		},
-		{
-			clienttest.Bug{
-				Name: "a mutation is sent anew under a new number", File: "_mutation.py",
+				Name: "a mutation is sent again under a new sequence", File: "_mutation.py",
 				Is:      "self.phase, self.error, self.doubt = BROKEN, error, True",
-				Becomes: "self.phase, self.error, self.doubt, self.number = BROKEN, error, True, 0",
+				Becomes: "self.phase, self.error, self.doubt, self.sequence = BROKEN, error, True, 0",
 			},
 			"python", broken, changesTwice, false, true,
 		},
@@ -270,6 +264,13 @@ func mistakes() []mistake {
 				Is: "this.base + this.timeout - margin(this.timeout) : Infinity", Becomes: "Infinity : Infinity",
 			},
 			"typescript", paused, []string{"holders", "writes"}, true, false,
+		},
+		{
+			clienttest.Bug{
+				Name: "a lease counts from the answer in TypeScript", File: "engine/heartbeat.js",
+				Is: "session.confirm(conn, sent)", Becomes: "session.confirm(conn, now())",
+			},
+			"typescript", late, []string{"holders", "writes"}, true, true,
 		},
 		{
 			clienttest.Bug{
@@ -283,6 +284,22 @@ func mistakes() []mistake {
 
 // changesTwice are the rules that a client breaks whose changes take effect twice.
 var changesTwice = []string{"notes", "once", "linear", "revisions", "numbers", "finals", "states"}
+
+// TestMistakesHaveAPlace notices a source that no longer has the text of a mistake. Runs with all mistakes are rare.
+func TestMistakesHaveAPlace(t *testing.T) {
+	for _, m := range mistakes() {
+		folder := pythonPackage + "/src/signalbox"
+		if m.language == "typescript" {
+			folder = typescriptPackage + "/src"
+			m.File = strings.TrimSuffix(m.File, ".js") + ".ts"
+		}
+		text, err := os.ReadFile(filepath.Join(folder, m.File))
+		clienttest.Check(t, err)
+		if n := strings.Count(string(text), m.Is); n != 1 {
+			t.Errorf("%s: %s has the text %d times", m.Name, m.File, n)
+		}
+	}
+}
 
 // plantIn copies the client of a language, plants a mistake in the copy, and returns the copy's driver.
 func plantIn(t *testing.T, m mistake) Driver {

@@ -5,6 +5,8 @@ package chaos
 import (
 	"slices"
 	"time"
+
+	"github.com/signalbox/signalbox/test/wire"
 )
 
 // restartTimeout is the maximum time that a fault waits for restarted hosts before it counts as over. Other faults may
@@ -44,6 +46,8 @@ func (t *trial) begin(f Fault) (end func()) {
 		return t.fill(f)
 	case FullStart:
 		return t.startWithoutRoom()
+	case SlowDisk:
+		return t.atLeader(func(h int) func() { return t.slowDisk(h, f.Amount) })
 	case SetBack:
 		return t.setBack(f)
 	case TwoCopies:
@@ -72,34 +76,34 @@ func (t *trial) disturb(f Fault) (end func()) {
 	delay := time.Duration(f.Amount * float64(300*time.Millisecond))
 	switch f.Kind {
 	case Isolate, Lag:
-		return hold(t.wiresOf(h), bothDirections...)
+		return hold(t.wiresOf(h), wire.Both...)
 	case IsolateLeader:
-		return t.atLeader(func(h int) func() { return hold(t.wiresOf(h), bothDirections...) })
+		return t.atLeader(func(h int) func() { return hold(t.wiresOf(h), wire.Both...) })
 	case OneWay:
-		to, from := n.around(h)
+		to, from := n.Around(h)
 		if f.Amount < 0.5 {
 			to, from = from, to
 		}
-		return all(hold(to, forward), hold(from, backward))
+		return all(hold(to, wire.Forward), hold(from, wire.Backward))
 	case CutOff:
-		return hold(append(t.wiresOf(h), n.between(h)...), bothDirections...)
+		return hold(append(t.wiresOf(h), n.between(h)...), wire.Both...)
 	case SlowHosts:
-		return forEach(n.all(), func(w *Wire) func() { return w.Delay(delay) })
+		return forEach(n.All(), func(w *wire.Wire) func() { return w.Delay(delay) })
 	case Narrow:
 		rate := 4<<10 + int(f.Amount*float64(60<<10))
-		return forEach(n.all(), func(w *Wire) func() { return w.Throttle(rate) })
+		return forEach(n.All(), func(w *wire.Wire) func() { return w.Throttle(rate) })
 	case ResetHosts:
 		return breakAll(t.wiresOf(h))
 	case ResetClients:
 		return breakAll(n.between(h))
 	case LoseClients:
-		return forEach(n.between(h), (*Wire).Lose)
+		return forEach(n.between(h), (*wire.Wire).Lose)
 	case Apart:
-		return n.clients[f.Client][h].Hold(bothDirections...)
+		return n.clients[f.Client][h].Hold(wire.Both...)
 	case ApartOneWay:
 		return n.clients[f.Client][h].Hold(directionOf(f.Amount))
 	case SlowClient:
-		return forEach(n.clients[f.Client], func(w *Wire) func() { return w.Delay(delay) })
+		return forEach(n.clients[f.Client], func(w *wire.Wire) func() { return w.Delay(delay) })
 	case ResetClient:
 		return breakAll(n.clients[f.Client])
 	}
@@ -119,24 +123,24 @@ func (t *trial) beginAtClient(f Fault) (end func()) {
 	return func() { t.restartClient(f.remote()) }
 }
 
-func directionOf(amount float64) direction {
+func directionOf(amount float64) wire.Direction {
 	if amount < 0.5 {
-		return forward
+		return wire.Forward
 	}
-	return backward
+	return wire.Backward
 }
 
 // wiresOf returns the wires between a host and its peers.
-func (t *trial) wiresOf(h int) []*Wire {
-	to, from := t.network.around(h)
+func (t *trial) wiresOf(h int) []*wire.Wire {
+	to, from := t.network.Around(h)
 	return slices.Concat(to, from)
 }
 
-func hold(wires []*Wire, directions ...direction) (end func()) {
-	return forEach(wires, func(w *Wire) func() { return w.Hold(directions...) })
+func hold(wires []*wire.Wire, directions ...wire.Direction) (end func()) {
+	return forEach(wires, func(w *wire.Wire) func() { return w.Hold(directions...) })
 }
 
-func breakAll(wires []*Wire) (end func()) {
+func breakAll(wires []*wire.Wire) (end func()) {
 	for _, w := range wires {
 		w.Reset()
 	}
@@ -144,7 +148,7 @@ func breakAll(wires []*Wire) (end func()) {
 }
 
 // forEach applies do to wires, and returns a function to undo it.
-func forEach(wires []*Wire, do func(*Wire) func()) (undo func()) {
+func forEach(wires []*wire.Wire, do func(*wire.Wire) func()) (undo func()) {
 	var undos []func()
 	for _, w := range wires {
 		undos = append(undos, do(w))

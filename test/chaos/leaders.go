@@ -108,7 +108,7 @@ func (t *trial) hasMajority(voters, living []int) bool {
 	for _, i := range voters {
 		var together []int
 		for _, k := range voters {
-			if slices.Contains(living, k) && (k == i || slices.Contains(living, i) && t.network.undisturbed(i, k)) {
+			if slices.Contains(living, k) && (k == i || slices.Contains(living, i) && t.network.Undisturbed(i, k)) {
 				together = append(together, k)
 			}
 		}
@@ -122,7 +122,7 @@ func (t *trial) hasMajority(voters, living []int) bool {
 func (t *trial) allUndisturbed(list []int) bool {
 	for n, i := range list {
 		for _, k := range list[:n] {
-			if !t.network.undisturbed(i, k) {
+			if !t.network.Undisturbed(i, k) {
 				return false
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/signalbox/signalbox/test/wire"
 )
 
 // TestAShardWithoutALeaderIsFoundAfterTenSeconds: looks are half a second apart. L is a look that shows a leader, or
@@ -54,17 +56,17 @@ func TestALookThatComesLateCountsLittle(t *testing.T) {
 
 // wiresApart is a trial with five hosts and held messages between the given pairs.
 func wiresApart(apart ...[2]int) *trial {
-	n := &network{}
+	n := &network{Mesh: &wire.Mesh{}}
 	for from := range room {
-		n.hosts = append(n.hosts, make([]*Wire, room))
+		n.Hosts = append(n.Hosts, make([]*wire.Wire, room))
 		for to := range room {
 			if from != to {
-				n.hosts[from][to] = NewWire("")
+				n.Hosts[from][to] = wire.New("")
 			}
 		}
 	}
 	for _, pair := range apart {
-		n.hosts[pair[0]][pair[1]].Hold(forward)
+		n.Hosts[pair[0]][pair[1]].Hold(wire.Forward)
 	}
 	return &trial{network: n}
 }

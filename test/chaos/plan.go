@@ -51,6 +51,8 @@ const (
 	LoseClients  Kind = "lose connections of clients"
 	// FullDisk: a host has too little disk space.
 	FullDisk Kind = "full disk"
+	// SlowDisk: the log syncs of the leader take long, for so long that the leaders leave the host.
+	SlowDisk Kind = "slow disk of the leader"
 	// FullStart: a host is killed, and restarted without disk space.
 	FullStart Kind = "start without room"
 	// SetBack: a host is started with an old copy of its directory. TwoCopies: a second host is started with a copy of
@@ -88,7 +90,7 @@ var hostFaults = []Kind{
 	KillOne, KillOne, KillLeader, KillLeader, KillTwo, KillAll, CrashRound, HandOver, HandOver, RestartRound,
 	PauseHost, PauseLeader, PauseLeader, Isolate, IsolateLeader, IsolateLeader, OneWay, OneWay, CutOff,
 	SlowHosts, Narrow, ResetHosts, ResetClients, LoseClients, FullDisk, FullDisk,
-	FullStart, SetBack, SetBack, TwoCopies,
+	FullStart, SlowDisk, SetBack, SetBack, TwoCopies,
 }
 
 var memberFaults = []Kind{
@@ -164,6 +166,8 @@ type Act struct {
 	// Batches is the number of batches between snapshots of a shard, for hosts started in the act; 0 for the hosts'
 	// default.
 	Batches int
+	// Moves: slots move between the data shards all the time.
+	Moves bool
 	// Think is the mean pause between operations of a program; 0 draws one per client.
 	Think time.Duration
 	// Again is the command that repeats the act.
@@ -172,6 +176,9 @@ type Act struct {
 
 // calmTime is the minimum time between an act's last fault and its end.
 const calmTime = 2 * time.Second
+
+// leaveTime is the approximate time until the leaders leave a slow host.
+const leaveTime = 8 * time.Second
 
 // roundTime is the approximate time to restart three hosts in turn.
 const roundTime = 3 * time.Second
@@ -250,6 +257,8 @@ func drawFaultOf(random *rand.Rand, at time.Duration, kinds []Kind) Fault {
 	switch f.Kind {
 	case ResetHosts, ResetClients, ResetClient, RestartRound, CrashRound, Join, Wipe, Expel, Transfer, TwoCopies:
 		f.For = 0 // instantaneous
+	case SlowDisk:
+		f.For += leaveTime
 	}
 	return f
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/signalbox/signalbox/test/wire"
 	"github.com/signalbox/signalbox/test/workload"
 )
 
@@ -35,7 +36,7 @@ func (t *trial) killInSnapshot(ctx context.Context, random *rand.Rand) {
 	wanted, release := workload.Pick(random, Saving, Receiving, Sending), func() {}
 	if wanted != Saving {
 		t.isolateFollower(ctx, random)
-		release = forEach(t.network.all(), func(w *Wire) func() { return w.Throttle(searchRate) })
+		release = forEach(t.network.All(), func(w *wire.Wire) func() { return w.Throttle(searchRate) })
 		defer release()
 	}
 	h := t.findSnapshot(ctx, wanted)

@@ -38,6 +38,8 @@ type Summary struct {
 	Errors             map[string]int // that hosts logged
 	// Saved and Received are snapshots observed during save or transfer, and Loads host starts with a snapshot to load.
 	Saved, Received, Loads int
+	// Attempts are attempts to move slots, and Moved those after which another shard had the slot.
+	Attempts, Moved int
 	// Activities are the activities interrupted by kills, according to the disks. A kill may interrupt several.
 	Activities map[Activity]int
 	// Stalls are faults that were not injected and disturbed every client.
@@ -173,6 +175,7 @@ func (s *Summary) addSnapshots(c *cluster) {
 		}
 	}
 	s.Loads, s.Activities = c.loads, c.activities
+	s.Attempts, s.Moved = c.attempts, c.moved
 }
 
 // Print writes the summary as tables.
@@ -203,6 +206,9 @@ func (s *Summary) Print(out io.Writer) {
 	fmt.Fprintf(w, "\nsnapshots\t%d seen while they were saved, %d while they were received; ", s.Saved, s.Received)
 	fmt.Fprintf(w, "%d starts of hosts had one to load\n", s.Loads)
 	fmt.Fprintf(w, "interrupted by kills\t%s\n", cmp.Or(counts(s.Activities), "none"))
+	if s.Attempts > 0 {
+		fmt.Fprintf(w, "moves\t%d attempts, %d slots got another shard\n", s.Attempts, s.Moved)
+	}
 	for _, what := range slices.Sorted(maps.Keys(s.Stalls)) {
 		x := s.Stalls[what]
 		fmt.Fprintf(w, "%s\t%d times, for %v at the most\n", what, x.Times, x.Longest.Round(time.Millisecond))

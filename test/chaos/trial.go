@@ -23,6 +23,7 @@ const finalTimeout = longestLease + 30*time.Second
 type trial struct {
 	act     Act
 	node    string
+	nodeID  uint64
 	grace   time.Duration // of the node
 	dir     string
 	cluster *cluster
@@ -101,6 +102,9 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 		}
 	}
 	work.Go(func() { t.watchLeaders(working) })
+	if t.act.Moves {
+		work.Go(func() { t.moveSlots(working) })
+	}
 	for _, f := range t.act.Faults {
 		work.Go(func() { t.injectAt(working, f) })
 	}
@@ -113,6 +117,9 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	}
 	if err := t.cluster.awaitReady(readyTimeout); err != nil {
 		t.record.Note("all faults are over, and not all hosts serve: %v", err)
+	}
+	if t.act.Moves {
+		t.cancelMoves(ctx)
 	}
 	t.awaitRest(ctx)
 	return t.close(ctx), nil
@@ -154,10 +161,13 @@ func (t *trial) open(ctx context.Context) error {
 	defer cancel()
 	random := t.act.random(1)
 	err := workload.Persist(ctx, func() error {
-		_, err := t.direct.CreateNode(ctx, t.node, client.NodeConfig{
+		n, err := t.direct.CreateNode(ctx, t.node, client.NodeConfig{
 			SelfCheckPeriod: selfCheck, SessionGracePeriod: t.grace,
 			AttachConsistency: workload.Pick(random, client.Strict, client.Relaxed),
 		})
+		if err == nil {
+			t.nodeID = n.ID
+		}
 		return err
 	})
 	if err != nil {

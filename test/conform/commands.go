@@ -18,7 +18,7 @@ var commands = map[string]func(d *driver, ctx context.Context, c *command) (resu
 	"lease": (*driver).askLease, "state": (*driver).askState,
 	"create": (*driver).create, "update": (*driver).update, "delete": (*driver).delete,
 	"node": (*driver).node, "drop": (*driver).drop,
-	"describe": (*driver).describe, "changed": (*driver).changed,
+	"describe": (*driver).describe, "changed": (*driver).changed, "list": (*driver).list,
 	"instance": (*driver).join, "reach": (*driver).reach, "fail": (*driver).fail,
 	"member": (*driver).member, "leave": (*driver).leave,
 	"watch": (*driver).watch, "unwatch": (*driver).cancel, "cancel": (*driver).cancel,
@@ -253,6 +253,17 @@ func (d *driver) describe(ctx context.Context, c *command) (result, error) {
 		return nil, err
 	}
 	return described(s.Describe(ctx, c.shown()...))
+}
+
+func (d *driver) list(ctx context.Context, c *command) (result, error) {
+	names := []string{}
+	for s, err := range d.client.Node(c.Path).Semaphores(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, s.Name)
+	}
+	return result{"names": names}, nil
 }
 
 // shown are the options of a description.

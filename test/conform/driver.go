@@ -73,7 +73,7 @@ func Drive(in io.Reader, out io.Writer) error {
 	}
 	d.say(result{"driver": "go", "can": []string{
 		"node", "describe", "watch", "changed", "change", "update", "ephemeral", "renew", "history",
-		"rollout", "process",
+		"rollout", "process", "list",
 	}})
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)

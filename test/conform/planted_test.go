@@ -97,6 +97,54 @@ var conformBugs = []clienttest.Bug{
 		Noticed: "a-change-that-a-host-puts-off-hides-no-loss",
 	},
 	{
+		Name: "the latest location wins", File: "../../client/internal/cluster/cluster.go",
+		Is:      "			return m.Generation == known\n",
+		Becomes: "			m.Generation = known + 1\n",
+		Noticed: "a-host-that-lags-does-not-send-a-client-back",
+	},
+	{
+		Name: "the location of a moved slot is forgotten", File: "../../client/internal/cluster/routes.go",
+		Is:      "	if p := r.moved[slot]; p.generation != 0 {\n",
+		Becomes: "	if p := r.moved[slot]; p.generation != 0 && r == nil {\n",
+		Noticed: "an-acquire-follows-a-slot-that-moved",
+	},
+	{
+		Name: "a new routing forgets moves", File: "../../client/internal/cluster/routes.go",
+		Is: "		moved: maps.Clone(old.moved)}\n", Becomes: "		moved: maps.Clone(noRoutes.moved)}\n",
+		Noticed: "a-routing-with-an-older-generation-takes-nothing-back",
+	},
+	{
+		Name: "a watch names no generation", File: "../../client/internal/cluster/routes.go",
+		Is: "	case *protocol.Watch:\n		m.Generation =", Becomes: "	case *protocol.Watch:\n		_ =",
+		Noticed: "a-watch-goes-on-where-its-slot-moved",
+	},
+	{
+		Name: "a list forgets slots that have moved", File: "../../client/internal/cluster/list.go",
+		Is: "			unread = append(unread, missing...)\n", Becomes: "			_ = missing\n",
+		Noticed: "a-list-goes-on-where-its-slots-moved",
+	},
+	{
+		Name: "a list names no generation", File: "../../client/internal/cluster/routes.go",
+		Is: "			m.Listed().Generation =", Becomes: "			_ =",
+		Noticed: "a-list-names-the-highest-known-generation",
+	},
+	{
+		Name: "a moved lease is looked for where it was", File: "../../client/internal/session/verify.go",
+		Is:      "		if in.verifyMoved(l, leases) {\n",
+		Becomes: "		if len(leases) == 0 && in.verifyMoved(l, leases) {\n",
+		Noticed: "a-lease-that-moves-while-it-is-verified-is-asked-for-at-its-new-shard",
+	},
+	{
+		Name: "an acquire that waits does not follow its slot", File: "../../client/internal/session/mutation.go",
+		Is: "				in.group.cluster.Moved(&result.Moved, from)\n", Becomes: "				_ = from\n",
+		Noticed: "an-acquire-that-waits-is-repeated-where-its-slot-moved",
+	},
+	{
+		Name: "the routing is never requested after a wait", File: "../../client/internal/retry/retry.go",
+		Is: "failure.Wait(err) > 0 && r.waits < waitsAtOnce", Becomes: "failure.Wait(err) > 0",
+		Noticed: "a-host-that-keeps-asking-to-wait-is-left",
+	},
+	{
 		Name: "shards are looked at one after the other", File: "../../client/internal/session/verify.go",
 		Is: "		err := in.verifyIn(l, leases)\n",
 		Becomes: "		for slices.ContainsFunc(in.looks, func(o *look) bool { return o.shard < l.shard }) {\n" +

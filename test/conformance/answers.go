@@ -17,7 +17,7 @@ func (p *play) respond(r *request) outcome {
 	case "HELLO":
 		return p.welcome(r)
 	case "ROUTING":
-		return done(p.routing())
+		return done(p.routing(r.conn.host.places()))
 	case "WATCH_STOP":
 		return r.conn.stopWatch(r.uint("watch_id"))
 	case "NODE_CREATE", "NODE_DESCRIBE", "NODE_ALTER", "NODE_DROP":
@@ -31,7 +31,9 @@ func (p *play) respond(r *request) outcome {
 		return m.describe(r)
 	case "WATCH":
 		return m.watch(p, r)
-	case "PING", "HOST_STATUS", "NODE_LIST", "SESSION_LIST", "SEMAPHORE_LIST":
+	case "SEMAPHORE_LIST":
+		return p.list(r)
+	case "PING", "HOST_STATUS", "NODE_LIST", "SESSION_LIST":
 		return done(nil)
 	}
 	if p.announced[r.kind.Kind] {
@@ -48,33 +50,38 @@ func (c *conn) stopWatch(id uint64) outcome {
 	return done(nil)
 }
 
-// elsewhere is the answer from a host that does not lead the request's shard.
+// elsewhere is the answer from a host that does not lead the request's shard, or does not know the slot's move.
 func (p *play) elsewhere(r *request) *outcome {
 	leader, shard := uint64(0), uint64(0)
+	h := r.conn.host
 	slot, bySlot := slotOf(r)
 	switch {
 	case bySlot:
-		shard = p.shardOf(slot)
+		shard = h.places().at(slot).shard
 		leader = p.leaders[shard]
 	case r.kind.Name == "SESSION_START":
 		shard = 1
-		if leader = p.leaders[shard]; p.leads(r.conn.host.id) {
+		if leader = p.leaders[shard]; p.leads(h.id) {
 			return nil
 		}
 	case strings.HasPrefix(r.kind.Name, "NODE_"):
 		leader = p.leaders[0]
 	}
-	if leader == 0 || leader == r.conn.host.id {
-		return nil
+	if leader == 0 || leader == h.id {
+		return h.behind(r)
 	}
-	o := refused("MOVED", p.movedTo(shard, leader))
+	detail := p.movedTo(shard, leader)
+	if bySlot {
+		detail = h.movedSlot(slot)
+	}
+	o := refused("MOVED", detail)
 	return &o
 }
 
 func (p *play) movedTo(shard, leader uint64) object {
 	return object{
 		"shard_id": shard, "leader_host_id": leader, "leader_address": p.hosts[leader-1].address(),
-		"routing_version": p.version,
+		"routing_version": p.places.version,
 	}
 }
 
@@ -84,11 +91,6 @@ func (p *play) leads(host uint64) bool {
 		return host == p.script.Home
 	}
 	return slices.Contains(p.leaders[1:], host)
-}
-
-// shardOf is a slot's shard. All shards have equally many slots.
-func (p *play) shardOf(slot uint64) uint64 {
-	return slot*uint64(len(p.leaders)-1)/protocol.Slots + 1
 }
 
 // welcome accepts a client with the script's token. It announces only request kinds of the second block that the script
@@ -106,7 +108,8 @@ func (p *play) welcome(r *request) outcome {
 		kinds = append(kinds, kind)
 	}
 	return done(object{"request_kinds": kinds,
-		"version": 1, "host_id": h.id, "host_name": h.address(), "cluster_id": "conform", "routing_version": p.version,
+		"version": 1, "host_id": h.id, "host_name": h.address(), "cluster_id": "conform",
+		"routing_version": h.places().version,
 		"limits": object{
 			"request_frame_bytes": maxRequestBytes, "answer_frame_bytes": maxRequestBytes,
 			"data_bytes": protocol.DefaultDataBytes, "requests_in_flight": p.inFlight, "watches": 1000,
@@ -115,24 +118,17 @@ func (p *play) welcome(r *request) outcome {
 	})
 }
 
-// routing is the answer to ROUTING: every host is an online replica for every shard, and slot ranges are equal.
-func (p *play) routing() object {
-	var hosts, shards, slots, all []any
+// routing is the answer to ROUTING: every host is an online replica for every shard.
+func (p *play) routing(known places) object {
+	var hosts, shards, all []any
 	for _, h := range p.hosts {
 		hosts = append(hosts, object{"id": h.id, "name": h.address(), "address": h.address(), "state": "ONLINE"})
 		all = append(all, h.id)
 	}
-	data := uint64(len(p.leaders) - 1)
 	for shard, leader := range p.leaders {
 		shards = append(shards, object{"id": shard, "leader_host_id": leader, "replica_host_ids": all})
-		if s := uint64(shard); s > 0 {
-			slots = append(slots, object{
-				"first": ((s-1)*protocol.Slots + data - 1) / data, "last": (s*protocol.Slots+data-1)/data - 1,
-				"shard_id": s,
-			})
-		}
 	}
-	return object{"version": p.version, "hosts": hosts, "shards": shards, "slots": slots}
+	return object{"version": known.version, "hosts": hosts, "shards": shards, "slots": known.ranges()}
 }
 
 // changeNode executes node requests: a change with an idempotency record once, so that a repetition gets the cached
@@ -247,6 +243,49 @@ func (m *model) holdings(p *play, s *session, shard uint64) []any {
 		}
 	}
 	return list
+}
+
+// pageItems is how many items a page of a list has at most.
+const pageItems = 2
+
+// list is a page of the semaphores that were created or used, in the slots in the request that the shard with the first
+// slot has. As any host has a replica of every shard, no host redirects.
+func (p *play) list(r *request) outcome {
+	known := r.conn.host.places()
+	first, slots := r.slots()
+	shard := known.at(first).shard
+	if len(slots) == 0 {
+		shard = r.uint("shard_id")
+	}
+	var missing []any
+	for _, slot := range slots {
+		if known.at(slot).shard != shard {
+			missing = append(missing, object{"first": slot, "last": slot})
+		}
+	}
+	var names []string
+	for id, x := range p.model.semaphores {
+		slot := uint64(protocol.SemaphoreSlot(id.node, []byte(id.name)))
+		if id.node == r.uint("node_id") && !x.gone && id.name > r.values["after"].(string) &&
+			strings.HasPrefix(id.name, r.values["prefix"].(string)) && known.at(slot).shard == shard &&
+			(len(slots) == 0 || slices.Contains(slots, slot)) {
+			names = append(names, id.name)
+		}
+	}
+	slices.Sort(names)
+	next := ""
+	if len(names) > pageItems {
+		names = names[:pageItems]
+		next = names[pageItems-1]
+	}
+	var items []any
+	for _, name := range names {
+		x := p.model.semaphores[semaphoreID{r.uint("node_id"), name}]
+		items = append(items, object{
+			"name": name, "limit": x.limit, "count": x.count(), "revision": x.revision, "owners": len(x.owners),
+		})
+	}
+	return done(object{"semaphores": items, "next": next, "missing": missing})
 }
 
 func (m *model) describe(r *request) outcome {

@@ -3,8 +3,6 @@ package conformance
 import (
 	"maps"
 	"slices"
-
-	"github.com/signalbox/signalbox/protocol"
 )
 
 // model answers requests without an entry in the script, with the least for a client to go on. All hosts share the
@@ -275,8 +273,11 @@ func slotOf(r *request) (slot uint64, ok bool) {
 	switch r.kind.Name {
 	case "SESSION_ATTACH", "SESSION_STOP", "SESSION_DESTROY", "SESSION_DESCRIBE":
 		return r.uint("session_id") >> 52, true
-	case "SEMAPHORE_CREATE", "SEMAPHORE_UPDATE", "SEMAPHORE_RESIZE", "SEMAPHORE_DELETE", "ACQUIRE", "RELEASE":
-		return uint64(protocol.SemaphoreSlot(r.uint("node_id"), []byte(r.values["name"].(string)))), true
+	case "INBOX_OPEN":
+		return nameSlot(r), true
+	}
+	if _, mutates := r.values["sequence"]; mutates {
+		return nameSlot(r), true
 	}
 	return 0, false
 }

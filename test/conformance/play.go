@@ -23,7 +23,7 @@ type play struct {
 
 	hosts       []*host
 	leaders     []uint64 // leading hosts by shard; 0 is the meta shard
-	version     uint64   // of the routing
+	places      places
 	connections int
 	inFlight    int
 	announced   map[uint64]bool // request kinds in the second block
@@ -53,7 +53,7 @@ func newPlay(script *Script, o Options) (*play, error) {
 	copied := *script // a step may change the token
 	p := &play{
 		script: &copied, slack: o.Slack, verbose: o.Verbose, began: time.Now(), changed: make(chan struct{}),
-		version: 1, inFlight: cmp.Or(script.InFlight, 1000),
+		places: places{version: 1, shards: uint64(max(1, script.Shards))}, inFlight: cmp.Or(script.InFlight, 1000),
 		announced: make(map[uint64]bool), model: newModel(), must: newInvariants(),
 		commands: make(map[string]*command), named: make(map[string]*request), moments: make(map[string]time.Time),
 	}

@@ -59,10 +59,12 @@ type step struct {
 	Cut        *uint64 `json:"cut,omitempty"`
 	Host       uint64  `json:"host,omitempty"`
 	Lead       uint64  `json:"lead,omitempty"`
+	Move       string  `json:"move,omitempty"`
 	Lose       string  `json:"lose,omitempty"`
 	Mark       string  `json:"mark,omitempty"`
 	SleepMS    int     `json:"sleep_ms,omitempty"`
 	PauseMS    int     `json:"pause_ms,omitempty"`
+	Named      string  `json:"named,omitempty"`
 	Closes     string  `json:"closes,omitempty"`
 	CloseInput bool    `json:"close_input,omitempty"`
 	Exit       *int    `json:"exit,omitempty"`
@@ -149,7 +151,7 @@ func (s *step) validate() error {
 			fields := append([]field{{Name: "status"}, {Name: "detail"}}, m.Fields...)
 			err = kinds.check(fields, s.Fields)
 		}
-	case s.Host != 0 && s.Is != hostUp && s.Is != hostDown && s.Is != hostMute:
+	case s.Host != 0 && s.Is != hostUp && s.Is != hostDown && s.Is != hostMute && s.Is != hostLagging:
 		err = fmt.Errorf("a host cannot be %q", s.Is)
 	}
 	if err == nil && (s.Never != "" || s.NoEvent != "") && s.ForMS == 0 {

@@ -16,6 +16,8 @@ const (
 	hostUp   = "up"
 	hostDown = "down" // connections are closed, new ones too
 	hostMute = "mute" // connections are taken, and get no messages
+	// hostLagging is up, and hears of no slot move from then on.
+	hostLagging = "lagging"
 )
 
 // maxRequestBytes bounds a request's payload. WELCOME announces it.
@@ -28,6 +30,7 @@ type host struct {
 	id       uint64
 	listener net.Listener
 	state    string
+	lags     *places // known while lagging
 	conns    map[*conn]struct{}
 }
 
@@ -205,9 +208,13 @@ func (c *conn) close(why string) {
 
 // set changes a host's state.
 func (h *host) set(state string) {
-	h.state = state
-	if state == hostDown {
+	h.state, h.lags = state, nil
+	switch state {
+	case hostDown:
 		h.cutAll()
+	case hostLagging:
+		known := h.play.places
+		h.lags = &known
 	}
 }
 

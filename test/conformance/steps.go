@@ -46,6 +46,8 @@ func (p *play) perform(s *step) error {
 		return nil
 	case s.PauseMS > 0:
 		return p.stopFor(time.Duration(s.PauseMS) * time.Millisecond)
+	case s.Named != "":
+		return p.awaitName(s)
 	case s.Closes != "":
 		return p.closes(s)
 	case s.CloseInput:
@@ -67,6 +69,7 @@ func (p *play) set(s *step) error {
 			}
 		}
 		p.faults = append(p.faults, f)
+		delete(p.named, s.As)
 	case s.Off != "":
 		p.faults = slices.DeleteFunc(p.faults, func(f *fault) bool { return s.Off == "*" || s.Off == f.On })
 	case s.Cut != nil:
@@ -80,13 +83,15 @@ func (p *play) set(s *step) error {
 	case s.Host != 0:
 		p.hosts[s.Host-1].set(s.Is)
 	case s.Lead != 0:
-		p.version++
+		p.places.version++
 		for shard := range p.leaders {
 			if s.Shard == 0 || s.Shard == uint64(shard) {
 				p.leaders[shard] = s.Lead
 			}
 		}
 		p.model.detach(p)
+	case s.Move != "":
+		return p.move(s)
 	case s.Lose != "":
 		p.model.lose(s.Lose)
 	case s.Mark != "":
@@ -332,6 +337,18 @@ func (p *play) stopFor(d time.Duration) error {
 	p.awaitLocked(time.Now().Add(d), func() bool { return false })
 	p.note("the driver's process goes on")
 	return p.driver.process.Resume()
+}
+
+// awaitName waits until a request has got its name, however busy the machine is.
+func (p *play) awaitName(s *step) error {
+	low, high, err := p.bounds(s)
+	if err != nil {
+		return err
+	}
+	if !p.awaitLocked(high, func() bool { return p.named[s.Named] != nil }) {
+		return fmt.Errorf("%s does not come in time", s.Named)
+	}
+	return inTime(s.Named, p.named[s.Named].at, low, high)
 }
 
 func (p *play) closes(s *step) error {

@@ -19,6 +19,10 @@ type Soak struct {
 	Parallel int
 	// World returns a seed's plan, and the flags that make the binary run the plan; no flags if unwanted.
 	World func(seed uint64) (plan fmt.Stringer, flags []string)
+	// First is the first seed. Default: the time.
+	First uint64
+	// Played, if set, is called after each world, one call at a time.
+	Played func(seed uint64, out []byte, err error)
 }
 
 // Run runs worlds until the time is up, or one has failed.
@@ -28,28 +32,36 @@ func (s *Soak) Run(t *testing.T) {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex // guards seed and played
-	seed, played, until := uint64(time.Now().UnixMilli()), 0, time.Now().Add(s.For)
+	seed, played, until := s.First, 0, time.Now().Add(s.For)
+	if seed == 0 {
+		seed = uint64(time.Now().UnixMilli())
+	}
 	var players sync.WaitGroup
 	for range s.Parallel {
 		players.Go(func() {
 			for time.Now().Before(until) && !t.Failed() {
 				mu.Lock()
-				seed++
 				own := seed
+				seed++
 				mu.Unlock()
 				plan, flags := s.World(own)
 				if flags == nil {
 					continue
 				}
 				out, err := Apart(t.Context(), program, flags...)
+				mu.Lock()
+				if s.Played != nil {
+					s.Played(own, out, err)
+				}
+				if err == nil {
+					played++
+				}
+				mu.Unlock()
 				if err != nil {
 					t.Errorf("%v: %v\n%s", plan, err, out)
 					continue
 				}
 				fmt.Print(string(out))
-				mu.Lock()
-				played++
-				mu.Unlock()
 			}
 		})
 	}

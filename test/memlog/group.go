@@ -20,6 +20,7 @@ type Group struct {
 	outside  []*replica // replicas with data that are not yet, or no longer, members
 	seats    int        // number of replicas ever created
 	removed  map[uint64]bool
+	retired  bool   // the shard was removed: members may be discarded
 	change   uint64 // index of the latest membership change; 0 for the bootstrap membership
 
 	term      uint64   // latest election

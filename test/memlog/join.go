@@ -32,7 +32,7 @@ func (n *Network) join(host shard.HostID, group GroupID, id uint64, machine shar
 		return nil, ErrHostDown
 	}
 	r := g.replica(id)
-	if r == nil && g.removed[id] {
+	if g.removed[id] && (r == nil || g.retired) {
 		return nil, fmt.Errorf("%w: it was discarded", shard.ErrMembershipRule)
 	}
 	if r == nil {
@@ -46,6 +46,16 @@ func (n *Network) join(host shard.HostID, group GroupID, id uint64, machine shar
 		return nil, ErrOpen
 	}
 	return startLog(r, machine), nil
+}
+
+// Retire allows to discard a group's members, because the shard was removed. The group continues until a majority is
+// discarded.
+func (n *Network) Retire(id GroupID) {
+	n.do(func() {
+		if g := n.group(id); g != nil {
+			g.retired = true
+		}
+	})
 }
 
 // Discard closes a non-member replica and deletes its data. The replica id can never be started again. Discarding twice
@@ -64,7 +74,7 @@ func (n *Network) discard(host shard.HostID, g *Group, id uint64) error {
 		return ErrUnknownHost
 	}
 	r := g.replica(id)
-	if slices.Contains(g.replicas, r) {
+	if slices.Contains(g.replicas, r) && !g.retired {
 		return fmt.Errorf("%w: it is a member", shard.ErrMembershipRule)
 	}
 	g.removed[id] = true

@@ -180,7 +180,7 @@ func (n *Network) open(id shard.HostID, group GroupID, machine shard.StateMachin
 	if r == nil { // a removed initial member starts too, as in production
 		r = g.replica(uint64(id))
 	}
-	if r == nil {
+	if r == nil || g.retired && g.removed[r.id] {
 		return fail(shard.ErrNotMember)
 	}
 	if r.log != nil {

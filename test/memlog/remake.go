@@ -45,15 +45,19 @@ func (n *Network) remake(id GroupID, on *host, replica uint64, begin *savedSnaps
 
 // Regroup rebuilds a group like Remake, while the old group's replicas may still be open elsewhere and continue without
 // the new group. The new group's terms and indexes are above the old group's. Join starts the replica. A second Regroup
-// for the replica has no effect.
+// for the replica has no effect. The first Regroup for an id begins a group without an old one.
 func (n *Network) Regroup(id GroupID, on shard.HostID, replica, number uint64, state []byte) error {
 	return locked(n, func() error {
 		h, old := n.host(on), n.group(id)
 		switch {
 		case n.closed:
 			return shard.ErrLogClosed
-		case h == nil || old == nil:
+		case h == nil:
 			return fmt.Errorf("%w: group %d, host %d", ErrUnknownHost, id, on)
+		case old == nil:
+			n.remake(id, h, replica, &savedSnapshot{index: remadeIndex, term: number << shard.GroupTermBits,
+				data: state})
+			return nil
 		case old.replica(replica) != nil:
 			return nil
 		}

@@ -123,6 +123,8 @@ func (w *world) begin(f Fault) (end func()) {
 	switch f.Kind {
 	case Join, Wipe, Drain, Cordon, Expel, Transfer, LowerGrace, KillGovernor, Lose:
 		return w.change(f)
+	case SlowHost:
+		return w.slowHost(f)
 	case BadLinks:
 		return w.badLinks(f)
 	case Isolation:

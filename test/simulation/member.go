@@ -36,6 +36,8 @@ const (
 	LowerGrace FaultKind = "lower grace"
 	// KillGovernor: the governor's host is killed while a step is open.
 	KillGovernor FaultKind = "kill of the governor"
+	// SlowHost: the disk of the governor's host is slow, or all disks are.
+	SlowHost FaultKind = "slow host"
 	// Lose: data shards lose their majority for good, with two hosts, and an operator has the shards made anew.
 	Lose FaultKind = "loss of a majority"
 )

@@ -17,6 +17,8 @@ type Options struct {
 	Did func(FaultKind)
 	// Joined, if set, is called after each join with the number of cluster members.
 	Joined func(hosts int)
+	// Moved, if set, is called now and then with the number of slots that another shard has got since the last call.
+	Moved func(slots int)
 	// Production runs the hosts on the production log. Only one such world per process.
 	Production bool
 	// Log, if set, receives the hosts' logs.

@@ -40,6 +40,10 @@ type Plan struct {
 	// Members: hosts come and go, and the governor goes by Policy.
 	Members bool
 	Policy  host.Policy
+	// Moves: slots move between shards all the time.
+	Moves bool
+	// Measured: hosts measure their disks, and may be slow.
+	Measured bool
 	// Restore: the cluster is replaced by a cluster restored from its backup.
 	Restore *Restore
 

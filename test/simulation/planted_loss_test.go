@@ -18,7 +18,7 @@ import (
 // lossWorld is a seed's world with majority losses, shortened: no other faults.
 func lossWorld(seed uint64) simulation.Plan {
 	p := simulation.DrawSpread(seed)
-	p.Length, p.Operator = 75*time.Second, false
+	p.Length, p.Operator, p.Log.CheckQuorum = 75*time.Second, false, true // a survivor that leads stops leading
 	p.Policy.OfflineAfter = 2 * time.Second
 	p.Faults = nil
 	for n := range 2 {

@@ -103,6 +103,9 @@ func (w *world) comeToRest() {
 	for _, id := range w.livingHosts() {
 		w.takeBack(fmt.Sprint(id))
 	}
+	if w.plan.Moves {
+		w.cancelMoves()
+	}
 	var rested time.Time
 	for end := time.Now().Add(restWithin); ; time.Sleep(lookEvery) {
 		why := w.unrest()

@@ -27,8 +27,10 @@ var (
 	members  = flag.Bool("members", false, "let hosts come and go, in TestWorld and in TestSoak")
 	restored = flag.Bool("restores", false, "have the cluster restored from its backup, in TestWorld and in TestSoak")
 	apart    = flag.Bool("apart", false, "have hosts go by no copy of a session's home that they do not lead")
+	moves    = flag.Bool("moves", false, "like -spread, with slots that move between shards")
 	spread   = flag.Bool("spread", false, "let hosts come and go, and each shard be on a part of them")
 	wide     = flag.Bool("wide", false, "play worlds of 30 hosts and 64 shards")
+	slow     = flag.Bool("slow", false, "let hosts be slow, in TestWorld and in TestSoak")
 	losses   = flag.Bool("losses", false, "with -spread, have shards lose their majority in all worlds of TestSoak")
 	onEngine = flag.Bool("engine", false, "have hosts run on the production log, in TestWorld and in TestSoak")
 	count    = flag.Int("hosts", 0, "with -engine, how many hosts worlds of TestSoak begin with; 0: as the seed says")
@@ -45,6 +47,7 @@ type totals struct {
 	calls                     atomic.Int64 // of process handlers
 	simulated                 atomic.Int64
 	recoveries                atomic.Int64 // of shards
+	moved                     atomic.Int64 // slots
 	undecided                 atomic.Int64
 
 	mu     sync.Mutex
@@ -69,17 +72,18 @@ func (t *totals) did(k simulation.FaultKind) {
 
 func (t *totals) String() string {
 	const format = "%d worlds, %.2f simulated hours, %d operations, %d views, %d targets, %d calls, " +
-		"%d shards made anew, %d of %d semaphores' orders undecided"
+		"%d shards made anew, %d slots moved, %d of %d semaphores' orders undecided"
 	return fmt.Sprintf(format,
 		t.worlds.Load(), time.Duration(t.simulated.Load()).Hours(), t.operations.Load(), t.views.Load(),
-		t.targets.Load(), t.calls.Load(), t.recoveries.Load(), t.undecided.Load(),
+		t.targets.Load(), t.calls.Load(), t.recoveries.Load(), t.moved.Load(), t.undecided.Load(),
 		t.worlds.Load()*simulation.Semaphores)
 }
 
 // run runs a plan and returns its history.
 func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *history.History) {
 	t.Helper()
-	options := simulation.Options{Bug: bug, Did: sum.did, Joined: sum.joined, Production: *onEngine}
+	options := simulation.Options{Bug: bug, Did: sum.did, Joined: sum.joined,
+		Moved: func(slots int) { sum.moved.Add(int64(slots)) }, Production: *onEngine}
 	switch {
 	case *logs:
 		options.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -185,8 +189,12 @@ func drawnAs(members, restored bool) func(seed uint64) simulation.Plan {
 	switch {
 	case restored:
 		draw = simulation.DrawRestored
+	case *slow:
+		draw = simulation.DrawSlow
 	case *wide:
 		draw = simulation.DrawWide
+	case *moves:
+		draw = simulation.DrawMoves
 	case *spread:
 		draw = simulation.DrawSpread
 	case members:
@@ -278,6 +286,17 @@ func TestSpreadWorlds(t *testing.T) {
 	fresh(t, 1, 8*time.Second, simulation.DrawSpread, anyPlan)
 }
 
+// TestSlotsMoveInWorlds runs worlds like those, in which slots move all the time.
+func TestSlotsMoveInWorlds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("worlds of members take long")
+	}
+	sum := fresh(t, 1, 8*time.Second, simulation.DrawMoves, anyPlan)
+	if sum.moved.Load() == 0 && sum.worlds.Load() > 0 {
+		t.Error("no slot has moved")
+	}
+}
+
 // apartShape creates a world with home shards led by other hosts.
 func apartShape(p *simulation.Plan) { p.Apart, p.Shards, p.Upgrades = true, 2, nil }
 
@@ -324,7 +343,7 @@ func TestSoak(t *testing.T) {
 func soakEngine(t *testing.T) {
 	s := engine.Soak{For: *soak, Parallel: runtime.GOMAXPROCS(0), World: func(seed uint64) (fmt.Stringer, []string) {
 		change, back := *members, *restored
-		if !change && !back && !*spread {
+		if !change && !back && !*spread && !*moves {
 			change, back = seed%4 == 1, seed%4 == 3
 		}
 		p := drawnAs(change, back)(seed)
@@ -333,7 +352,8 @@ func soakEngine(t *testing.T) {
 		}
 		return p, []string{"-test.run=^TestWorld$", "-engine", fmt.Sprint("-seed=", seed),
 			fmt.Sprint("-members=", change), fmt.Sprint("-restores=", back), "-keep=" + *keep,
-			fmt.Sprint("-spread=", *spread), fmt.Sprint("-wide=", *wide), fmt.Sprint("-apart=", *apart)}
+			fmt.Sprint("-spread=", *spread), fmt.Sprint("-moves=", *moves),
+			fmt.Sprint("-wide=", *wide), fmt.Sprint("-apart=", *apart)}
 	}}
 	s.Run(t)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
@@ -35,10 +36,12 @@ type world struct {
 	bug        *Bug
 	did        func(FaultKind) // may be nil
 	joined     func(hosts int) // may be nil
+	moved      func(slots int) // may be nil
 	record     *history.Recorder
 	cluster    *servertest.Cluster
 	times      *times
 	network    *network
+	disks      disks
 	clients    []*process
 	operators  []workload.Operator // for rollouts and processes
 	desks      []*client.Client    // of operators
@@ -61,15 +64,18 @@ type world struct {
 	made      map[string]madeNode
 	published map[string]uint64
 	savedFrom history.Time
+	// generations are the slots' generations, as counted by countMoves.
+	generations [shard.Slots]uint64
 }
 
 // Run runs a plan's world in the caller's bubble, and returns its history.
 func Run(p Plan, o Options) (*history.History, error) {
-	w := &world{plan: p, bug: o.Bug, did: o.Did, joined: o.Joined, began: time.Now(),
+	w := &world{plan: p, bug: o.Bug, did: o.Did, joined: o.Joined, moved: o.Moved, began: time.Now(),
 		down: make(map[shard.HostID]bool), gone: make(map[shard.HostID]bool),
 		expelled: make(map[shard.HostID]bool), joining: make(chan struct{}, 1),
 		data: p.Shards, lost: make(map[uint64]bool), made: make(map[string]madeNode),
-		published: make(map[string]uint64)}
+		published: make(map[string]uint64),
+		disks:     disks{syncs: make(map[shard.HostID]*metrics.Histogram), slow: make(map[shard.HostID]bool)}}
 	clock := history.NewClock(func() history.Time { return time.Since(w.began) })
 	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, p.Again()), clock)
 	w.record.Grace(p.Node.SessionGracePeriod)
@@ -93,8 +99,12 @@ func (p Plan) Again() string {
 		kind = " -restores"
 	case p.Room == wide:
 		kind = " -wide"
+	case p.Moves:
+		kind = " -moves"
 	case p.Policy.Replicas > 0:
 		kind = " -spread"
+	case p.Measured:
+		kind = " -slow"
 	case p.Members:
 		kind = " -members"
 	}
@@ -128,6 +138,9 @@ func (w *world) open(o Options) error {
 				c.NextAlarm = alwaysLater
 			}
 			c.Halt = func(err error) { w.halt(id, err) }
+			if p.Measured {
+				c.LogSyncs = w.disks.measured(id)
+			}
 			w.times.watch(c)
 			w.bug.configure(c)
 		}),
@@ -258,6 +271,9 @@ func (w *world) work() {
 	if w.plan.Restore == nil {
 		w.background.Go(func() { w.reuseNumbers(ctx, w.random(600)) })
 	}
+	if w.plan.Moves {
+		w.background.Go(func() { w.moveSlots(ctx, w.random(800)) })
+	}
 	for _, f := range w.plan.Faults {
 		w.background.Go(func() { w.inject(ctx, f) })
 	}
@@ -268,6 +284,11 @@ func (w *world) work() {
 	}
 	if w.plan.Members {
 		w.background.Go(func() { w.watchLeaders(ctx) })
+	}
+	measuring, enough := context.WithCancel(context.Background())
+	defer enough()
+	if w.plan.Measured {
+		go w.disks.measure(measuring)
 	}
 	if w.plan.Restore != nil {
 		w.background.Go(func() { w.restore(ctx) })

@@ -57,13 +57,27 @@ func parent() string {
 	return os.TempDir()
 }
 
+// inMemory is a directory whose syncs take no time, if the machine has one.
+func inMemory() string {
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		return "/dev/shm"
+	}
+	return scratch
+}
+
 // place is a host's place, whose processes end with their test.
 type place struct{ *process.Place }
 
 // newPlaces allocates places for the hosts of a cluster.
 func newPlaces(t *testing.T, names ...string) []*place {
 	t.Helper()
-	dir, err := os.MkdirTemp(scratch, "hosts-")
+	return newPlacesIn(t, scratch, names...)
+}
+
+// newPlacesIn is newPlaces with the data directories below parent.
+func newPlacesIn(t *testing.T, parent string, names ...string) []*place {
+	t.Helper()
+	dir, err := os.MkdirTemp(parent, "survival-")
 	if err != nil {
 		t.Fatal(err)
 	}

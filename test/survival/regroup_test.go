@@ -49,7 +49,47 @@ func (l *losing) lockOf(shards int, fits func(id uint64) bool) string {
 	}
 }
 
-// pair returns the places of two hosts that vote together in some shard and are dispensable for the meta shard.
+// moveData moves a slot with data from a lost shard to another shard, and a slot from there to a lost shard. moveData
+// returns the names.
+func (l *losing) moveData(shards int, in func(id uint64) bool) (names []string) {
+	l.t.Helper()
+	second := func(fits func(id uint64) bool) string { // the first name is that of a lock
+		n := 0
+		return l.lockOf(shards, func(id uint64) bool {
+			if fits(id) {
+				n++
+			}
+			return n == 2
+		})
+	}
+	not := func(id uint64) bool { return !in(id) }
+	kept := uint64(1)
+	for in(kept) {
+		kept++
+	}
+	for name, to := range map[string]uint64{second(in): kept, second(not): l.lost[0]} {
+		err := l.counter.box.Node("/lost").Create(l.t.Context(), name, 1, []byte("before"))
+		slot := uint64(shard.SlotOf(shard.NodeID(l.node), []byte(name)))
+		if err == nil {
+			_, err = l.operator.MoveSlot(l.t.Context(), slot, to, false, admin.ChangeInfo{Reason: "test"})
+		}
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		l.hosts[0].await("the slot moves", func() bool {
+			s, err := l.operator.Slots(l.t.Context(), to)
+			if err != nil {
+				return false
+			}
+			s.Only(slot)
+			return len(s.Ranges) == 1
+		})
+		names = append(names, name)
+	}
+	return names
+}
+
+// pair returns the places of two hosts that vote together in a shard and are dispensable for the meta shard.
 func (l *losing) pair() (at [2]int) {
 	l.t.Helper()
 	c, err := l.operator.Describe(l.t.Context())
@@ -102,8 +142,9 @@ func (l *losing) atRest(shards int) bool {
 }
 
 // TestAShardThatHasLostItsMajorityIsMadeAnew: one command rebuilds the shard, while locks in other shards are
-// unaffected. No acknowledged change is lost, because the second host dies some time after the first. An owner learns
-// that it lost its holding, and the next fencing token is above all old ones. A lost host that returns is refused.
+// unaffected. Slots that had moved out of the shard, or into it, keep their data. No acknowledged change is lost,
+// because the second host dies some time after the first. An owner learns of the lost holding, and the next
+// fencing token is above all old ones. A lost host that returns is refused.
 func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	const shards = 8
@@ -131,6 +172,7 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	moved := l.moveData(shards, in)
 	load := newLoadAt(t, l.addresses(), "/lost", sessions, 12, 2)
 	load.progress(20)
 	load.anew.Store(true)
@@ -180,6 +222,15 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	if lease.Err() == nil {
 		t.Error("the owner of before still believes that it owns")
 	}
+	for _, name := range moved {
+		d, err := l.counter.box.Node("/lost").Describe(t.Context(), name)
+		if err == nil {
+			err = l.counter.box.Node("/lost").Update(t.Context(), name, []byte("after"))
+		}
+		if err != nil || string(d.Data) != "before" {
+			t.Errorf("%s, whose slot had moved, has the data %q: %v", name, d.Data, err)
+		}
+	}
 	load.progress(60)
 	l.hosts[0].await("each shard has three replicas again", func() bool {
 		_, _, whole := l.counts()
@@ -194,8 +245,8 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 const leastWait = (meta.MaxSessionGracePeriodMillis*65/64 + shard.UnnotedTimeout) * time.Millisecond
 
 // TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn: two hosts with the majority of a shard are stopped with SIGSTOP, the
-// shard is rebuilt, and the hosts are woken at once. Other hosts refuse them before their expulsion is final. The
-// earlier owner knows that it lost the lock when the new group grants.
+// shard is rebuilt, and the hosts are woken at once. Other hosts refuse both before the expulsion is final. The
+// earlier owner knows of the loss when the new group grants.
 func TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn(t *testing.T) {
 	t.Parallel()
 	const shards = 8

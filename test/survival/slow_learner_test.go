@@ -8,37 +8,27 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/test/chaos"
+	"github.com/signalbox/signalbox/test/wire"
 )
 
 // throttled routes all peer traffic to a host through a wire, whose address the host advertises. Call it before the
 // host's start.
-func (p *place) throttled(t *testing.T) *chaos.Wire {
+func (p *place) throttled(t *testing.T) *wire.Wire {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	wire := chaos.NewWire(p.Raft)
-	var connections sync.WaitGroup
-	connections.Go(func() {
-		for c, err := listener.Accept(); err == nil; c, err = listener.Accept() {
-			connections.Go(func() { wire.Forward(c.(*net.TCPConn)) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		wire.Reset()
-		connections.Wait()
-	})
+	w, mesh := wire.New(p.Raft), &wire.Mesh{}
+	mesh.Serve(listener, func(*net.TCPConn) *wire.Wire { return w })
+	t.Cleanup(func() { mesh.Close(w) })
 	p.Args = append(p.Args, "--raft-advertise", listener.Addr().String())
-	return wire
+	return w
 }
 
 // TestALearnerThatCannotCatchUpStaysOne: a learner's line is slower than the write rate. The learner never becomes a
@@ -53,8 +43,7 @@ func TestALearnerThatCannotCatchUpStaysOne(t *testing.T) {
 	places, a := growing(t, "a", "b", "c")
 	hosts := []*host{a, places[1].serve(t)}
 	hosts[1].awaitReady()
-	wire := places[2].throttled(t)
-	release := wire.Throttle(allowed)
+	release := places[2].throttled(t).Throttle(allowed)
 	l := newLoadAt(t, addresses(hosts), "/growing", sessions, 4, 2)
 	newNode(t, hosts, "/written", protocol.NodeConfig{})
 	writer, err := start(addresses(hosts), "/written", 30*time.Second, newRecord(t))

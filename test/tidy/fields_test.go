@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -239,13 +240,16 @@ func (w *wireTypes) call(owner string, of ast.Expr, wire, field, tag string) str
 	case *ast.ArrayType:
 		return fmt.Sprintf("values(c, %q, &%s, %s)", wire, field, most)
 	case *ast.IndexListExpr:
-		return w.list(of, wire, field)
+		item, is := listOf(of)
+		if !is {
+			w.t.Errorf("%s is neither a List nor Views", field)
+		}
+		return w.list(item, wire, field)
 	}
 	name := of.(*ast.Ident).Name
 	switch item, isList := w.lists[name]; {
 	case isList:
-		w.item(item)
-		return fmt.Sprintf("%s.list(c, %q)", field, wire)
+		return w.list(item, wire, field)
 	case name == "Result":
 		return fmt.Sprintf("c.result(&%s)", field)
 	case w.structs[name] != nil:
@@ -257,13 +261,13 @@ func (w *wireTypes) call(owner string, of ast.Expr, wire, field, tag string) str
 	return fmt.Sprintf("c.%s(%q, &%s)", strings.TrimSuffix(name, "64"), wire, field)
 }
 
-func (w *wireTypes) list(of *ast.IndexListExpr, wire, field string) string {
-	item, is := listOf(of)
-	if !is {
-		w.t.Errorf("%s is neither a List nor Views", field)
+// list is the codec's call for a field that is a list of items, or of views if the item's name is empty.
+func (w *wireTypes) list(item, wire, field string) string {
+	if item == "" {
+		return fmt.Sprintf("viewsField(c, %q, &%s)", wire, field)
 	}
 	w.item(item)
-	return fmt.Sprintf("%s.list(c, %q)", field, wire)
+	return fmt.Sprintf("listField(c, %q, &%s)", wire, field)
 }
 
 // item marks a struct as a list item.
@@ -319,7 +323,7 @@ func fieldsOf(t *testing.T, table string, changed map[string]string) []byte {
 		}
 	}
 	head := fieldsHead
-	for room := range w.uses {
+	for _, room := range slices.Sorted(maps.Keys(w.uses)) {
 		head += fmt.Sprintf("\nimport \"github.com/signalbox/signalbox/protocol/%s\"\n", room)
 	}
 	return formatted(t, head+body.String())

@@ -148,7 +148,7 @@ func (m *mutation) acquireAsWaiter(l *link) {
 	isHead := m.sem.head() == l
 	switch {
 	case isHead && l.count <= m.sem.free():
-		m.twin.own(l, m.Time)
+		m.twin.become(l, m.Time)
 		m.twin.left--
 		m.acquired(l)
 		m.twin.runQueue(m.sem)

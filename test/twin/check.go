@@ -45,9 +45,20 @@ type checker struct {
 	inhabited map[shard.NodeID]bool
 }
 
+// acquireNumber identifies an acquire. If slots have moved, a session's number may have been used in two slots; else
+// the slot is 0.
 type acquireNumber struct {
 	session shard.SessionID
 	number  uint64
+	slot    shard.Slot
+}
+
+// acquire returns the key for an acquire.
+func (c *checker) acquire(session shard.SessionID, number uint64, slot shard.Slot) acquireNumber {
+	if c.state.SlotChanges == 0 {
+		slot = 0
+	}
+	return acquireNumber{session, number, slot}
 }
 
 // pending reports whether work on the semaphore is left for later commands.
@@ -75,7 +86,7 @@ func (c *checker) checkSessions() error {
 			return fmt.Errorf("session %v: home is %v", s.ID, s.Home)
 		case s.Home && (s.ID.Counter() == 0 || s.ID.Counter() > c.state.LastSession):
 			return fmt.Errorf("session %v: counter beyond the last, %d", s.ID, c.state.LastSession)
-		case s.Home && counters[s.ID.Counter()]:
+		case s.Home && counters[s.ID.Counter()] && c.state.SlotChanges == 0:
 			return fmt.Errorf("session %v: counter given out twice", s.ID)
 		case !s.Home && (s.Timeout != 0 || s.Details != "" || s.Key != ""):
 			return fmt.Errorf("session %v: a remote session with timeout, details or key", s.ID)
@@ -90,7 +101,11 @@ func (c *checker) checkSessions() error {
 		case s.Acked > s.Applied || s.Acked == s.Applied && s.Acked != 0 && c.state.Group.Number == 0:
 			// A command refused during the quiet time after a rebuild acknowledges, but is not applied.
 			return fmt.Errorf("session %v: acknowledged %d, applied %d", s.ID, s.Acked, s.Applied)
-		case len(s.Answers) > shard.MaxUnacknowledged:
+		case !slices.IsSorted(s.Slots) || len(slices.Compact(slices.Clone(s.Slots))) != len(s.Slots):
+			return fmt.Errorf("session %v: slots %v out of order", s.ID, s.Slots)
+		case slices.ContainsFunc(s.Slots, func(slot shard.Slot) bool { return !c.slots.Has(slot) }):
+			return fmt.Errorf("session %v: slots %v are not all owned", s.ID, s.Slots)
+		case len(s.Answers) > shard.MaxUnacknowledged && c.state.SlotChanges == 0:
 			return fmt.Errorf("session %v: keeps %d answers", s.ID, len(s.Answers))
 		}
 		if s.Home {
@@ -128,7 +143,7 @@ func (c *checker) checkSemaphores() error {
 			return fmt.Errorf("%s: ephemeral without an owner", where)
 		case sem.Revision == 0 || sem.Revision > c.state.LastRevision:
 			return fmt.Errorf("%s: revision %d, last is %d", where, sem.Revision, c.state.LastRevision)
-		case c.revisions[sem.Revision] != "":
+		case c.revisions[sem.Revision] != "" && c.state.SlotChanges == 0:
 			return fmt.Errorf("%s: revision %d is also that of %s", where, sem.Revision, c.revisions[sem.Revision])
 		}
 		c.revisions[sem.Revision] = where
@@ -145,7 +160,7 @@ func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
 	if !sem.Ephemeral {
 		most = shard.Forever
 	}
-	held := uint64(0)
+	held, slot := uint64(0), shard.SlotOf(sem.Node, []byte(sem.Name))
 	seen := make(map[shard.SessionID]bool)
 	waiting := false
 	for i := range sem.Links {
@@ -188,7 +203,7 @@ func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
 		case l.Number == 0 || l.Number > s.Applied:
 			return fmt.Errorf("%s: order %d: number %d, applied %d", where, l.Order, l.Number, s.Applied)
 		}
-		if other, twice := c.numbers[acquireNumber{l.Session, l.Number}]; twice {
+		if other, twice := c.numbers[c.acquire(l.Session, l.Number, slot)]; twice {
 			return fmt.Errorf("%s: order %d: number %d is also in %s", where, l.Order, l.Number, other.where)
 		}
 		if l.Owner {
@@ -198,7 +213,7 @@ func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
 		}
 		seen[l.Session] = true
 		c.orders[l.Order] = where
-		c.numbers[acquireNumber{l.Session, l.Number}] = linkAt{l, where}
+		c.numbers[c.acquire(l.Session, l.Number, slot)] = linkAt{l, where}
 	}
 	return nil
 }
@@ -211,7 +226,7 @@ func (c *checker) checkAnswers() error {
 			continue // ended, so its answers are unused
 		}
 		for j, a := range s.Answers {
-			l, linked := c.numbers[acquireNumber{s.ID, a.Number}]
+			l, linked := c.numbers[c.acquire(s.ID, a.Number, shard.Slot(a.Slot-1))]
 			switch {
 			case j > 0 && a.Number <= s.Answers[j-1].Number:
 				return fmt.Errorf("session %v: answer %d out of order", s.ID, a.Number)

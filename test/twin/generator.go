@@ -2,6 +2,7 @@ package twin
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,10 @@ type Generator struct {
 	phase   phase
 	left    int             // commands until the next phase
 	hoarder shard.SessionID // in a hoarding phase: the session that never acknowledges
+
+	// For a pair of shards that exchange slots: the slots with anything in them, and home sessions of the other shard.
+	few    []shard.Slot
+	Others []shard.SessionID
 }
 
 // candidate is a name used by commands.
@@ -82,6 +87,31 @@ func NewGenerator(seed uint64) *Generator {
 		g.nameSome(node, "/foo/\xff\x00", true, 1)
 	}
 	return g
+}
+
+// NewPair returns generators for two shards, each with half of the slots. Both aim at the same nodes and names, and at
+// each other's sessions, all in few slots.
+func NewPair(seed uint64) (pair [2]*Generator, few []shard.Slot) {
+	few = []shard.Slot{0, 1, 2047, 2048, 3000, 4095}
+	for i := range pair {
+		g := NewGenerator(seed)
+		g.random, g.few = newRandom(2*seed+uint64(i)), few
+		g.shard = 1 + (seed+uint64(i))%shard.MaxShard
+		half := shard.Slot(i) * (shard.Slots / 2)
+		g.slots = shard.SlotSet{}
+		g.slots.Add(half, half+shard.Slots/2-1)
+		g.names = make(map[shard.NodeID][]candidate)
+		for _, node := range g.nodes {
+			for n := 0; len(g.names[node]) < 2*len(few); n++ {
+				name := []byte("n" + strconv.Itoa(n))
+				if slices.Contains(few, shard.SlotOf(node, name)) {
+					g.names[node] = append(g.names[node], candidate{name: name, ephemeral: len(g.names[node])%2 == 0})
+				}
+			}
+		}
+		pair[i] = g
+	}
+	return pair, few
 }
 
 // Options returns the options of the machine under test. Its history fills up soon, and its bounds are mostly so small
@@ -157,6 +187,9 @@ func (g *Generator) command() shard.Command {
 		weights = []int{400, 140, 50, 60, 30, 80, 20, 30, 30, 30, 60, 20, 15, 40, 0, 25}
 	case phaseHoarding:
 		weights = []int{700, 200, 50, 50, 10, 1, 1, 0, 0, 0, 10, 2, 0, 20, 0, 2}
+	}
+	if g.few != nil {
+		weights[15] = 0 // the twin does not know the sizes of saved slots
 	}
 	if len(g.state.Sessions) < fewSessions {
 		weights[5] += 150

@@ -14,6 +14,9 @@ var tooManySessions = make([]shard.SessionID, shard.MaxList+1)
 
 // slot draws a served slot, or, rarely, any slot.
 func (g *Generator) slot() shard.Slot {
+	if g.few != nil {
+		return oneOf(g.random, g.few)
+	}
 	for {
 		slot := shard.Slot(g.IntN(shard.Slots))
 		if g.slots.Has(slot) || g.chance(30) {
@@ -25,6 +28,9 @@ func (g *Generator) slot() shard.Slot {
 // remote draws a remote session from a small set. If every slot is served, remote draws an unknown session of this
 // shard.
 func (g *Generator) remote() shard.SessionID {
+	if len(g.Others) > 0 && g.chance(900) {
+		return oneOf(g.random, g.Others)
+	}
 	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
 		if !g.slots.Has(slot) {
 			return shard.NewSessionID(slot+shard.Slot(g.IntN(2)), uint64(g.between(1, 3)))
@@ -200,7 +206,7 @@ func (g *Generator) sessionEnd() shard.Command {
 func (g *Generator) sessionsEnd(kind shard.CommandKind) shard.Command {
 	c := shard.Command{Kind: kind}
 	if kind == shard.CmdSessionsExpire {
-		c.Term = g.term()
+		c.Term, c.Count = g.term(), g.state.SlotChanges
 	}
 	if g.chance(20) {
 		c.Sessions = tooManySessions

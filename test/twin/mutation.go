@@ -57,6 +57,7 @@ func (t *Twin) mutate(c *shard.Command) {
 		// 4, 5 and 6: acknowledged, number, room for the answer.
 		s.acknowledge(c.Acked)
 		if c.Number <= s.applied {
+			t.note(s, c)
 			t.repeat(s, c)
 			return
 		}
@@ -66,6 +67,7 @@ func (t *Twin) mutate(c *shard.Command) {
 		}
 		if c.Kind == shard.CmdAcquire && t.isQuiet(&m) {
 			s.applied = max(s.applied, c.Acked)
+			t.note(s, c)
 			t.answer(shard.Effect{Status: protocol.StatusOverloaded, Timeout: t.waitLeft(),
 				Body: shard.QuietReason})
 			return
@@ -128,6 +130,11 @@ func mutationFormIsGood(c *shard.Command) bool {
 		return c.Session != 0
 	}
 	return true
+}
+
+// note records that a numbered command in the object's slot was answered.
+func (t *Twin) note(s *session, c *shard.Command) {
+	s.slots[shard.SlotOf(c.Node, c.Name)] = true
 }
 
 // repeat answers a number not above the highest applied. It changes nothing.
@@ -198,6 +205,7 @@ func (m *mutation) answer(e shard.Effect) {
 	if m.Kind != CmdExchange {
 		e.Flags &= keptFlags
 	}
+	m.twin.note(m.session, m.Command)
 	m.session.asked[m.Number] = requestOf(m.Command)
 	m.session.answers[m.Number] = shard.AnswerState{
 		Number:   m.Number,

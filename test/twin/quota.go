@@ -81,7 +81,14 @@ func (sem *semaphore) size() uint64 {
 // size is a session's quota size, with its cached answers.
 func (s *session) size() uint64 {
 	strings := len(s.details) + len(s.key) + len(s.client.Address) + len(s.client.Name) + len(s.client.Version)
-	return uint64(256 + strings + 40*len(s.answers) + s.bodies())
+	set := 0
+	switch n := len(s.slots); {
+	case n > 16:
+		set = 512
+	case n > 4:
+		set = 32
+	}
+	return uint64(256 + set + strings + 40*len(s.answers) + s.bodies())
 }
 
 // lacking returns the first quota without capacity for the given growth.

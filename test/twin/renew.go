@@ -59,9 +59,9 @@ func (t *Twin) renewSessions() {
 			clear(s.answers)
 			clear(s.asked)
 		}
-		for number, a := range s.answers {
+		for _, a := range s.answers {
 			if a.Flags&(shard.FlagAcquired|shard.FlagQueued) != 0 && t.mistake != KeepsOwnership {
-				s.updateAnswer(number, shard.AnswerState{Status: protocol.StatusAborted})
+				s.replaceAnswer(a, shard.AnswerState{Status: protocol.StatusAborted})
 			}
 		}
 	}

@@ -160,8 +160,8 @@ func (t *Twin) runQueue(sem *semaphore) bool {
 			continue
 		}
 		t.left--
-		t.own(l, t.wall)
-		t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{
+		t.become(l, t.wall)
+		t.sessions[l.session].updateAnswer(l, shard.AnswerState{
 			Status: protocol.StatusSuccess,
 			Flags:  shard.FlagAcquired,
 			Order:  l.order,
@@ -172,8 +172,8 @@ func (t *Twin) runQueue(sem *semaphore) bool {
 	return granted
 }
 
-// own turns a waiter into an owner.
-func (t *Twin) own(l *link, since uint64) {
+// become turns a waiter into an owner.
+func (t *Twin) become(l *link, since uint64) {
 	l.owner, l.since = true, since
 	if t.mistake != KeepsAlarms {
 		l.deadline = 0
@@ -193,7 +193,7 @@ func (t *Twin) afterRemoval(sem *semaphore, wasOwner, wasHead bool) {
 
 // abort ends a waiting acquire, with an effect and in its cached answer.
 func (t *Twin) abort(sem *semaphore, l *link, reason protocol.AbortReason) {
-	t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{
+	t.sessions[l.session].updateAnswer(l, shard.AnswerState{
 		Status: protocol.StatusAborted,
 		Abort:  reason,
 	})
@@ -205,9 +205,9 @@ func (t *Twin) abort(sem *semaphore, l *link, reason protocol.AbortReason) {
 // abortKeptAnswers turns every cached answer that granted the link into ABORTED.
 func (t *Twin) abortKeptAnswers(l *link, reason protocol.AbortReason) {
 	s := t.sessions[l.session]
-	for number, a := range s.answers {
+	for _, a := range s.answers {
 		if a.Flags == shard.FlagAcquired && a.Order == l.order {
-			s.updateAnswer(number, shard.AnswerState{Status: protocol.StatusAborted, Abort: reason})
+			s.replaceAnswer(a, shard.AnswerState{Status: protocol.StatusAborted, Abort: reason})
 		}
 	}
 }
@@ -274,7 +274,7 @@ func (t *Twin) timeOut(sem *semaphore, l *link) {
 	if t.mistake == CountsTimedOutWaiters {
 		t.phantom[sem.node] += 144 + uint64(len(l.data))
 	}
-	t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{Status: protocol.StatusSuccess})
+	t.sessions[l.session].updateAnswer(l, shard.AnswerState{Status: protocol.StatusSuccess})
 	t.emit(sem.about(l, shard.EffectTimedOut))
 	t.afterRemoval(sem, l.owner, wasHead)
 }

@@ -24,7 +24,8 @@ type session struct {
 	asked   map[uint64]request // by number, if the level has it
 	created uint64
 	client  shard.ClientState
-	seen    int // size counted for acknowledged bodies
+	slots   map[shard.Slot]bool // in which a numbered command was answered
+	seen    int                 // size counted for acknowledged bodies
 }
 
 func (s *session) state() shard.SessionState {
@@ -42,6 +43,7 @@ func (s *session) state() shard.SessionState {
 		Created:       s.created,
 		Client:        s.client,
 	}
+	state.Slots = slices.Sorted(maps.Keys(s.slots))
 	for _, number := range slices.Sorted(maps.Keys(s.answers)) {
 		a := s.answers[number]
 		if asked, known := s.asked[number]; known {
@@ -66,11 +68,16 @@ func (s *session) acknowledge(upTo uint64) {
 }
 
 // updateAnswer changes an acquire's cached answer, if still cached.
-func (s *session) updateAnswer(number uint64, became shard.AnswerState) {
-	if a, kept := s.answers[number]; kept {
-		became.Number, became.Slot = number, a.Slot
-		s.answers[number] = became
+func (s *session) updateAnswer(l *link, became shard.AnswerState) {
+	if a, kept := s.answers[l.number]; kept && a.Order == l.order {
+		s.replaceAnswer(a, became)
 	}
+}
+
+// replaceAnswer replaces a cached answer's outcome.
+func (s *session) replaceAnswer(was, became shard.AnswerState) {
+	became.Number, became.Slot = was.Number, was.Slot
+	s.answers[was.Number] = became
 }
 
 // isHome reports whether this shard is the session's home.
@@ -117,6 +124,7 @@ func (t *Twin) sessionCreate(c *shard.Command) {
 		key:     string(c.Key),
 		answers: make(map[uint64]shard.AnswerState),
 		asked:   make(map[uint64]request),
+		slots:   make(map[shard.Slot]bool),
 		created: c.Time,
 		client:  clientOf(c),
 	}
@@ -133,6 +141,7 @@ func (t *Twin) admitRemote(id shard.SessionID, node shard.NodeID) *session {
 	t.seeNode(node)
 	s := &session{
 		id: id, node: node, answers: make(map[uint64]shard.AnswerState), asked: make(map[uint64]request),
+		slots: make(map[shard.Slot]bool),
 	}
 	t.sessions[id] = s
 	t.emit(shard.Effect{Kind: shard.EffectSessionSeen, Session: id, Node: node})
@@ -224,7 +233,7 @@ func (t *Twin) sessionsExpire(c *shard.Command) {
 		t.answer(shard.Effect{Status: protocol.StatusBadRequest})
 		return
 	}
-	if c.Term != t.term {
+	if c.Term != t.term || c.Count != t.slotChanges {
 		t.answer(shard.Effect{Status: protocol.StatusStale})
 		return
 	}

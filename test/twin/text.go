@@ -116,6 +116,7 @@ func EffectText(e *shard.Effect) string {
 	l.wordIf(e.Name != "", "name=%s", quote(e.Name))
 	l.wordIf(e.Session != 0, "session=%v", e.Session)
 	l.wordIf(e.Number != 0, "number=%d", e.Number)
+	l.wordIf(e.Slot != 0, "slot=%d", e.Slot)
 	l.wordIf(e.Order != 0, "order=%d", e.Order)
 	l.wordIf(e.Revision != 0, "revision=%d", e.Revision)
 	l.wordIf(e.Limit != 0, "limit=%s", amount(e.Limit))
@@ -129,18 +130,21 @@ func EffectText(e *shard.Effect) string {
 func StateText(state *shard.State) []string {
 	lines := []string{fmt.Sprintf(
 		"last order %d, revision %d, session %d, term %d since %d, time %d, level %d, "+
-			"quotas of %d objects and %d bytes",
+			"quotas of %d objects and %d bytes, slot changes %d",
 		state.LastOrder, state.LastRevision, state.LastSession, state.Term, state.TimeBase, state.Now, state.Level,
-		state.ObjectLimit, state.ByteLimit)}
+		state.ObjectLimit, state.ByteLimit, state.SlotChanges)}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	for _, x := range state.Slots {
+		add("slot %d is %s(%d) for %d, seen %d", x.Slot, x.State, x.Generation, x.To, x.Seen)
+	}
 	for _, n := range state.Nodes {
 		add("node %d dropping=%v quotas of %d objects and %d bytes", n.ID, n.Dropping, n.ObjectLimit, n.ByteLimit)
 	}
 	for _, s := range state.Sessions {
 		add("session %v node=%d home=%v timeout=%d details=%s key=%s applied=%d acked=%d "+
-			"number-space=%d losses=%d created=%d client=%s/%s/%s",
+			"number-space=%d losses=%d slots=%v created=%d client=%s/%s/%s",
 			s.ID, s.Node, s.Home, s.Timeout, quote(s.Details), quote(s.Key), s.Applied, s.Acked,
-			s.SequenceSpace, s.Losses, s.Created,
+			s.SequenceSpace, s.Losses, s.Slots, s.Created,
 			quote(s.Client.Address), quote(s.Client.Name), quote(s.Client.Version))
 		for _, a := range s.Answers {
 			var l line

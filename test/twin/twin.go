@@ -41,6 +41,10 @@ type Twin struct {
 	wall  uint64
 	stamp clock.Stamp // of the batch
 
+	moved       map[shard.Slot]*slotRecord // slots that some slot command has changed
+	slotChanges uint64
+	offers      map[attempt]*content
+
 	mistake Mistake
 	phantom map[shard.NodeID]uint64 // bytes counted by mistake
 }
@@ -64,6 +68,8 @@ func New(o machine.Options) *Twin {
 		phantom:    make(map[shard.NodeID]uint64),
 		sessions:   make(map[shard.SessionID]*session),
 		semaphores: make(map[place]*semaphore),
+		moved:      make(map[shard.Slot]*slotRecord),
+		offers:     make(map[attempt]*content),
 	}
 }
 
@@ -123,6 +129,9 @@ func (t *Twin) applyOne(c *shard.Command) {
 	case shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate, shard.CmdSemaphoreDelete,
 		shard.CmdSemaphoreResize, shard.CmdAcquire, shard.CmdRelease, CmdExchange:
 		t.mutate(c)
+	case shard.CmdSlotSeal, shard.CmdSlotOpen, shard.CmdSlotRefuse, shard.CmdSlotCancel, shard.CmdSlotRelease,
+		shard.CmdSlotReturn, shard.CmdSlotSupersede:
+		t.slotCommand(c)
 	default:
 		panic("twin: no such command: " + c.Kind.String())
 	}
@@ -166,6 +175,8 @@ func (t *Twin) State() shard.State {
 		ObjectLimit:  t.limits.Objects,
 		ByteLimit:    t.limits.Bytes,
 		Group:        t.group,
+		Slots:        t.slotStates(),
+		SlotChanges:  t.slotChanges,
 	}
 	for _, id := range t.knownNodes() {
 		state.Nodes = append(state.Nodes, shard.NodeState{

@@ -214,7 +214,8 @@ func (p *part) prepare(ctx context.Context, r *process.Round) error {
 		for _, peer := range peers {
 			c.View = append(c.View, peer.ID)
 		}
-		over := errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrClosed)
+		over := errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrClosed) ||
+			errors.Is(err, process.ErrCancelled) // the context may end a moment later
 		if err != nil && ctx.Err() == nil && !over {
 			p.Recorder.Note("%v: the members of epoch %d cannot be read: %v", p.inProcess(), r.Epoch(), err)
 		}

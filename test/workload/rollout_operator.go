@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
@@ -14,6 +15,9 @@ import (
 type RolloutOperator struct{ Desk }
 
 var _ Operator = (*RolloutOperator)(nil)
+
+// ObjectNames returns the names of all rollouts and processes in a test.
+func ObjectNames() []string { return slices.Concat(rolloutNames, processNames) }
 
 // rolloutNames are the names in Rollouts in a fixed order.
 var rolloutNames = []string{"published", "asked"}

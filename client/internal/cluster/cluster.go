@@ -247,36 +247,40 @@ func (c *Cluster) merge(h, into *Host) {
 }
 
 // Moved records a shard's leader and a slot's new location, as reported by a host. If the client knows a higher slot
-// generation, the host lags and the report is dropped.
-func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
-	lags := m.Generation != 0 && !c.place(m)
+// generation, the host lags: Moved drops the report and returns false.
+func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) (current bool) {
+	if m.Generation != 0 && !c.place(m) {
+		c.refreshSoon(nil) // the recorded shard may have another leader
+		return false
+	}
 	r := c.routes.Load()
-	switch {
-	case lags || m.LeaderHostID == 0 || r.shard(m.ShardID) == nil:
+	known := r.shard(m.ShardID) != nil
+	if !known || m.LeaderHostID == 0 || m.RoutingVersion > r.version {
 		c.refreshSoon(from)
-		return
-	case m.RoutingVersion > r.version:
-		c.refreshSoon(from)
+	}
+	// A slot can move to a shard that the client does not know yet.
+	if m.LeaderHostID == 0 || !known && m.Generation == 0 {
+		return true
 	}
 	c.mu.Lock()
 	if !c.belongs(m) {
 		c.mu.Unlock()
 		c.refreshSoon(from)
-		return
+		return true
 	}
 	leader := c.host(m.LeaderHostID, m.LeaderAddress)
 	c.mu.Unlock()
 	for {
 		r := c.routes.Load()
-		s := r.shard(m.ShardID)
-		if s == nil || s.leader == leader {
-			return
+		last := r.shard(m.ShardID).leaderOf()
+		if last == leader {
+			return true
 		}
 		if c.routes.CompareAndSwap(r, r.withLeader(m.ShardID, leader)) {
-			if last := s.leader; last != nil && (from == nil || last != HostOf(from)) {
+			if last != nil && (from == nil || last != HostOf(from)) {
 				last.doubt()
 			}
-			return
+			return true
 		}
 	}
 }
@@ -290,11 +294,19 @@ func (c *Cluster) belongs(m *protocol.Moved) bool {
 
 // place records a slot's new location. It returns false if the client knows a higher generation.
 func (c *Cluster) place(m *protocol.Moved) bool {
-	c.mu.Lock()
+	slot := uint16(m.Slot % protocol.Slots)
+	c.mu.Lock() // learn keeps the generations that it has read
 	defer c.mu.Unlock()
-	next := *c.routes.Load()
-	next.moved = maps.Clone(next.moved)
-	newest := next.place(uint16(m.Slot%protocol.Slots), place{m.ShardID, m.Generation})
-	c.routes.Store(&next)
-	return newest
+	for {
+		r := c.routes.Load()
+		if known := r.moved[slot].generation; m.Generation <= known {
+			return m.Generation == known
+		}
+		next := *r
+		next.moved = maps.Clone(r.moved)
+		next.place(slot, place{m.ShardID, m.Generation})
+		if c.routes.CompareAndSwap(r, &next) {
+			return true
+		}
+	}
 }

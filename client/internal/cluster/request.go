@@ -35,7 +35,7 @@ func (c *Cluster) DoOnce(
 		err := to.RoundTrip(ctx, m, read)
 		if isDoubtful(err) {
 			doubt, err = err, nil
-			c.scope.Go(func() { _ = c.Redirect(c.scope.Context(), doubt, to, HostOf(to)) }) // for the next request
+			c.scope.Go(func() { _ = c.Redirect(c.scope.Context(), &retry.Retries{}, doubt, to, HostOf(to)) })
 		}
 		return err
 	})
@@ -81,7 +81,7 @@ func (c *Cluster) repeat(
 			return nil
 		}
 		tried.Add(h)
-		if err := c.Redirect(ctx, err, to, h); err != nil {
+		if err := c.Redirect(ctx, r, err, to, h); err != nil {
 			return err
 		}
 		if err := r.Again(ctx, c.scope.Context(), err); err != nil {
@@ -90,17 +90,21 @@ func (c *Cluster) repeat(
 	}
 }
 
-// Redirect updates the routing after a failure. An error from Redirect ends every request.
-func (c *Cluster) Redirect(ctx context.Context, err error, from *conn.Conn, h *Host) error {
+// Redirect updates the routing after a request's failure. An error from Redirect ends every request.
+func (c *Cluster) Redirect(ctx context.Context, r *retry.Retries, err error, from *conn.Conn, h *Host) error {
 	if cause := context.Cause(c.scope.Context()); cause != nil {
 		return cause
 	}
 	switch failure.Status(err) {
 	case protocol.StatusMoved:
-		c.Moved(failure.MovedTo(err), from)
+		if !c.Moved(failure.MovedTo(err), from) {
+			r.Lags()
+		}
 	case protocol.StatusUnavailable:
 		// Ask another host: a leader that is partitioned from the other hosts does not know the new leader.
-		_ = c.refresh(ctx, nil, h) // the next try shows whether the answer has helped
+		if !r.Waits(err) {
+			_ = c.refresh(ctx, nil, h) // the next try shows whether the answer has helped
+		}
 	default:
 		if failure.IsTransport(err) {
 			_ = c.refresh(ctx, nil, h)

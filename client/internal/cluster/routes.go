@@ -62,27 +62,28 @@ func (r *routes) shard(id uint64) *shardRoute {
 	return nil
 }
 
-// withLeader returns routes with a new leader for a shard.
+// withLeader returns routes with a new leader for a shard. If the shard was unknown, the leader is its only host until
+// the client has a newer routing.
 func (r *routes) withLeader(shard uint64, leader *Host) *routes {
 	next := *r
 	next.shards = slices.Clone(r.shards)
 	if s := next.shard(shard); s != nil {
 		s.leader = leader
+	} else {
+		next.shards = append(next.shards, shardRoute{id: shard, leader: leader, replicas: []*Host{leader}})
 	}
 	return &next
 }
 
-// place records a slot's location in routes that are not shared yet. It returns false and drops the location if a
-// higher generation is known.
-func (r *routes) place(slot uint16, p place) bool {
-	known := r.moved[slot].generation
-	if p.generation > known {
-		if r.moved == nil {
-			r.moved = make(map[uint16]place)
-		}
-		r.moved[slot] = p
+// place records a slot's location in routes that are not shared yet, unless a higher generation is known.
+func (r *routes) place(slot uint16, p place) {
+	if p.generation <= r.moved[slot].generation {
+		return
 	}
-	return p.generation >= known
+	if r.moved == nil {
+		r.moved = make(map[uint16]place)
+	}
+	r.moved[slot] = p
 }
 
 // Name adds the slot's known generation to a read. A host with a lower generation then rejects the read instead of
@@ -101,6 +102,11 @@ func (c *Cluster) Name(m protocol.RequestMessage) {
 		m.Generation = moved[protocol.SemaphoreSlot(m.NodeID, m.Name)].generation
 	case *protocol.Watch:
 		m.Generation = moved[protocol.SemaphoreSlot(m.NodeID, m.Name)].generation
+	case protocol.ListMessage:
+		for r := range m.Listed().Slots.All() {
+			m.Listed().Generation = moved[uint16(r.First)].generation
+			break
+		}
 	}
 }
 
@@ -124,12 +130,12 @@ func (c *Cluster) DataShards() []uint64 {
 	return ids
 }
 
-// ShardAt returns the shard id for a slot; ok is false if unknown.
-func (c *Cluster) ShardAt(slot uint16) (id uint64, ok bool) {
+// ShardAt returns the shard id for a slot, or 0 if unknown: the meta shard has no slots.
+func (c *Cluster) ShardAt(slot uint16) uint64 {
 	if s := c.routes.Load().of(slot); s != nil {
-		return s.id, true
+		return s.id
 	}
-	return 0, false
+	return 0
 }
 
 // learn installs a routing response as the current routing. A response with an older version comes from a lagging host.

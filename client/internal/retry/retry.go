@@ -15,6 +15,8 @@ import (
 const (
 	// movesAtOnce is how often in a row a request follows a redirect without a pause.
 	movesAtOnce = 4
+	// waitsAtOnce is how often in a row a host may ask a request to wait before the client looks for another leader.
+	waitsAtOnce = 3
 	// unknownTries is how often a request is sent again after a host said that the session is unknown over the
 	// connection, though the session goes on.
 	unknownTries = 8
@@ -58,6 +60,7 @@ type Retries struct {
 
 	tries    int
 	moves    int // in a row
+	waits    int // in a row: how often a host asked to wait
 	unknowns int
 	last     error
 }
@@ -104,6 +107,11 @@ func (r *Retries) Again(ctx, other context.Context, err error) error {
 // be sent again.
 func (r *Retries) Delay(err error) (wait time.Duration, final bool) {
 	status := failure.Status(err)
+	if r.Waits(err) {
+		r.waits++
+	} else if failure.Wait(err) == 0 {
+		r.waits = 0
+	}
 	if failure.IsTransport(err) {
 		wait = r.next(0)
 		if r.Patience > 0 {
@@ -129,6 +137,16 @@ func (r *Retries) Delay(err error) (wait time.Duration, final bool) {
 		r.moves = 0
 	}
 	return wait, false
+}
+
+// Lags has the pause after a MOVED from a lagging host begin: the client asks the owner that it knows, which may lag
+// itself.
+func (r *Retries) Lags() { r.moves, r.tries = movesAtOnce, max(r.tries, 1) }
+
+// Waits reports whether the host can answer soon, so the client leaves the routing alone. A host that keeps asking to
+// wait may be partitioned from the shard's leader.
+func (r *Retries) Waits(err error) bool {
+	return failure.Status(err) == protocol.StatusUnavailable && failure.Wait(err) > 0 && r.waits < waitsAtOnce
 }
 
 // next is the pause before the next try, atLeast or longer. The second try waits for no more than atLeast.

@@ -35,6 +35,40 @@ func TestPausesGrowAndAreBounded(t *testing.T) {
 	}
 }
 
+// TestARequestToALaggingHostPauses: the client pauses after a MOVED from a lagging host, and after each further MOVED.
+func TestARequestToALaggingHostPauses(t *testing.T) {
+	moved := &protocol.Error{Status: protocol.StatusMoved}
+	var r Retries
+	if d, _ := r.Delay(moved); d != 0 {
+		t.Errorf("a redirect is followed after %v", d)
+	}
+	r.Lags()
+	for range 3 {
+		if d, final := r.Delay(moved); d <= 0 || final {
+			t.Errorf("the owner that is known is asked after %v", d)
+		}
+	}
+}
+
+// TestAHostThatKeepsAskingToWaitIsDoubted: only so many waits in a row are believed.
+func TestAHostThatKeepsAskingToWaitIsDoubted(t *testing.T) {
+	wait := &protocol.Error{Status: protocol.StatusUnavailable, Wait: time.Millisecond}
+	var r Retries
+	for range waitsAtOnce {
+		if !r.Waits(wait) {
+			t.Error("a host that asks to wait is not believed")
+		}
+		r.Delay(wait)
+	}
+	if r.Waits(wait) {
+		t.Error("a host that keeps asking to wait is believed")
+	}
+	r.Delay(&protocol.Error{Status: protocol.StatusMoved})
+	if !r.Waits(wait) || r.Waits(&protocol.Error{Status: protocol.StatusUnavailable}) {
+		t.Error("after a redirect, a host that asks to wait is believed, and one that does not say so is not")
+	}
+}
+
 func TestWhatIsTriedAgainAndWhen(t *testing.T) {
 	gone := &failure.Transport{Address: "x", Err: errors.New("gone")}
 	for what, test := range map[string]struct {

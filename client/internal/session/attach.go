@@ -81,7 +81,7 @@ func (in *Incarnation) pauseAfter(r *retry.Retries, err error, to *conn.Conn, h 
 	if r.Patience > 0 {
 		ctx, cancel = context.WithTimeout(in.ctx, r.Patience)
 	}
-	end := in.group.cluster.Redirect(ctx, err, to, h)
+	end := in.group.cluster.Redirect(ctx, r, err, to, h)
 	cancel()
 	if end != nil {
 		return false
@@ -115,7 +115,7 @@ func (in *Incarnation) repeat(
 			}
 			continue
 		}
-		if err := in.group.cluster.Redirect(ctx, err, to, h); err != nil {
+		if err := in.group.cluster.Redirect(ctx, &r, err, to, h); err != nil {
 			return err
 		}
 		if err := r.Again(ctx, in.ctx, err); err != nil {

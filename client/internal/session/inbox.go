@@ -169,6 +169,9 @@ func (in *Incarnation) Inbox(from *conn.Conn, p *protocol.Inbox) {
 	case protocol.StatusNotFound:
 		b.removed(p.End.Err())
 	default:
+		if p.End.Status == protocol.StatusMoved {
+			in.group.cluster.Moved(&p.End.Moved, from)
+		}
 		in.mu.Lock()
 		if b.conn == from {
 			b.lost()

@@ -226,7 +226,7 @@ func (m *mutation) refused() bool { return m.phase == answered && !leavesAsItWas
 
 // Answered implements conn.Handler. State changes here, in the host's message order and before the waiting goroutine
 // wakes up, so a later loss finds the lease.
-func (m *mutation) Answered(_ *conn.Conn, a *protocol.Answer) {
+func (m *mutation) Answered(from *conn.Conn, a *protocol.Answer) {
 	in := m.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -242,6 +242,9 @@ func (m *mutation) Answered(_ *conn.Conn, a *protocol.Answer) {
 		case result.Status == protocol.StatusAborted:
 			in.endAcquire(m, failure.Aborted(result.Reason))
 		case leavesAsItWas(result.Status) || result.Status == protocol.StatusSuccess:
+			if result.Status == protocol.StatusMoved {
+				in.group.cluster.Moved(&result.Moved, from)
+			}
 			in.unobserve(m)
 		default: // such as a lost right: the session stops waiting
 			in.endAcquire(m, result.Err())

@@ -94,7 +94,7 @@ func (s *stop) try(ctx context.Context) (over bool, err error) {
 	case err == nil, failure.Refusal(err) == protocol.StatusSessionExpired:
 		return true, nil
 	case to == nil || failure.Refusal(err) != protocol.StatusBadSession:
-		if end := in.group.cluster.Redirect(ctx, err, to, h); end != nil {
+		if end := in.group.cluster.Redirect(ctx, &s.retries, err, to, h); end != nil {
 			return true, end
 		}
 		return false, err

@@ -34,8 +34,7 @@ const turnPatience = time.Second
 // look verifies one shard's leases until a host has confirmed or denied each lease. Each shard has its own look, so an
 // unresponsive shard does not hide a loss in another shard.
 type look struct {
-	shard  uint64 // if known is set
-	known  bool
+	shard  uint64 // 0 if unknown
 	leases []unverified
 	gaps   int // how often lease news may have been missed meanwhile
 }
@@ -52,10 +51,10 @@ func (in *Incarnation) verifyLeases() {
 		if q.lease == nil || q.lease.cause != nil {
 			continue
 		}
-		shard, known := in.group.cluster.ShardAt(protocol.SemaphoreSlot(in.nodeID, protocol.View(q.name)))
-		at := slices.IndexFunc(in.looks, func(l *look) bool { return l.shard == shard && l.known == known })
+		shard := in.shardOf(q.name)
+		at := slices.IndexFunc(in.looks, func(l *look) bool { return l.shard == shard })
 		if at < 0 {
-			l := &look{shard: shard, known: known}
+			l := &look{shard: shard}
 			if !in.group.scope.Go(func() { in.verifyUntilDone(l) }) {
 				return
 			}
@@ -63,6 +62,11 @@ func (in *Incarnation) verifyLeases() {
 		}
 		in.looks[at].leases = append(in.looks[at].leases, unverified{q.lease, q.name, q.lease.number})
 	}
+}
+
+// shardOf returns the shard id for a semaphore, or 0 if unknown.
+func (in *Incarnation) shardOf(name string) uint64 {
+	return in.group.cluster.ShardAt(protocol.SemaphoreSlot(in.nodeID, protocol.View(name)))
 }
 
 // verifyUntilDone runs until all leases in a look were verified after the latest gap.
@@ -89,10 +93,13 @@ func (in *Incarnation) verifyIn(l *look, leases []unverified) error {
 		return nil
 	}
 	var held map[string]uint64
-	known := l.known
+	known := l.shard != 0
 	if known {
 		var err error
 		held, err = in.heldAt(l.shard, leases[0].name)
+		if in.verifyMoved(l, leases) {
+			return nil
+		}
 		retriable := failure.IsTransport(err) || leavesAsItWas(failure.Status(err)) || in.ctx.Err() != nil
 		if err != nil && retriable {
 			return err
@@ -115,6 +122,18 @@ func (in *Incarnation) verifyIn(l *look, leases []unverified) error {
 		failed = cmp.Or(failed, <-ended)
 	}
 	return failed
+}
+
+// verifyMoved has all looks begin again if a lease's slot has left a look's shard meanwhile. The shard does not list
+// the lease, and the lease is not lost.
+func (in *Incarnation) verifyMoved(l *look, leases []unverified) bool {
+	moved := slices.ContainsFunc(leases, func(u unverified) bool { return in.shardOf(u.name) != l.shard })
+	if moved {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.verifyLeases()
+	}
+	return moved
 }
 
 // noteMissing notes that a shard does not list a lease, if the shard was asked, and reports whether the lease is still

@@ -22,7 +22,7 @@ func clusterCommands(f *cli.Frame, recovery *cobra.Command) *cobra.Command {
 		Short: "The governor: open steps, reasons, audit log",
 		Long: `The governor runs on the leader of the meta shard. It brings hosts to their targets,
 replaces failed replicas, and balances votes and leaderships, one small step at a time.`,
-	}, newClusterDescribe(f), newClusterWhy(f), newClusterPlan(f), newClusterStep(f),
+	}, newClusterDescribe(f), newClusterWhy(f), newClusterPlan(f), newClusterRebalance(f), newClusterStep(f),
 		newClusterPolicy(f), recovery))
 }
 
@@ -99,6 +99,7 @@ var stepTitles = []string{"ID#", "STEP", "SINCE", "FAILURES#", "LAST ERROR"}
 
 func newClusterWhy(f *cli.Frame) *cobra.Command {
 	var wait bool
+	var within time.Duration
 	var except []string
 	c := &cobra.Command{
 		Use:   "why",
@@ -110,15 +111,31 @@ the command prints whether each host answers, and exits with code 69.
 --wait waits until nothing is left to do, and prints a line for each new reason, with
 its age and the time at which work continues. The wait ignores cordons, the pause
 between leadership moves that balance load, and hosts in --except that are drained or
-stopped.`,
+stopped. While slots move between shards, it prints the number of remaining slots.
+
+--wait-timeout bounds the wait: if something is left to do by then the exit code is 69.
+The governor continues.`,
 		Example: `  signalbox cluster why
 
   # until nothing is open and nothing is due
   signalbox cluster why --wait
 
+  # the same, for at most half an hour
+  signalbox cluster why --wait-timeout 30m
+
   # the same, while host c is away for longer
   signalbox cluster why --wait --except c`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flag("wait-timeout").Changed {
+				if within <= 0 {
+					return cli.Misuse(c, "--wait-timeout %v is invalid; give a duration above 0", within)
+				}
+				wait = true
+				bounded, cancel := context.WithTimeoutCause(c.Context(), within, cli.Errorf(cli.ExitUnavailable,
+					"something is left to do after %v; the governor continues", within))
+				defer cancel()
+				c.SetContext(bounded)
+			}
 			if wait {
 				return f.Stay(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
 					return (&waiting{frame: f, on: admin.New(box)}).untilDone(ctx, except)
@@ -134,6 +151,8 @@ stopped.`,
 	}
 	c.Flags().BoolVar(&wait, "wait", false,
 		"Wait until no step is open or due, and report progress. --timeout does not apply")
+	c.Flags().DurationVar(&within, "wait-timeout", 0,
+		"Wait as with --wait, for at most this `DURATION`, such as 30m")
 	c.Flags().StringSliceVar(&except, "except", nil,
 		"With --wait: do not wait for `HOST`, which is drained or stopped")
 	return c

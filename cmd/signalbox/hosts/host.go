@@ -19,10 +19,10 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// Commands returns the commands for hosts, for shards, and for a cluster as a whole. Another package creates the
+// Commands returns the commands for hosts, shards, slots, and for a cluster as a whole. Another package creates the
 // recovery command.
 func Commands(f *cli.Frame, recovery *cobra.Command) []*cobra.Command {
-	return []*cobra.Command{hostCommands(f), shardCommands(f), clusterCommands(f, recovery)}
+	return []*cobra.Command{hostCommands(f), shardCommands(f), slotCommands(f), clusterCommands(f, recovery)}
 }
 
 // hostCommands returns the commands for a cluster's hosts.

@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,20 +14,23 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // shardCommands returns the commands for shards.
 func shardCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "shard",
-		Short: "Shards: list leaders, voters and learners; transfer a leadership",
+		Short: "Shards: list, add, remove, weigh; transfer a leadership",
 		Long: `Data is divided into shards. Each shard has its own Raft log, replicated by voters.
 Every host has a replica of every shard, or of some data shards if the policy sets
-replicas. The meta shard stores nodes, hosts and routing.`,
-	}, newShardList(f), newShardTransfer(f)))
+replicas. The meta shard stores nodes, hosts and routing. Each data shard has slots in
+proportion to its weight; if shards or weights change, the governor moves slots.`,
+	}, newShardList(f), newShardAdd(f), newShardRemove(f), newShardTransfer(f)))
 }
 
-// rolesText names the hosts whose replicas have a role.
+// rolesText names the hosts with replicas in a role.
 func rolesText(c *admin.Cluster, s *admin.Shard, role admin.Role) string {
 	var names []string
 	for _, p := range s.Replicas {
@@ -37,7 +41,7 @@ func rolesText(c *admin.Cluster, s *admin.Shard, role admin.Role) string {
 	return strings.Join(names, ",")
 }
 
-// stateText describes the state of a shard the governor observes.
+// stateText describes a shard's state, as observed by the governor.
 func stateText(s *admin.Shard) string {
 	switch {
 	case s.Tolerated < 0:
@@ -57,15 +61,20 @@ func stateText(s *admin.Shard) string {
 func newShardList(f *cli.Frame) *cobra.Command {
 	return clusterReader(f, &cobra.Command{
 		Use:   "list",
-		Short: "List shards with their replicas and failure tolerance",
+		Short: "List shards with their replicas, slots and failure tolerance",
 		Long: `Lists the shards: leader, voters, learners, live voters, and how many more may fail. The
 state is complete, filling (a replica is catching up), short (fewer voters than the
-policy asks for), no leader, or no majority. -o wide adds the tolerance by failure
-domain.`,
+policy asks for), no leader, or no majority.
+
+SLOTS is the number of slots that a data shard owns, followed by the number it should
+own by its weight if that differs. -o wide adds the weight, the phase and the tolerance
+by failure domain. The phase is serving, added (takes no slots before all voters are
+live), leaving (its slots move to other shards) or retired (its replicas are deleted).`,
 		Example: `  signalbox shard list -o wide`,
-	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, _ []string) error {
-		rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "STATE", "ALIVE", "TOLERATES#",
-			"+FAILURE DOMAIN TOLERANCE")
+	}, func(ctx context.Context, box *client.Client, cluster *admin.Cluster, _ []string) error {
+		rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "STATE", "ALIVE", "TOLERATES#", "SLOTS",
+			"+WEIGHT#", "+PHASE", "+FAILURE DOMAIN TOLERANCE")
+		slots := slotsByShard(ctx, box)
 		return cli.List(rows, cluster.Shards, func(s admin.Shard) []any {
 			state, alive, tolerates := "", "", ""
 			if cluster.Observed {
@@ -78,10 +87,147 @@ domain.`,
 					domains = append(domains, d.Label)
 				}
 			}
+			owned, weight, phase := "", "", ""
+			if of, ok := slots[s.ID]; ok {
+				owned, weight, phase = slotsText(&of), strconv.FormatUint(of.Weight, 10), of.Phase
+			}
 			return []any{shardName(s.ID), hostName(cluster, s.Leader), rolesText(cluster, &s, admin.Voter),
-				rolesText(cluster, &s, admin.Learner), state, alive, tolerates, strings.Join(domains, " ")}
+				rolesText(cluster, &s, admin.Learner), state, alive, tolerates, owned, weight, phase,
+				strings.Join(domains, " ")}
 		})
 	})
+}
+
+// slotsByShard returns the slots of each data shard, or nothing if no meta shard leader answers soon: a shard list is
+// needed most then.
+func slotsByShard(ctx context.Context, box *client.Client) map[uint64]admin.ShardSlots {
+	within, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	r, err := admin.New(box).Rebalancing(within)
+	if err != nil {
+		return nil
+	}
+	slots := make(map[uint64]admin.ShardSlots, len(r.Shards))
+	for _, s := range r.Shards {
+		slots[s.ID] = s
+	}
+	return slots
+}
+
+// slotsText describes how many slots a shard owns, and should own.
+func slotsText(s *admin.ShardSlots) string {
+	if s.Slots == s.Target {
+		return strconv.Itoa(s.Slots)
+	}
+	return fmt.Sprintf("%d, wants %d", s.Slots, s.Target)
+}
+
+func newShardAdd(f *cli.Frame) *cobra.Command {
+	var flags cli.ActFlags
+	c := &cobra.Command{
+		Use:   "add COUNT",
+		Short: "Add data shards",
+		Long: `Adds data shards, and returns without waiting. The governor adds the replicas. Once all
+voters of a shard are live, the shard takes slots from other shards, in proportion to its
+weight. Locks, queues and sessions survive the moves. Shard ids are used once: a cluster
+has up to 256 data shards, and up to 1023 in its lifetime.
+
+signalbox shard list shows the progress. signalbox cluster why --wait waits for the end.`,
+		Example: `  signalbox shard add 12 --reason "six new hosts"`,
+		Args:    cli.Arguments("COUNT"),
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			count, err := cli.Number(args[0], "the number of shards to add")
+			if err != nil {
+				return err
+			}
+			by := admin.ChangeInfo(flags.By(f))
+			ids, err := admin.New(box).AddShards(ctx, int(min(count, math.MaxInt)), by)
+			if err != nil {
+				return err
+			}
+			verb := "are added; they take"
+			if len(ids) == 1 {
+				verb = "is added; it takes"
+			}
+			f.Say("shard %s %s slots once all voters are live", rangesText(ids), verb)
+			if f.JSON() {
+				return f.Object(operation.AddedShards{Shards: ids})
+			}
+			return nil
+		}),
+	}
+	flags.Add(c, "history")
+	return c
+}
+
+func newShardRemove(f *cli.Frame) *cobra.Command {
+	var flags cli.ActFlags
+	c := &cobra.Command{
+		Use:   "remove SHARD...",
+		Short: "Remove data shards",
+		Long: `Removes data shards, and returns without waiting. The governor moves the slots to other
+shards, then deletes the replicas. A removed shard's number is never used again. Locks,
+queues and sessions survive the moves. SHARD is a number, or a range such as 5-16.
+
+The command is refused if no other shard could take the slots. A slot with more than 8
+MiB or 120,000 records stays, and so does its shard: signalbox cluster why names the slot.`,
+		Example: `  signalbox shard remove 5-16 --reason "fewer hosts"`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			ids, err := shardsOf(args)
+			if err != nil {
+				return err
+			}
+			changed, err := admin.New(box).RemoveShards(ctx, ids, admin.ChangeInfo(flags.By(f)))
+			switch {
+			case err != nil:
+				return err
+			case !changed:
+				return f.Done(false, "shard %s was already to be removed", rangesText(ids))
+			}
+			return f.Done(true, "shard %s is to be removed once its slots have moved to other shards", rangesText(ids))
+		}),
+	}
+	flags.Add(c, "history")
+	return c
+}
+
+// shardsOf parses data shards, which are given as numbers and as ranges.
+func shardsOf(texts []string) (ids []uint64, err error) {
+	for _, text := range texts {
+		from, to, ranged := strings.Cut(text, "-")
+		first, err := strconv.ParseUint(from, 10, 64)
+		last := first
+		if err == nil && ranged {
+			last, err = strconv.ParseUint(to, 10, 64)
+		}
+		if err != nil || first == 0 || first > last || last > shard.MaxShard {
+			return nil, cli.Errorf(cli.ExitUsage, "%s is not a data shard; give a number from 1 to %d, or a range "+
+				"such as 5-16", cli.Safe(text), shard.MaxShard)
+		}
+		for id := first; id <= last; id++ {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// rangesText returns ascending numbers as numbers and ranges.
+func rangesText(ids []uint64) string {
+	var parts []string
+	for i := 0; i < len(ids); {
+		end := i + 1
+		for end < len(ids) && ids[end] == ids[end-1]+1 {
+			end++
+		}
+		part := strconv.FormatUint(ids[i], 10)
+		if end > i+1 {
+			part += "-" + strconv.FormatUint(ids[end-1], 10)
+		}
+		parts, i = append(parts, part), end
+	}
+	return strings.Join(parts, ", ")
 }
 
 func newShardTransfer(f *cli.Frame) *cobra.Command {

@@ -1,10 +1,13 @@
 package hosts
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
 // TestTheStateOfAShardIsInOneWord: the shard's worst state.
@@ -25,5 +28,53 @@ func TestTheStateOfAShardIsInOneWord(t *testing.T) {
 		if got := stateText(&s); got != want {
 			t.Errorf("%q, not %q", got, want)
 		}
+	}
+}
+
+// TestShardsAreGivenAsNumbersAndRanges: each shard counts once.
+func TestShardsAreGivenAsNumbersAndRanges(t *testing.T) {
+	for text, want := range map[string]string{
+		"5": "[5]", "5-7 9": "[5 6 7 9]", "9 5-6 6-7 5": "[5 6 7 9]", "3-3": "[3]", "1023": "[1023]",
+	} {
+		if got, err := shardsOf(strings.Fields(text)); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"0", "meta", "5-", "-5", "7-5", "1-1024", "1-2-3", "", "5,6",
+		"18446744073709551616"} {
+		if got, err := shardsOf([]string{text}); err == nil || cli.ExitCode(err) != cli.ExitUsage {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for want, ids := range map[string][]uint64{
+		"5": {5}, "5-6": {5, 6}, "5-7": {5, 6, 7}, "1, 5-7, 9": {1, 5, 6, 7, 9},
+	} {
+		if got := rangesText(ids); got != want {
+			t.Errorf("%v: %q, want %q", ids, got, want)
+		}
+	}
+}
+
+// TestRebalancingIsOneLineWhileSlotsMove: not a line for each slot.
+func TestRebalancingIsOneLineWhileSlotsMove(t *testing.T) {
+	var out strings.Builder
+	w := &waiting{frame: &cli.Frame{Streams: cli.Streams{Err: &out}}}
+	for slot := range 100 {
+		w.say(&admin.Why{
+			Steps: []admin.Step{
+				{ID: uint64(slot), Kind: moveSlot, Text: fmt.Sprintf("shard 1: moving slot %d to shard 2", slot)},
+				{ID: 1000, Kind: "add-replica", Text: "shard 2: adding d"},
+			},
+			Reasons: []admin.Reason{
+				{Code: admin.CodeQueued, Rule: admin.RuleBalance, Text: "900 slots are still to move"},
+				{Code: admin.CodePacing, Rule: admin.RuleBalance, Text: "the next slot moves after a rest", Left: 1,
+					Subjects: []string{fmt.Sprint("shard/", slot)}},
+			},
+		})
+	}
+	lines := strings.Count(out.String(), "\n")
+	if strings.Contains(out.String(), "moving slot") || !strings.Contains(out.String(), "900 slots") ||
+		!strings.Contains(out.String(), "adding d") || lines > 3 { // a third line if ten seconds have passed
+		t.Errorf("it prints\n%s", out.String())
 	}
 }

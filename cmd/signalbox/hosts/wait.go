@@ -17,6 +17,8 @@ const (
 	// lookEvery is the pause between two questions to the governor. lookWithin is the time after which a missing
 	// answer is reported.
 	lookEvery, lookWithin = 300 * time.Millisecond, 3 * time.Second
+	// movesEvery is how often the number of slots that are still to move is printed.
+	movesEvery = 10 * time.Second
 	// restFor is how long nothing must be left to do before the wait is over, because a failed host is not detected
 	// immediately.
 	restFor = 2500 * time.Millisecond
@@ -96,7 +98,11 @@ type waitedFor struct{ key, text string }
 // say prints what the governor waits for, except what the last check found already.
 func (w *waiting) say(why *admin.Why) {
 	var list []waitedFor
+	moving := slices.ContainsFunc(why.Reasons, slotsLeft)
 	for _, s := range why.Steps {
+		if moving && s.Kind == moveSlot {
+			continue // one line for all slots
+		}
 		text := "in progress: " + s.Text
 		if s.LastError != "" {
 			text += ": " + s.LastError
@@ -108,6 +114,12 @@ func (w *waiting) say(why *admin.Why) {
 			continue // the blocking step is printed, and leadership is ignored
 		}
 		key := r.Code + " " + strings.Join(r.Subjects, " ")
+		if moving && r.Rule == admin.RuleBalance && (r.Code == admin.CodeDue || r.Left > 0) {
+			continue // each slot comes, and each shard rests
+		}
+		if slotsLeft(r) {
+			key += time.Now().Truncate(movesEvery).String() // the number falls
+		}
 		if r.Code == admin.CodeDue {
 			key += r.Text // the next step may be about the same subject
 		}
@@ -115,6 +127,12 @@ func (w *waiting) say(why *admin.Why) {
 	}
 	w.sayAll(list)
 }
+
+// moveSlot is the kind of the steps that move slots.
+const moveSlot = "move-slot"
+
+// slotsLeft reports whether a reason has the number of slots that are still to move by the weights of the shards.
+func slotsLeft(r admin.Reason) bool { return r.Rule == admin.RuleBalance && r.Code == admin.CodeQueued }
 
 func (w *waiting) sayAll(list []waitedFor) {
 	now := make(map[string]bool, len(list))

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -213,6 +214,10 @@ func (f *face) setArgument(word, text string) (err error) {
 			return err
 		}
 		*p, err = cli.Number(text, m.tags.Get("form"))
+	case *int:
+		var number uint64
+		number, err = cli.Number(text, m.tags.Get("form"))
+		*p = int(min(number, math.MaxInt))
 	}
 	return err
 }

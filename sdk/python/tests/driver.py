@@ -17,7 +17,7 @@ from signalbox import EndReason, process, rollout
 from signalbox.process import Request, Result, Round
 
 CAN = ["node", "describe", "watch", "changed", "change", "update", "ephemeral", "renew", "history",
-       "rollout", "process", "block", "fork"]
+       "rollout", "process", "list", "block", "fork"]
 
 
 def say(**line: Any) -> None:
@@ -234,6 +234,9 @@ class Driver:
 
     async def do_drop(self, c: dict[str, Any]) -> None:
         await (await self.client).drop_node(c["path"])
+
+    async def do_list(self, c: dict[str, Any]) -> dict[str, Any]:
+        return {"names": [s.name async for s in (await self.client).node(c["path"]).semaphores()]}
 
     async def do_describe(self, c: dict[str, Any]) -> dict[str, Any]:
         if "session" in c:

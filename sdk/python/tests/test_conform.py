@@ -34,6 +34,25 @@ MISTAKES = {
     "a pause is not noticed": (
         "_attachment.py", "if self.timeout > 0 and _clock.now() >= self.deadline():", "if False:",
         "a-paused-client-looks-at-its-clock-first"),
+    "the latest location of a slot wins": (
+        "_cluster.py", "        if generation > known:\n", "        if generation:\n",
+        "a-routing-with-an-older-generation-takes-nothing-back"),
+    "a lagging host sends the client back": (
+        "_cluster.py", "        known = self.generation(slot)\n", "        known = 0\n",
+        "a-host-that-lags-does-not-send-a-client-back"),
+    "a watch names no generation": (
+        "_view.py", "k.kind, k.view, generation))", "k.kind, k.view, 0))", "a-watch-goes-on-where-its-slot-moved"),
+    "a list forgets slots that have moved": (
+        "_list.py", "                moved += missing\n", "", "a-list-goes-on-where-its-slots-moved"),
+    "a list names no generation": (
+        "_node.py", "                    \"generation\": cluster.generation(slots[0]),\n", "",
+        "a-list-names-the-highest-known-generation"),
+    "a moved lease is looked for where it was": (
+        "_verify.py", "    shard = inc.core.cluster.at(slot_of(inc.node_id, name))\n",
+        "    shard = inc.core.cluster.slots[slot_of(inc.node_id, name)]\n",
+        "a-lease-that-moved-is-verified-at-its-new-shard"),
+    "a host that asks to wait is doubted at once": (
+        "_cluster.py", " and not retries.waits(error):", ":", "a-host-that-asks-to-wait-causes-no-routing-request"),
 }
 
 

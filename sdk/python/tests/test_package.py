@@ -189,6 +189,7 @@ CALLS = {
     "discovery": ("await serve(s, c)", r"\[\('10.0.0.7:8080', \{'zone': 'a'\}\)\]"),
     "config": ("await settings(c)", r"b'\{\"workers\": 9\}'"),
     "watch": ("await s.semaphore('workers', limit=3).create(); await look(c, s)", r"True b'' \[\]\n\d+ True"),
+    "blocked": ("await compute(os.environ['ADDRESS'])", r"still mine, with fence \d+"),
     "process": ("await member(s)", r"b'7'"),
     "rollout": ("""
     import subprocess

@@ -9,7 +9,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, connect as dial } from "node:net";
 import { loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { connect } from "../dist/index.js";
 
@@ -33,7 +33,8 @@ async function freePort() {
 
 /** Starts a server, and waits until it accepts connections. */
 async function start(program, port, args) {
-  const server = spawn(program, args, { stdio: "ignore", cwd: folder });
+  const file = program.includes("/") ? resolve(program) : program; // servers run in another folder
+  const server = spawn(file, args, { stdio: "ignore", cwd: folder });
   servers.push(server);
   const failed = new Promise((_, reject) => server.once("error", reject));
   for (let i = 0; i < 500; i++) {

@@ -1,9 +1,9 @@
 // The client: what a program has of a cluster.
+import { basename } from "node:path";
 import { Link } from "./bridge/link.js";
 import type { Event } from "./bridge/messages.js";
 import { bytes } from "./data.js";
 import { addressesOf } from "./engine/address.js";
-import { programName } from "./engine/cluster.js";
 import type { Tls } from "./engine/dial.js";
 import { SignalboxError } from "./errors.js";
 import type { CallOptions } from "./lease.js";
@@ -42,9 +42,9 @@ export class Client implements AsyncDisposable {
   private readonly timeout: number;
   private closing: Promise<void> | undefined;
 
-  private constructor(private readonly options: ConnectOptions) {
+  private constructor(private readonly options: ConnectOptions, Local: ConstructorParameters<typeof Link>[0]) {
     this.timeout = options.timeout ?? 30_000;
-    this.link = new Link(options.thread ?? true, (event) => this.take(event));
+    this.link = new Link(Local, (event) => this.take(event));
   }
 
   /** Connects to a cluster. @internal */
@@ -52,11 +52,13 @@ export class Client implements AsyncDisposable {
     const addresses = addressesOf(endpoints);
     const { token, tls, dialTimeout = 5000, timeout = 30_000 } = options;
     if (!(timeout > 0 && dialTimeout > 0)) throw new SignalboxError("BAD_REQUEST", "timeouts must be above 0 ms");
-    const client = new Client(options);
+    options.signal?.throwIfAborted();
+    const { LocalChannel } = options.thread === false ? await import("./bridge/local.js") : {};
+    const client = new Client(options, LocalChannel);
     const asked = typeof token === "function" || typeof tls === "function";
     try {
       await client.link.call("open", {
-        addresses, timeout, dialTimeout, name: options.name ?? programName(), addressMap: options.addressMap ?? {},
+        addresses, timeout, dialTimeout, name: options.name ?? basename(process.argv[1] ?? "node"), addressMap: options.addressMap ?? {},
         credentials: asked ? undefined : { token: bytes(token), tls },
       }, { signal: options.signal });
       return client;

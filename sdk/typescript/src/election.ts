@@ -1,10 +1,10 @@
 // Elections: one of many programs leads.
 //
 // An election is a persistent semaphore with the limit 1: its owner leads, waiters are the candidates.
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "./client.js";
 import { LeaseLostError, SignalboxError, type ErrorCode } from "./errors.js";
 import type { CallOptions, Lease } from "./lease.js";
+import { pause } from "./pause.js";
 import type { Session } from "./session.js";
 import type { Data, Owner } from "./types.js";
 
@@ -66,7 +66,7 @@ export async function campaign(
     } catch (e) {
       if (signal?.aborted || !(e instanceof SignalboxError) || !PASSING.has(e.code) || session.error !== undefined) throw e;
     }
-    await sleep(PAUSE, undefined, signal && { signal });
+    await pause(PAUSE, signal);
   }
 }
 

@@ -5,6 +5,7 @@ import type { Link } from "./bridge/link.js";
 import { exactly, now } from "./clock.js";
 import { bytes, units } from "./data.js";
 import { LeaseLostError, SessionLostError, SignalboxError } from "./errors.js";
+import { unlessAborted } from "./pause.js";
 import type { Data } from "./types.js";
 
 /** Settings of a call that waits for hosts. */
@@ -138,14 +139,7 @@ export class Lease implements AsyncDisposable {
       this.given.catch(() => undefined);
       if (lost !== undefined && !isClosed(lost)) throw lost;
     }
-    const { signal } = options;
-    if (signal === undefined) return this.given;
-    signal.throwIfAborted();
-    await new Promise<void>((resolve, reject) => {
-      const abort = (): void => reject(signal.reason as Error);
-      signal.addEventListener("abort", abort, { once: true });
-      this.given!.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-    });
+    await unlessAborted(this.given, options.signal);
   }
 
   /** Replaces the data of the semaphore if the lease is still held: the host decides. Otherwise FENCED is thrown. */

@@ -3,11 +3,11 @@
 // The limit is that of a persistent semaphore, which the first use creates. A session has one entry in a semaphore, so a
 // limiter has a session for each slot that is held or waited for, and keeps some for the next ones. They share the
 // connections of their client and its pings.
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "./client.js";
 import { now } from "./clock.js";
 import { AbortedError, NotAcquiredError, SignalboxError } from "./errors.js";
 import type { CallOptions, Lease } from "./lease.js";
+import { pause, unlessAborted } from "./pause.js";
 import { DEFAULT_TIMEOUT, type Session } from "./session.js";
 import type { Data } from "./types.js";
 
@@ -37,10 +37,11 @@ export class Slot implements AsyncDisposable {
     private readonly give: () => void,
   ) {}
 
-  /** Gives the slot back. It throws a LeaseLostError if the slot was lost before. */
-  release(): Promise<void> {
+  /** Gives the slot back. It throws a LeaseLostError if the slot was lost before. If the signal aborts, the release continues
+   * in the background. */
+  release(options: CallOptions = {}): Promise<void> {
     this.given ??= this.lease.release().finally(() => this.give());
-    return this.given;
+    return unlessAborted(this.given, options.signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -54,7 +55,7 @@ export class Limiter implements AsyncDisposable {
   private readonly all = new Set<Session>();
   private room: number;
   private readonly waiting: (() => void)[] = [];
-  private closed = false;
+  private readonly closing = new AbortController();
 
   constructor(
     private readonly client: Client, private readonly path: string, readonly name: string, readonly limit: number,
@@ -79,9 +80,10 @@ export class Limiter implements AsyncDisposable {
           return new Slot(lease, () => this.giveAll(session));
         } catch (e) {
           this.give(session);
-          if (this.closed || !isPassing(e)) throw e;
+          this.closing.signal.throwIfAborted();
+          if (!isPassing(e)) throw e;
         }
-        await sleep(RETRY, undefined, signal && { signal });
+        await pause(RETRY, signal);
       }
     } catch (e) {
       this.giveRoom();
@@ -100,9 +102,12 @@ export class Limiter implements AsyncDisposable {
       this.room--;
       return;
     }
+    signal?.throwIfAborted();
+    this.closing.signal.throwIfAborted();
     const left = until - now();
-    const signals = [...(signal ? [signal] : []), ...(left < Infinity ? [AbortSignal.timeout(Math.max(left, 0))] : [])];
-    const bound = AbortSignal.any(signals);
+    const bound = AbortSignal.any([
+      this.closing.signal, ...(signal ? [signal] : []), ...(left < Infinity ? [AbortSignal.timeout(Math.max(left, 0))] : []),
+    ]);
     await new Promise<void>((resolve, reject) => {
       const enter = (): void => {
         bound.removeEventListener("abort", leave);
@@ -110,7 +115,8 @@ export class Limiter implements AsyncDisposable {
       };
       const leave = (): void => {
         this.waiting.splice(this.waiting.indexOf(enter), 1);
-        reject(signal?.aborted ? (signal.reason as Error) : new NotAcquiredError(`no slot of "${this.name}" was free`));
+        const ended = [this.closing.signal, signal].find((s) => s?.aborted);
+        reject(ended ? (ended.reason as Error) : new NotAcquiredError(`no slot of "${this.name}" was free`));
       };
       bound.addEventListener("abort", leave, { once: true });
       this.waiting.push(enter);
@@ -124,7 +130,7 @@ export class Limiter implements AsyncDisposable {
   }
 
   private async take(signal: AbortSignal | undefined): Promise<Session> {
-    if (this.closed) throw new SignalboxError("CLOSED", "the limiter is closed");
+    this.closing.signal.throwIfAborted();
     for (let kept = this.idle.pop(); kept !== undefined; kept = this.idle.pop()) {
       if (kept.session.error === undefined) return kept.session;
       this.all.delete(kept.session);
@@ -137,7 +143,7 @@ export class Limiter implements AsyncDisposable {
 
   /** Keeps a session for the next slot, and closes those that were unused for long. */
   private give(session: Session): void {
-    if (session.error === undefined && !this.closed) this.idle.push({ session, since: now() });
+    if (session.error === undefined && !this.closing.signal.aborted) this.idle.push({ session, since: now() });
     else this.all.delete(session);
     while (this.idle[0] !== undefined && this.idle[0].since < now() - IDLE) {
       const { session: old } = this.idle.shift()!;
@@ -153,7 +159,7 @@ export class Limiter implements AsyncDisposable {
 
   /** Ends the limiter: held slots are lost, and what waits fails. */
   async close(): Promise<void> {
-    this.closed = true;
+    this.closing.abort(new SignalboxError("CLOSED", "the limiter is closed"));
     this.idle.length = 0;
     await Promise.allSettled([...this.all].map((s) => s.close()));
   }

@@ -1,6 +1,7 @@
 // Nodes: what can be done without a session.
 import type { Link } from "./bridge/link.js";
 import type { Change } from "./bridge/messages.js";
+import { listed } from "./list.js";
 import { bytes, units } from "./data.js";
 import type { CallOptions } from "./lease.js";
 import type { DescribeOptions } from "./semaphore.js";
@@ -23,30 +24,23 @@ export class Node {
     return new Watch(this.link, { path: this.path, name }, options);
   }
 
-  /** Lists the semaphores whose names start with the prefix, shard by shard in the order of their names. */
-  async *semaphores(options: { prefix?: string; data?: boolean } & CallOptions = {}): AsyncGenerator<SemaphoreInfo, void> {
+  /** Lists the semaphores whose names start with the prefix, sorted by name. */
+  semaphores(options: { prefix?: string; data?: boolean } & CallOptions = {}): AsyncGenerator<SemaphoreInfo, void> {
     const { prefix = "", data = false, signal } = options;
-    for (const shard of await this.link.call("shards", {}, { signal })) {
-      for (let after = ""; ;) {
-        const page = await this.link.call("listSemaphores", { path: this.path, shard, prefix, after, data }, { signal });
-        yield* page.items;
-        after = page.next;
-        if (after === "") break;
-      }
-    }
+    const { link, path } = this;
+    return listed("", (s) => s.name, this.groups(signal), (part) =>
+      link.call("listSemaphores", { path, prefix, data, part }, { signal }));
   }
 
-  /** Lists the sessions of the node. */
-  async *sessions(options: CallOptions = {}): AsyncGenerator<SessionInfo, void> {
+  /** Lists the sessions of the node, sorted by id. */
+  sessions(options: CallOptions = {}): AsyncGenerator<SessionInfo, void> {
     const { signal } = options;
-    for (const shard of await this.link.call("shards", {}, { signal })) {
-      for (let after = 0n; ;) {
-        const page = await this.link.call("listSessions", { path: this.path, shard, after }, { signal });
-        yield* page.items;
-        after = page.next;
-        if (after === 0n) break;
-      }
-    }
+    return listed(0n, (s) => s.id, this.groups(signal), (part) =>
+      this.link.call("listSessions", { path: this.path, part }, { signal }));
+  }
+
+  private groups(signal: AbortSignal | undefined): (slots: number[]) => Promise<number[][]> {
+    return (slots) => this.link.call("groupSlots", { slots }, { signal });
   }
 
   /** Ends a session of another client. One that is over is no error. */

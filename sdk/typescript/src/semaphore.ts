@@ -120,13 +120,14 @@ export class Semaphore {
   }
 
   /** Describes the semaphore with its first page of owners, and reports one change after that. A session has one such
-   * watch per semaphore: another one, or a lost connection, ends it with a change in which both are false. */
+   * watch per semaphore: another one, or a lost connection, ends it with a change in which both are false. The signal ends
+   * `changed` too. */
   async describeAndWatch(
     options: DescribeOptions & { watchData?: boolean; watchOwners?: boolean } = {},
   ): Promise<{ info: SemaphoreInfo; changed: Promise<Changed> }> {
     const { owners = true, waiters = false, consistency = "default", watchData = true, watchOwners = true, signal } = options;
     const { link, number } = this.session;
-    const { watch, changed } = link.expectChange();
+    const { watch, changed } = link.expectChange(signal);
     const args = { session: number, name: this.name, owners, waiters, consistency, watch, watchData, watchOwners };
     try {
       return { info: await link.call("describeAndWatch", args, { signal }), changed };

@@ -59,6 +59,7 @@ export class Turns {
 
   /** Waits for the turn of a task. */
   async take(name: string, shared: boolean, wait: number | undefined, signal: AbortSignal | undefined): Promise<Turn> {
+    signal?.throwIfAborted();
     let entry = this.entries.get(name);
     if (entry === undefined) this.entries.set(name, (entry = new Entry()));
     const began = now();

@@ -92,6 +92,45 @@ for (const thread of [true, false]) {
       await (await t.lock("cancelled", { wait: 5000 })).release();
     });
 
+    test("a signal ends every wait with its reason", { timeout: 20_000 }, async () => {
+      const why = new Error("no longer needed");
+      const is = (e: unknown): boolean => e === why;
+      const later = (): AbortSignal => {
+        const cancel = new AbortController();
+        setTimeout(() => cancel.abort(why), 20);
+        return cancel.signal;
+      };
+      const held = await s.lock("waits");
+      const limiter = new Limiter(client, "/test", "waits-limiter", 1, { sessions: 1 });
+      const slot = await limiter.slot();
+      const term = await election.lead(s, "waits-led");
+      for (const signal of [() => AbortSignal.abort(why), later]) {
+        await assert.rejects(s.lock("waits", { signal: signal() }), is); // behind a task of the session
+        await assert.rejects(t.lock("waits", { signal: signal() }), is);
+        await assert.rejects(limiter.slot({ signal: signal() }), is);
+        await assert.rejects(election.lead(t, "waits-led", { signal: signal() }), is);
+      }
+      const stop = new AbortController();
+      await assert.rejects(election.campaign(s, "waits-leader", { signal: stop.signal }, () => {
+        stop.abort(why); // the candidate pauses before it campaigns again
+        return Promise.resolve();
+      }), is);
+      const semaphore = s.semaphore("waits-change");
+      await semaphore.create();
+      const forget = new AbortController();
+      const { changed } = await semaphore.describeAndWatch({ signal: forget.signal });
+      forget.abort(why);
+      await assert.rejects(changed, is);
+      // What waits for a slot ends with its limiter too.
+      const waiting = assert.rejects(limiter.slot(), fails("CLOSED"));
+      await limiter.close();
+      await waiting;
+      await assert.rejects(slot.release({ signal: AbortSignal.abort(why) }), is);
+      await slot.release().catch(() => undefined);
+      await term.release();
+      await held.release();
+    });
+
     test("a semaphore counts, and its data and owners can be read", async () => {
       const slots = s.semaphore("slots", { limit: 3 });
       const lease = await slots.acquire({ count: 2, data: "one" });

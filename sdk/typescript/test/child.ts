@@ -1,5 +1,6 @@
 // A program for tests that end, stop or block it. It prints lines, and does what its arguments say.
 import { connect, LeaseLostError } from "../src/index.js";
+import { block } from "./hosts.js";
 
 const [what = "", address = "", timeout = "1000", maxBlocked = "5000"] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -18,11 +19,6 @@ function look(): void {
   } catch (e) {
     say(`looked ${aborted} ${e instanceof LeaseLostError ? "lost" : String(e)}`);
   }
-}
-
-function block(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end) { /* the event loop is blocked */ }
 }
 
 /** Computes for a time, and looks at the lease now and then. */

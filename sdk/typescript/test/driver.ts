@@ -7,9 +7,10 @@ import {
   AbortedError, connect, LeaseLostError, NotAcquiredError, SessionLostError, SignalboxError, text,
   type Client, type Lease, type Owner, type Semaphore, type SemaphoreInfo, type Session, type SessionState, type Watch,
 } from "../src/index.js";
+import { block } from "./hosts.js";
 
 const onMain = process.argv.includes("--main");
-const CAN = ["node", "describe", "watch", "changed", "change", "update", "ephemeral", "renew", "history"];
+const CAN = ["node", "describe", "watch", "changed", "change", "update", "ephemeral", "renew", "list", "history"];
 
 type Fields = Record<string, unknown>;
 
@@ -193,6 +194,11 @@ class Driver {
     },
     node: async (c, signal) => ({ existed: (await (await this.connected()).createNode(c.path, {}, { signal })).existed }),
     drop: async (c, signal) => (await this.connected()).dropNode(c.path, { signal }),
+    list: async (c, signal) => {
+      const names: string[] = [];
+      for await (const s of (await this.connected()).node(c.path).semaphores({ signal })) names.push(s.name);
+      return { names };
+    },
     describe: async (c, signal) => {
       const options = { consistency: c.strict === true ? "strict" : "default", signal } as const;
       if (c.session !== undefined) return described(await (await this.semaphore(c)).describe(options));
@@ -218,8 +224,7 @@ class Driver {
       return Promise.resolve();
     },
     block: (c) => {
-      const end = performance.now() + Number(c.ms);
-      while (performance.now() < end) { /* the event loop is blocked */ }
+      block(Number(c.ms));
       return Promise.resolve();
     },
     stop: async () => this.stop(),

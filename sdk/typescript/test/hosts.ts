@@ -97,6 +97,11 @@ export class Hosts {
   }
 }
 
+/** Blocks the event loop, as a computation does, but takes no processor time from other tests. */
+export function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 /** Waits until a condition holds. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
   const late = Date.now() + ms;

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { after, before, suite, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type Client, type Session } from "../src/index.js";
-import { Hosts, until } from "./hosts.js";
+import { block, Hosts, until } from "./hosts.js";
 
 /** A program that holds the lock "child". */
 class Program {
@@ -124,10 +124,6 @@ suite("liveness", { concurrency: 4 }, () => {
   }
 
   test("a loss that arrives together with the grant is seen", async () => {
-    const block = (ms: number): void => {
-      const end = performance.now() + ms;
-      while (performance.now() < end) { /* the event loop is blocked */ }
-    };
     const other = await connect(hosts.addresses);
     await s.semaphore("together").create();
     const acquiring = s.semaphore("together").acquire();

@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // savedStates counts the states that clients have read completely.
@@ -25,23 +26,34 @@ func (s *savedStates) add(shard uint64, at time.Time) {
 	}
 }
 
-// noted is an audit entry about a saved state.
-type noted struct {
-	what  protocol.HostEvent
-	bytes uint64
+// renewEvery is how often a state being read renews the hold of slot moves.
+const renewEvery = hosts.HoldMillis * time.Millisecond / 3
+
+// note records in the meta shard who saves the state, and the progress. The beginning and the outcome get an audit
+// entry, and hold slot moves or release them. A backup goes on without: the meta shard may have no leader. In that case
+// only the host's own log has the entry.
+func (e *export) note(what protocol.HostEvent) {
+	m := protocol.HostNotify{Event: what, ShardID: e.shard, Asked: protocol.ClientRequest{Author: []byte(e.by)}}
+	if what != protocol.HostBackupContinues {
+		m.Bytes = e.bytes
+	}
+	if err := e.of.Note(m); err != nil {
+		e.of.Log.Warn("the meta shard has no record of a backup", "shard", e.shard, "what", what.String(), "by", e.by,
+			"error", err)
+	}
 }
 
-// keepNotes records in the cluster's audit log who saves the state, and the outcome, in the order received from
-// words, until words is closed. Saving does not wait for the audit log, because the meta shard may have no leader. In
-// that case only the host's own log has the entry.
-func (e *export) keepNotes(words <-chan noted) {
-	for w := range words {
-		err := e.of.Note(protocol.HostNotify{
-			Event: w.what, ShardID: e.shard, Bytes: w.bytes, Asked: protocol.ClientRequest{Author: []byte(e.by)},
-		})
-		if err != nil {
-			e.of.Log.Warn("the audit log has no entry for a backup", "shard", e.shard, "what",
-				w.what.String(), "by", e.by, "error", err)
+// keepNotes renews the hold of slot moves until saving has ended, and records the outcome.
+func (e *export) keepNotes(end <-chan protocol.HostEvent) {
+	renew := time.NewTicker(renewEvery)
+	defer renew.Stop()
+	for {
+		select {
+		case <-renew.C:
+			e.note(protocol.HostBackupContinues)
+		case outcome := <-end:
+			e.note(outcome)
+			return
 		}
 	}
 }

@@ -60,18 +60,19 @@ func (e *export) start() (handle.Reply, error) {
 }
 
 func (e *export) run(t handle.Ticket) {
+	e.note(protocol.HostBackupStarted)
+	e.awaitMoves()
 	term, index := e.progress() // read first: the state may include later entries
+	outcome, end := protocol.HostBackupFailed, make(chan protocol.HostEvent, 1)
+	go e.keepNotes(end)
 	if state, err := e.machine.PrepareSnapshot(); err != nil {
 		t.Fail(handle.Refuse(protocol.StatusUnavailable, err.Error()))
 	} else {
-		t.Done(&protocol.BackupBeginAnswer{StateID: e.id, Term: term, Index: index}, nil)
-		words := make(chan noted, 2)
-		go e.keepNotes(words)
-		words <- noted{what: protocol.HostBackupStarted}
-		what := e.save(state)
-		words <- noted{what, e.bytes}
-		close(words)
+		t.Done(&protocol.BackupBeginAnswer{StateID: e.id, Term: term, Index: index,
+			Slots: slotsIn(state, e.shard)}, nil)
+		outcome = e.save(state)
 	}
+	end <- outcome
 	e.of.end(e)
 	select {
 	case t := <-e.asked: // after the last piece, or after the state was given up

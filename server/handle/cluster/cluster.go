@@ -54,6 +54,11 @@ func Handlers(h *handle.Host, own Own) handle.Table {
 		protocol.KindHostUpdate:          c.hostOperate,
 		protocol.KindShardTransferLeader: c.shardTransfer,
 		protocol.KindShardRecover:        handle.Authorized(handle.Everywhere, c.shardRecover),
+		protocol.KindSlotMove:            c.slotMove,
+		protocol.KindSlotList:            handle.Authorized(handle.Somewhere, c.slotList),
+		protocol.KindShardUpdate:         handle.Authorized(handle.Everywhere, c.shardUpdate),
+		protocol.KindRebalance:           c.rebalance,
+		protocol.KindRebalanceDescribe:   handle.Authorized(handle.Somewhere, c.rebalanceDescribe),
 		protocol.KindClusterDescribe:     handle.Authorized(handle.Somewhere, c.describe),
 		protocol.KindClusterPlan:         handle.Authorized(handle.Somewhere, c.plan),
 		protocol.KindClusterWhy:          handle.Authorized(handle.Somewhere, c.why),
@@ -93,11 +98,12 @@ func (h *handlers) routing(r *handle.Request) (handle.Reply, error) {
 		answer.Shards.Append(s)
 	}
 	add(replica.MetaShard, h.Meta.Known().Leader)
-	for _, rp := range h.Replicas {
+	for _, rp := range h.Set.All() {
 		add(rp.ID, rp.Known().Leader)
 	}
 	for _, g := range h.Meta.Machine.Routing().Ranges {
-		answer.Slots.Append(protocol.SlotRange{First: uint64(g.First), Last: uint64(g.Last), ShardID: uint64(g.Shard)})
+		answer.Slots.Append(protocol.SlotRange{First: uint64(g.First), Last: uint64(g.Last), ShardID: uint64(g.Shard),
+			Generation: g.Generation})
 	}
 	return answer, nil
 }
@@ -179,6 +185,31 @@ func (h *handlers) askGovernor(answer func(g overview.Governor) (protocol.Answer
 func (h *handlers) audit(r *handle.Request) (handle.Reply, error) {
 	from, limit := r.AuditRead.From, handle.ItemLimit(r.AuditRead.Limit)
 	return h.topology(func(t *meta.Topology) protocol.AnswerMessage { return overview.Audit(t.Records, from, limit) })
+}
+
+func (h *handlers) slotList(r *handle.Request) (handle.Reply, error) {
+	id := hosts.ShardID(r.SlotList.ShardID)
+	from, err := slotOf(r.SlotList.From)
+	if err == nil {
+		err = h.LeadsMeta()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h.topology(func(t *meta.Topology) protocol.AnswerMessage {
+		a := overview.Slots(t.Records, t.Clock.Now, id, from)
+		a.Version = h.Meta.RoutingVersion()
+		return a
+	})
+}
+
+func (h *handlers) rebalanceDescribe(*handle.Request) (handle.Reply, error) {
+	if err := h.LeadsMeta(); err != nil {
+		return nil, err
+	}
+	return h.topology(func(t *meta.Topology) protocol.AnswerMessage {
+		return overview.Rebalance(t.Records, t.Clock.Now)
+	})
 }
 
 // topology answers from the host records, after a barrier.

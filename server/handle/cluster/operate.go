@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/shard/plan"
@@ -79,6 +80,107 @@ func (h *handlers) shardTransfer(r *handle.Request) (handle.Reply, error) {
 	return h.Operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
 		return &protocol.ShardTransferLeaderAnswer{HostID: uint64(e.Host), Existed: handle.Existed(e), Since: since}
 	})
+}
+
+// slotOf returns the slot with a number from a request.
+func slotOf(number uint64) (shard.Slot, error) {
+	if number >= shard.Slots {
+		return 0, handle.BadRequest(fmt.Sprintf("there is no slot %d; slots have the numbers 0 to %d", number,
+			shard.Slots-1))
+	}
+	return shard.Slot(number), nil
+}
+
+func (h *handlers) slotMove(r *handle.Request) (handle.Reply, error) {
+	m := &r.SlotMove
+	slot, err := slotOf(m.Slot)
+	if err != nil {
+		return nil, err
+	}
+	request := &meta.SlotMove{Slot: slot, To: meta.ShardID(m.ShardID), Large: m.Large, Cancel: m.Cancel}
+	return h.Operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+		return &protocol.SlotMoveAnswer{Existed: handle.Existed(e), Since: since}
+	})
+}
+
+// shardUpdate adds, removes or weighs data shards.
+func (h *handlers) shardUpdate(r *handle.Request) (handle.Reply, error) {
+	m := &r.ShardUpdate
+	var ids []hosts.ShardID
+	for id := range m.ShardIDs.All() {
+		ids = append(ids, hosts.ShardID(id))
+	}
+	if len(ids) > hosts.MaxShards {
+		return nil, handle.BadRequest(fmt.Sprintf("a cluster has at most %d shards", hosts.MaxShards))
+	}
+	var request meta.Request
+	switch m.Action {
+	case protocol.ShardAdd:
+		return h.shardAdd(r)
+	case protocol.ShardRemove:
+		request = &meta.ShardRemove{Shards: ids}
+	case protocol.ShardSetWeight:
+		if len(ids) != 1 {
+			return nil, handle.BadRequest("give one shard, and its weight")
+		}
+		request = &meta.ShardWeigh{Shard: ids[0], Weight: m.Weight}
+	default:
+		return nil, handle.BadRequest(fmt.Sprintf("unknown shard operation %v", m.Action))
+	}
+	return h.Operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+		return shardsUpdated(ids, e, since)
+	})
+}
+
+// shardAdd adds shards. The governor chooses the hosts with the first replicas. Any objection is stored in the command,
+// because a repeated order must get the same answer as the first.
+func (h *handlers) shardAdd(r *handle.Request) (handle.Reply, error) {
+	m := &r.ShardUpdate
+	count, origin, number := m.Count, h.Origin(r, &m.Operation), m.Operation.Idempotency
+	if count == 0 || count > hosts.MaxShards {
+		return nil, handle.BadRequest(fmt.Sprintf("the number of shards to add is %d; 1 to %d are allowed", count,
+			hosts.MaxShards))
+	}
+	if err := h.LeadsMeta(); err != nil {
+		return nil, err
+	}
+	number.Client = bytes.Clone(number.Client)
+	return h.aside(func() (handle.Reply, error) {
+		g := h.Governing()
+		if g == nil {
+			return nil, handle.ErrNotGoverning
+		}
+		v, err := g.View()
+		if err != nil {
+			return nil, handle.ErrNotGoverning
+		}
+		request := &meta.ShardAdd{}
+		request.Hosts, request.Against = governor.Choose(v, int(count))
+		return h.MetaChange(protocol.KindShardUpdate, meta.NewCommand(request, origin), &number,
+			func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+				var ids []hosts.ShardID
+				for i := range hosts.ShardID(count) {
+					ids = append(ids, e.Shard+i)
+				}
+				return shardsUpdated(ids, e, since)
+			})
+	})
+}
+
+func shardsUpdated(ids []hosts.ShardID, e *meta.Effect, since uint64) *protocol.ShardUpdateAnswer {
+	a := &protocol.ShardUpdateAnswer{Existed: handle.Existed(e), Since: since}
+	for _, id := range ids {
+		a.ShardIDs.Append(protocol.ShardID(id))
+	}
+	return a
+}
+
+func (h *handlers) rebalance(r *handle.Request) (handle.Reply, error) {
+	m := &r.Rebalance
+	return h.Operate(r, &m.Operation, &meta.Rebalance{Action: m.Action},
+		func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+			return &protocol.RebalanceAnswer{Existed: handle.Existed(e), Since: since}
+		})
 }
 
 // shardRecover rebuilds a shard. The governor asks all hosts, and judges whether the quorum is lost. Any objection is

@@ -27,11 +27,11 @@ func (c *Client) Complete(t pipeline.Ticket, m protocol.AnswerMessage, err error
 
 // CompleteAttached implements handle.Connection.
 func (c *Client) CompleteAttached(t pipeline.Ticket, m protocol.AnswerMessage, id shard.SessionID, node shard.NodeID,
-	home *replica.Replica, attach func() lease.Verdict) lease.Verdict {
+	attach func() lease.Verdict) lease.Verdict {
 	v := attach()
 	if v == lease.Attached {
 		c.mu.Lock()
-		c.sessions[id] = handle.Binding{Node: node, Home: home, Attached: true}
+		c.sessions[id] = handle.Binding{Node: node, Attached: true}
 		c.mu.Unlock()
 		c.Complete(t, m, nil)
 	}
@@ -133,10 +133,10 @@ func (c *Client) Acts(id shard.SessionID) bool {
 }
 
 // Bind implements replica.Conn.
-func (c *Client) Bind(id shard.SessionID, node shard.NodeID, home *replica.Replica, _ bool) bool {
+func (c *Client) Bind(id shard.SessionID, node shard.NodeID, _ bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sessions[id] = handle.Binding{Node: node, Home: home}
+	c.sessions[id] = handle.Binding{Node: node}
 	return true
 }
 
@@ -150,7 +150,7 @@ func (c *Client) Unbind(id shard.SessionID) (node shard.NodeID, bound bool) {
 }
 
 // Detach implements replica.Conn.
-func (c *Client) Detach(id shard.SessionID, _ *replica.Replica, why protocol.Result) bool {
+func (c *Client) Detach(id shard.SessionID, why protocol.Result) bool {
 	_, bound := c.Unbind(id)
 	if bound {
 		c.Push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: why})
@@ -164,7 +164,7 @@ func (c *Client) May(k protocol.Kind, of shard.ObjectName) bool {
 }
 
 // Review implements replica.Conn.
-func (*Client) Review(shard.SessionID, shard.NodeID, *replica.Replica) {}
+func (*Client) Review(shard.SessionID, shard.NodeID) {}
 
 // Understands implements handle.Connection.
 func (*Client) Understands(protocol.Kind) bool { return true }

@@ -35,7 +35,7 @@ func Host(tb testing.TB, access caller.Access) *handle.Host {
 		tb.Fatal(err)
 	}
 	network.Start()
-	counts := metrics.New(1)
+	counts := metrics.New()
 	h := &handle.Host{
 		ID: 1, Name: "host-1", Cluster: "test", Version: "1", Clock: time.Now, Metrics: counts,
 		Watches: watch.NewBudget(1 << 20), Refusal: func() error { return nil },
@@ -53,7 +53,7 @@ func Host(tb testing.TB, access caller.Access) *handle.Host {
 			return network.Open(1, memlog.GroupID(group+1), sm)
 		},
 	})
-	h.Meta, h.Replicas = h.Set.Meta, h.Set.Replicas
+	h.Meta = h.Set.Meta
 	h.Gate = caller.NewGate(caller.Config{
 		Access: access, Meta: h.Meta, Nodes: h.Meta.Machine, Clock: time.Now, Started: time.Now(),
 	})
@@ -107,7 +107,7 @@ func NewClient(t testing.TB, h *handle.Host, handlers handle.Table, token string
 	}
 	by.Client = shard.ClientState{Name: "tester", Address: "192.0.2.1:1"}
 	c := &Client{
-		t: t, handlers: handlers, by: by, source: pipeline.NewSource(token, nil, len(h.Replicas)),
+		t: t, handlers: handlers, by: by, source: pipeline.NewSource(token, nil),
 		holder: lease.NewHolder(time.Now()), outcomes: make(map[uint64]chan outcome),
 		pushes: make(chan protocol.PushMessage, 100), Appended: make(chan protocol.Kind, 100),
 		sessions: make(map[shard.SessionID]handle.Binding),

@@ -46,13 +46,14 @@ func (h handlers) mutate(r *handle.Request) (handle.Reply, error) {
 	if err := handle.HasName(command.Name); err != nil {
 		return nil, err
 	}
-	rp := h.Set.Of(shard.SlotOf(id, command.Name))
+	slot := shard.SlotOf(id, command.Name)
+	rp := h.Set.Of(slot)
 	if command.Session != 0 {
 		if err := h.BindingIn(r, command.Session, id); err != nil {
 			return nil, err
 		}
 	} else if alive := h.Meta.Machine.NodeAlive(id); alive == meta.NodeLater {
-		return h.mutateLater(r, rp, command)
+		return h.mutateLater(r, slot, command)
 	} else if alive != meta.NodeIsAlive {
 		return nil, noSuchNode
 	}
@@ -67,7 +68,7 @@ func (h handlers) mutate(r *handle.Request) (handle.Reply, error) {
 	if err := h.admits(r.Kind, rp); err != nil {
 		return nil, err
 	}
-	return h.submit(r.Ticket(), rp.WillWait(r.Kind, &command), rp, &command)
+	return h.submit(r.Ticket(), rp.WillWait(r.Kind, &command), slot, &command)
 }
 
 var noSuchNode error = &protocol.Result{Status: protocol.StatusNotFound, Message: replica.NoSuchNode}
@@ -101,8 +102,8 @@ func (h handlers) givesBack(r *handle.Request, command *shard.Command) bool {
 
 // mutateLater is mutate in a node that is unknown on the local host. The node may just have been created through a
 // remote host, so mutateLater asks the meta shard first.
-func (h handlers) mutateLater(r *handle.Request, rp *replica.Replica, command shard.Command) (handle.Reply, error) {
-	if err := h.admits(r.Kind, rp); err != nil {
+func (h handlers) mutateLater(r *handle.Request, slot shard.Slot, command shard.Command) (handle.Reply, error) {
+	if err := h.admits(r.Kind, h.Set.Of(slot)); err != nil {
 		return nil, err
 	}
 	t, command := r.Ticket(), command.Clone()
@@ -110,16 +111,18 @@ func (h handlers) mutateLater(r *handle.Request, rp *replica.Replica, command sh
 		if h.Meta.Machine.NodeAlive(command.Node) != meta.NodeIsAlive {
 			return nil, noSuchNode
 		}
-		return h.submit(t, false, rp, &command)
+		return h.submit(t, false, slot, &command)
 	}), nil
 }
 
 // submit queues a command whose result completes a request.
-func (h handlers) submit(t handle.Ticket, delayable bool, rp *replica.Replica, command *shard.Command) (
+func (h handlers) submit(t handle.Ticket, delayable bool, slot shard.Slot, command *shard.Command) (
 	handle.Reply, error,
 ) {
+	rp := h.Set.Of(slot)
 	if !rp.Leads() {
-		return nil, h.Moved(rp)
+		again := command.Clone()
+		return h.Elsewhere(rp, slot, 0, func() (handle.Reply, error) { return h.submit(t, false, slot, &again) })
 	}
 	if needs := shard.LevelOf(command); needs > rp.Pipeline.Level() {
 		return nil, h.AboveLevel(needs)

@@ -14,14 +14,14 @@ func (h handlers) describePart(r *handle.Request, k shard.ObjectKind, q *protoco
 	describe func(m *machine.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage),
 ) (handle.Reply, error) {
 	of := shard.Ref{Kind: k, Node: shard.NodeID(q.NodeID), Name: string(q.Name)}
-	if err := h.Object(r, of.Node, q.Name, q.Generation); err != nil {
+	if err := h.Object(r, of.Node, q.Name); err != nil {
 		return nil, err
 	}
 	o := shard.PartOptions{
 		Part: string(q.Section), After: q.After, Limit: handle.ItemLimit(q.Limit), Why: q.Explain && q.After == 0,
 	}
-	rp := h.Set.Of(shard.SlotOf(of.Node, q.Name))
-	return h.Read(rp, h.Consistency(q.Consistency, of.Node), func() (handle.Reply, error) {
+	slot, consistency := shard.SlotOf(of.Node, q.Name), h.Consistency(q.Consistency, of.Node)
+	return h.ReadIn(slot, q.Generation, consistency, func(rp *replica.Replica) (handle.Reply, error) {
 		o.Now = rp.EstimatedTime()
 		switch found, answer := describe(rp.Machine, of, o); found {
 		case shard.FoundPart:
@@ -57,9 +57,11 @@ func headOf(page *shard.PartPage, o shard.PartOptions) []byte {
 // listPage is the answer to an object list request, page by page.
 type listPage[V any] struct {
 	answer protocol.AnswerMessage
-	next   *[]byte // in the answer
+	next   *[]byte // in the answer, as is missing
 	add    func(V)
 	size   func() int // of the objects in the answer
+
+	missing *protocol.SlotRanges
 }
 
 // list lists objects when the replica is as fresh as requested.
@@ -71,17 +73,15 @@ func list[V any](h handlers, r *handle.Request, q *protocol.ListRequest,
 	if err := h.AuthorizeIn(r, id, nil); err != nil {
 		return nil, err
 	}
-	rp, err := h.ShardToList(q.ShardID)
-	if err != nil {
-		return nil, err
-	}
 	prefix, after, limit, by := string(q.Prefix), string(q.After), handle.ItemLimit(q.Limit), r.Caller
-	return h.Read(rp, h.Consistency(q.Consistency, id), func() (handle.Reply, error) {
-		items, last, more := read(rp.Machine, id, prefix, after, limit, nil)
-		page := begin(rp)
+	consistency := h.Consistency(q.Consistency, id)
+	return h.ReadPage(q.ShardID, &q.ListSlots, consistency, func(p *handle.Page) (handle.Reply, error) {
+		items, last, more := read(p.Machine, id, prefix, after, limit, nil)
+		page := begin(p.Replica)
+		*page.missing = p.Missing
 		for i := range items {
 			v := &items[i]
-			if by.SeesObject(id, name(v)) {
+			if p.Has(shard.SlotOf(id, protocol.View(name(v)))) && by.SeesObject(id, name(v)) {
 				page.add(*v)
 			}
 			if page.size() >= protocol.PageBytes && i < len(items)-1 {

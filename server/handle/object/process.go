@@ -38,7 +38,7 @@ func (h handlers) processList(r *handle.Request) (handle.Reply, error) {
 	return list(h, r, &r.ProcessList.ListRequest, process.List, name,
 		func(rp *replica.Replica) listPage[kind.SummaryRow] {
 			a := &protocol.ProcessListAnswer{NowMillis: max(rp.EstimatedTime(), rp.Machine.Time())}
-			return listPage[kind.SummaryRow]{a, &a.Next, a.Processes.Append, a.Processes.Size}
+			return listPage[kind.SummaryRow]{a, &a.Next, a.Processes.Append, a.Processes.Size, &a.Missing}
 		})
 }
 
@@ -46,7 +46,7 @@ func (h handlers) processList(r *handle.Request) (handle.Reply, error) {
 func (h handlers) inboxOpen(r *handle.Request) (handle.Reply, error) {
 	m := r.InboxOpen
 	id := shard.NodeID(m.NodeID)
-	if err := h.Object(r, id, m.Name, 0); err != nil {
+	if err := h.Object(r, id, m.Name); err != nil {
 		return nil, err
 	}
 	if !r.Conn.Understands(protocol.KindInbox) {
@@ -56,15 +56,21 @@ func (h handlers) inboxOpen(r *handle.Request) (handle.Reply, error) {
 	if err := h.BindingIn(r, shard.SessionID(m.SessionID), id); err != nil {
 		return nil, err
 	}
-	rp := h.Set.Of(shard.SlotOf(id, m.Name))
-	if !rp.Leads() {
-		return nil, h.Moved(rp)
-	}
 	m.Name = slices.Clone(m.Name)
+	return h.openInbox(&m)
+}
+
+// openInbox is inboxOpen for an authorized request, whose name it keeps.
+func (h handlers) openInbox(m *protocol.InboxOpen) (handle.Reply, error) {
+	slot := shard.SlotOf(shard.NodeID(m.NodeID), m.Name)
+	rp := h.Set.Of(slot)
+	if !rp.Leads() || !rp.HasSlot(slot) {
+		return h.Elsewhere(rp, slot, 0, func() (handle.Reply, error) { return h.openInbox(m) })
+	}
 	var open func(sure bool) handle.Reply
 	open = func(sure bool) handle.Reply {
 		return handle.Later(func(t handle.Ticket) {
-			switch answered, err := rp.OpenInbox(t.Conn, t.Ticket, &m, sure); {
+			switch answered, err := rp.OpenInbox(t.Conn, t.Ticket, m, sure); {
 			case err != nil:
 				t.Fail(err)
 			case answered:

@@ -32,7 +32,7 @@ func (h handlers) noteDetached(reasons []rollout.Reason) {
 			la := &reasons[k].Named[j]
 			id := shard.SessionID(la.Session)
 			var since time.Duration
-			since, la.Detached = h.Set.Of(id.Slot()).Leases.Detached(id, now)
+			since, la.Detached = h.Set.Home(id).Leases.Detached(id, now)
 			la.DetachedFor = uint64(since.Milliseconds())
 		}
 	}
@@ -57,7 +57,7 @@ func (h handlers) rolloutList(r *handle.Request) (handle.Reply, error) {
 	return list(h, r, &r.RolloutList.ListRequest, rollout.List, name,
 		func(*replica.Replica) listPage[kind.Summary] {
 			a := &protocol.RolloutListAnswer{}
-			return listPage[kind.Summary]{a, &a.Next, a.Rollouts.Append, a.Rollouts.Size}
+			return listPage[kind.Summary]{a, &a.Next, a.Rollouts.Append, a.Rollouts.Size, &a.Missing}
 		})
 }
 
@@ -65,12 +65,12 @@ func (h handlers) rolloutList(r *handle.Request) (handle.Reply, error) {
 func (h handlers) rolloutPlan(r *handle.Request) (handle.Reply, error) {
 	m := &r.RolloutPlan
 	id := shard.NodeID(m.NodeID)
-	if err := h.Object(r, id, m.Name, 0); err != nil {
+	if err := h.Object(r, id, m.Name); err != nil {
 		return nil, err
 	}
 	name, takes, publish, act := string(m.Name), m.TakesMillis, m.Publish, m.Action
-	rp := h.Set.Of(shard.SlotOf(id, m.Name))
-	return h.Read(rp, h.Consistency(m.Consistency, id), func() (handle.Reply, error) {
+	slot, consistency := shard.SlotOf(id, m.Name), h.Consistency(m.Consistency, id)
+	return h.ReadIn(slot, 0, consistency, func(rp *replica.Replica) (handle.Reply, error) {
 		rehearsal, now := rollout.Rehearse(rp.Machine, id, name, rp.EstimatedTime())
 		if rehearsal == nil {
 			return nil, handle.Refuse(protocol.StatusNotFound, "no rollout of this name")

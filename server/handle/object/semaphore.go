@@ -14,11 +14,11 @@ import (
 func (h handlers) semaphoreList(r *handle.Request) (handle.Reply, error) {
 	m, name := r.SemaphoreList, func(v *shard.SemaphoreView) string { return v.Name }
 	return list(h, r, &protocol.ListRequest{NodeID: m.NodeID, ShardID: m.ShardID, Prefix: m.Prefix,
-		After: m.After, Limit: m.Limit, Consistency: m.Consistency}, semaphore.List, name,
+		After: m.After, Limit: m.Limit, Consistency: m.Consistency, ListSlots: m.ListSlots}, semaphore.List, name,
 		func(*replica.Replica) listPage[shard.SemaphoreView] {
 			a := &protocol.SemaphoreListAnswer{}
 			add := func(v shard.SemaphoreView) { a.Semaphores.Append(semaphoreInfo(&v, m.IncludeData)) }
-			return listPage[shard.SemaphoreView]{a, &a.Next, add, a.Semaphores.Size}
+			return listPage[shard.SemaphoreView]{a, &a.Next, add, a.Semaphores.Size, &a.Missing}
 		})
 }
 
@@ -51,7 +51,7 @@ const keptDescribe = 16 << 10
 func (h handlers) semaphoreDescribe(r *handle.Request) (handle.Reply, error) {
 	m := &r.SemaphoreDescribe
 	id := shard.NodeID(m.NodeID)
-	if err := h.Object(r, id, m.Name, m.Generation); err != nil {
+	if err := h.Object(r, id, m.Name); err != nil {
 		return nil, err
 	}
 	watched := m.WatchData || m.WatchOwners
@@ -61,19 +61,31 @@ func (h handlers) semaphoreDescribe(r *handle.Request) (handle.Reply, error) {
 		return nil, h.RefuseSession(r, session,
 			"a one-shot watch requires a session attached to or bound to the connection")
 	}
-	rp := h.Set.Of(shard.SlotOf(id, m.Name))
-	consistency := h.Consistency(m.Consistency, id)
-	if watched || !rp.MayAnswer(consistency) {
-		d := &describe{h: h, rp: rp, m: *m}
-		d.m.Name = slices.Clone(m.Name)
-		return h.Read(rp, consistency, d.run)
+	slot, consistency := shard.SlotOf(id, m.Name), h.Consistency(m.Consistency, id)
+	rp := h.Set.Of(slot)
+	if owned, changes := rp.Machine.Owns(slot); owned && !watched && rp.MayAnswer(consistency) &&
+		m.Generation <= h.Set.Generation(slot) {
+		reply, err := h.describeNow(r, rp)
+		if _, after := rp.Machine.Owns(slot); after == changes {
+			return reply, err
+		}
 	}
+	d := &describe{h: h, m: *m}
+	d.m.Name = slices.Clone(m.Name)
+	return h.ReadIn(slot, m.Generation, consistency, func(rp *replica.Replica) (handle.Reply, error) {
+		d.rp = rp
+		return d.run()
+	})
+}
+
+// describeNow reads in the connection's kept memory.
+func (h handlers) describeNow(r *handle.Request, rp *replica.Replica) (handle.Reply, error) {
 	d, _ := r.Kept.(*describe)
 	if d == nil {
 		d = &describe{h: h}
 		r.Kept = d
 	}
-	d.rp, d.m = rp, *m
+	d.rp, d.m = rp, r.SemaphoreDescribe
 	reply, err := d.run()
 	if a := &d.answer; a.Owners.Size()+a.Waiters.Size() > keptDescribe {
 		r.Kept = nil // one large request must not pin the memory as long as the connection lives
@@ -107,7 +119,7 @@ var noSemaphore error = &protocol.Result{Status: protocol.StatusNotFound, Messag
 // elsewhere returns the page's sessions whose home shards are on remote hosts.
 func (d *describe) elsewhere() (ids []shard.SessionID) {
 	for i := range d.page.Links {
-		if id := d.page.Links[i].Session; !d.h.Set.Of(id.Slot()).Here() {
+		if id := d.page.Links[i].Session; !d.h.Set.Home(id).Here() {
 			ids = append(ids, id)
 		}
 	}
@@ -118,11 +130,17 @@ func (d *describe) elsewhere() (ids []shard.SessionID) {
 func (d *describe) askElsewhere(ids []shard.SessionID) handle.Reply {
 	later := &describe{h: d.h, rp: d.rp, m: d.m}
 	later.m.Name = slices.Clone(d.m.Name)
+	slot := shard.SlotOf(shard.NodeID(d.m.NodeID), later.m.Name)
+	consistency := d.h.Consistency(d.m.Consistency, shard.NodeID(d.m.NodeID))
 	return handle.Later(func(t handle.Ticket) {
 		d.h.Set.HomeShards.AskShown(ids, func(shown map[shard.SessionID]protocol.Session) {
 			later.clients = make(map[shard.SessionID]protocol.Session) // set even if nothing was learned
 			maps.Copy(later.clients, shown)
-			t.Complete(later.run())
+			t.Complete(d.h.ReadHere(later.rp, slot, later.m.Generation, consistency,
+				func(rp *replica.Replica) (handle.Reply, error) {
+					later.rp = rp
+					return later.run()
+				}))
 		})
 	})
 }
@@ -157,7 +175,13 @@ func (d *describe) runWatched(t handle.Ticket) {
 // barrier may have taken time, and the watch of a departed session would never be dropped. The replica's lock is
 // held.
 func (d *describe) watch(t handle.Ticket) error {
-	if !d.read() {
+	slot := shard.SlotOf(shard.NodeID(d.m.NodeID), d.m.Name)
+	owned, changes := d.rp.Machine.Owns(slot)
+	found := d.read()
+	switch _, after := d.rp.Machine.Owns(slot); {
+	case !owned || after != changes:
+		return &replica.BetweenShards
+	case !found:
 		return noSemaphore
 	}
 	session := shard.SessionID(d.m.SessionID)

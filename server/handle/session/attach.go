@@ -19,9 +19,10 @@ const notServing = "the shard's new leader is not ready yet"
 func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 	m := &r.SessionAttach
 	id := shard.SessionID(m.SessionID)
-	rp := h.Set.Of(id.Slot())
-	if !rp.Leads() {
-		return nil, h.Moved(rp)
+	rp := h.Set.Home(id)
+	owned, changes := rp.Machine.Owns(id.Slot())
+	if !rp.Leads() || !owned {
+		return h.awaitHome(r, rp)
 	}
 	by := r.Caller
 	view, known := handle.Session(by, rp, id)
@@ -31,8 +32,8 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 		return nil, unavailable(notServing)
 	default:
 		return confirm(rp, func() (handle.Reply, error) {
-			// A remote host may already have proposed and applied the session's creation.
-			if _, known := handle.Session(by, rp, id); known {
+			// A remote host may already have proposed and applied the session's creation, or the home has changed.
+			if _, known := handle.Session(by, rp, id); known || !rp.HasSlot(id.Slot()) {
 				return nil, unavailable("the host has just learned about the session")
 			}
 			return nil, over
@@ -56,8 +57,17 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 		key: slices.Clone(m.SessionSecret), change: m.Change, timeout: m.TimeoutMillis, details: record(&m.Details),
 		client: handle.ClientRef(by),
 	}
-	err := h.checkKey(r.Conn, func() bool { return rp.Machine.KeyMatches(id, a.key) })
-	if err != nil {
+	moved := false // a shard whose slot has left no longer has the key
+	err := h.checkKey(r.Conn, func() bool {
+		matches := rp.Machine.KeyMatches(id, a.key)
+		_, now := rp.Machine.Owns(id.Slot())
+		moved = now != changes
+		return matches || moved
+	})
+	switch {
+	case moved:
+		return nil, &replica.BetweenShards
+	case err != nil:
 		return nil, err
 	}
 	return handle.Later(func(t handle.Ticket) {
@@ -65,6 +75,21 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 			t.Fail(unavailable(notServing))
 		}
 	}), nil
+}
+
+// awaitHome returns the reply to an attach at a replica that is not the session's home, or does not lead. Once the
+// session has arrived here, the client attaches again.
+func (h handlers) awaitHome(r *handle.Request, rp *replica.Replica) (handle.Reply, error) {
+	slot := shard.SessionID(r.SessionAttach.SessionID).Slot()
+	var again handle.Reader
+	again = func() (handle.Reply, error) {
+		if now := h.Set.Of(slot); !now.Leads() || !now.HasSlot(slot) {
+			return h.Elsewhere(now, slot, 0, again)
+		}
+		return nil, &protocol.Result{Status: protocol.StatusUnavailable, Message: "the session has just arrived",
+			WaitMillis: 1}
+	}
+	return h.Elsewhere(rp, slot, 0, again)
 }
 
 // checkKey refuses a request unless its key is the session's key.
@@ -188,7 +213,7 @@ func (a *attaching) propose(command *shard.Command, then func(e *shard.Effect) h
 				t.Fail(handle.Refuse(e.Status,
 					"the session has used up its attach numbers; start another session"))
 			case e.Status != protocol.StatusSuccess:
-				t.Fail(&protocol.Result{Status: e.Status})
+				t.Fail(refused(e.Status))
 			default:
 				t.Complete(then(e), nil)
 			}
@@ -204,11 +229,16 @@ func (a *attaching) propose(command *shard.Command, then func(e *shard.Effect) h
 // attach attaches the session over the connection, and thereby detaches it from its previous connection.
 func (a *attaching) attach() handle.Reply {
 	return handle.Later(func(t handle.Ticket) {
+		owned, changes := a.rp.Machine.Owns(a.id.Slot())
 		view, known := a.rp.Machine.Session(a.id)
+		matches := a.rp.Machine.KeyMatches(a.id, a.key)
+		_, now := a.rp.Machine.Owns(a.id.Slot())
 		switch {
+		case !owned || now != changes:
+			t.Fail(&replica.BetweenShards)
 		case !known:
 			t.Fail(over)
-		case !a.rp.Machine.KeyMatches(a.id, a.key):
+		case !matches:
 			t.Fail(handle.Refuse(protocol.StatusBadSession, "the session has another key"))
 		case !a.rp.Grants(view.Timeout): // a new leader first records the sessions
 			t.Complete(a.onceGranted(a.rp, view.Timeout, a.attach), nil)
@@ -226,19 +256,19 @@ func (a *attaching) attachNow(t handle.Ticket, view *shard.SessionView) error {
 	rp.RelyOnGrace()
 	answer := &protocol.SessionAttachAnswer{Lease: leaseOf(&a.node, view.Timeout), SequenceBase: a.numberBase}
 	var lost *lease.Holder
-	verdict := a.conn.CompleteAttached(t.Ticket, answer, a.id, view.Node, rp, func() (v lease.Verdict) {
+	verdict := a.conn.CompleteAttached(t.Ticket, answer, a.id, view.Node, func() (v lease.Verdict) {
 		lost, v = rp.Leases.Attach(a.id, a.conn.Holder(), a.sequence, now)
 		a.addLost(&answer.Lease)
 		return v
 	})
 	if lost != nil {
-		rp.Sessions.ReportLost(a.id, lost, protocol.Result{
+		a.Set.Sessions.ReportLost(a.id, lost, protocol.Result{
 			Status: protocol.StatusBadSession, Message: "the session was attached to another connection",
 		})
 	}
 	switch verdict {
 	case lease.Attached:
-		a.conn.Review(a.id, view.Node, rp) // the right may have been revoked meanwhile
+		a.conn.Review(a.id, view.Node) // the right may have been revoked meanwhile
 	case lease.OutOfSequence:
 		return overtaken
 	case lease.Closed:

@@ -13,12 +13,12 @@ import (
 // bind also lets a session act over the request's connection.
 func (h handlers) bind(r *handle.Request) (handle.Reply, error) {
 	id, key := shard.SessionID(r.SessionBind.SessionID), slices.Clone(r.SessionBind.SessionSecret)
-	home, by, from := h.Set.Of(id.Slot()), r.Caller, r.From()
+	home, by, from := h.Set.Home(id), r.Caller, r.From()
 	return handle.Later(func(t handle.Ticket) {
 		home.Lookup.Find(id, key, protocol.ConsistencyStrict, func(s replica.HomeSession) {
 			if err := h.mayBind(t, by, from, &s); err != nil {
 				t.Fail(err)
-			} else if !home.Sessions.Bind(id, s.Node, false, t.Conn) ||
+			} else if !h.Set.Sessions.Bind(id, s.Node, false, t.Conn) ||
 				!t.Conn.AnswerBound(id, t.Ticket, &protocol.SessionBindAnswer{NodeID: uint64(s.Node)}) {
 				t.Fail(over)
 			} else {

@@ -13,9 +13,13 @@ func (h handlers) stop(r *handle.Request) (handle.Reply, error) {
 	if b, acts := conn.Binding(id); !acts || !b.Attached {
 		return nil, h.RefuseSession(r, id, "the session is not attached to the connection")
 	}
-	rp := h.Set.Of(id.Slot())
-	if !rp.Leads() {
-		return nil, h.Moved(rp)
+	return h.stopAtHome(id, conn)
+}
+
+func (h handlers) stopAtHome(id shard.SessionID, conn handle.Connection) (handle.Reply, error) {
+	rp := h.Set.Home(id)
+	if !rp.Leads() || !rp.HasSlot(id.Slot()) {
+		return h.Elsewhere(rp, id.Slot(), 0, func() (handle.Reply, error) { return h.stopAtHome(id, conn) })
 	}
 	s := &handle.Stop{}
 	conn.SwapStop(id, nil, s)
@@ -32,9 +36,12 @@ func (h handlers) stop(r *handle.Request) (handle.Reply, error) {
 // destroy ends a session for an operator.
 func (h handlers) destroy(r *handle.Request) (handle.Reply, error) {
 	id, by := shard.SessionID(r.SessionDestroy.SessionID), r.Caller
-	rp := h.Set.Of(id.Slot())
+	rp := h.Set.Home(id)
 	if !rp.Leads() {
 		return nil, h.Moved(rp) // only the home shard leader knows the node, and so the required right
+	}
+	if !rp.HasSlot(id.Slot()) {
+		return nil, &replica.BetweenShards
 	}
 	if view, known := handle.Session(by, rp, id); known {
 		if err := h.AuthorizeIn(r, view.Node, nil); err != nil {
@@ -49,7 +56,7 @@ func (h handlers) destroy(r *handle.Request) (handle.Reply, error) {
 	return handle.Later(func(t handle.Ticket) {
 		rp.Confirm(func(_, led bool) {
 			status := protocol.StatusSessionExpired
-			if _, known := handle.Session(by, rp, id); known || !led {
+			if _, known := handle.Session(by, rp, id); known || !led || !rp.HasSlot(id.Slot()) {
 				status = protocol.StatusUnavailable
 			}
 			t.Fail(&protocol.Result{Status: status})
@@ -67,7 +74,7 @@ func (h handlers) end(rp *replica.Replica, id shard.SessionID, flags shard.Comma
 			case e == nil:
 				t.Append(nil, h.lost(rp, failed))
 			case e.Status != protocol.StatusSuccess:
-				t.Append(nil, &protocol.Result{Status: e.Status})
+				t.Append(nil, refused(e.Status))
 			default:
 				t.Append(answer, nil)
 			}

@@ -14,12 +14,12 @@ import (
 
 func (h handlers) describe(r *handle.Request) (handle.Reply, error) {
 	id, by := shard.SessionID(r.SessionDescribe.SessionID), r.Caller
-	rp := h.Set.Of(id.Slot())
+	rp := h.Set.Home(id)
 	consistency := protocol.ConsistencyUnset
 	if rp.Machine.Liveness(id) == shard.Unknown {
 		consistency = protocol.ConsistencyStrict // a session the replica has not applied yet is not over
 	}
-	return h.Read(rp, consistency, func() (handle.Reply, error) {
+	return h.ReadIn(id.Slot(), 0, consistency, func(rp *replica.Replica) (handle.Reply, error) {
 		view, known := rp.Machine.DescribeSession(id)
 		if !known || !by.Sees(view.Node) {
 			return nil, over
@@ -43,22 +43,20 @@ func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 	if err := h.AuthorizeIn(r, id, nil); err != nil {
 		return nil, err
 	}
-	rp, err := h.ShardToList(m.ShardID)
-	if err != nil {
-		return nil, err
-	}
-	return h.Read(rp, h.Consistency(0, id), func() (handle.Reply, error) {
-		page, last, more := rp.Machine.ListSessions(id, shard.SessionID(m.After), handle.ItemLimit(m.Limit), nil)
+	after, limit := shard.SessionID(m.After), handle.ItemLimit(m.Limit)
+	return h.ReadPage(m.ShardID, &m.ListSlots, h.Consistency(0, id), func(p *handle.Page) (handle.Reply, error) {
+		page, last, more := p.Machine.ListSessions(id, after, limit, nil)
+		page = slices.DeleteFunc(page, func(v shard.SessionView) bool { return !p.Has(v.ID.Slot()) })
 		ids := make([]shard.SessionID, len(page))
 		for i := range page {
 			ids[i] = page[i].ID
 		}
 		return handle.Later(func(t handle.Ticket) {
 			h.Set.HomeShards.AskParts(ids, func(parts map[shard.SessionID]protocol.Session) {
-				a := &protocol.SessionListAnswer{}
+				a := &protocol.SessionListAnswer{Missing: p.Missing}
 				for i := range page {
-					if h.sees(by, rp, &page[i]) {
-						info := h.info(rp, &page[i])
+					if h.sees(by, p.Replica, &page[i]) {
+						info := h.info(p.Replica, &page[i])
 						addParts(&info, parts)
 						a.Sessions.Append(info)
 					}
@@ -87,7 +85,7 @@ func (h handlers) sees(by *caller.Caller, home *replica.Replica, v *shard.Sessio
 	if c := handle.CallerOf(home.Leases.Holder(v.ID)); c != nil && c.Name != "" && c.Name == by.Name {
 		return true
 	}
-	for _, rp := range h.Replicas {
+	for _, rp := range h.Set.All() {
 		var after shard.OrderID
 		for more := true; more; {
 			var page []shard.Holding
@@ -110,7 +108,7 @@ func (h handlers) info(home *replica.Replica, v *shard.SessionView) protocol.Ses
 		SinceMillis: v.Created,
 	}
 	s.Client, s.Attached = handle.ClientAt(home, v)
-	for _, r := range h.Replicas {
+	for _, r := range h.Set.All() {
 		addHoldings(&s, r)
 	}
 	return s
@@ -128,13 +126,13 @@ func addHoldings(s *protocol.Session, r *replica.Replica) {
 // shard, and its holdings in the listed shards only.
 func Show(h *handle.Host, id shard.SessionID, parts []uint64) protocol.Session {
 	s := protocol.Session{ID: uint64(id)}
-	if home := h.Set.Of(id.Slot()); len(parts) == 0 && home.Here() {
+	if home := h.Set.Home(id); len(parts) == 0 && home.Here() {
 		if v, known := home.Machine.DescribeSession(id); known {
 			s.Details = Details(&v)
 			s.Client, s.Attached = handle.ClientAt(home, &v)
 		}
 	}
-	for _, r := range h.Replicas {
+	for _, r := range h.Set.All() {
 		if slices.Contains(parts, r.ID) {
 			addHoldings(&s, r)
 		}
@@ -153,19 +151,15 @@ func addParts(s *protocol.Session, parts map[shard.SessionID]protocol.Session) {
 // client considers an unlisted lease lost.
 func (h handlers) holdings(r *handle.Request) (handle.Reply, error) {
 	m, by := r.SessionHoldings, r.Caller
-	rp, err := h.ShardToList(m.ShardID)
-	if err != nil {
-		return nil, err
-	}
-	id := shard.SessionID(m.SessionID)
+	id, after, limit := shard.SessionID(m.SessionID), shard.OrderID(m.After), handle.ItemLimit(m.Limit)
 	own := r.Conn.Acts(id)
-	return h.Read(rp, m.Consistency, func() (handle.Reply, error) {
-		a := &protocol.SessionHoldingsAnswer{}
-		view, known := rp.Machine.Session(id)
+	return h.ReadPage(m.ShardID, &m.ListSlots, m.Consistency, func(p *handle.Page) (handle.Reply, error) {
+		a := &protocol.SessionHoldingsAnswer{Missing: p.Missing}
+		view, known := p.Machine.Session(id)
 		if !known || !own && !by.Sees(view.Node) {
 			return a, nil
 		}
-		page, more := rp.Machine.ListHoldings(id, shard.OrderID(m.After), handle.ItemLimit(m.Limit), nil)
+		page, more := p.Machine.ListHoldings(id, after, limit, nil)
 		for i := range page {
 			x := &page[i]
 			shown := protocol.Holding{
@@ -175,7 +169,7 @@ func (h handlers) holdings(r *handle.Request) (handle.Reply, error) {
 			if x.Kind != shard.KindSemaphore { // for semaphores the other fields suffice
 				shown.Role = []byte(x.Role)
 			}
-			if own || by.SeesObject(view.Node, x.Name) {
+			if p.Has(shard.SlotOf(view.Node, protocol.View(x.Name))) && (own || by.SeesObject(view.Node, x.Name)) {
 				a.Holdings.Append(shown)
 			}
 			if handle.EndsPage(a.Holdings.Size(), i, len(page), more) {

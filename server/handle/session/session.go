@@ -79,11 +79,10 @@ func (h handlers) detach(r *handle.Request) (handle.Reply, error) {
 		return nil, err
 	}
 	r.Conn.Unbind(id)
-	b.Home.Sessions.RemoveBound(id, r.Conn) // an attached session may have been bound before
 	h.Set.ForgetSession(id, r.Conn)
 	if b.Attached {
 		// If the session has moved to a new connection meanwhile, the new connection's own time applies.
-		b.Home.Leases.Detach(id, r.Conn.Holder(), millis(m.LeftMillis), r.HeardAt)
+		h.Set.Home(id).Leases.Detach(id, r.Conn.Holder(), millis(m.LeftMillis), r.HeardAt)
 		h.Set.Wake()
 	}
 	return &protocol.SessionDetachAnswer{}, nil

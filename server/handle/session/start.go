@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -93,7 +92,7 @@ func (s *starting) in() (handle.Reply, error) {
 		slot, ok = s.conn.SlotForSession(rp)
 	}
 	if !ok {
-		return nil, s.Moved(s.Replicas[rand.IntN(len(s.Replicas))])
+		return nil, s.Moved(s.Set.Some())
 	}
 	if err := s.AdmitsWrites(rp); err != nil {
 		return nil, err
@@ -155,7 +154,7 @@ func (s *starting) done(t handle.Ticket, rp *replica.Replica, e *shard.Effect, f
 	case e.Status == protocol.StatusQuotaExceeded:
 		t.Append(nil, rp.Exceeded(&s.command, e.Quota))
 	case e.Status != protocol.StatusSuccess:
-		t.Append(nil, &protocol.Result{Status: e.Status})
+		t.Append(nil, refused(e.Status))
 	case !rp.Grants(s.command.Timeout): // the leader's term or timeout bound has changed since
 		s.refuse(t, rp, e.Session, unavailable(notOnRecord(s.command.Timeout)))
 	default:
@@ -164,9 +163,22 @@ func (s *starting) done(t handle.Ticket, rp *replica.Replica, e *shard.Effect, f
 	rp.Mark(t.Conn)
 }
 
+// refused is the answer to a command that the machine refused. If the slot has left the shard, the client tries again.
+func refused(status protocol.Status) error {
+	if status == protocol.StatusMoved {
+		return &replica.BetweenShards
+	}
+	return &protocol.Result{Status: status}
+}
+
 // refuse ends a created session that must not start.
 func (s *starting) refuse(t handle.Ticket, rp *replica.Replica, id shard.SessionID, why error) {
 	rp.Adopt(id, s.node.ID, millis(s.command.Timeout))
+	s.endRefused(t, rp, id, why)
+}
+
+// endRefused ends a created session with a known lease.
+func (s *starting) endRefused(t handle.Ticket, rp *replica.Replica, id shard.SessionID, why error) {
 	rp.EndSession(nil, id, 0, nil)
 	t.Append(nil, why)
 }
@@ -180,21 +192,23 @@ func (s *starting) created(t handle.Ticket, rp *replica.Replica, id shard.Sessio
 		s.begin(rp, id, nil)
 		s.early = func() {
 			if s.refusal != nil {
-				s.refuse(t, rp, id, s.refusal)
+				s.endRefused(t, rp, id, s.refusal)
 			} else {
-				s.attach(t, rp, id)
+				s.attach(t, rp, id, func() lease.Verdict {
+					return rp.Leases.Join(id, t.Conn.Holder(), s.sequence, s.Clock())
+				})
 			}
 			t.Conn.Flush(false)
 		}
 	case s.refusal != nil:
 		s.refuse(t, rp, id, s.refusal)
 	default:
-		s.attach(t, rp, id)
+		s.attach(t, rp, id, func() lease.Verdict { return s.begin(rp, id, t.Conn.Holder()) })
 	}
 }
 
 // begin starts the session's lease for a client at the holder. A nil holder means that the client is not attached
-// yet.
+// yet, and will join.
 func (s *starting) begin(rp *replica.Replica, id shard.SessionID, at *lease.Holder) lease.Verdict {
 	return rp.Leases.Start(id, s.node.ID, millis(s.command.Timeout), at, s.sequence, s.Clock())
 }
@@ -207,17 +221,17 @@ func (h handlers) lost(rp *replica.Replica, failed protocol.Status) error {
 	return pipeline.Why(failed)
 }
 
-// attach attaches the new session, and answers.
-func (s *starting) attach(t handle.Ticket, rp *replica.Replica, id shard.SessionID) {
+// attach attaches the new session by a call to the leases, and answers.
+func (s *starting) attach(t handle.Ticket, rp *replica.Replica, id shard.SessionID, call func() lease.Verdict) {
 	answer := &protocol.SessionStartAnswer{SessionID: uint64(id), Lease: leaseOf(&s.node, s.command.Timeout)}
 	rp.RelyOnGrace()
-	switch t.Conn.CompleteAttached(t.Ticket, answer, id, s.node.ID, rp, func() lease.Verdict {
-		v := s.begin(rp, id, t.Conn.Holder())
+	switch t.Conn.CompleteAttached(t.Ticket, answer, id, s.node.ID, func() lease.Verdict {
+		v := call()
 		s.addLost(&answer.Lease)
 		return v
 	}) {
 	case lease.Attached:
-		t.Conn.Review(id, s.node.ID, rp) // the right may have been revoked meanwhile
+		t.Conn.Review(id, s.node.ID) // the right may have been revoked meanwhile
 	case lease.Closed:
 		// The client has disconnected. The session would only linger until its timeout.
 		rp.EndSession(nil, id, 0, nil)

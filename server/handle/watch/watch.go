@@ -22,27 +22,44 @@ func (w *Watches) Handlers() handle.Table {
 func (w *Watches) watch(r *handle.Request) (handle.Reply, error) {
 	m := &r.Watch
 	id := shard.NodeID(m.NodeID)
-	if err := w.Object(r, id, m.Name, m.Generation); err != nil {
+	if err := w.Object(r, id, m.Name); err != nil {
 		return nil, err
 	}
 	if err := knowsView(m); err != nil {
 		return nil, err
 	}
-	rp := w.Set.Of(shard.SlotOf(id, m.Name))
-	fresh := rp.MayAnswer(w.Consistency(0, id))
-	if !fresh && !rp.Holds() {
-		return nil, w.Moved(rp)
-	}
-	if !w.begin(r.Conn, r.ID) {
-		return nil, handle.BadRequest("a watch with the same id is being opened")
-	}
 	open := *m
 	open.Name, open.View = slices.Clone(m.Name), slices.Clone(m.View)
+	return w.openIn(shard.SlotOf(id, m.Name), r.Conn, r.ID, &open)
+}
+
+// openIn opens a watch in the shard that has the object's slot. If the client knows a later owner than the host, the
+// watch needs a barrier.
+func (w *Watches) openIn(slot shard.Slot, c handle.Connection, request uint64, m *protocol.Watch) (
+	handle.Reply, error,
+) {
+	rp := w.Set.Of(slot)
+	if !rp.Holds() || !rp.HasSlot(slot) {
+		return w.Elsewhere(rp, slot, m.Generation, func() (handle.Reply, error) {
+			return w.openIn(slot, c, request, m)
+		})
+	}
+	fresh := rp.MayAnswer(w.Consistency(0, shard.NodeID(m.NodeID))) && m.Generation <= w.Set.Generation(slot)
+	if !w.begin(c, request) {
+		return nil, handle.BadRequest("a watch with the same id is being opened")
+	}
 	return handle.Later(func(t handle.Ticket) {
 		then := func(fresh, _ bool) {
 			w.Add(t.Conn, func() {
-				if err := w.open(t, rp, &open, fresh); err != nil {
+				err := error(&replica.BetweenShards)
+				if !fresh || rp.HasSlot(slot) {
+					err = w.open(t, rp, m, fresh)
+				}
+				switch {
+				case err != nil:
 					t.Append(nil, err)
+				case !rp.HasSlot(slot): // the slot has left meanwhile, maybe too early to end the watch
+					rp.Hub.EndSlots(func(s shard.Slot) bool { return s != slot }, replica.BetweenShards)
 				}
 				w.finish(rp, t.Conn, t.Request)
 			})
@@ -111,7 +128,7 @@ func (w *Watches) stop(r *handle.Request) (handle.Reply, error) {
 	id := r.WatchStop.WatchID
 	switch opening, taken := w.stopOpening(r.Conn, id, r.Ticket()); {
 	case !opening:
-		return stopAt(r.Conn, id, w.Replicas...)
+		return stopAt(r.Conn, id, w.Set.All()...)
 	case !taken:
 		return nil, noSuchWatch
 	}

@@ -66,7 +66,6 @@ func TestAWatchThatCannotBeIsRefused(t *testing.T) {
 		{protocol.Watch{NodeID: 1}, protocol.StatusBadRequest},
 		{protocol.Watch{NodeID: 1, Name: []byte("lock"), View: []byte("some")}, protocol.StatusBadRequest},
 		{protocol.Watch{NodeID: 1, Name: []byte("lock"), ObjectKind: 200}, protocol.StatusUnsupported},
-		{protocol.Watch{NodeID: 1, Name: []byte("lock"), Generation: 1}, protocol.StatusUnavailable},
 	} {
 		_, err := c.Ask(&x.m)
 		handletest.Refused(t, fmt.Sprintf("%+v", x.m), err, x.want)

@@ -320,6 +320,9 @@ func (c *Cluster) ofCopies() (list []kind.Issue) {
 		return nil
 	}
 	for _, s := range c.Records.Shards() {
+		if s.Phase == hosts.ShardRetired {
+			continue // its replicas are only to be deleted
+		}
 		seen := c.seenShard(s.ID)
 		for _, h := range c.Records.Hosts() {
 			on := s.On(h.ID)

@@ -6,7 +6,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/host"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // Audit returns a page of the audit log, with at most limit entries: from the entry with a number on, or the newest
@@ -32,6 +35,51 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 	}
 	if n := len(entries); n > 0 && entries[n-1].Number < a.Newest {
 		a.Next = entries[n-1].Number + 1
+	}
+	return a
+}
+
+// Slots returns a page with the slots from a number on, and the orders to move these slots. If id is not the meta
+// shard, only slots of the shard and orders from or to the shard are returned.
+func Slots(r *hosts.Records, now uint64, id hosts.ShardID, from shard.Slot) *protocol.SlotListAnswer {
+	a, end := &protocol.SlotListAnswer{}, shard.Slot(shard.Slots)
+	for _, o := range r.SlotOrders() {
+		owner := r.SlotOwner(o.Slot)
+		if o.Slot < from || id != hosts.Meta && id != owner && id != o.To && id != o.Into {
+			continue
+		}
+		if len(a.Moves) == host.MaxSlotMoves {
+			a.Next, end = uint64(o.Slot), o.Slot
+			break
+		}
+		move := host.SlotMove{Slot: uint64(o.Slot), From: uint64(owner), To: uint64(o.To), Into: uint64(o.Into),
+			Generation: r.Slots().Pending(o.Slot), Large: o.Large, Author: o.By, Reason: o.Why, Age: left(o.Since, now),
+			Failures: int(o.Failures), LastError: o.Text, Wait: left(now, o.NotBefore)}
+		a.Moves = append(a.Moves, move)
+	}
+	r.Slots().Ranges(func(first, last shard.Slot, o slots.Owner) {
+		first, last = max(first, from), min(last, end-1)
+		if first <= last && (id == hosts.Meta || id == hosts.ShardID(o.Shard)) {
+			a.Ranges.Append(protocol.SlotRange{First: uint64(first), Last: uint64(last), ShardID: o.Shard,
+				Generation: o.Generation})
+		}
+	})
+	return a
+}
+
+// Rebalance describes how the slots follow the weights of the data shards.
+func Rebalance(r *hosts.Records, now uint64) *protocol.RebalanceDescribeAnswer {
+	order, counts, targets := r.Rebalance(), r.Counts(), r.Targets()
+	a := &protocol.RebalanceDescribeAnswer{Planned: governor.Planned(r), Paused: order.Paused, NoPacing: order.Now,
+		Author: []byte(order.By), Reason: []byte(order.Why)}
+	if order.Since != 0 {
+		a.AgeMillis = now - min(order.Since, now)
+	}
+	for _, s := range r.Shards() {
+		if s.ID != hosts.Meta {
+			a.Shards = append(a.Shards, host.ShardSlots{ID: uint64(s.ID), Phase: s.Phase.String(), Weight: s.Weight(),
+				Slots: counts[s.ID], Target: targets[s.ID]})
+		}
 	}
 	return a
 }

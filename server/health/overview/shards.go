@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Shards returns all shards by id.
+// Shards returns all shards by id, without removed shards whose replicas are still to be deleted.
 func (c *Cluster) Shards() []host.Shard {
 	redundancies := make(map[hosts.ShardID]host.Redundancy)
 	for _, r := range c.Redundancies() {
@@ -15,6 +15,9 @@ func (c *Cluster) Shards() []host.Shard {
 	}
 	list := []host.Shard{}
 	for _, s := range c.Records.Shards() {
+		if s.Phase == hosts.ShardRetired {
+			continue
+		}
 		x := host.Shard{ID: uint64(s.ID), Change: s.Change, Redundancy: redundancies[s.ID]}
 		if x.Tolerated >= 0 { // the last known leader of a shard without a quorum no longer leads
 			x.Leader = c.LeaderOf(s.ID)

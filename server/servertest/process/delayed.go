@@ -63,6 +63,9 @@ func delaySync() {
 
 // DelaySyncs delays each following log sync in the place. The place's program must come from BuildDelayed.
 func (p *Place) DelaySyncs(d time.Duration) error {
+	if !p.Program.delays {
+		return fmt.Errorf("process: %s delays no syncs", p.Program.Path)
+	}
 	name := p.delayFile()
 	if err := os.WriteFile(name+".new", []byte(d.String()), 0o644); err != nil {
 		return fmt.Errorf("process: delay syncs: %w", err)

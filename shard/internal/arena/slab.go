@@ -17,12 +17,18 @@ type Slab[T any] struct {
 	used Handle // entries handed out so far, including entry 0, which is never used
 	free []Handle
 
-	live   []uint16  // used entries per chunk
-	inUse  int       // chunks with used entries
-	spare  int       // chunks with memory and without used entries
-	empty  []uint32  // the spare chunks, and some chunks that are in use again
-	listed []bool    // per chunk: whether it is in empty
-	Trees  []*Forest // over the slab's handles; the trees free their chunks together with the slab's chunks
+	live   []uint16 // used entries per chunk
+	inUse  int      // chunks with used entries
+	spare  int      // chunks with memory and without used entries
+	empty  []uint32 // the spare chunks, and some chunks that are in use again
+	listed []bool   // per chunk: whether it is in empty
+	Trees  []Beside // trees and columns over the slab's handles; they free their chunks with the slab's chunks
+}
+
+// Beside is a Forest or a Column over a slab's handles.
+type Beside interface {
+	has(chunk uint32) bool
+	give(chunk uint32)
 }
 
 // Alloc returns an unused entry with the zero value.
@@ -132,4 +138,28 @@ func (p *Places) Put(place, now Handle) {
 		p.chunks[place>>chunkBits], p.last = c, c
 	}
 	c[place&(chunkSize-1)] = now
+}
+
+// Column has one value per entry of a slab, in memory apart from the entries, so that a scan over the values reads
+// nothing else. The values of unused entries must be zero.
+type Column[T any] struct {
+	memory[T]
+}
+
+// Cover makes memory for an entry's value, before the first use of the entry.
+func (c *Column[T]) Cover(h Handle) {
+	if chunk := h >> chunkBits; !c.has(chunk) {
+		c.take(chunk)
+	}
+}
+
+// Chunks returns how many chunks Chunk may be called for.
+func (c *Column[T]) Chunks() uint32 { return uint32(len(c.taken)) }
+
+// Chunk returns a chunk's values and the handle of the first entry; nil without memory.
+func (c *Column[T]) Chunk(chunk uint32) (first Handle, values []T) {
+	if !c.has(chunk) {
+		return 0, nil
+	}
+	return chunk << chunkBits, c.chunk(chunk)[:]
 }

@@ -12,7 +12,7 @@ type thing struct {
 func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 	var s Slab[thing]
 	var tree Forest
-	s.Trees = []*Forest{&tree}
+	s.Trees = []Beside{&tree}
 	var handles []Handle
 	for range 1000 * chunkSize {
 		h := s.Alloc()

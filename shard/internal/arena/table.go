@@ -72,6 +72,19 @@ func (t *Table) Remove(hash uint32, h Handle) {
 	}
 }
 
+// Handles appends all handles, in no particular order.
+func (t *Table) Handles(dst []Handle) []Handle {
+	for _, e := range t.entries {
+		if e != 0 {
+			dst = append(dst, Handle(e))
+		}
+	}
+	return dst
+}
+
+// Len returns the number of handles.
+func (t *Table) Len() int { return t.count }
+
 func (t *Table) resize(n int) {
 	old := t.entries
 	t.entries, t.count = make([]uint64, n), 0

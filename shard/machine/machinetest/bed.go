@@ -81,7 +81,8 @@ func (b *Bed[M]) Next(i int, c shard.Command) shard.Command {
 
 // Expire ends sessions as silence does.
 func (b *Bed[M]) Expire(ids ...shard.SessionID) {
-	b.Do(shard.Command{Kind: shard.CmdSessionsExpire, Term: 1, Sessions: ids})
+	_, changes := b.M.Slots()
+	b.Do(shard.Command{Kind: shard.CmdSessionsExpire, Term: 1, Count: changes, Sessions: ids})
 }
 
 // PassTo sets the shard time, and handles everything due.

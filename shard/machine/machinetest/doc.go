@@ -13,6 +13,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/slots"
 )
 
 // Machine is a machine.Machine.
@@ -26,6 +27,8 @@ type Machine interface {
 	NextAlarm() (at uint64, ok bool)
 	Alarms() int
 	Usage(n shard.NodeID) shard.Usage
+	Slot(slot shard.Slot) slots.Slot
+	Slots() (owned shard.SlotSet, changes uint64)
 	Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Description) bool
 	Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind
 }

@@ -161,7 +161,9 @@ func (r *ObjectRun[M]) step() error {
 		if other != id {
 			r.objects.End(other)
 		}
-		r.All(shard.Command{Kind: shard.CmdSessionsExpire, Term: 1, Sessions: []shard.SessionID{id, other}})
+		_, changes := r.M.Slots()
+		r.All(shard.Command{Kind: shard.CmdSessionsExpire, Term: 1, Count: changes,
+			Sessions: []shard.SessionID{id, other}})
 	case n == 2 && r.IntN(8) == 0:
 		r.objects.Drop()
 		r.All(shard.Command{Kind: shard.CmdNodeDrop, Node: 1, Count: 3})
@@ -299,7 +301,8 @@ func (r *ObjectRun[M]) snapshot() error {
 	return r.restart()
 }
 
-// restart continues with a restored replica, whose digest must be equal.
+// restart continues with a restored replica, whose digest must be equal, or with another shard that took all slots of
+// the replica.
 func (r *ObjectRun[M]) restart() error {
 	sn, err := r.M.PrepareSnapshot()
 	if err != nil {
@@ -317,9 +320,14 @@ func (r *ObjectRun[M]) restart() error {
 	if m.Digest() != r.M.Digest() {
 		return fmt.Errorf("the digest of the restored replica is another")
 	}
-	r.M = m
+	if r.M = m; r.IntN(2) == 0 && r.base.Now > 0 {
+		r.M = r.empty()
+		if err := MoveAll(m, r.M); err != nil {
+			return fmt.Errorf("move all slots: %w", err)
+		}
+	}
 	r.Tamper("restart")
-	return r.check(m)
+	return r.check(r.M)
 }
 
 // Shortened returns the number of seeds to run: with the race detector, a quarter.

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// MaxCallBytes is the maximum size of a request, and of an answer.
-	MaxCallBytes = 1 << 20
+	// MaxCallBytes is the maximum size of a request, and of an answer. The largest request offers a slot with up to
+	// 8 MiB of content.
+	MaxCallBytes = 9 << 20
 	// maxCallTime is the maximum duration of a call, even if the caller's deadline is later.
 	maxCallTime = time.Minute
 	// callHead precedes a request: how many milliseconds the caller waits.

@@ -73,7 +73,7 @@ type possible = func(ctx context.Context, box *client.Client, args []string, beg
 // namesOf lists object names for every noun, in the node whose path is the first argument.
 var namesOf = map[string]possible{
 	"node": paths, "rollout": rollouts, "process": processes, "barrier": processes, "semaphore": semaphores,
-	"discover": semaphores, "config": semaphores, "lock": semaphores, "elect": semaphores,
+	"slot": semaphores, "discover": semaphores, "config": semaphores, "lock": semaphores, "elect": semaphores,
 }
 
 // names yields the names of a list's items, up to the first error.

@@ -10,12 +10,13 @@ import { oneProcess, processes } from "/pages/processes.js";
 import { nodes } from "/pages/nodes.js";
 import { hosts } from "/pages/hosts.js";
 import { oneHost, oneShard } from "/pages/host.js";
+import { slots } from "/pages/slots.js";
 import { backups, found, history } from "/pages/history.js";
 import { access } from "/pages/access.js";
 
 export const pages = [
   overview, locks, semaphore, sessions, oneSession, rollouts, oneRollout, processes, oneProcess, discovery, endpoints, configs, config,
-  nodes, hosts, oneHost, oneShard, history, backups, access, found,
+  nodes, hosts, oneHost, oneShard, slots, history, backups, access, found,
 ];
 
 /** What is shown at an address that no page has. */

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import threading
 from typing import Any, Protocol
 
 from . import _clock
@@ -12,6 +13,7 @@ from . import _wire as wire
 from ._conn import Connection, Peer
 from ._core import Core
 from ._host import NOTHING_TRIED, Tried, Try
+from ._keeper import Keep
 from ._retry import REQUESTS, Retries, plainly
 from .errors import (
     EndReason, SignalboxError, SessionLostError, Status, TransportError, is_retried, of_status, refusal, refused,
@@ -19,6 +21,9 @@ from .errors import (
 
 #: Minimum margin before the session's end, and minimum timeout for one attach attempt.
 MIN_MARGIN, MIN_TRY = 0.010, 0.050
+
+#: Guards the attach sequences, which the thread of a client with `max_blocked` uses too.
+_sequences = threading.Lock()
 
 _END_REASONS = {1: EndReason.CLOSED, 2: EndReason.EXPIRED, 3: EndReason.DESTROYED, 4: EndReason.NODE_DROPPED}
 SESSION_ATTACH, SESSION_BIND, SESSION_STOP = 17, 18, 19
@@ -47,7 +52,7 @@ class Attachment:
 
     __slots__ = (
         "core", "owner", "id", "node_id", "secret", "timeout", "grace", "born", "cause", "attach_sequence", "home",
-        "last", "sent", "since", "bound", "attaching", "_returned", "waiting", "__weakref__",
+        "last", "sent", "since", "keep", "bound", "attaching", "_returned", "waiting", "__weakref__",
     )
 
     def __init__(self, core: Core, owner: Owner, timeout: float) -> None:
@@ -65,6 +70,8 @@ class Attachment:
         # The lease counts from `sent`, the send time of the latest answered SESSION_START or SESSION_ATTACH. An
         # answered ping renews the lease if the ping was sent after `since`, while the session was attached.
         self.sent = self.since = 0.0
+        #: Set while a thread renews the lease because the event loop is blocked. The next attach clears it.
+        self.keep: Keep | None = None
         #: Bound connections; a future while a bind request is open.
         self.bound: dict[Connection, asyncio.Future[SignalboxError | None] | None] = {}
         self.attaching = False
@@ -76,6 +83,9 @@ class Attachment:
 
     def base(self) -> float:
         """Time from which the lease counts."""
+        keep = self.keep
+        if keep is not None:
+            return keep.base()
         home = self.home  # threads of the sync face read this too
         if home is not None and home.vouched > self.since:
             return home.vouched
@@ -89,8 +99,11 @@ class Attachment:
         """True if the session is alive by the current clock. Ends an overdue session."""
         if self.cause is not None:
             return False
+        keeper = self.core.keeper
+        if keeper is not None:
+            keeper.looked()
         if self.timeout > 0 and _clock.now() >= self.deadline():
-            self.end(EndReason.SILENCE)
+            self.end(EndReason.BLOCKED if keeper is not None and keeper.gave_up else EndReason.SILENCE)
             return False
         return True
 
@@ -130,7 +143,9 @@ class Attachment:
         for conn in self.bound:
             self._forget(conn)
         self.bound.clear()
-        if reason is EndReason.SILENCE:
+        if self.core.keeper is not None:
+            self.core.keeper.remove(self)
+        if reason in (EndReason.SILENCE, EndReason.BLOCKED):
             self.core.spawn(self._stop_at(self.base() + self.timeout))
         return True
 
@@ -174,7 +189,7 @@ class Attachment:
             self.lose_below(fence)
         conn.sessions[self.id] = self
         first = not self.sent
-        self.sent, self.since = sent, _clock.now()
+        self.sent, self.since, self.keep = sent, _clock.now(), None
         self.home = conn
         self.grace = lease["grace_ms"] / 1000
         self.bound.pop(conn, None)
@@ -182,6 +197,8 @@ class Attachment:
             conn.add_timeout(self.timeout)
             if first:
                 self.core.deadlines.add(self)
+                if self.core.keeper is not None:
+                    self.core.keeper.add(self)
         returned, self._returned = self._returned, None
         for future in returned or ():
             if not future.done():
@@ -194,7 +211,7 @@ class Attachment:
     def detached(self, conn: Connection, status: int, detail: Any) -> None:
         error = of_status(status, detail)
         if conn is self.home:
-            if status == Status.BAD_SESSION:
+            if status == Status.BAD_SESSION and self.keep is None:
                 self.end(EndReason.TAKEN, str(error))
                 return
             if status == Status.HEARTBEAT_TIMEOUT:
@@ -224,6 +241,18 @@ class Attachment:
             self.owner._is_detached(self, why)
             self.reattach()
         self.unbound(conn)
+
+    def reclaim(self) -> None:
+        """Moves the session from the thread's connection back to one of the event loop."""
+        if self.cause is None and self.keep is not None and (home := self.home) is not None:
+            self._forget(home)
+            self.remove_conn(home, TransportError("the event loop was blocked"))
+
+    def next_attach(self) -> int:
+        """Returns a new attach sequence."""
+        with _sequences:
+            self.attach_sequence += 1
+            return self.attach_sequence
 
     def reattach(self) -> None:
         """Starts to reattach the session in the background."""
@@ -278,7 +307,7 @@ class Attachment:
         """Waits before the next attempt."""
         try:
             async with asyncio.timeout(retries.patience or None):
-                await self.core.cluster.redirect(error, conn, h, self.wait)
+                await self.core.cluster.redirect(retries, error, conn, h, self.wait)
         except TimeoutError:
             pass
         if not isinstance(error, TransportError) and not is_retried(error.status):
@@ -288,9 +317,8 @@ class Attachment:
 
     async def attach(self, conn: Connection) -> None:
         """Attaches the session over a connection to its home shard's leader."""
-        self.attach_sequence += 1
-        handler = Attach(self, self.attach_sequence)
-        request = conn.send(handler, SESSION_ATTACH, (self.id, self.secret, self.attach_sequence))
+        handler = Attach(self, self.next_attach())
+        request = conn.send(handler, SESSION_ATTACH, (self.id, self.secret, handler.attach_sequence))
         try:
             await handler.future
         except asyncio.CancelledError:
@@ -424,7 +452,7 @@ class Attachment:
                 continue
             if not isinstance(error, TransportError) and not is_retried(status):
                 raise error
-            await cluster.redirect(error, conn, h)
+            await cluster.redirect(retries, error, conn, h)
             conn = None
             tried.add(h)
             async with asyncio.timeout(max(until - _clock.now(), 0.001) if self.timeout else None):

@@ -13,6 +13,7 @@ from ._cluster import TLS, Cluster, Token, addresses_of
 from ._core import Core
 from ._describe import NodeConfig, NodeInfo, node_info
 from ._farewell import at_exit
+from ._keeper import MIN_BLOCKED, Keeper
 from ._node import Node
 from ._session import DEFAULT_TIMEOUT, Session, State
 from ._version import VERSION
@@ -28,10 +29,13 @@ class Client:
 
     def __init__(
         self, endpoints: str | Sequence[str], token: Token, tls: TLS, name: str | None, timeout: float,
-        dial_timeout: float,
+        dial_timeout: float, max_blocked: float | None,
     ) -> None:
         if timeout <= 0 or dial_timeout <= 0:
             raise BadRequestError("a timeout must be above 0 s")
+        if max_blocked is not None and not max_blocked >= MIN_BLOCKED:
+            raise BadRequestError(f"max_blocked is {max_blocked:g} s: use at least {MIN_BLOCKED:g} s, or None")
+        self._max_blocked = max_blocked
         self._addresses = addresses_of(endpoints if isinstance(endpoints, str) else list(endpoints))
         self._token, self._tls = token, tls
         self._name = name or os.path.basename(sys.argv[0] if sys.argv else "") or "python"
@@ -56,6 +60,8 @@ class Client:
         core.cluster = Cluster(
             self._addresses, name=self._name, version=f"python/{VERSION}", token=self._token, tls=self._tls,
             dial_timeout=self._dial_timeout, spawn=core.spawn)
+        if self._max_blocked is not None:
+            core.keeper = Keeper(core.loop, core.cluster, self._max_blocked)
         try:
             await core.cluster.open(self.timeout)
         except BaseException:
@@ -170,7 +176,7 @@ class Client:
 
 def connect(
     endpoints: str | Sequence[str], token: Token = None, *, tls: TLS = None, name: str | None = None,
-    timeout: float = 30.0, dial_timeout: float = 5.0,
+    timeout: float = 30.0, dial_timeout: float = 5.0, max_blocked: float | None = None,
 ) -> Client:
     """Returns a client for the cluster with the given endpoints: HOST:PORT, several as a list or separated by commas.
     Use `async with signalbox.connect("127.0.0.1:7420") as client:`, or `client = await signalbox.connect(...)` and
@@ -180,5 +186,8 @@ def connect(
     is True for TLS with the system's trusted certificates, an ssl.SSLContext, or a function that returns a context for
     each new connection. `name` is the client name shown by hosts. `timeout` is the maximum time in seconds that
     requests without a session wait for a host. `dial_timeout` limits the time to open one connection.
+
+    With `max_blocked`, a thread keeps the sessions alive while the event loop is blocked, for at most so many seconds: a
+    hung program must not keep its locks. By default, a session ends if the loop is blocked for longer than its lease.
     """
-    return Client(endpoints, token, tls, name, timeout, dial_timeout)
+    return Client(endpoints, token, tls, name, timeout, dial_timeout, max_blocked)

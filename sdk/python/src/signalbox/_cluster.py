@@ -47,6 +47,8 @@ class Cluster:
     ) -> None:
         self.name, self.client_version, self.token, self.tls = name, version, token, tls
         self.dial_timeout, self.spawn = dial_timeout, spawn
+        #: TLS settings and token of the latest connection.
+        self.credentials: tuple[ssl.SSLContext | None, bytes] = None, b""
         self.hosts = [Host(self, 0, [a]) for a in addresses]
         self.id = ""
         self.version = 0
@@ -79,7 +81,9 @@ class Cluster:
                     tls = ssl.create_default_context()
                 conn = await dial(loop, address, DEFAULT_PORT, tls or None)
                 try:
-                    await conn.greet(self.name, self.client_version, await self._read_token())
+                    used = await self._read_token()
+                    self.credentials = tls or None, used
+                    await conn.greet(self.name, self.client_version, used)
                 except BaseException:
                     conn.fail("the connection attempt was cancelled")
                     raise
@@ -313,12 +317,19 @@ class Cluster:
         place = self.places.get(slot)
         return self.slots[slot] if place is None else self.shards.get(place[0])
 
-    def moved(self, d: dict[str, Any], conn: Connection | None) -> None:
-        """Applies a MOVED detail. A host that reports a lower slot generation than the known one lags."""
-        if d["generation"] and not self.place(d["slot"] % wire.SLOTS, d["shard_id"], d["generation"]):
-            self.refresh_soon(conn)
-            return
+    def moved(self, d: dict[str, Any], conn: Connection | None) -> bool:
+        """Applies a MOVED detail. Returns False, and ignores the detail, if a higher slot generation is known: the host
+        lags."""
+        if d["generation"]:
+            if not self.place(d["slot"] % wire.SLOTS, d["shard_id"], d["generation"]):
+                self.refresh_soon(None)  # the recorded shard may have another leader
+                return False
+            if d["shard_id"] not in self.shards and d["leader_host_id"]:
+                # Until there is a newer routing, the leader is the only known host of the shard.
+                leader = self.host(d["leader_host_id"], d["leader_address"])
+                self.shards[d["shard_id"]] = Shard(d["shard_id"], leader, [leader])
         self.led(d["shard_id"], d["leader_host_id"], d["leader_address"], d["routing_version"], conn)
+        return True
 
     def led(self, shard: int, leader: int, address: str, version: int, conn: Connection | None) -> None:
         """Records a shard leader reported by a host."""
@@ -391,13 +402,6 @@ class Cluster:
             return s.near(tried) if s else None
         return target
 
-    def near_shard_leader(self, shard: int) -> Target:
-        """Targets a shard's leader, or another replica if the leader did not answer."""
-        def target(tried: Tried) -> Host | None:
-            s = self.shards.get(shard)
-            return s.near(tried) if s else None
-        return target
-
     def choose(self, target: Target, tried: Tried = NOTHING_TRIED) -> Host:
         """Returns the target's host. Without a target, returns the next host in random order."""
         h = target(tried)
@@ -410,17 +414,18 @@ class Cluster:
     # Requests that need no session.
 
     async def redirect(
-        self, error: SignalboxError, conn: Connection | None, h: Peer | None, wait: Wait = plainly,
+        self, retries: Retries, error: SignalboxError, conn: Connection | None, h: Peer | None, wait: Wait = plainly,
     ) -> None:
-        """Learns a better target from a failure."""
+        """Learns a better target from a request's failure."""
         if isinstance(error, TransportError):
             await self.refresh(h, wait)
         elif error.status == Status.MOVED:
             d = error.detail
-            self.moved(d, conn)
+            if not self.moved(d, conn):
+                retries.lags()
             if not d["leader_host_id"] and self._refreshing is not None:
                 await self.refresh(None, wait)
-        elif error.status == Status.UNAVAILABLE:
+        elif error.status == Status.UNAVAILABLE and not retries.waits(error):
             # Ask another host: a partitioned leader does not know that it was replaced.
             await self.refresh(h, wait)
 
@@ -442,7 +447,7 @@ class Cluster:
             tried.add(h)
             if not isinstance(error, TransportError) and not is_retried(error.status):
                 raise error
-            await self.redirect(error, conn, h)
+            await self.redirect(retries, error, conn, h)
             await retries.again(error, plainly)
 
     async def do(self, target: Target, request: str, /, **values: Any) -> dict[str, Any]:
@@ -463,7 +468,7 @@ class Cluster:
                 raw = await conn.call(kind, body)
             except SignalboxError as e:
                 if is_doubtful(e):
-                    self.spawn(self.redirect(e, conn, conn.host))  # for the next request
+                    self.spawn(self.redirect(Retries(self.leaders), e, conn, conn.host))  # for the next request
                     raise _Doubt(e) from e
                 sent = False
                 raise

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from ._cluster import Cluster
 from ._conn import Connection
 from ._deadlines import Deadlines, Mortal
+from ._keeper import Keeper
 from ._view import Key, SharedWatch
 from .errors import ClosedError, EndReason, ForkedProcessError
 
@@ -43,6 +44,8 @@ class Core:
         self.loop = loop
         self.cluster: Cluster
         self.deadlines = Deadlines(loop)
+        #: Heartbeats while the event loop is blocked; None unless the client has `max_blocked`.
+        self.keeper: Keeper | None = None
         self.stopping = asyncio.Semaphore(_STOPS_AT_ONCE)
         self.closed = False
         self.forked = False
@@ -79,6 +82,8 @@ class Core:
         """Ends the background tasks and closes the connections."""
         self.closed = True
         self.deadlines.close()
+        if self.keeper is not None:
+            self.keeper.close()
         self.cluster.close()
         me = asyncio.current_task()
         tasks = [t for t in self._tasks if t is not me]
@@ -90,6 +95,7 @@ class Core:
         """Marks the client unusable in a forked process. The connections belong to the parent: nothing is sent or
         closed."""
         self.forked = self.closed = True
+        self.keeper = None
         for session in list(self.sessions):
             session.timeout = 0.0
             session.end(EndReason.FORKED)

@@ -13,6 +13,7 @@ import heapq
 import itertools
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from . import _clock
@@ -21,6 +22,15 @@ from . import _clock
 _GRAIN = 0.05
 #: Delay of the thread's check after the timer.
 _LATER = 0.002
+
+
+def run_first(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+    """Calls a function on a blocked event loop before all waiting tasks, if the loop allows that. It may be called
+    twice."""
+    ready = getattr(loop, "_ready", None)
+    if isinstance(ready, deque):  # the event loops of asyncio run from its left end
+        ready.appendleft(asyncio.Handle(callback, (), loop, None))
+    loop.call_soon_threadsafe(callback)
 
 
 class Mortal(Protocol):
@@ -116,10 +126,7 @@ class Deadlines:
                 self._changed.wait(min(at + _LATER - now, 1.0))
 
     def _interrupt(self) -> None:
-        ready = getattr(self.loop, "_ready", None)
         try:
-            if isinstance(ready, deque):  # the event loops of asyncio run from its left end
-                ready.appendleft(asyncio.Handle(self.check, (), self.loop, None))
-            self.loop.call_soon_threadsafe(self.check)
+            run_first(self.loop, self.check)
         except RuntimeError:
             self._closed = True  # the loop is closed

@@ -37,6 +37,8 @@ def _stop_all() -> None:
     for core in list(_open):
         if core.closed or core.forked or not core.sessions:
             continue
+        if core.keeper is not None:
+            core.keeper.close()
         by_address: dict[str, list[OpenSession]] = {}
         for session in core.sessions:
             conn = session.home or session.last

@@ -243,6 +243,8 @@ class Inbox(Generic[R]):
         if push["status"] == Status.NOT_FOUND:
             self._removed(of_status(push["status"], None), push["detail"]["message"])
         elif push["status"]:
+            if push["status"] == Status.MOVED:
+                p.inc.core.cluster.moved(push["detail"], conn)
             self.lost(conn)
         elif push["items"]:
             self._short = 0

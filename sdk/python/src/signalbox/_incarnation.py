@@ -276,7 +276,7 @@ class Incarnation(Attachment):
                 continue
             if not isinstance(error, TransportError) and not is_retried(error.status):
                 raise error
-            await cluster.redirect(error, where.conn, where.host, self.wait)
+            await cluster.redirect(retries, error, where.conn, where.host, self.wait)
             await retries.again(error, self.wait)
 
     async def send_once(self, m: Mutation, tried: Tried = NOTHING_TRIED) -> None:

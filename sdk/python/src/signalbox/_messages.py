@@ -23,8 +23,11 @@ MESSAGES: dict[int, tuple[str, str]] = {
     19: ("SESSION_STOP", "session_id:u"),
     20: ("SESSION_DESTROY", "session_id:u"),
     21: ("SESSION_DESCRIBE", "session_id:u"),
-    22: ("SESSION_LIST", "node_id:u shard_id:u after:u limit:u"),
-    23: ("SESSION_HOLDINGS", "session_id:u shard_id:u after:u limit:u consistency:u"),
+    22: ("SESSION_LIST", "node_id:u shard_id:u after:u limit:u slots:*SlotRange generation:u"),
+    23: ("SESSION_HOLDINGS", (
+        "session_id:u shard_id:u after:u limit:u consistency:u slots:*SlotRange "
+        "generation:u"
+    )),
     24: ("SEMAPHORE_CREATE", "session_id:u sequence:u acknowledged_sequence:u node_id:u name:t limit:u data:b"),
     25: ("SEMAPHORE_UPDATE", (
         "session_id:u sequence:u acknowledged_sequence:u node_id:u name:t data:b "
@@ -40,7 +43,10 @@ MESSAGES: dict[int, tuple[str, str]] = {
         "node_id:u name:t include_owners:o include_waiters:o consistency:u after:u "
         "limit:u watch_data:o watch_owners:o session_id:u generation:u"
     )),
-    30: ("SEMAPHORE_LIST", "node_id:u shard_id:u prefix:t after:t limit:u include_data:o consistency:u"),
+    30: ("SEMAPHORE_LIST", (
+        "node_id:u shard_id:u prefix:t after:t limit:u include_data:o consistency:u "
+        "slots:*SlotRange generation:u"
+    )),
     31: ("SEMAPHORE_RESIZE", (
         "session_id:u sequence:u acknowledged_sequence:u node_id:u name:t limit:u "
         "expected_revision:u"
@@ -68,15 +74,15 @@ MESSAGES: dict[int, tuple[str, str]] = {
     83: ("SESSION_STOP_ANSWER", ""),
     84: ("SESSION_DESTROY_ANSWER", ""),
     85: ("SESSION_DESCRIBE_ANSWER", "session:Session"),
-    86: ("SESSION_LIST_ANSWER", "sessions:*Session next:u"),
-    87: ("SESSION_HOLDINGS_ANSWER", "holdings:*Holding next:u"),
+    86: ("SESSION_LIST_ANSWER", "sessions:*Session next:u missing:*SlotRange"),
+    87: ("SESSION_HOLDINGS_ANSWER", "holdings:*Holding next:u missing:*SlotRange"),
     88: ("SEMAPHORE_CREATE_ANSWER", "revision:u"),
     89: ("SEMAPHORE_UPDATE_ANSWER", "revision:u"),
     90: ("SEMAPHORE_DELETE_ANSWER", ""),
     91: ("ACQUIRE_ANSWER", "outcome:u order_id:u semaphore_limit:u"),
     92: ("RELEASE_ANSWER", "released:o"),
     93: ("SEMAPHORE_DESCRIBE_ANSWER", "semaphore:Semaphore owners:*Owner waiters:*Waiter next:u watch_added:o"),
-    94: ("SEMAPHORE_LIST_ANSWER", "semaphores:*Semaphore next:t"),
+    94: ("SEMAPHORE_LIST_ANSWER", "semaphores:*Semaphore next:t missing:*SlotRange"),
     95: ("SEMAPHORE_RESIZE_ANSWER", "revision:u"),
     96: ("WATCH_ANSWER", "object_kind:u"),
     97: ("WATCH_STOP_ANSWER", ""),
@@ -139,7 +145,10 @@ MESSAGES: dict[int, tuple[str, str]] = {
         "gate:t seq:u generation:u verdict:u author:t text:t"
     )),
     140: ("ROLLOUT_DESCRIBE", "node_id:u name:t section:t after:u limit:u explain:o consistency:u generation:u"),
-    141: ("ROLLOUT_LIST", "node_id:u shard_id:u prefix:t after:t limit:u consistency:u"),
+    141: ("ROLLOUT_LIST", (
+        "node_id:u shard_id:u prefix:t after:t limit:u consistency:u slots:*SlotRange "
+        "generation:u"
+    )),
     142: ("ROLLOUT_PLAN", "node_id:u name:t takes_ms:u publish:o action:RolloutAction consistency:u"),
     144: ("ACCESS_CHANGE", (
         "idempotency:Idempotency author:t reason:t action:u principal:t role:t "
@@ -157,6 +166,10 @@ MESSAGES: dict[int, tuple[str, str]] = {
     153: ("BACKUP_BEGIN", "shard_id:u"),
     154: ("BACKUP_READ", "state_id:u"),
     155: ("BACKUP_END", "state_id:u"),
+    156: ("SLOT_MOVE", "idempotency:Idempotency author:t reason:t slot:u shard_id:u large:o cancel:o"),
+    157: ("SLOT_LIST", "shard_id:u from:u"),
+    158: ("SHARD_UPDATE", "idempotency:Idempotency author:t reason:t action:u count:u shard_ids:*u weight:u"),
+    159: ("REBALANCE", "idempotency:Idempotency author:t reason:t action:u"),
     160: ("PROCESS_PUT", (
         "session_id:u sequence:u acknowledged_sequence:u node_id:u name:t mode:u "
         "expected_revision:u spec:ProcessSpec author:t reason:t"
@@ -200,8 +213,13 @@ MESSAGES: dict[int, tuple[str, str]] = {
         "member_id:u author:t reason:t"
     )),
     172: ("PROCESS_DESCRIBE", "node_id:u name:t section:t after:u limit:u explain:o consistency:u generation:u"),
-    173: ("PROCESS_LIST", "node_id:u shard_id:u prefix:t after:t limit:u consistency:u"),
+    173: ("PROCESS_LIST", (
+        "node_id:u shard_id:u prefix:t after:t limit:u consistency:u slots:*SlotRange "
+        "generation:u"
+    )),
     174: ("INBOX_OPEN", "session_id:u node_id:u name:t member_id:u after:u"),
+    175: ("REBALANCE_DESCRIBE", ""),
+    176: ("SLOT_OFFER", "shard_id:u from:u slot:u generation:u content:b"),
     177: ("HOST_BOOT", (
         "host_id:u incarnation:b start_number:u start_nonce:u raft_address:t "
         "client_address:t admin_address:t version:t level:u domain:t"
@@ -226,7 +244,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     188: ("SHARD_REPORT", "term:u governor_host_id:u target:u target_epoch:u current:u current_epoch:u"),
     189: ("STEP_EXECUTE", (
         "term:u step_id:u effect:u shard_id:u replica_id:u host_id:u incarnation:b "
-        "change:u rebuild:Rebuild"
+        "change:u rebuild:Rebuild into:u slot:u generation:u large:o"
     )),
     190: ("SESSION_DETACH", "session_id:u left_ms:u"),
     192: ("ROLLOUT_PUT_ANSWER", "revision:u created:o"),
@@ -242,7 +260,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     202: ("ROLLOUT_ACTION_ANSWER", "generation:u"),
     203: ("ROLLOUT_GATE_REPORT_ANSWER", ""),
     204: ("ROLLOUT_DESCRIBE_ANSWER", "revision:u now_ms:u phase:u head:b rows:*Row next:u reasons:*Reason"),
-    205: ("ROLLOUT_LIST_ANSWER", "rollouts:*RolloutSummary next:t"),
+    205: ("ROLLOUT_LIST_ANSWER", "rollouts:*RolloutSummary next:t missing:*SlotRange"),
     206: ("ROLLOUT_PLAN_ANSWER", "now_ms:u steps:*PlannedStep"),
     208: ("ACCESS_CHANGE_ANSWER", "existed:o since:u"),
     209: ("ACCESS_LIST_ANSWER", "roles:*AccessRole principals:*AccessPrincipal next:t open:o"),
@@ -256,9 +274,13 @@ MESSAGES: dict[int, tuple[str, str]] = {
     214: ("HEALTH_ANSWER", "host_name:t now_ms:u items:*HealthIssue governs:o"),
     215: ("SHARD_RECOVER_ANSWER", "host_id:u since:u wait_ms:u longest_ms:u longest_session:u"),
     216: ("BACKUP_DESCRIBE_ANSWER", "cluster_id:t generation:Generation shards:u level:u host_version:t"),
-    217: ("BACKUP_BEGIN_ANSWER", "state_id:u term:u index:u"),
+    217: ("BACKUP_BEGIN_ANSWER", "state_id:u term:u index:u slots:*SlotRange"),
     218: ("BACKUP_READ_ANSWER", "piece:b done:o"),
     219: ("BACKUP_END_ANSWER", ""),
+    220: ("SLOT_MOVE_ANSWER", "existed:o since:u"),
+    221: ("SLOT_LIST_ANSWER", "version:u ranges:*SlotRange moves:*SlotMove next:u"),
+    222: ("SHARD_UPDATE_ANSWER", "shard_ids:*u existed:o since:u"),
+    223: ("REBALANCE_ANSWER", "existed:o since:u"),
     224: ("PROCESS_PUT_ANSWER", "revision:u created:o"),
     225: ("PROCESS_DELETE_ANSWER", ""),
     226: ("PROCESS_JOIN_ANSWER", "member_id:u"),
@@ -272,8 +294,13 @@ MESSAGES: dict[int, tuple[str, str]] = {
     234: ("INBOX_ACK_ANSWER", ""),
     235: ("PROCESS_ACTION_ANSWER", ""),
     236: ("PROCESS_DESCRIBE_ANSWER", "revision:u now_ms:u head:b rows:*Row next:u reasons:*ProcessReason"),
-    237: ("PROCESS_LIST_ANSWER", "processes:*ProcessSummary next:t now_ms:u"),
+    237: ("PROCESS_LIST_ANSWER", "processes:*ProcessSummary next:t now_ms:u missing:*SlotRange"),
     238: ("INBOX_OPEN_ANSWER", "acked:u last_seq:u"),
+    239: ("REBALANCE_DESCRIBE_ANSWER", (
+        "shards:*ShardSlots planned:*PlannedMoves paused:o no_pacing:o author:t reason:t "
+        "age_ms:u"
+    )),
+    240: ("SLOT_OFFER_ANSWER", "outcome:u reason:t durable:o"),
     241: ("HOST_BOOT_ANSWER", ""),
     242: ("HOST_NOTIFY_ANSWER", ""),
     243: ("HOST_UPDATE_ANSWER", "host_id:u existed:o since:u"),
@@ -294,7 +321,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
         "held:*HeldReplica counted:*CountedShard leaderless:*LeaderlessReplica "
         "speed:HostSpeed"
     )),
-    253: ("STEP_EXECUTE_ANSWER", ""),
+    253: ("STEP_EXECUTE_ANSWER", "outcome:u reason:t"),
     254: ("SESSION_DETACH_ANSWER", ""),
     256: ("INBOX", "session_id:u node_id:u name:t member_id:u items:*Item status:u detail:Detail"),
     260: ("TOKEN_EXPIRING", "token:t left_ms:u"),
@@ -370,7 +397,10 @@ RECORDS: dict[str, str] = {
     "JoinToken": "id:t left_ms:u author:t used:b",
     "LeaderlessReplica": "shard_id:u replica_id:u term:u index:u",
     "Lease": "node_id:u timeout_ms:u grace_ms:u config:NodeConfig lost:*u",
-    "LedShard": "id:u term:u led_ms:u change:u members:*ShardMember",
+    "LedShard": (
+        "id:u term:u led_ms:u change:u members:*ShardMember idle:o quota_percent:u "
+        "commit_us:u"
+    ),
     "Limits": (
         "request_frame_bytes:u answer_frame_bytes:u data_bytes:u requests_in_flight:u "
         "watches:u"
@@ -384,6 +414,7 @@ RECORDS: dict[str, str] = {
     ),
     "NodeTraffic": "path:t requests:u",
     "Owner": "order_id:u session_id:u count:u data:b since_ms:u client:ClientInfo",
+    "PlannedMoves": "from_shard_id:u to_shard_id:u slots:u",
     "PlannedStep": "at_ms:u location:t seq:u cause:u",
     "ProcessActionRow": (
         "action:u shard_time_ms:u wall_ms:u epoch:u member_id:u member:t author:t "
@@ -418,7 +449,7 @@ RECORDS: dict[str, str] = {
     ),
     "Rebuild": (
         "group:u empty:o longest_ms:u longest_session:u last_order:u last_revision:u "
-        "last_session:u counted_ms:u"
+        "last_session:u counted_ms:u fresh:o"
     ),
     "Redundancy": "wanted:u voters:u live:u tolerated:u lost:o domains:*DomainLoss",
     "ReelectSpec": "codes:*t after_ms:u attempts:u interval_ms:u max:u",
@@ -460,9 +491,14 @@ RECORDS: dict[str, str] = {
         "replica_id:u host_id:u incarnation:b voter:o index:u behind_ms:u tried:o "
         "silent_ms:u snapshot_percent:u snapshot_rate:u"
     ),
+    "ShardSlots": "id:u phase:t weight:u slots:u target:u",
     "ShardStatus": (
         "id:u leader_host_id:u term:u applied_index:u commit_lag:u sessions:u "
         "semaphores:u waiters:u rollouts:u processes:u"
+    ),
+    "SlotMove": (
+        "slot:u from_shard_id:u to_shard_id:u into_shard_id:u generation:u large:o "
+        "author:t reason:t age_ms:u failures:u last_error:t wait_ms:u"
     ),
     "SlotRange": "first:u last:u shard_id:u generation:u",
     "SourceTicket": "ticket:u source_id:u opened:u",

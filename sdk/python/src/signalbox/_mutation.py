@@ -122,6 +122,8 @@ class Mutation(Try):
         if kind == _ABORTED:
             error = of_status(wire.uint_of(raw, 2), raw[3] if len(raw) > 3 else None)
             if is_retried(error.status):
+                if error.status == Status.MOVED:
+                    self.session.core.cluster.moved(error.detail, conn)
                 self.unobserve()
             else:
                 self.end_acquire(error)

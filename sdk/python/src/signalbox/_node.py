@@ -12,6 +12,7 @@ from ._core import Core
 from ._describe import (
     Consistency, SemaphoreInfo, NodeInfo, SessionInfo, describe_body, description, semaphore_info, session_info,
 )
+from ._list import listed, ranges
 from ._mutation import slot_of
 from ._notice import SEMAPHORE_DESCRIBE
 from ._view import Key, Watch
@@ -100,34 +101,32 @@ class Node:
                 break
         return description(pages)
 
-    async def _shards(
-        self, request: str, next: str, key: str, first: Any, make: Any, **values: Any,
+    async def _list(
+        self, request: str, field: str, key: str, after: Any, make: Any, **values: Any,
     ) -> AsyncIterator[Any]:
-        """Yields the items of a list with a section in every data shard."""
-        node = await self._id()
-        if not self._core.cluster.data_shards():
-            await self._core.cluster.refresh()
-        for shard in self._core.cluster.data_shards():
-            after = first
-            while True:
-                async with self._client._in_time(request):
-                    page = await self._core.cluster.do(
-                        self._core.cluster.near_shard_leader(shard), request, node_id=node, shard_id=shard, after=after,
-                        **values)
-                for item in page[key]:
-                    yield make(item)
-                after = page[next]
-                if not after:
-                    break
+        """Yields the items of a list, sorted by key."""
+        node, cluster, kind = await self._id(), self._core.cluster, wire.number_of(request)
+
+        async def read(slots: list[int], after: Any, limit: int) -> dict[str, Any]:
+            async def page(conn: Any) -> Any:
+                return await conn.call(kind, wire.body(request, values | {
+                    "node_id": node, "after": after, "limit": limit, "slots": ranges(slots),
+                    "generation": cluster.generation(slots[0]),
+                }))
+
+            async with self._client._in_time(request):
+                return wire.fields(await cluster.repeat(cluster.near_leader(slots[0]), page))
+
+        async for item in listed(cluster, read, field, key, after):
+            yield make(item)
 
     def semaphores(self, prefix: str = "", *, data: bool = False) -> AsyncIterator[SemaphoreInfo]:
-        """Lists semaphores whose names begin with the prefix: shard by shard, in name order."""
-        return self._shards("SEMAPHORE_LIST", "next", "semaphores", "", semaphore_info, prefix=prefix,
-                            include_data=data)
+        """Lists semaphores whose names begin with the prefix, sorted by name."""
+        return self._list("SEMAPHORE_LIST", "semaphores", "name", "", semaphore_info, prefix=prefix, include_data=data)
 
     def sessions(self) -> AsyncIterator[SessionInfo]:
-        """Lists the node's sessions."""
-        return self._shards("SESSION_LIST", "next", "sessions", 0, session_info)
+        """Lists the node's sessions, sorted by id."""
+        return self._list("SESSION_LIST", "sessions", "id", 0, session_info)
 
     async def destroy_session(self, id: int) -> None:
         """Ends another client's session. Does nothing if the session has already ended."""

@@ -11,6 +11,8 @@ from .errors import SignalboxError, Status, TransportError, is_retried
 
 #: Number of consecutive redirects that are followed without a pause.
 _MOVES_AT_ONCE = 4
+#: Number of consecutive UNAVAILABLE answers with a wait time. After one more, the client looks for another leader.
+_WAITS_AT_ONCE = 3
 #: Number of retries after BAD_SESSION answers.
 _UNKNOWN_TRIES = 8
 #: Time in seconds over which requests that waited for a leader are spread.
@@ -72,14 +74,15 @@ async def plainly(future: asyncio.Future[None]) -> None:
 class Retries:
     """Decides how to proceed with a failed request, across its attempts."""
 
-    __slots__ = ("leaders", "connected", "leader_count", "connected_count", "patience", "tries", "moves", "unknowns")
+    __slots__ = ("leaders", "connected", "leader_count", "connected_count", "patience", "tries", "moves", "unknowns",
+                 "asked_to_wait")
 
     def __init__(self, leaders: News, connected: News | None = None) -> None:
         self.leaders, self.connected = leaders, connected
         self.leader_count = self.connected_count = 0
         #: Maximum pause after failing to reach a host; 0 for none.
         self.patience = 0.0
-        self.tries = self.moves = self.unknowns = 0
+        self.tries = self.moves = self.unknowns = self.asked_to_wait = 0
         self.begin()
 
     def begin(self) -> None:
@@ -90,11 +93,25 @@ class Retries:
 
     def reset(self) -> None:
         """Resets the counters after a period of success."""
-        self.tries = self.moves = self.unknowns = 0
+        self.tries = self.moves = self.unknowns = self.asked_to_wait = 0
+
+    def lags(self) -> None:
+        """Makes the retry after a MOVED from a lagging host pause. The client asks the owner that it knows, and the
+        owner may lag itself."""
+        self.moves, self.tries = _MOVES_AT_ONCE, max(self.tries, 1)
+
+    def waits(self, error: SignalboxError) -> bool:
+        """True if the host can answer soon, so that the client leaves the routing alone. A host that keeps asking to
+        wait may be partitioned from the shard's leader."""
+        return error.status == Status.UNAVAILABLE and error.wait > 0 and self.asked_to_wait < _WAITS_AT_ONCE
 
     def delay(self, error: SignalboxError) -> float | None:
         """Returns the pause before a retry, or None if the error is final."""
         wait: float = 0
+        if self.waits(error):
+            self.asked_to_wait += 1
+        elif not error.wait:
+            self.asked_to_wait = 0
         if isinstance(error, TransportError):
             wait = self._next(0)
             if self.patience:

@@ -35,12 +35,17 @@ def verify(inc: Incarnation) -> None:
     for q in inc.queues.values():
         if q.lease is None or q.lease.cause is not None:
             continue
-        shard = inc.core.cluster.slots[q.slot]
-        at = shard.id if shard else 0
+        at = _shard_of(inc, q.name)
         if at not in inc.looks:
             inc.looks[at] = Look(at)
             inc.core.spawn(_verify_until_done(inc, inc.looks[at]))
         inc.looks[at].leases.append((q.lease, q.lease.sequence))
+
+
+def _shard_of(inc: Incarnation, name: str) -> int:
+    """Returns a semaphore's shard id, 0 if unknown."""
+    shard = inc.core.cluster.at(slot_of(inc.node_id, name))
+    return shard.id if shard else 0
 
 
 async def _verify_until_done(inc: Incarnation, look: Look) -> None:
@@ -69,13 +74,17 @@ async def _verify_in(inc: Incarnation, shard: int, leases: list[tuple[Lease, int
         return
     held: dict[str, int] | None = None
     if shard:
+        failed: SignalboxError | None = None
         try:
             held = await _held_at(inc, shard, leases[0][0].name)
         except SignalboxError as e:
-            if isinstance(e, TransportError) or is_retried(e.status) or inc.cause is not None:
-                raise
-            if e.status == Status.BAD_SESSION:
-                raise
+            failed = e
+        if any(_shard_of(inc, lease.name) != shard for lease, _ in leases):
+            verify(inc)  # a slot has left the shard meanwhile, so the shard does not list its leases
+            return
+        if failed is not None and (isinstance(failed, TransportError) or is_retried(failed.status)
+                                   or inc.cause is not None or failed.status == Status.BAD_SESSION):
+            raise failed
     end = inc.core.loop.time() + _TURN_PATIENCE
     asked = []
     for lease, sequence in leases:
@@ -87,9 +96,9 @@ async def _verify_in(inc: Incarnation, shard: int, leases: list[tuple[Lease, int
         inc.lose_refused(q)
         if q.lease is lease:
             asked.append(_verify(inc, lease, sequence, end))
-    for failed in await asyncio.gather(*asked, return_exceptions=True):
-        if failed is not None:
-            raise failed
+    for result in await asyncio.gather(*asked, return_exceptions=True):
+        if result is not None:
+            raise result
 
 
 async def _held_at(inc: Incarnation, shard: int, name: str) -> dict[str, int]:

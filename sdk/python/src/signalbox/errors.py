@@ -135,6 +135,7 @@ class EndReason(enum.Enum):
 
     UNKNOWN = "unknown reason"
     SILENCE = "no host has confirmed the session in time"
+    BLOCKED = "the event loop was blocked for longer than max_blocked"
     EXPIRED = "the host has not heard from the client within the session timeout"
     DESTROYED = "an operator ended the session"
     NODE_DROPPED = "the node was dropped"

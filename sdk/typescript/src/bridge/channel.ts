@@ -1,7 +1,6 @@
-// How messages reach the engine: on a thread of its own, or on that of the program.
+// How messages reach the engine on a thread of its own.
 import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from "node:worker_threads";
 import { startOfClock } from "../clock.js";
-import { Engine } from "../engine/engine.js";
 import type { WorkerData } from "../engine/worker.js";
 import { toPortable } from "../errors.js";
 import type { FromEngine, ToEngine } from "./messages.js";
@@ -57,39 +56,5 @@ export class ThreadChannel implements Channel {
     this.worker.removeAllListeners();
     this.port.close();
     await this.worker.terminate();
-  }
-}
-
-/** An engine on the program's thread: it stands still while the program computes. */
-export class LocalChannel implements Channel {
-  readonly shared = new SharedState();
-  readonly ownThread = false;
-  private readonly engine: Engine;
-  private pending: FromEngine[] = [];
-
-  constructor(private readonly deliver: Deliver) {
-    this.engine = new Engine(this.shared, (message) => {
-      if (this.pending.length === 0) queueMicrotask(() => this.flush());
-      this.pending.push(message);
-    }, false);
-  }
-
-  post(messages: ToEngine[]): void {
-    for (const m of messages) this.engine.receive(m);
-  }
-
-  drain(): void {
-    this.engine.look();
-    this.flush();
-  }
-
-  private flush(): void {
-    const messages = this.pending;
-    this.pending = [];
-    if (messages.length > 0) this.deliver(messages);
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
   }
 }

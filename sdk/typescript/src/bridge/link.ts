@@ -2,7 +2,7 @@
 import { setMaxListeners } from "node:events";
 import { now } from "../clock.js";
 import { fromPortable, SignalboxError, type PortableError } from "../errors.js";
-import { LocalChannel, ThreadChannel, type Channel } from "./channel.js";
+import { ThreadChannel, type Channel, type Deliver } from "./channel.js";
 import type { Changed } from "../types.js";
 import type { CallName, Calls, Event, FromEngine, ToEngine } from "./messages.js";
 
@@ -60,9 +60,10 @@ export class Link {
   private reportEvery = Infinity;
   private readonly inbox: FromEngine[] = [];
 
-  constructor(thread: boolean, private readonly onEvent: (event: Event) => void) {
+  /** Opens a link to an engine on the program's thread, or else on a thread of its own. */
+  constructor(Local: (new (deliver: Deliver) => Channel) | undefined, private readonly onEvent: (event: Event) => void) {
     const deliver = (messages: FromEngine[]): void => this.deliver(messages);
-    this.channel = thread ? new ThreadChannel(deliver, (e) => this.fail(e)) : new LocalChannel(deliver);
+    this.channel = Local === undefined ? new ThreadChannel(deliver, (e) => this.fail(e)) : new Local(deliver);
     open.add(this);
   }
 
@@ -168,7 +169,7 @@ export class Link {
   private take(event: Event): void {
     switch (event.event) {
       case "queued":
-        this.pending.get(event.call)?.onQueued?.(event.order);
+        this.queued(event.call, event.order);
         break;
       case "lost":
         this.leases.get(event.lease)?.end(event.error as Error);
@@ -185,10 +186,27 @@ export class Link {
     }
   }
 
-  /** Returns a number for a one-shot watch, and the change that it will report. */
-  expectChange(): { watch: number; changed: Promise<Changed> } {
+  /** Calls the program outside of the processing of messages, which an error of the program must not end. */
+  private queued(call: number, order: bigint): void {
+    const onQueued = this.pending.get(call)?.onQueued;
+    if (onQueued !== undefined) queueMicrotask(() => onQueued(order));
+  }
+
+  /** Returns a number for a one-shot watch, and the change that it will report unless the signal aborts. */
+  expectChange(signal: AbortSignal | undefined): { watch: number; changed: Promise<Changed> } {
     const watch = ++this.lastWatch;
-    const changed = new Promise<Changed>((resolve) => this.changes.set(watch, resolve));
+    const changed = new Promise<Changed>((resolve, reject) => {
+      const abort = (): void => {
+        this.changes.delete(watch);
+        reject(signal!.reason as Error);
+      };
+      signal?.addEventListener("abort", abort, { once: true });
+      this.changes.set(watch, (change) => {
+        signal?.removeEventListener("abort", abort);
+        resolve(change);
+      });
+    });
+    changed.catch(() => undefined); // a program may not wait for it any more
     return { watch, changed };
   }
 

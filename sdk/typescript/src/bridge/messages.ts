@@ -95,11 +95,26 @@ export interface Calls {
   alterNode: [{ path: string; config: NodeConfig; version: number }, NodeInfo];
   dropNode: [{ path: string }, void];
   listNodes: [{ prefix: string; after: string }, { items: NodeInfo[]; next: string }];
-  /** The data shards, which a full list combines. */
-  shards: [Record<never, never>, number[]];
-  listSemaphores: [{ path: string; shard: number; prefix: string; after: string; data: boolean }, { items: SemaphoreInfo[]; next: string }];
-  listSessions: [{ path: string; shard: number; after: bigint }, { items: SessionInfo[]; next: bigint }];
+  /** Groups slots by shard. */
+  groupSlots: [{ slots: number[] }, number[][]];
+  listSemaphores: [{ path: string; prefix: string; data: boolean; part: Part<string> }, ListPage<SemaphoreInfo, string>];
+  listSessions: [{ path: string; part: Part<bigint> }, ListPage<SessionInfo, bigint>];
   destroySession: [{ session: bigint }, void];
+}
+
+/** What a page of a list is to contain. */
+export interface Part<K> {
+  slots: number[];
+  after: K;
+  limit: number;
+}
+
+/** A page of a list, from a shard that does not have the missing slots. */
+export interface ListPage<T, K> {
+  items: T[];
+  next: K;
+  missing: number[];
+  shard: number;
 }
 
 export type CallName = keyof Calls;

@@ -293,10 +293,10 @@ export abstract class Attachment implements AttachedSession, Mortal {
   ): Promise<void> {
     const { cluster } = this.core;
     if (retries.patience > 0) {
-      await this.scope.within(retries.patience, () => slow("any"), (s) => cluster.redirect(error, conn, host, s))
+      await this.scope.within(retries.patience, () => slow("any"), (s) => cluster.redirect(retries, error, conn, host, s))
         .catch(() => this.scope.check());
     } else {
-      await cluster.redirect(error, conn, host, this.scope);
+      await cluster.redirect(retries, error, conn, host, this.scope);
     }
     // What a host refuses now it may allow before the session ends: a token can return.
     await retries.again(isRetried(error) ? error : new TransportError(String(error)), this.scope);

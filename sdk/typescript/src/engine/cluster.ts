@@ -1,5 +1,4 @@
 // The hosts of a cluster, the connections to them, and where requests go.
-import { basename } from "node:path";
 import { SignalboxError } from "../errors.js";
 import { Status } from "../protocol/message.js";
 import type { Messages } from "../protocol/messages.js";
@@ -210,11 +209,6 @@ export class Cluster implements HostCluster, RoutingOwner {
     return (tried) => this.routing.at(slot)?.near(tried);
   }
 
-  /** The same for a shard. */
-  nearShardLeader(shard: number): Target {
-    return (tried) => this.routing.shards.get(shard)?.near(tried);
-  }
-
   /** The target's host, or any host if the target has none. */
   choose(target: Target, tried: Tried): Host {
     const host = target(tried) ?? tried.next(shuffled(this.hosts), (h) => h.conn !== undefined);
@@ -224,15 +218,17 @@ export class Cluster implements HostCluster, RoutingOwner {
 
   // Requests that need no session.
 
-  /** Learns from a failure where to go instead. */
-  async redirect(error: unknown, conn: Connection | undefined, host: Host | undefined, scope: Scope): Promise<void> {
+  /** Learns from the failure of a request where to go instead. */
+  async redirect(
+    retries: Retries, error: unknown, conn: Connection | undefined, host: Host | undefined, scope: Scope,
+  ): Promise<void> {
     const status = statusOf(error);
     if (error instanceof TransportError) {
       await this.refresh(host, scope);
     } else if (status === Status.MOVED) {
-      this.routing.moved(detailOf(error), conn);
+      if (!this.routing.moved(detailOf(error), conn)) retries.lags();
       if (detailOf(error).leader_host_id === 0 && this.refresher.running) await this.refresh(undefined, scope);
-    } else if (status === Status.UNAVAILABLE) {
+    } else if (status === Status.UNAVAILABLE && !retries.waits(error)) {
       // Another host is asked: a leader that is partitioned does not know that it no longer leads.
       await this.refresh(host, scope);
     }
@@ -257,7 +253,7 @@ export class Cluster implements HostCluster, RoutingOwner {
       scope.check();
       tried.add(host);
       if (!isRetried(error)) throw error;
-      await this.redirect(error, conn, host, scope);
+      await this.redirect(retries, error, conn, host, scope);
       await retries.again(error, scope);
     }
   }
@@ -266,9 +262,4 @@ export class Cluster implements HostCluster, RoutingOwner {
   close(): void {
     for (const h of this.hosts) h.conn?.fail("the client is closed");
   }
-}
-
-/** The name of this program, for listings of hosts. */
-export function programName(): string {
-  return basename(process.argv[1] ?? "node");
 }

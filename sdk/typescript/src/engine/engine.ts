@@ -126,7 +126,7 @@ export class Engine {
     alterNode: (a, scope) => this.nodes.alter(a.path, a.config, a.version, scope),
     dropNode: (a, scope) => this.nodes.drop(a.path, scope),
     listNodes: (a, scope) => this.nodes.list(a.prefix, a.after, scope),
-    shards: (_, scope) => this.nodes.shards(scope),
+    groupSlots: (a) => Promise.resolve(this.nodes.groupSlots(a.slots)),
     listSemaphores: (a, scope) => this.nodes.listSemaphores(a, scope),
     listSessions: (a, scope) => this.nodes.listSessions(a, scope),
     destroySession: (a, scope) => this.nodes.destroySession(a.session, scope),

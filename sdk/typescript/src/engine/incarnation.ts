@@ -150,7 +150,7 @@ export class Incarnation extends Attachment {
         continue;
       }
       if (!isRetried(error)) throw error;
-      await cluster.redirect(error, where.conn, where.host, scope);
+      await cluster.redirect(retries, error, where.conn, where.host, scope);
       await retries.again(error, scope);
     }
   }

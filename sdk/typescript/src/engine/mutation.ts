@@ -9,7 +9,7 @@ import type { Host } from "./host.js";
 import type { Incarnation } from "./incarnation.js";
 import { Lease } from "./lease.js";
 import type { SemaphoreQueue } from "./queue.js";
-import { errorOf, isRetriedStatus, type TransportError } from "./refusal.js";
+import { detailOf, errorOf, isRetried, isRetriedStatus, statusOf, type TransportError } from "./refusal.js";
 import { Deferred } from "./waiting.js";
 
 /** The requests that change a semaphore. */
@@ -103,7 +103,7 @@ export class Mutation<N extends MutationName = MutationName> implements Try, Han
 
   // What the host says, in its order: so a loss that arrives later finds the lease.
 
-  answered(_: Connection, raw: RawMessage): boolean {
+  answered(conn: Connection, raw: RawMessage): boolean {
     switch (raw[0]) {
       case GRANTED:
         if (this.phase === "queued" || this.phase === "unobserved") {
@@ -115,9 +115,13 @@ export class Mutation<N extends MutationName = MutationName> implements Try, Han
         this.endAcquire(notGranted());
         return false;
       case ABORTED: {
-        const status = uintAt(raw, 2);
-        if (isRetriedStatus(status)) this.unobserve();
-        else this.endAcquire(errorOf(status, raw[3]));
+        const error = errorOf(uintAt(raw, 2), raw[3]);
+        if (!isRetried(error)) {
+          this.endAcquire(error);
+          return false;
+        }
+        if (statusOf(error) === Status.MOVED) this.session.core.cluster.routing.moved(detailOf(error), conn);
+        this.unobserve();
         return false;
       }
     }

@@ -4,7 +4,7 @@ import { now } from "../clock.js";
 import type { Calls, Change, Consistency } from "../bridge/messages.js";
 import { SignalboxError } from "../errors.js";
 import { fieldsOf, Status } from "../protocol/message.js";
-import type { MessageName, Messages } from "../protocol/messages.js";
+import type { MessageName, Messages, SlotRangeRecord } from "../protocol/messages.js";
 import type { RawMessage } from "../protocol/reader.js";
 import { sessionSlot } from "../protocol/slots.js";
 import type { NodeConfig, NodeInfo, SemaphoreInfo } from "../types.js";
@@ -14,6 +14,7 @@ import { configRecord, consistencyNumber, description, nodeInfo, semaphoreInfo, 
 import type { MutationFields } from "./mutation.js";
 import { slotOf } from "./queue.js";
 import { detailOf, isDoubtful, statusOf, unknownOutcome } from "./refusal.js";
+import { Retries } from "./retry.js";
 import type { Scope } from "./waiting.js";
 
 /** Time for which a node id is used before a missing semaphore makes the client ask again. */
@@ -176,42 +177,66 @@ export class Nodes {
   private async once<N extends MessageName>(
     target: Target, name: N, fields: object, scope: Scope,
   ): Promise<RawMessage> {
+    const retries = new Retries(this.cluster.leaders);
     return this.cluster.repeat(target, scope, async (conn) => {
       try {
         return await conn.call(name, fields, scope);
       } catch (e) {
         if (!isDoubtful(e)) throw e;
-        void this.cluster.redirect(e, conn, undefined, scope).catch(() => undefined); // for the next request
+        void this.cluster.redirect(retries, e, conn, undefined, scope).catch(() => undefined); // for the next request
         throw unknownOutcome(e);
       }
-    });
+    }, retries);
   }
 
-  // Lists, of which each data shard has a part.
+  // Lists, in pages of slots.
 
-  async shards(scope: Scope): Promise<number[]> {
-    if (this.cluster.routing.dataShards().length === 0) await this.cluster.refresh(undefined, scope);
-    return this.cluster.routing.dataShards();
+  groupSlots(slots: number[]): number[][] {
+    const groups = new Map<number, number[]>();
+    for (const slot of slots) {
+      const shard = this.shardAt(slot);
+      const group = groups.get(shard);
+      if (group === undefined) groups.set(shard, [slot]);
+      else group.push(slot);
+    }
+    return [...groups.values()];
+  }
+
+  private shardAt(slot: number): number {
+    return this.cluster.routing.at(slot)?.id ?? 0;
+  }
+
+  /** Reads a page of a list. */
+  private async page<P extends { missing: SlotRangeRecord[] }>(
+    what: string, slots: number[], scope: Scope, read: (conn: Connection, generation: number, s: Scope) => Promise<P>,
+  ): Promise<{ page: P; missing: number[]; shard: number }> {
+    const { cluster } = this;
+    const first = slots[0]!;
+    const page = await this.inTime(what, false, scope, (s) =>
+      cluster.repeat(cluster.nearLeader(first), s, (conn) => read(conn, cluster.routing.generation(first), s)));
+    const missing = page.missing.flatMap((r) => Array.from({ length: r.last - r.first + 1 }, (_, i) => r.first + i));
+    if (missing.length > 0) cluster.refreshSoon(undefined);
+    return { page, missing, shard: this.shardAt(first) };
   }
 
   async listSemaphores(r: Calls["listSemaphores"][0], scope: Scope): Promise<Calls["listSemaphores"][1]> {
     const nodeId = await this.id(r.path, scope);
-    const a = await this.inTime("list semaphores", false, scope, (s) =>
-      this.cluster.repeat(this.cluster.nearShardLeader(r.shard), s, async (conn) =>
-        fieldsOf("SEMAPHORE_LIST_ANSWER", await conn.call("SEMAPHORE_LIST", {
-          node_id: nodeId, shard_id: r.shard, prefix: r.prefix, after: r.after, include_data: r.data,
-        }, s))));
-    return { items: a.semaphores.map(semaphoreInfo), next: a.next };
+    const { slots, after, limit } = r.part;
+    const { page, ...rest } = await this.page("list semaphores", slots, scope, async (conn, generation, s) =>
+      fieldsOf("SEMAPHORE_LIST_ANSWER", await conn.call("SEMAPHORE_LIST", {
+        node_id: nodeId, prefix: r.prefix, after, limit: BigInt(limit), include_data: r.data, slots: ranges(slots), generation,
+      }, s)));
+    return { items: page.semaphores.map(semaphoreInfo), next: page.next, ...rest };
   }
 
   async listSessions(r: Calls["listSessions"][0], scope: Scope): Promise<Calls["listSessions"][1]> {
     const nodeId = await this.id(r.path, scope);
-    const a = await this.inTime("list sessions", false, scope, (s) =>
-      this.cluster.repeat(this.cluster.nearShardLeader(r.shard), s, async (conn) =>
-        fieldsOf("SESSION_LIST_ANSWER", await conn.call("SESSION_LIST", {
-          node_id: nodeId, shard_id: r.shard, after: r.after,
-        }, s))));
-    return { items: a.sessions.map(sessionInfo), next: a.next };
+    const { slots, after, limit } = r.part;
+    const { page, ...rest } = await this.page("list sessions", slots, scope, async (conn, generation, s) =>
+      fieldsOf("SESSION_LIST_ANSWER", await conn.call("SESSION_LIST", {
+        node_id: nodeId, after, limit: BigInt(limit), slots: ranges(slots), generation,
+      }, s)));
+    return { items: page.sessions.map(sessionInfo), next: page.next, ...rest };
   }
 
   /** Ends a session of another client. One that is over is no error. */
@@ -222,6 +247,17 @@ export class Nodes {
           if (statusOf(e) !== Status.SESSION_EXPIRED) throw e;
         })));
   }
+}
+
+/** The form of slots in a request. */
+function ranges(slots: number[]): SlotRangeRecord[] {
+  const found: SlotRangeRecord[] = [];
+  for (const slot of slots) {
+    const last = found.at(-1);
+    if (last?.last === slot - 1) last.last = slot;
+    else found.push({ first: slot, last: slot, shard_id: 0, generation: 0 });
+  }
+  return found;
 }
 
 /** The request of a change, and its fields besides node and name. */

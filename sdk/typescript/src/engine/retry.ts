@@ -5,6 +5,8 @@ import { Deferred, type News, type Scope } from "./waiting.js";
 
 /** Redirections in a row that are followed without a pause. */
 const MOVES_AT_ONCE = 4;
+/** Times in a row that a host may ask to wait before the client looks for another leader. */
+const WAITS_AT_ONCE = 3;
 /** Tries after a host said that it does not know the session over the connection. */
 const UNKNOWN_TRIES = 8;
 /** Time over which clients that waited for a leader spread. */
@@ -32,6 +34,7 @@ export class Retries {
   private tries = 0;
   private moves = 0;
   private unknowns = 0;
+  private askedToWait = 0;
 
   constructor(private readonly leaders: News, private readonly connected?: News) {
     this.begin();
@@ -45,7 +48,19 @@ export class Retries {
 
   /** Forgets failures, because what was tried has worked for a while. */
   reset(): void {
-    this.tries = this.moves = this.unknowns = 0;
+    this.tries = this.moves = this.unknowns = this.askedToWait = 0;
+  }
+
+  /** Has the pause after a MOVED from a lagging host begin: the client asks the owner that it knows, which may lag. */
+  lags(): void {
+    this.moves = MOVES_AT_ONCE;
+    this.tries = Math.max(this.tries, 1);
+  }
+
+  /** Reports whether the host can answer soon, so that the routing is left alone. A host that keeps asking to wait may be
+   * partitioned from the shard's leader. */
+  waits(error: unknown): boolean {
+    return statusOf(error) === Status.UNAVAILABLE && detailOf(error).wait_ms > 0 && this.askedToWait < WAITS_AT_ONCE;
   }
 
   /** Counts an answer of a host that does not know the session, and returns false after too many. */
@@ -89,6 +104,8 @@ export class Retries {
   private delay(error: unknown): number | undefined {
     let wait = 0;
     const status = statusOf(error);
+    if (this.waits(error)) this.askedToWait++;
+    else if (detailOf(error).wait_ms === 0) this.askedToWait = 0;
     if (error instanceof TransportError) {
       wait = this.next(0);
       if (this.patience > 0) wait = Math.min(wait, this.patience);

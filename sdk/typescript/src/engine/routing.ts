@@ -87,13 +87,21 @@ export class Routing {
     return id === undefined ? undefined : this.shards.get(id);
   }
 
-  /** Follows a MOVED. A host with a lower generation than the known one lags. */
-  moved(d: DetailRecord, conn: Connection | undefined): void {
-    if (d.generation > 0 && !this.place(d.slot % SLOTS, d.shard_id, d.generation)) {
-      this.owner.refreshSoon(conn);
-      return;
+  /** Follows a MOVED. It returns false if a higher generation is known: the host lags, and its answer is dropped. */
+  moved(d: DetailRecord, conn: Connection | undefined): boolean {
+    if (d.generation > 0) {
+      if (!this.place(d.slot % SLOTS, d.shard_id, d.generation)) {
+        this.owner.refreshSoon(undefined); // the recorded shard may have another leader
+        return false;
+      }
+      if (!this.shards.has(d.shard_id) && d.leader_host_id > 0) {
+        // Until there is a newer routing, the leader is the only known host of the shard.
+        const leader = this.owner.host(d.leader_host_id, d.leader_address);
+        this.shards.set(d.shard_id, new Shard(d.shard_id, leader, [leader]));
+      }
     }
     this.led(d.shard_id, d.leader_host_id, d.leader_address, d.routing_version, conn);
+    return true;
   }
 
   /** Follows a push, and returns whether it reports a new leader. */

@@ -50,7 +50,7 @@ export async function stop(session: Attachment): Promise<void> {
       continue;
     }
     if (!isRetried(error)) throw error;
-    await cluster.redirect(error, conn, host, life);
+    await cluster.redirect(retries, error, conn, host, life);
     conn = undefined;
     tried.add(host);
     await life.within(Math.min(Math.max(until - now(), 1), 2 ** 30), () => slow("any"), (scope) => retries.again(error, scope));

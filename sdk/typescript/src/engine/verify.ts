@@ -52,7 +52,7 @@ export class Verification {
     const started: Look[] = [];
     for (const q of this.inc.queues.all()) {
       if (q.lease === undefined || q.lease.over) continue;
-      const shard = this.inc.core.cluster.routing.at(q.slot)?.id ?? 0;
+      const shard = this.shardOf(q.slot);
       let look = this.looks.get(shard);
       if (look === undefined) {
         look = { shard, leases: [], gaps: 0 };
@@ -62,6 +62,11 @@ export class Verification {
       look.leases.push({ lease: q.lease, sequence: q.lease.sequence });
     }
     for (const look of started) this.inc.core.spawn(this.untilDone(look));
+  }
+
+  /** The id of a slot's shard, 0 if it is not known. */
+  private shardOf(slot: number): number {
+    return this.inc.core.cluster.routing.at(slot)?.id ?? 0;
   }
 
   private async untilDone(look: Look): Promise<void> {
@@ -86,7 +91,19 @@ export class Verification {
   /** Verifies leases of one shard, beside each other. */
   private async verifyAll(shard: number, leases: Look["leases"]): Promise<void> {
     if (leases.length === 0) return;
-    const held = shard === 0 ? undefined : await this.heldOrUnknown(shard, leases[0]!.lease.name);
+    const hasMoved = (): boolean => leases.some((l) => this.shardOf(slotOf(this.inc.nodeId, l.lease.name)) !== shard);
+    let held: Map<string, bigint> | undefined;
+    if (shard !== 0) {
+      try {
+        held = await this.heldOrUnknown(shard, leases[0]!.lease.name);
+      } catch (e) {
+        if (!hasMoved()) throw e;
+      }
+      if (hasMoved()) {
+        this.start(); // a slot has left the shard meanwhile, so the shard does not list its leases
+        return;
+      }
+    }
     const end = new Scope(this.inc.scope);
     const timer = setTimeout(() => end.end(new TransportError("the lease had no turn yet")), TURN_PATIENCE);
     const asked: Promise<void>[] = [];

@@ -20,15 +20,15 @@ export const MESSAGES: readonly (readonly [number, MessageName, string])[] = [
   [19, "SESSION_STOP", "session_id:U"],
   [20, "SESSION_DESTROY", "session_id:U"],
   [21, "SESSION_DESCRIBE", "session_id:U"],
-  [22, "SESSION_LIST", "node_id:u shard_id:u after:U limit:U"],
-  [23, "SESSION_HOLDINGS", "session_id:U shard_id:u after:U limit:U consistency:u"],
+  [22, "SESSION_LIST", "node_id:u shard_id:u after:U limit:U slots:*SlotRange generation:u"],
+  [23, "SESSION_HOLDINGS", "session_id:U shard_id:u after:U limit:U consistency:u slots:*SlotRange generation:u"],
   [24, "SEMAPHORE_CREATE", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t limit:U data:b"],
   [25, "SEMAPHORE_UPDATE", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t data:b order_id:U expected_revision:U"],
   [26, "SEMAPHORE_DELETE", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t force:o"],
   [27, "ACQUIRE", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t count:U wait_ms:U data:b ephemeral:o"],
   [28, "RELEASE", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t order_id:U"],
   [29, "SEMAPHORE_DESCRIBE", "node_id:u name:t include_owners:o include_waiters:o consistency:u after:U limit:U watch_data:o watch_owners:o session_id:U generation:u"],
-  [30, "SEMAPHORE_LIST", "node_id:u shard_id:u prefix:t after:t limit:U include_data:o consistency:u"],
+  [30, "SEMAPHORE_LIST", "node_id:u shard_id:u prefix:t after:t limit:U include_data:o consistency:u slots:*SlotRange generation:u"],
   [31, "SEMAPHORE_RESIZE", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t limit:U expected_revision:U"],
   [32, "WATCH", "node_id:u name:t since:U owners:o data:o object_kind:u view:t generation:u"],
   [33, "WATCH_STOP", "watch_id:u"],
@@ -47,15 +47,15 @@ export const MESSAGES: readonly (readonly [number, MessageName, string])[] = [
   [83, "SESSION_STOP_ANSWER", ""],
   [84, "SESSION_DESTROY_ANSWER", ""],
   [85, "SESSION_DESCRIBE_ANSWER", "session:Session"],
-  [86, "SESSION_LIST_ANSWER", "sessions:*Session next:U"],
-  [87, "SESSION_HOLDINGS_ANSWER", "holdings:*Holding next:U"],
+  [86, "SESSION_LIST_ANSWER", "sessions:*Session next:U missing:*SlotRange"],
+  [87, "SESSION_HOLDINGS_ANSWER", "holdings:*Holding next:U missing:*SlotRange"],
   [88, "SEMAPHORE_CREATE_ANSWER", "revision:U"],
   [89, "SEMAPHORE_UPDATE_ANSWER", "revision:U"],
   [90, "SEMAPHORE_DELETE_ANSWER", ""],
   [91, "ACQUIRE_ANSWER", "outcome:u order_id:U semaphore_limit:u"],
   [92, "RELEASE_ANSWER", "released:o"],
   [93, "SEMAPHORE_DESCRIBE_ANSWER", "semaphore:Semaphore owners:*Owner waiters:*Waiter next:U watch_added:o"],
-  [94, "SEMAPHORE_LIST_ANSWER", "semaphores:*Semaphore next:t"],
+  [94, "SEMAPHORE_LIST_ANSWER", "semaphores:*Semaphore next:t missing:*SlotRange"],
   [95, "SEMAPHORE_RESIZE_ANSWER", "revision:U"],
   [96, "WATCH_ANSWER", "object_kind:u"],
   [97, "WATCH_STOP_ANSWER", ""],
@@ -85,13 +85,13 @@ export const MESSAGES: readonly (readonly [number, MessageName, string])[] = [
   [138, "ROLLOUT_ACTION", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t action:RolloutAction"],
   [139, "ROLLOUT_GATE_REPORT", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t location:t gate:t seq:u generation:u verdict:u author:t text:t"],
   [140, "ROLLOUT_DESCRIBE", "node_id:u name:t section:t after:U limit:U explain:o consistency:u generation:u"],
-  [141, "ROLLOUT_LIST", "node_id:u shard_id:u prefix:t after:t limit:U consistency:u"],
+  [141, "ROLLOUT_LIST", "node_id:u shard_id:u prefix:t after:t limit:U consistency:u slots:*SlotRange generation:u"],
   [142, "ROLLOUT_PLAN", "node_id:u name:t takes_ms:u publish:o action:RolloutAction consistency:u"],
   [144, "ACCESS_CHANGE", "idempotency:Idempotency author:t reason:t action:u principal:t role:t rules:*AccessRule grants:*AccessGrant hash:b expires_ms:u roles:*AccessRole principals:*AccessPrincipal"],
   [145, "ACCESS_LIST", "roles:o after:t limit:U export:o"],
   [146, "ACCESS_CHECK", "principal:t path:t object:t right:u"],
   [147, "ACCESS_DENIALS", "limit:U"],
-  [148, "HOST_LOAD", ""],
+  [148, "HOST_LOAD", "traffic:o"],
   [149, "FORWARDED_FOR", "request_id:u address:t"],
   [150, "HEALTH", ""],
   [151, "SHARD_RECOVER", "idempotency:Idempotency author:t reason:t shard_id:u empty:o accept_overlap:o"],
@@ -99,6 +99,10 @@ export const MESSAGES: readonly (readonly [number, MessageName, string])[] = [
   [153, "BACKUP_BEGIN", "shard_id:u"],
   [154, "BACKUP_READ", "state_id:u"],
   [155, "BACKUP_END", "state_id:u"],
+  [156, "SLOT_MOVE", "idempotency:Idempotency author:t reason:t slot:u shard_id:u large:o cancel:o"],
+  [157, "SLOT_LIST", "shard_id:u from:U"],
+  [158, "SHARD_UPDATE", "idempotency:Idempotency author:t reason:t action:u count:U shard_ids:*u weight:u"],
+  [159, "REBALANCE", "idempotency:Idempotency author:t reason:t action:u"],
   [160, "PROCESS_PUT", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t mode:u expected_revision:U spec:ProcessSpec author:t reason:t"],
   [161, "PROCESS_DELETE", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t force:o"],
   [162, "PROCESS_JOIN", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t member:t attributes:b candidate:o create:o spec:ProcessSpec"],
@@ -112,8 +116,10 @@ export const MESSAGES: readonly (readonly [number, MessageName, string])[] = [
   [170, "INBOX_ACK", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t member_id:U ack:u"],
   [171, "PROCESS_ACTION", "session_id:U sequence:u acknowledged_sequence:u node_id:u name:t action:u member_id:U author:t reason:t"],
   [172, "PROCESS_DESCRIBE", "node_id:u name:t section:t after:U limit:U explain:o consistency:u generation:u"],
-  [173, "PROCESS_LIST", "node_id:u shard_id:u prefix:t after:t limit:U consistency:u"],
+  [173, "PROCESS_LIST", "node_id:u shard_id:u prefix:t after:t limit:U consistency:u slots:*SlotRange generation:u"],
   [174, "INBOX_OPEN", "session_id:U node_id:u name:t member_id:U after:U"],
+  [175, "REBALANCE_DESCRIBE", ""],
+  [176, "SLOT_OFFER", "shard_id:u from:U slot:u generation:u content:b"],
   [177, "HOST_BOOT", "host_id:u incarnation:b start_number:u start_nonce:U raft_address:t client_address:t admin_address:t version:t level:u domain:t"],
   [178, "HOST_NOTIFY", "event:u host_id:u incarnation:b start_number:u start_nonce:U epoch:U raft_address:t client_address:t admin_address:t shard_id:u bytes:u asked:ClientRequest commands:b"],
   [179, "HOST_UPDATE", "idempotency:Idempotency author:t reason:t action:u host:t force:o domain:t successor:t weight:u"],
@@ -126,7 +132,7 @@ export const MESSAGES: readonly (readonly [number, MessageName, string])[] = [
   [186, "AUDIT_READ", "from:U limit:U"],
   [187, "JOIN_TOKEN", "idempotency:Idempotency author:t reason:t action:u id:t hash:b valid_ms:u"],
   [188, "SHARD_REPORT", "term:u governor_host_id:u target:u target_epoch:U current:u current_epoch:U"],
-  [189, "STEP_EXECUTE", "term:u step_id:u effect:u shard_id:u replica_id:u host_id:u incarnation:b change:u rebuild:Rebuild"],
+  [189, "STEP_EXECUTE", "term:u step_id:u effect:u shard_id:u replica_id:u host_id:u incarnation:b change:u rebuild:Rebuild into:u slot:u generation:u large:o"],
   [190, "SESSION_DETACH", "session_id:U left_ms:u"],
   [192, "ROLLOUT_PUT_ANSWER", "revision:U created:o"],
   [193, "ROLLOUT_DELETE_ANSWER", ""],
@@ -141,20 +147,24 @@ export const MESSAGES: readonly (readonly [number, MessageName, string])[] = [
   [202, "ROLLOUT_ACTION_ANSWER", "generation:u"],
   [203, "ROLLOUT_GATE_REPORT_ANSWER", ""],
   [204, "ROLLOUT_DESCRIBE_ANSWER", "revision:U now_ms:u phase:u head:b rows:*Row next:U reasons:*Reason"],
-  [205, "ROLLOUT_LIST_ANSWER", "rollouts:*RolloutSummary next:t"],
+  [205, "ROLLOUT_LIST_ANSWER", "rollouts:*RolloutSummary next:t missing:*SlotRange"],
   [206, "ROLLOUT_PLAN_ANSWER", "now_ms:u steps:*PlannedStep"],
   [208, "ACCESS_CHANGE_ANSWER", "existed:o since:U"],
   [209, "ACCESS_LIST_ANSWER", "roles:*AccessRole principals:*AccessPrincipal next:t open:o"],
   [210, "ACCESS_CHECK_ANSWER", "decisions:*AccessDecision more:o"],
   [211, "ACCESS_DENIALS_ANSWER", "host_name:t denials:*AccessDenial total:u"],
-  [212, "HOST_LOAD_ANSWER", "span_ms:u requests:u failed:u p50_us:u p99_us:u commit_p99_us:u disk_free_bytes:u disk_total_bytes:u"],
+  [212, "HOST_LOAD_ANSWER", "span_ms:u requests:u failed:u p50_us:u p99_us:u commit_p99_us:u disk_free_bytes:u disk_total_bytes:u traffic:Traffic"],
   [213, "FORWARDED_FOR_ANSWER", ""],
   [214, "HEALTH_ANSWER", "host_name:t now_ms:u items:*HealthIssue governs:o"],
   [215, "SHARD_RECOVER_ANSWER", "host_id:u since:U wait_ms:u longest_ms:u longest_session:U"],
   [216, "BACKUP_DESCRIBE_ANSWER", "cluster_id:t generation:Generation shards:u level:u host_version:t"],
-  [217, "BACKUP_BEGIN_ANSWER", "state_id:u term:u index:u"],
+  [217, "BACKUP_BEGIN_ANSWER", "state_id:u term:u index:u slots:*SlotRange"],
   [218, "BACKUP_READ_ANSWER", "piece:b done:o"],
   [219, "BACKUP_END_ANSWER", ""],
+  [220, "SLOT_MOVE_ANSWER", "existed:o since:U"],
+  [221, "SLOT_LIST_ANSWER", "version:u ranges:*SlotRange moves:*SlotMove next:U"],
+  [222, "SHARD_UPDATE_ANSWER", "shard_ids:*u existed:o since:U"],
+  [223, "REBALANCE_ANSWER", "existed:o since:U"],
   [224, "PROCESS_PUT_ANSWER", "revision:U created:o"],
   [225, "PROCESS_DELETE_ANSWER", ""],
   [226, "PROCESS_JOIN_ANSWER", "member_id:U"],
@@ -168,8 +178,10 @@ export const MESSAGES: readonly (readonly [number, MessageName, string])[] = [
   [234, "INBOX_ACK_ANSWER", ""],
   [235, "PROCESS_ACTION_ANSWER", ""],
   [236, "PROCESS_DESCRIBE_ANSWER", "revision:U now_ms:u head:b rows:*Row next:U reasons:*ProcessReason"],
-  [237, "PROCESS_LIST_ANSWER", "processes:*ProcessSummary next:t now_ms:u"],
+  [237, "PROCESS_LIST_ANSWER", "processes:*ProcessSummary next:t now_ms:u missing:*SlotRange"],
   [238, "INBOX_OPEN_ANSWER", "acked:u last_seq:u"],
+  [239, "REBALANCE_DESCRIBE_ANSWER", "shards:*ShardSlots planned:*PlannedMoves paused:o no_pacing:o author:t reason:t age_ms:u"],
+  [240, "SLOT_OFFER_ANSWER", "outcome:u reason:t durable:o"],
   [241, "HOST_BOOT_ANSWER", ""],
   [242, "HOST_NOTIFY_ANSWER", ""],
   [243, "HOST_UPDATE_ANSWER", "host_id:u existed:o since:U"],
@@ -181,8 +193,8 @@ export const MESSAGES: readonly (readonly [number, MessageName, string])[] = [
   [249, "POLICY_SET_ANSWER", "existed:o since:U"],
   [250, "AUDIT_READ_ANSWER", "entries:*AuditEntry next:U oldest:u newest:u"],
   [251, "JOIN_TOKEN_ANSWER", "tokens:*JoinToken existed:o since:U addresses:*t authority:b"],
-  [252, "SHARD_REPORT_ANSWER", "incarnation:b fresh:o fresh_ms:u barrier_ms:u disk_full:o led:*LedShard held:*HeldReplica counted:*CountedShard leaderless:*LeaderlessReplica"],
-  [253, "STEP_EXECUTE_ANSWER", ""],
+  [252, "SHARD_REPORT_ANSWER", "incarnation:b fresh:o fresh_ms:u barrier_ms:u disk_full:o led:*LedShard held:*HeldReplica counted:*CountedShard leaderless:*LeaderlessReplica speed:HostSpeed"],
+  [253, "STEP_EXECUTE_ANSWER", "outcome:u reason:t"],
   [254, "SESSION_DETACH_ANSWER", ""],
   [256, "INBOX", "session_id:U node_id:u name:t member_id:U items:*Item status:u detail:Detail"],
   [260, "TOKEN_EXPIRING", "token:t left_ms:u"],
@@ -200,6 +212,7 @@ export const RECORDS: Readonly<Record<string, string>> = {
   AuditEntry: "id:u event:t host_id:u host_name:t text:t author:t reason:t wall_ms:u",
   ClientInfo: "address:t name:t version:t",
   ClientRequest: "author:t operation:t reason:t",
+  ClientTraffic: "name:t principal:t address:t requests:u",
   ClusterHost: "id:u name:t incarnation:b starts:u addresses:HostAddresses domain:t version:t level:u current:HostStanding target:HostStanding cordoned:o replaces:u returns_ms:u observed:HostObservation weight:u",
   ClusterReplica: "id:u host_id:u role:u age_ms:u observed:o index:u behind_ms:u snapshot_percent:u snapshot_rate:u",
   ClusterShard: "id:u change:u replicas:*ClusterReplica leader_host_id:u led_ms:u report_ms:u redundancy:Redundancy preferred_leader_host_id:u preferred_leader_ms:u",
@@ -217,7 +230,8 @@ export const RECORDS: Readonly<Record<string, string>> = {
   Holding: "name:t order_id:U count:U waiting:o since_ms:u object_kind:u role:t",
   Host: "id:u name:t address:t state:u",
   HostAddresses: "raft:t client:t admin:t",
-  HostObservation: "alive:o silent_ms:u stalled_ms:u fresh_ms:u",
+  HostObservation: "alive:o silent_ms:u stalled_ms:u fresh_ms:u slow_ms:u slow:t sync_us:u timer_us:u round_us:u stalls:u",
+  HostSpeed: "sync_us:u delay_us:u round_us:u stalls:u",
   HostStanding: "state:u epoch:U reason:t text:t author:t age_ms:u",
   Idempotency: "client:b sequence:u since:U",
   InstanceCounts: "instances:u leaders:u reached:u failing:u",
@@ -226,12 +240,14 @@ export const RECORDS: Readonly<Record<string, string>> = {
   JoinToken: "id:t left_ms:u author:t used:b",
   LeaderlessReplica: "shard_id:u replica_id:u term:u index:u",
   Lease: "node_id:u timeout_ms:u grace_ms:u config:NodeConfig lost:*U",
-  LedShard: "id:u term:u led_ms:u change:u members:*ShardMember",
+  LedShard: "id:u term:u led_ms:u change:u members:*ShardMember idle:o quota_percent:u commit_us:u",
   Limits: "request_frame_bytes:u answer_frame_bytes:u data_bytes:u requests_in_flight:u watches:u",
   LocationSpec: "name:t delay_ms:u require:u max_failing:u gates:*t",
   Node: "id:u path:t config:NodeConfig config_version:u",
   NodeConfig: "self_check_period_ms:u session_grace_period_ms:u read_consistency:u attach_consistency:u rate_limiter_counters_mode:u quota_objects:u quota_bytes:u asked:AskedConfig longest_wait_ms:u",
+  NodeTraffic: "path:t requests:u",
   Owner: "order_id:U session_id:U count:U data:b since_ms:u client:ClientInfo",
+  PlannedMoves: "from_shard_id:u to_shard_id:u slots:u",
   PlannedStep: "at_ms:u location:t seq:u cause:u",
   ProcessActionRow: "action:u shard_time_ms:u wall_ms:u epoch:U member_id:U member:t author:t reason:t",
   ProcessMember: "name:t session_id:U candidate:o joined:u in_epoch:o prepared:u completed:u unread:u attributes:b",
@@ -242,7 +258,7 @@ export const RECORDS: Readonly<Record<string, string>> = {
   ProcessSummary: "name:t revision:U epoch:U phase:u members:u prepared:u last_result:u coordinator:t since:U",
   Quota: "kind:u limit:U used:U",
   Reason: "code:t text:t location:t blocked:o seq:u waiting:u total:u waiting_for:*t since:U until:u",
-  Rebuild: "group:u empty:o longest_ms:u longest_session:U last_order:u last_revision:U last_session:u counted_ms:u",
+  Rebuild: "group:u empty:o longest_ms:u longest_session:U last_order:u last_revision:U last_session:u counted_ms:u fresh:o",
   Redundancy: "wanted:u voters:u live:u tolerated:u lost:o domains:*DomainLoss",
   ReelectSpec: "codes:*t after_ms:u attempts:u interval_ms:u max:u",
   Reply: "from:U failed:o data:b",
@@ -262,10 +278,13 @@ export const RECORDS: Readonly<Record<string, string>> = {
   SessionDetails: "description:t",
   Shard: "id:u leader_host_id:u replica_host_ids:*u",
   ShardMember: "replica_id:u host_id:u incarnation:b voter:o index:u behind_ms:u tried:o silent_ms:u snapshot_percent:u snapshot_rate:u",
+  ShardSlots: "id:u phase:t weight:u slots:u target:u",
   ShardStatus: "id:u leader_host_id:u term:u applied_index:u commit_lag:u sessions:u semaphores:u waiters:u rollouts:u processes:u",
+  SlotMove: "slot:u from_shard_id:u to_shard_id:u into_shard_id:u generation:u large:o author:t reason:t age_ms:u failures:u last_error:t wait_ms:u",
   SlotRange: "first:u last:u shard_id:u generation:u",
   SourceTicket: "ticket:u source_id:u opened:u",
   TargetRow: "seq:u generation:u assigned:u reached:u abandoned:u cause:u waived:o note:t assigned_wall_ms:u reached_wall_ms:u abandoned_wall_ms:u",
+  Traffic: "span_ms:u requests:u clients:*ClientTraffic nodes:*NodeTraffic",
   Waiter: "order_id:U session_id:U count:U data:b timeout_ms:U since_ms:u client:ClientInfo",
 };
 
@@ -340,6 +359,13 @@ export interface ClientRequestRecord {
   author: string;
   operation: string;
   reason: string;
+}
+
+export interface ClientTrafficRecord {
+  name: string;
+  principal: string;
+  address: string;
+  requests: number;
 }
 
 export interface ClusterHostRecord {
@@ -513,6 +539,19 @@ export interface HostObservationRecord {
   silent_ms: number;
   stalled_ms: number;
   fresh_ms: number;
+  slow_ms: number;
+  slow: string;
+  sync_us: number;
+  timer_us: number;
+  round_us: number;
+  stalls: number;
+}
+
+export interface HostSpeedRecord {
+  sync_us: number;
+  delay_us: number;
+  round_us: number;
+  stalls: number;
 }
 
 export interface HostStandingRecord {
@@ -590,6 +629,9 @@ export interface LedShardRecord {
   led_ms: number;
   change: number;
   members: ShardMemberRecord[];
+  idle: boolean;
+  quota_percent: number;
+  commit_us: number;
 }
 
 export interface LimitsRecord {
@@ -627,6 +669,11 @@ export interface NodeConfigRecord {
   longest_wait_ms: number;
 }
 
+export interface NodeTrafficRecord {
+  path: string;
+  requests: number;
+}
+
 export interface OwnerRecord {
   order_id: bigint;
   session_id: bigint;
@@ -634,6 +681,12 @@ export interface OwnerRecord {
   data: Uint8Array;
   since_ms: number;
   client: ClientInfoRecord;
+}
+
+export interface PlannedMovesRecord {
+  from_shard_id: number;
+  to_shard_id: number;
+  slots: number;
 }
 
 export interface PlannedStepRecord {
@@ -754,6 +807,7 @@ export interface RebuildRecord {
   last_revision: bigint;
   last_session: number;
   counted_ms: number;
+  fresh: boolean;
 }
 
 export interface RedundancyRecord {
@@ -932,6 +986,14 @@ export interface ShardMemberRecord {
   snapshot_rate: number;
 }
 
+export interface ShardSlotsRecord {
+  id: number;
+  phase: string;
+  weight: number;
+  slots: number;
+  target: number;
+}
+
 export interface ShardStatusRecord {
   id: number;
   leader_host_id: number;
@@ -943,6 +1005,21 @@ export interface ShardStatusRecord {
   waiters: number;
   rollouts: number;
   processes: number;
+}
+
+export interface SlotMoveRecord {
+  slot: number;
+  from_shard_id: number;
+  to_shard_id: number;
+  into_shard_id: number;
+  generation: number;
+  large: boolean;
+  author: string;
+  reason: string;
+  age_ms: number;
+  failures: number;
+  last_error: string;
+  wait_ms: number;
 }
 
 export interface SlotRangeRecord {
@@ -970,6 +1047,13 @@ export interface TargetRowRecord {
   assigned_wall_ms: number;
   reached_wall_ms: number;
   abandoned_wall_ms: number;
+}
+
+export interface TrafficRecord {
+  span_ms: number;
+  requests: number;
+  clients: ClientTrafficRecord[];
+  nodes: NodeTrafficRecord[];
 }
 
 export interface WaiterRecord {
@@ -1057,6 +1141,8 @@ export interface Messages {
     shard_id: number;
     after: bigint;
     limit: bigint;
+    slots: SlotRangeRecord[];
+    generation: number;
   };
   SESSION_HOLDINGS: {
     session_id: bigint;
@@ -1064,6 +1150,8 @@ export interface Messages {
     after: bigint;
     limit: bigint;
     consistency: number;
+    slots: SlotRangeRecord[];
+    generation: number;
   };
   SEMAPHORE_CREATE: {
     session_id: bigint;
@@ -1132,6 +1220,8 @@ export interface Messages {
     limit: bigint;
     include_data: boolean;
     consistency: number;
+    slots: SlotRangeRecord[];
+    generation: number;
   };
   SEMAPHORE_RESIZE: {
     session_id: bigint;
@@ -1227,10 +1317,12 @@ export interface Messages {
   SESSION_LIST_ANSWER: {
     sessions: SessionRecord[];
     next: bigint;
+    missing: SlotRangeRecord[];
   };
   SESSION_HOLDINGS_ANSWER: {
     holdings: HoldingRecord[];
     next: bigint;
+    missing: SlotRangeRecord[];
   };
   SEMAPHORE_CREATE_ANSWER: {
     revision: bigint;
@@ -1257,6 +1349,7 @@ export interface Messages {
   SEMAPHORE_LIST_ANSWER: {
     semaphores: SemaphoreRecord[];
     next: string;
+    missing: SlotRangeRecord[];
   };
   SEMAPHORE_RESIZE_ANSWER: {
     revision: bigint;
@@ -1468,6 +1561,8 @@ export interface Messages {
     after: string;
     limit: bigint;
     consistency: number;
+    slots: SlotRangeRecord[];
+    generation: number;
   };
   ROLLOUT_PLAN: {
     node_id: number;
@@ -1506,7 +1601,9 @@ export interface Messages {
   ACCESS_DENIALS: {
     limit: bigint;
   };
-  HOST_LOAD: Record<never, never>;
+  HOST_LOAD: {
+    traffic: boolean;
+  };
   FORWARDED_FOR: {
     request_id: number;
     address: string;
@@ -1529,6 +1626,34 @@ export interface Messages {
   };
   BACKUP_END: {
     state_id: number;
+  };
+  SLOT_MOVE: {
+    idempotency: IdempotencyRecord;
+    author: string;
+    reason: string;
+    slot: number;
+    shard_id: number;
+    large: boolean;
+    cancel: boolean;
+  };
+  SLOT_LIST: {
+    shard_id: number;
+    from: bigint;
+  };
+  SHARD_UPDATE: {
+    idempotency: IdempotencyRecord;
+    author: string;
+    reason: string;
+    action: number;
+    count: bigint;
+    shard_ids: number[];
+    weight: number;
+  };
+  REBALANCE: {
+    idempotency: IdempotencyRecord;
+    author: string;
+    reason: string;
+    action: number;
   };
   PROCESS_PUT: {
     session_id: bigint;
@@ -1676,6 +1801,8 @@ export interface Messages {
     after: string;
     limit: bigint;
     consistency: number;
+    slots: SlotRangeRecord[];
+    generation: number;
   };
   INBOX_OPEN: {
     session_id: bigint;
@@ -1683,6 +1810,14 @@ export interface Messages {
     name: string;
     member_id: bigint;
     after: bigint;
+  };
+  REBALANCE_DESCRIBE: Record<never, never>;
+  SLOT_OFFER: {
+    shard_id: number;
+    from: bigint;
+    slot: number;
+    generation: number;
+    content: Uint8Array;
   };
   HOST_BOOT: {
     host_id: number;
@@ -1780,6 +1915,10 @@ export interface Messages {
     incarnation: Uint8Array;
     change: number;
     rebuild: RebuildRecord;
+    into: number;
+    slot: number;
+    generation: number;
+    large: boolean;
   };
   SESSION_DETACH: {
     session_id: bigint;
@@ -1826,6 +1965,7 @@ export interface Messages {
   ROLLOUT_LIST_ANSWER: {
     rollouts: RolloutSummaryRecord[];
     next: string;
+    missing: SlotRangeRecord[];
   };
   ROLLOUT_PLAN_ANSWER: {
     now_ms: number;
@@ -1859,6 +1999,7 @@ export interface Messages {
     commit_p99_us: number;
     disk_free_bytes: number;
     disk_total_bytes: number;
+    traffic: TrafficRecord;
   };
   FORWARDED_FOR_ANSWER: Record<never, never>;
   HEALTH_ANSWER: {
@@ -1885,12 +2026,32 @@ export interface Messages {
     state_id: number;
     term: number;
     index: number;
+    slots: SlotRangeRecord[];
   };
   BACKUP_READ_ANSWER: {
     piece: Uint8Array;
     done: boolean;
   };
   BACKUP_END_ANSWER: Record<never, never>;
+  SLOT_MOVE_ANSWER: {
+    existed: boolean;
+    since: bigint;
+  };
+  SLOT_LIST_ANSWER: {
+    version: number;
+    ranges: SlotRangeRecord[];
+    moves: SlotMoveRecord[];
+    next: bigint;
+  };
+  SHARD_UPDATE_ANSWER: {
+    shard_ids: number[];
+    existed: boolean;
+    since: bigint;
+  };
+  REBALANCE_ANSWER: {
+    existed: boolean;
+    since: bigint;
+  };
   PROCESS_PUT_ANSWER: {
     revision: bigint;
     created: boolean;
@@ -1922,10 +2083,25 @@ export interface Messages {
     processes: ProcessSummaryRecord[];
     next: string;
     now_ms: number;
+    missing: SlotRangeRecord[];
   };
   INBOX_OPEN_ANSWER: {
     acked: number;
     last_seq: number;
+  };
+  REBALANCE_DESCRIBE_ANSWER: {
+    shards: ShardSlotsRecord[];
+    planned: PlannedMovesRecord[];
+    paused: boolean;
+    no_pacing: boolean;
+    author: string;
+    reason: string;
+    age_ms: number;
+  };
+  SLOT_OFFER_ANSWER: {
+    outcome: number;
+    reason: string;
+    durable: boolean;
   };
   HOST_BOOT_ANSWER: Record<never, never>;
   HOST_NOTIFY_ANSWER: Record<never, never>;
@@ -1990,8 +2166,12 @@ export interface Messages {
     held: HeldReplicaRecord[];
     counted: CountedShardRecord[];
     leaderless: LeaderlessReplicaRecord[];
+    speed: HostSpeedRecord;
   };
-  STEP_EXECUTE_ANSWER: Record<never, never>;
+  STEP_EXECUTE_ANSWER: {
+    outcome: number;
+    reason: string;
+  };
   SESSION_DETACH_ANSWER: Record<never, never>;
   INBOX: {
     session_id: bigint;

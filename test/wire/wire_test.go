@@ -1,6 +1,6 @@
 //go:build linux
 
-package chaos
+package wire
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ func echo(t *testing.T) (*Wire, net.Addr) {
 		_, _ = io.Copy(c, c)
 		_ = c.Close()
 	})
-	l := NewWire(server.Addr().String())
+	l := New(server.Addr().String())
 	serve(door, l.Forward)
 	t.Cleanup(l.Reset)
 	return l, door.Addr()
@@ -117,8 +117,8 @@ func TestALinkCarriesWhatIsSaid(t *testing.T) {
 }
 
 func TestALinkThatHoldsLetsNothingThroughAndLosesNothing(t *testing.T) {
-	for name, directions := range map[string][]direction{
-		"forward": {forward}, "backward": {backward}, "both directions": bothDirections,
+	for name, directions := range map[string][]Direction{
+		"forward": {Forward}, "backward": {Backward}, "both directions": Both,
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, to := echo(t)
@@ -146,7 +146,7 @@ func TestTheEndOfAConnectionIsHeldToo(t *testing.T) {
 	c := call(t, to)
 	c.say("one")
 	c.hear("one")
-	release := l.Hold(backward)
+	release := l.Hold(Backward)
 	if err := c.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestAWireToNoListenerEndsTheConnection(t *testing.T) {
 	closed := listen(t)
 	_ = closed.Close()
 	door := listen(t)
-	serve(door, NewWire(closed.Addr().String()).Forward)
+	serve(door, New(closed.Addr().String()).Forward)
 	c, err := net.Dial("tcp", door.Addr().String())
 	if err != nil {
 		return // it ended that fast

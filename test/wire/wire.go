@@ -1,6 +1,6 @@
 //go:build linux
 
-package chaos
+package wire
 
 import (
 	"errors"
@@ -11,15 +11,17 @@ import (
 	"time"
 )
 
-// direction is a direction of a wire.
-type direction int
+// Direction is a direction of a wire.
+type Direction int
 
+// The directions.
 const (
-	forward  direction = iota // from the connecting side
-	backward                  // to the connecting side
+	Forward  Direction = iota // from the connecting side
+	Backward                  // to the connecting side
 )
 
-var bothDirections = []direction{forward, backward}
+// Both are both directions.
+var Both = []Direction{Forward, Backward}
 
 const (
 	// chunkBytes is the chunk size, queuedChunks the maximum number of chunks in flight per direction. Further bytes
@@ -62,8 +64,8 @@ type chunk struct {
 	due   time.Time
 }
 
-// NewWire returns a wire to an address.
-func NewWire(address string) *Wire {
+// New returns a wire to an address.
+func New(address string) *Wire {
 	return &Wire{address: address, changed: make(chan struct{}), relays: make(map[*relay]bool)}
 }
 
@@ -79,7 +81,7 @@ func (w *Wire) Forward(from *net.TCPConn) {
 	w.relays[r] = true
 	w.mu.Unlock()
 	var work sync.WaitGroup
-	for _, d := range bothDirections {
+	for _, d := range Both {
 		work.Go(func() { r.pass(d) })
 	}
 	work.Wait()
@@ -105,9 +107,9 @@ func (r *relay) close() {
 }
 
 // pass forwards the bytes of one direction.
-func (r *relay) pass(d direction) {
+func (r *relay) pass(d Direction) {
 	from, to := r.ends[0], r.ends[1]
-	if d == backward {
+	if d == Backward {
 		from, to = to, from
 	}
 	chunks := make(chan chunk, queuedChunks)
@@ -152,14 +154,14 @@ func (r *relay) pass(d direction) {
 }
 
 // due is the earliest arrival time of bytes sent now.
-func (w *Wire) due(d direction) time.Time {
+func (w *Wire) due(d Direction) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Now().Add(w.conditions[d].delay)
 }
 
 // await waits until bytes are due and may pass, and reports whether they may.
-func (r *relay) await(d direction, due time.Time) bool {
+func (r *relay) await(d Direction, due time.Time) bool {
 	if left := time.Until(due); left > 0 && !r.pause(left) {
 		return false
 	}
@@ -179,7 +181,7 @@ func (r *relay) await(d direction, due time.Time) bool {
 }
 
 // throttle waits for as long as so many bytes take.
-func (r *relay) throttle(d direction, n int) {
+func (r *relay) throttle(d Direction, n int) {
 	r.wire.mu.Lock()
 	rates := r.wire.conditions[d].rates
 	r.wire.mu.Unlock()
@@ -201,7 +203,7 @@ func (r *relay) pause(d time.Duration) bool {
 }
 
 // change changes the condition of some directions, and wakes waiters.
-func (w *Wire) change(directions []direction, f func(*condition)) {
+func (w *Wire) change(directions []Direction, f func(*condition)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range directions {
@@ -225,22 +227,22 @@ func (w *Wire) undisturbed() bool {
 
 // Hold lets no bytes pass in these directions until the end. Neither side notices: connections stay, and new ones can
 // be made.
-func (w *Wire) Hold(directions ...direction) (end func()) {
+func (w *Wire) Hold(directions ...Direction) (end func()) {
 	w.change(directions, func(c *condition) { c.holds++ })
 	return sync.OnceFunc(func() { w.change(directions, func(c *condition) { c.holds-- }) })
 }
 
 // Delay delays all bytes by a time more.
 func (w *Wire) Delay(d time.Duration) (end func()) {
-	w.change(bothDirections, func(c *condition) { c.delay += d })
-	return sync.OnceFunc(func() { w.change(bothDirections, func(c *condition) { c.delay -= d }) })
+	w.change(Both, func(c *condition) { c.delay += d })
+	return sync.OnceFunc(func() { w.change(Both, func(c *condition) { c.delay -= d }) })
 }
 
 // Throttle limits a connection's bytes per second. The lowest of several rates counts.
 func (w *Wire) Throttle(rate int) (end func()) {
-	w.change(bothDirections, func(c *condition) { c.rates = append(slices.Clone(c.rates), rate) })
+	w.change(Both, func(c *condition) { c.rates = append(slices.Clone(c.rates), rate) })
 	return sync.OnceFunc(func() {
-		w.change(bothDirections, func(c *condition) {
+		w.change(Both, func(c *condition) {
 			at := slices.Index(c.rates, rate)
 			c.rates = slices.Delete(slices.Clone(c.rates), at, at+1)
 		})
