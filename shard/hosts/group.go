@@ -66,6 +66,27 @@ func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 		}
 	}
 	s := r.edit(n.Shard)
+	r.nextGroup(at, s, n.Host)
+	s.Empty, s.Fresh, s.Waits, s.Overlap = n.Empty, false, true, false
+	last := max(s.Fence, s.Counted.LastOrder) + shard.OrderID(s.Jump(at.Now).Orders)
+	s.Fence = (last | shard.MaxShard) + 1 + shard.OrderID(s.ID) // in the shard's order-id class
+	s.Wish, s.WishUntil = 0, 0
+	r.note(at, EventReplica, r.Host(n.Host), "shard %d begins anew, as group %d", s.ID, s.Group)
+	r.noteBare(at)
+	return Answer{Host: n.Host}
+}
+
+// nextGroup replaces a shard's replicas with one voter on a host, as the shard's next group.
+func (r *Records) nextGroup(at At, s *Shard, on shard.HostID) {
+	r.dropMembers(at, s)
+	r.lastReplica++
+	s.Replicas = append(s.Replicas, Replica{ID: r.lastReplica, Host: on})
+	s.Group, s.Change, s.First, s.Ordered = s.Group+1, 0, r.lastReplica, at.Version
+	r.assign(at, s, s.Replica(r.lastReplica), Member{Role: RoleVoter})
+}
+
+// dropMembers orders that the hosts delete a shard's replicas.
+func (r *Records) dropMembers(at At, s *Shard) {
 	for i := range s.Replicas {
 		if p := &s.Replicas[i]; p.Member() {
 			r.assign(at, s, p, Member{Role: RoleRemoved})
@@ -74,17 +95,6 @@ func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool {
 		return p.Role == RoleNone || r.forgotten(s, &p)
 	})
-	r.lastReplica++
-	s.Replicas = append(s.Replicas, Replica{ID: r.lastReplica, Host: n.Host})
-	s.Group, s.Empty, s.Fresh, s.Change = s.Group+1, n.Empty, false, 0
-	s.First, s.Ordered, s.Waits, s.Overlap = r.lastReplica, at.Version, true, false
-	last := max(s.Fence, s.Counted.LastOrder) + shard.OrderID(s.Jump(at.Now).Orders)
-	s.Fence = (last | shard.MaxShard) + 1 + shard.OrderID(s.ID) // in the shard's order-id class
-	s.Wish, s.WishUntil = 0, 0
-	r.assign(at, s, s.Replica(r.lastReplica), Member{Role: RoleVoter})
-	r.note(at, EventReplica, r.Host(n.Host), "shard %d begins anew, as group %d", s.ID, s.Group)
-	r.noteBare(at)
-	return Answer{Host: n.Host}
 }
 
 // recoverable refuses recoveries the records forbid. Only the governor knows which hosts are really lost.

@@ -110,20 +110,9 @@ func (r *Records) AddShards(at At, on []shard.HostID) Answer {
 // begin begins a group without content and without predecessor content, with one replica on a host.
 func (r *Records) begin(at At, id ShardID, host shard.HostID) {
 	s := r.edit(id)
-	for i := range s.Replicas {
-		if p := &s.Replicas[i]; p.Member() {
-			r.assign(at, s, p, Member{Role: RoleRemoved})
-		}
-	}
-	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool {
-		return p.Role == RoleNone || r.forgotten(s, &p)
-	})
-	r.lastReplica++
-	s.Replicas = append(s.Replicas, Replica{ID: r.lastReplica, Host: host})
-	s.Group, s.Empty, s.Fresh, s.Change = s.Group+1, true, true, 0
-	s.First, s.Ordered = r.lastReplica, at.Version
+	r.nextGroup(at, s, host)
+	s.Empty, s.Fresh = true, true
 	s.Fence = shard.OrderID(s.ID)
-	r.assign(at, s, s.Replica(r.lastReplica), Member{Role: RoleVoter})
 }
 
 // BeginAgain gives an added shard a new group on another host, because the present group has not begun or has lost its
@@ -201,7 +190,7 @@ func (r *Records) RemoveShards(at At, ids []ShardID) Answer {
 		return refuse(protocol.StatusBadRequest, "the shards to remove are missing")
 	}
 	existed := true
-	ids = slices.DeleteFunc(slices.Clone(ids), r.removed)
+	ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(ids))), r.removed)
 	for _, id := range ids {
 		s, a := r.dataShard(id)
 		if s == nil {
@@ -261,14 +250,7 @@ func (r *Records) Retire(at At, term uint64, id ShardID) Answer {
 func (r *Records) retire(at At, id ShardID) {
 	s := r.edit(id)
 	s.Phase, s.Waits, s.Overlap, s.Wish, s.WishUntil = ShardRetired, false, false, 0, 0
-	for i := range s.Replicas {
-		if p := &s.Replicas[i]; p.Member() {
-			r.assign(at, s, p, Member{Role: RoleRemoved})
-		}
-	}
-	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool {
-		return p.Role == RoleNone || r.forgotten(s, &p)
-	})
+	r.dropMembers(at, s)
 	r.note(at, EventShard, nil, "shard %d owns nothing, and its replicas are deleted", id)
 	r.noteBare(at)
 	r.forgetShard(id)

@@ -73,6 +73,16 @@ func TestRemovedShardGoesOnceItOwnsNothing(t *testing.T) {
 	f.sound()
 }
 
+func TestRepeatedShardIsRemovedOnce(t *testing.T) {
+	f := newSlotFixture(t)
+	f.done(f.AddShards(f.at(), []shard.HostID{1}))
+	f.done(f.RemoveShards(f.at(), []ShardID{4, 1, 4, 1}))
+	if f.Shard(1).Phase != ShardLeaving || f.Shard(4).Phase != ShardRetired {
+		t.Errorf("the shards are %s and %s", f.Shard(1).Phase, f.Shard(4).Phase)
+	}
+	f.sound()
+}
+
 func TestCancelledRebalancingKeepsAttempts(t *testing.T) {
 	f := newSlotFixture(t)
 	f.done(f.WeighShard(f.at(), 1, 50))
