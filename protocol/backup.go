@@ -7,9 +7,9 @@ type BackupDescribe struct{}
 type BackupDescribeAnswer struct {
 	ClusterID  []byte `wire:"text MaxClusterIDBytes"`
 	Generation Generation
-	// Shards is the number of data shards, numbered from 1. Level is the cluster's feature level.
-	Shards uint64
-	Level  uint64
+	// ShardIDs are the data shards to save: those that have slots, or that a slot moves to.
+	ShardIDs ShardIDs
+	Level    uint64 // the cluster's feature level
 	// HostVersion is the program version on the host.
 	HostVersion []byte `wire:"text MaxVersionBytes"`
 }

@@ -4,8 +4,8 @@ package protocol
 var backupExamples = []example{
 	{"backup-describe", request(80, &BackupDescribe{})},
 	{"backup-describe-answer", answer(80, &BackupDescribeAnswer{
-		ClusterID: []byte("prod-1"), Generation: Generation{Number: 1, Nonce: exampleIncarnation()}, Shards: 4,
-		Level:       4,
+		ClusterID: []byte("prod-1"), Generation: Generation{Number: 1, Nonce: exampleIncarnation()},
+		ShardIDs: list[ShardID](new(ShardID(1)), new(ShardID(2)), new(ShardID(5))), Level: 4,
 		HostVersion: []byte("1.4.0"),
 	})},
 	{"backup-begin", request(81, &BackupBegin{ShardID: 3})},

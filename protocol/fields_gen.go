@@ -581,7 +581,7 @@ func (*BackupDescribe) requestFields(*codec) {}
 func (m *BackupDescribeAnswer) answerFields(c *codec) {
 	c.text("cluster_id", &m.ClusterID, MaxClusterIDBytes)
 	c.record("generation", m.Generation.fields)
-	c.uint("shards", &m.Shards)
+	listField(c, "shard_ids", &m.ShardIDs)
 	c.uint("level", &m.Level)
 	c.text("host_version", &m.HostVersion, MaxVersionBytes)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
@@ -109,6 +111,56 @@ func TestABackupFailsIfASlotMovesAllTheTime(t *testing.T) {
 		if !errors.Is(err, client.ErrUnavailable) || !strings.Contains(fmt.Sprint(err), fmt.Sprintf("slot %d to shard",
 			mb.slot)) || done.Again != 3 {
 			t.Errorf("%+v: %v", done, err)
+		}
+	})
+}
+
+// TestABackupHasTheShardsWithSlots: shard 2 was removed, shard 3 has slots, and shard 4 has none.
+func TestABackupHasTheShardsWithSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(1))
+		cl, err := client.Open(t.Context(), c.Addresses(), client.WithDialer(c.Dial))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cl.Close()
+		node, err := cl.CreateNode(t.Context(), "/moves", client.NodeConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var filled []shard.Slot
+		for i := range names {
+			name := fmt.Sprint("s", i)
+			if err := cl.Node("/moves").Create(t.Context(), name, 1, nil); err != nil {
+				t.Fatal(err)
+			}
+			filled = append(filled, shard.SlotOf(shard.NodeID(node.ID), []byte(name)))
+		}
+		s := shards{t, c}
+		s.do(&meta.Rebalance{Action: protocol.RebalancePause})
+		s.add(2, 1, 3)
+		s.remove(2)
+		s.add(3, 1, 3)
+		s.move(3, filled[:names/2]...)
+		s.add(4, 1, 3)
+		var file bytes.Buffer
+		done, err := admin.New(cl).Backup(t.Context(), &file, nil)
+		if err != nil || done.Shards != 2 || done.Saved != 3 {
+			t.Fatalf("%+v: %v", done, err)
+		}
+		states, err := backup.Load(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := states.Shards(); !slices.Equal(got, []meta.ShardID{1, 3}) {
+			t.Errorf("the backup has the shards %d", got)
+		}
+		made, err := states.Regenerate(regeneration(states))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made.Objects != names || made.Left != 0 {
+			t.Errorf("%d objects, %d left out", made.Objects, made.Left)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
@@ -172,6 +173,7 @@ func lockAll(t *testing.T, c *servertest.Cluster, names, workers int) *lockers {
 					return
 				}
 				l.done.Add(1)
+				time.Sleep(time.Millisecond)
 			}
 		})
 	}
@@ -199,38 +201,37 @@ func (l *lockers) goOn(t *testing.T) {
 // TestShardsAreAddedAndRemovedWhileClientsWork: an added shard takes slots, survives a restart of every host, and is
 // removed after it has given its slots away. Clients notice nothing, and the hosts keep nothing of the shard.
 func TestShardsAreAddedAndRemovedWhileClientsWork(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a minute")
-	}
-	c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(1))
-	s, load := shards{t, c}, lockAll(t, c, 8, 8)
-	s.do(&meta.Rebalance{Action: protocol.RebalancePause}) // the slots below move, and no others
-	s.add(2, 2, 3)
-	for id := range shard.HostID(3) {
-		if got := c.Host(id + 1).ShardSeats(); !slices.Equal(got, []uint64{1, 2}) {
-			t.Errorf("host %d knows the shards %v", id+1, got)
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(1))
+		s, load := shards{t, c}, lockAll(t, c, 8, 8)
+		s.do(&meta.Rebalance{Action: protocol.RebalancePause}) // the slots below move, and no others
+		s.add(2, 2, 3)
+		for id := range shard.HostID(3) {
+			if got := c.Host(id + 1).ShardSeats(); !slices.Equal(got, []uint64{1, 2}) {
+				t.Errorf("host %d knows the shards %v", id+1, got)
+			}
 		}
-	}
-	s.move(2, load.slots...)
-	load.goOn(t)
-	s.restart()
-	load.goOn(t)
-	s.do(&meta.ShardRemove{Shards: []meta.ShardID{2}})
-	s.move(1, load.slots...)
-	load.goOn(t)
-	s.remove(2)
-	load.goOn(t)
-	s.restart()
-	load.goOn(t)
-	for id := range shard.HostID(3) {
-		if got := c.Host(id + 1).ShardSeats(); !slices.Equal(got, []uint64{1}) {
-			t.Errorf("host %d knows the shards %v", id+1, got)
+		s.move(2, load.slots...)
+		load.goOn(t)
+		s.restart()
+		load.goOn(t)
+		s.do(&meta.ShardRemove{Shards: []meta.ShardID{2}})
+		s.move(1, load.slots...)
+		load.goOn(t)
+		s.remove(2)
+		load.goOn(t)
+		s.restart()
+		load.goOn(t)
+		for id := range shard.HostID(3) {
+			if got := c.Host(id + 1).ShardSeats(); !slices.Equal(got, []uint64{1}) {
+				t.Errorf("host %d knows the shards %v", id+1, got)
+			}
 		}
-	}
-	load.stop()
-	// The id stays used.
-	s.add(3, 1, 3)
-	s.restart()
+		load.stop()
+		// The id stays used.
+		s.add(3, 1, 3)
+		s.restart()
+	})
 }
 
 // failing is a host's replicas that call a function instead of the first Renew.

@@ -28,7 +28,7 @@ type Backup struct {
 	Generation uint64
 	// Begun is the time of the first snapshot. The backup includes every change acknowledged earlier.
 	Begun time.Time
-	// Shards is the number of data shards. Saved counts the shards written so far, including the meta shard. Bytes is
+	// Shards is the number of data shards that have slots. Saved counts the shards written so far, including the meta shard. Bytes is
 	// the total size of their snapshots.
 	Shards, Saved int
 	Bytes         int64
@@ -62,7 +62,7 @@ type saver struct {
 }
 
 func (s *saver) save(ctx context.Context, w io.Writer) (err error) {
-	header, err := s.describe(ctx)
+	header, shards, err := s.describe(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (s *saver) save(ctx context.Context, w io.Writer) (err error) {
 	}
 	// A restore omits objects whose node is missing from the meta shard: a node created meanwhile is empty after the
 	// restore, and a node dropped meanwhile takes its objects along.
-	for id := uint64(1); id <= uint64(s.done.Shards); id++ {
+	for _, id := range shards {
 		if err := s.shard(ctx, id, cluster.ShardLeader(id)); err != nil {
 			return err
 		}
@@ -85,17 +85,21 @@ func (s *saver) save(ctx context.Context, w io.Writer) (err error) {
 	return s.file.Close()
 }
 
-func (s *saver) describe(ctx context.Context) (h backupfile.Header, err error) {
+// describe returns the file's header and the data shards to save.
+func (s *saver) describe(ctx context.Context) (h backupfile.Header, shards []uint64, err error) {
 	err = s.a.core.Cluster().Do(ctx, cluster.AnyHost, &protocol.BackupDescribe{}, func(a *protocol.Answer) {
 		m := &a.BackupDescribe
-		h = backupfile.Header{Cluster: string(m.ClusterID), Shards: int(m.Shards), Level: level.Level(m.Level),
+		for id := range m.ShardIDs.All() {
+			shards = append(shards, uint64(id))
+		}
+		h = backupfile.Header{Cluster: string(m.ClusterID), Shards: len(shards), Level: level.Level(m.Level),
 			Version: string(m.HostVersion)}
 		copy(h.Generation[:], m.Generation.Nonce)
 		s.done = Backup{Cluster: h.Cluster, Generation: m.Generation.Number, Shards: h.Shards}
 	})
 	h.Begun = time.Now().UTC()
 	s.done.Begun = h.Begun
-	return h, err
+	return h, shards, err
 }
 
 // shard saves one shard's snapshot.

@@ -132,9 +132,9 @@ func Names(shards []meta.ShardID) string {
 	return strings.Join(list, ", ")
 }
 
-// Missing returns the data shards that are in the meta shard's routing but have no state.
+// Missing returns the data shards with slots, according to the meta shard, that have no state.
 func (s *States) Missing() (list []meta.ShardID) {
-	for _, id := range s.Meta.Routing().Shards {
+	for _, id := range s.Meta.ShardsWithSlots() {
 		if s.Data[id] == nil {
 			list = append(list, id)
 		}

@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -56,6 +57,15 @@ func (m *Machine) Hosts() []Host { return look(m, (*content).hostList) }
 
 // Routing returns the slot table.
 func (m *Machine) Routing() Routing { return look(m, func(c *content) Routing { return c.routing }) }
+
+// ShardsWithSlots returns the data shards that have slots, or that a slot moves to.
+func (m *Machine) ShardsWithSlots() []ShardID {
+	return look(m, func(c *content) []ShardID {
+		return slices.DeleteFunc(slices.Clone(c.routing.Shards), func(id ShardID) bool {
+			return c.topology != nil && !c.topology.records.Owns(id)
+		})
+	})
+}
 
 // look returns what at finds in the content, between two commands.
 func look[T any](m *Machine, at func(*content) T) T {

@@ -52,11 +52,14 @@ func (b *Backups) describe(*handle.Request) (handle.Reply, error) {
 	return b.ConfirmMeta(func() (handle.Reply, error) {
 		m := b.Meta.Machine
 		g := m.Generation()
-		return &protocol.BackupDescribeAnswer{
-			ClusterID: []byte(b.Cluster), Shards: uint64(len(m.Routing().Shards)), Level: uint64(m.Level()),
-			HostVersion: []byte(b.Version),
-			Generation:  protocol.Generation{Number: g.Number, Nonce: g.Draw[:]},
-		}, nil
+		a := &protocol.BackupDescribeAnswer{
+			ClusterID: []byte(b.Cluster), Level: uint64(m.Level()), HostVersion: []byte(b.Version),
+			Generation: protocol.Generation{Number: g.Number, Nonce: g.Draw[:]},
+		}
+		for _, id := range m.ShardsWithSlots() {
+			a.ShardIDs.Append(protocol.ShardID(id))
+		}
+		return a, nil
 	}), nil
 }
 

@@ -273,7 +273,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     213: ("FORWARDED_FOR_ANSWER", ""),
     214: ("HEALTH_ANSWER", "host_name:t now_ms:u items:*HealthIssue governs:o"),
     215: ("SHARD_RECOVER_ANSWER", "host_id:u since:u wait_ms:u longest_ms:u longest_session:u"),
-    216: ("BACKUP_DESCRIBE_ANSWER", "cluster_id:t generation:Generation shards:u level:u host_version:t"),
+    216: ("BACKUP_DESCRIBE_ANSWER", "cluster_id:t generation:Generation shard_ids:*u level:u host_version:t"),
     217: ("BACKUP_BEGIN_ANSWER", "state_id:u term:u index:u slots:*SlotRange"),
     218: ("BACKUP_READ_ANSWER", "piece:b done:o"),
     219: ("BACKUP_END_ANSWER", ""),
