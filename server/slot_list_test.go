@@ -142,7 +142,7 @@ func TestListsAreCompleteWhileSlotsMove(t *testing.T) {
 				return
 			default:
 			}
-			// A request without a session is not repeated when its leader leaves, so its outcome can be unknown.
+			// When a leader leaves, clients do not repeat changes without a session, and the outcome is unknown.
 			brief := name("semaphore", i%semaphores) + "-brief"
 			if err := n.Create(ctx, brief, 1, nil); err != nil && !errors.Is(err, client.ErrUnavailable) &&
 				!errors.Is(err, client.ErrAlreadyExists) {

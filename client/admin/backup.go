@@ -28,8 +28,8 @@ type Backup struct {
 	Generation uint64
 	// Begun is the time of the first snapshot. The backup includes every change acknowledged earlier.
 	Begun time.Time
-	// Shards is the number of data shards that have slots. Saved counts the shards written so far, including the meta shard. Bytes is
-	// the total size of their snapshots.
+	// Shards is the number of data shards that have slots. Saved counts the shards written so far, including the meta
+	// shard. Bytes is the total size of their snapshots.
 	Shards, Saved int
 	Bytes         int64
 	// Again counts snapshots that were restarted because the host failed or lost leadership, or because a slot had
