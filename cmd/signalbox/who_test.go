@@ -72,7 +72,7 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 		!strings.Contains(in, "other") {
 		t.Errorf("in a node and those below: %s", in)
 	}
-	waits := regexp.MustCompile(`(?m)^\d+s`) // grow from one call to the next
+	waits := regexp.MustCompile(`(?m)^ *\d+s`) // grow from one call to the next
 	if below := x.ok("who", "/"+t.Name()+"/"); waits.ReplaceAllString(below, "") != waits.ReplaceAllString(table, "") {
 		t.Errorf("below a path: %swant %s", below, table)
 	}
