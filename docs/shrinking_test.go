@@ -43,14 +43,14 @@ func TestClusterGrowsAndShrinksAsTyped(t *testing.T) {
 	}
 	d.open(commands[6]).awaitEnd("")
 	te := d.open(commands[7])
-	te.await("shard 5-16 are added")
+	te.await("shards 5-16 are added")
 	te.awaitEnd("")
 	page.awaitNothingToDo(d, commands[8])
 	work.wantShards(16)
 
 	commands = page.commands("grow-shrink#Remove shards and hosts", 8)
 	te = d.open(commands[0])
-	te.await("shard 5-16 is to be removed")
+	te.await("shards 5-16 are to be removed")
 	te.awaitEnd("")
 	page.awaitNothingToDo(d, commands[1])
 	work.wantShards(4)

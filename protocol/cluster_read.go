@@ -54,8 +54,8 @@ type ClusterWhyAnswer struct {
 	Reasons []host.Reason `wire:"most MaxPageItems"`
 }
 
-// SlotList asks for a page with the owner of each slot, and with the moves that operators have ordered. The leader of
-// the meta shard answers, and all other hosts answer MOVED.
+// SlotList asks for a page with the owner of each slot, and with the unfinished moves, ordered by operators or begun by
+// rebalancing. The leader of the meta shard answers, and all other hosts answer MOVED.
 type SlotList struct {
 	// ShardID restricts the answer to one shard's slots, and to moves from or to the shard; 0 asks for all shards.
 	ShardID uint64
@@ -69,7 +69,7 @@ type SlotListAnswer struct {
 	Version uint64
 	// Ranges are the page's slots, in ascending order.
 	Ranges SlotRanges
-	// Moves are the ordered moves of the page's slots, by slot.
+	// Moves are the unfinished moves of the page's slots, by slot.
 	Moves []host.SlotMove `wire:"most host.MaxSlotMoves"`
 	// Next is the next page's first slot; 0 on the last page.
 	Next uint64

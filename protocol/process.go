@@ -76,6 +76,6 @@ type ProcessListAnswer struct {
 	Next []byte `wire:"text MaxNameBytes"`
 	// NowMillis is the shard time, to compare timestamps with.
 	NowMillis uint64
-	// Missing are requested slots that the shard does not have.
+	// Missing lists the requested slots that the shard does not have.
 	Missing SlotRanges
 }

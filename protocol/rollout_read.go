@@ -43,7 +43,7 @@ type RolloutListAnswer struct {
 	Rollouts RolloutSummaries
 	// Next is the start of the next page; empty on the last page.
 	Next []byte `wire:"text MaxNameBytes"`
-	// Missing are requested slots that the shard does not have.
+	// Missing lists the requested slots that the shard does not have.
 	Missing SlotRanges
 }
 

@@ -57,7 +57,7 @@ type SessionListAnswer struct {
 	Sessions Sessions
 	// Next is the start of the next page; 0 on the last page.
 	Next uint64
-	// Missing are requested slots that the shard does not have.
+	// Missing lists the requested slots that the shard does not have.
 	Missing SlotRanges
 }
 
@@ -78,7 +78,7 @@ type SessionHoldingsAnswer struct {
 	Holdings Holdings
 	// Next is the start of the next page; 0 on the last page.
 	Next uint64
-	// Missing are requested slots that the shard does not have.
+	// Missing lists the requested slots that the shard does not have.
 	Missing SlotRanges
 }
 

@@ -180,7 +180,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 const (
-	// MaxShards is the maximum number of data shards in a cluster.
+	// MaxShards is the maximum number of data shards at a cluster's bootstrap.
 	MaxShards = 64
 	// DefaultRequestsInFlight and DefaultWatches are the limits per connection.
 	DefaultRequestsInFlight = 16_384

@@ -21,8 +21,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestListsAreCompleteWhileSlotsMove: each semaphore, session, rollout, process, and holding that exists throughout is
-// listed once and in order. Other names come and go, and leaders change.
+// TestListsAreCompleteWhileSlotsMove: lists contain each lasting semaphore, session, rollout, process, and holding once
+// and in order. Meanwhile, other names are created and deleted, and leaders change.
 func TestListsAreCompleteWhileSlotsMove(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it counts lists in seconds, and the race detector slows them down")
@@ -211,7 +211,7 @@ func named[T any](loop iter.Seq2[T, error], name func(T) string) iter.Seq2[strin
 	}
 }
 
-// checkList compares a list with the sorted names that exist throughout. Unsorted lists are sorted first.
+// checkList compares a list with the sorted lasting names. Unsorted lists are sorted first.
 func checkList(list iter.Seq2[string, error], want []string, unsorted bool) error {
 	var got []string
 	for name, err := range list {

@@ -27,11 +27,11 @@ type SlotRange struct {
 	Generation uint64
 }
 
-// SlotMove is a move of a slot, as ordered by an operator.
+// SlotMove is an unfinished move of a slot, ordered by an operator or begun by rebalancing.
 type SlotMove = host.SlotMove
 
-// Slots returns the owner of each slot, and the ordered moves, by slot. If shard is not 0, the answer is restricted to
-// the slots of this shard, and to moves from or to this shard.
+// Slots returns the owner of each slot, and the unfinished moves, by slot. If shard is not 0, the answer is restricted
+// to the slots of this shard, and to moves from or to this shard.
 func (a *Admin) Slots(ctx context.Context, shard uint64) (*Slots, error) {
 	s, m := &Slots{}, &protocol.SlotList{ShardID: shard}
 	for {

@@ -74,8 +74,8 @@ func listSlots() Operation {
 		Face{
 			Use: "slot list [PATH] [NAME] [--shard]", Form: "list [PATH NAME]",
 			Short: "List the shard for each slot, and unfinished moves",
-			Long: `Lists slot ranges with their data shard, and slot moves that operators have ordered and
-the cluster has not finished. With PATH and NAME, signalbox shows only the slot for a
+			Long: `Lists slot ranges with their data shard, and unfinished slot moves: ordered by operators,
+or begun by rebalancing. With PATH and NAME, signalbox shows only the slot for a
 semaphore, rollout or process called NAME in the node PATH.
 
 GENERATION grows with every attempt to move the slot, and is 0 before the first attempt.`,

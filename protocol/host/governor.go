@@ -33,7 +33,7 @@ type Reason struct {
 
 const maxSubjects = 64 // per reason
 
-// SlotMove is a move of a slot to another shard, as ordered by an operator.
+// SlotMove is an unfinished move of a slot to another shard, ordered by an operator or begun by rebalancing.
 type SlotMove struct {
 	Slot       uint64        `omit:"never"`
 	From       uint64        `wire:"from_shard_id"` // the shard that owns the slot

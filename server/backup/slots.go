@@ -19,8 +19,8 @@ type claim struct {
 	slots.Slot
 }
 
-// above compares two claims for a slot. A higher generation was later. Under one generation, the shard that opened the
-// slot is later than the shard with the offer.
+// above reports whether a claim is later than another claim for the same slot. A higher generation is later. Under
+// equal generations, the claim of the shard that has opened the slot is later than the claim of the offering shard.
 func (c claim) above(other claim) bool {
 	if by := cmp.Compare(c.Generation, other.Generation); by != 0 {
 		return by > 0
@@ -29,8 +29,8 @@ func (c claim) above(other claim) bool {
 }
 
 // completeSlots gives each moved slot one owner. Two shards' states may be from before and after a move. If both states
-// have the slot, the lower generation loses the slot. If neither has the slot, the shard with the last offer takes the
-// slot back.
+// have the slot, the shard with the lower generation loses the slot. If neither has the slot, the shard with the last
+// offer takes the slot back.
 func (s *States) completeSlots() error {
 	latest := make(map[shard.Slot]claim)
 	for _, id := range s.Shards() {
@@ -81,8 +81,7 @@ func apply(m *machine.Machine, c shard.Command) error {
 	return nil
 }
 
-// checkSlots returns an error unless each slot is in one shard's state, and that state is the latest: no other shard
-// has heard of a later owner.
+// checkSlots returns an error unless exactly one shard's state owns each slot, and no other state knows a later owner.
 func (s *States) checkSlots() error {
 	for slot := range shard.Slot(shard.Slots) {
 		owners, latest, heard := 0, uint64(0), uint64(0)

@@ -10,12 +10,13 @@ import (
 
 // moves is what the governor remembers about a shard's slot moves.
 type moves struct {
-	ended time.Time // end of the latest attempt
-	until time.Time // when the shard has rested
+	ended time.Time // when the latest attempt ended
+	until time.Time // end of the shard's rest
 	usual uint64    // commit time before the latest moves, in microseconds; 0 if unknown
 }
 
-// moved lets both shards rest after a slot move. An attempt takes a little longer than the pause that clients see.
+// moved lets both shards rest after a slot move, for a multiple of the attempt's time. An attempt takes a little longer
+// than the pause that clients see.
 func (t *term) moved(a *governor.Action, began time.Time) {
 	now := time.Now()
 	rest := min(restFactor*now.Sub(began), mostRest)
@@ -28,7 +29,7 @@ func (t *term) moved(a *governor.Action, began time.Time) {
 	}
 }
 
-// judgeMoves adds to the observations how long shards rest, and what their usual commit times are.
+// judgeMoves adds each shard's remaining rest and usual commit time to the observations.
 func (t *term) judgeMoves(seen *governor.Seen, p *plan.Plan[governor.Action], now time.Time) {
 	busy := make(map[hosts.ShardID]bool)
 	for _, s := range p.Steps() {

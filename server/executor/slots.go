@@ -17,10 +17,9 @@ import (
 // errNoLeader: no host is known to lead a shard.
 var errNoLeader = errors.New("executor: the shard has no leader")
 
-// moveSlot has both shards end the attempt of a step, and records the outcome. First the owner is asked to hand over
-// the slot. Without an outcome in time, or if the order has changed, the target is asked to refuse the slot, and after
-// a refusal the owner to keep it. The target's log decides, and all effects may be repeated: they answer what became of
-// the attempt.
+// moveSlot carries out the attempt of a step, and records the outcome. moveSlot first asks the owner to hand over the
+// slot. Without an outcome in time, or if the order has changed, moveSlot asks the target to refuse the slot, and after
+// a refusal the owner to keep the slot. The target's log decides. A repeated effect returns the outcome of the attempt.
 func (t *term) moveSlot(ctx context.Context, v governor.View, s *step) error {
 	a, order := &s.Payload, v.State.SlotOrder(s.Payload.Slot)
 	from, into := leaderOf(v, a.Shard), leaderOf(v, a.Into)
@@ -65,7 +64,7 @@ func (t *term) assign(ctx context.Context, a *governor.Action, outcome protocol.
 	return t.propose(ctx, c)
 }
 
-// slotEffect asks a shard's leader for a slot effect.
+// slotEffect asks a shard's leader to carry out a slot effect.
 func (t *term) slotEffect(ctx context.Context, to shard.HostID, effect protocol.EffectKind, m protocol.StepExecute) (
 	protocol.SlotOutcome, string, error) {
 	if to == 0 {

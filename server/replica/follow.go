@@ -9,11 +9,11 @@ import (
 	"github.com/signalbox/signalbox/shard/slots"
 )
 
-// A host has a seat for each data shard in the routing, with or without a replica of the shard. Seats for added shards
-// appear where the meta shard's batches are applied. Seats of removed shards disappear on the host's loop.
+// A host has a seat for each data shard in the routing, with or without a replica of the shard. The goroutine that
+// applies the meta shard's batches adds seats for added shards. The host's loop drops the seats of removed shards.
 
-// seatsAtStart returns the seats before the host knows the routing: for the shards of the bootstrap, and for the shards
-// with a replica that came to the host later.
+// seatsAtStart returns the seats before the host knows the routing: for the shards of the bootstrap, and for added
+// shards with a replica on this host.
 func (s *Set) seatsAtStart() (all []*Replica) {
 	for _, g := range meta.InitialRanges(dataShards(s.config.Shards)) {
 		var slots shard.SlotSet
@@ -31,7 +31,7 @@ func (s *Set) seatsAtStart() (all []*Replica) {
 	return all
 }
 
-// addShards adds the seats for the shards in the routing that have none.
+// addShards adds the missing seats for the shards in the routing.
 func (s *Set) addShards(routing *meta.Routing) {
 	s.placing.Lock()
 	t := s.shards.Load()
@@ -50,7 +50,7 @@ func (s *Set) addShards(routing *meta.Routing) {
 	if added == nil {
 		return
 	}
-	for _, r := range t.all { // a replica here may have given slots to a shard that was unknown
+	for _, r := range t.all { // local replicas may have given slots to shards that were unknown
 		if r.Holds() {
 			r.noteSlots()
 		}
@@ -58,9 +58,10 @@ func (s *Set) addShards(routing *meta.Routing) {
 	s.log.Info("the host knows data shards that were added", "shards", len(added))
 }
 
-// dropShards removes the seats of the shards that are not in the routing. Requests, sessions and the loop ignore such a
-// shard from now on. A replica that runs keeps its seat aside until it is discarded. Called on the host's loop, with a
-// meta shard replica that is up to date: an earlier state may lack shards that the host has replicas of.
+// dropShards removes the seats of the shards that are not in the routing. Afterwards requests, sessions and the loop
+// ignore these shards. A running replica keeps its seat aside until the replica is discarded. The host's loop calls
+// dropShards with an up-to-date meta shard replica, because an earlier state may lack shards with replicas on this
+// host.
 func (s *Set) dropShards(routing *meta.Routing) {
 	if t := s.shards.Load(); len(t.aside) == 0 && !slices.ContainsFunc(t.all, func(r *Replica) bool {
 		return !routing.Has(meta.ShardID(r.ID))
@@ -84,7 +85,7 @@ func (s *Set) dropShards(routing *meta.Routing) {
 	}
 }
 
-// close ends what a removed shard's seat runs.
+// close stops all work of a removed shard's seat.
 func (r *Replica) close() {
 	r.Pipeline.Close()
 	r.Hub.End(replicaGone)
@@ -92,7 +93,7 @@ func (r *Replica) close() {
 	r.Inboxes.Wait()
 }
 
-// seat returns the replica with a seat for a shard, also if it is aside; nil if there is none.
+// seat returns a shard's replica in the table, including replicas kept aside, or nil.
 func (t *shardTable) seat(id uint64) *Replica {
 	if r := t.byID[id]; r != nil {
 		return r
@@ -110,8 +111,7 @@ func (t *shardTable) with(added []*Replica) *shardTable {
 	return next
 }
 
-// without returns the table without the shards that are not in the routing, and the replicas that have no seat any
-// more.
+// without returns a table with only the shards in the routing, and the replicas that lose their seats.
 func (t *shardTable) without(routing *meta.Routing) (next *shardTable, gone []*Replica) {
 	var all, aside []*Replica
 	for _, r := range slices.Concat(t.all, t.aside) {
@@ -136,7 +136,7 @@ func (t *shardTable) without(routing *meta.Routing) (next *shardTable, gone []*R
 	return next, gone
 }
 
-// noteSlots records what the replica's state knows about the owners of slots.
+// noteSlots records the slot owners in the replica's state.
 func (r *Replica) noteSlots() {
 	for _, x := range r.Machine.ChangedSlots(nil) {
 		switch x.State {
@@ -148,5 +148,5 @@ func (r *Replica) noteSlots() {
 	}
 }
 
-// retired reports whether the records have no shard with an id, or only replicas that are to be deleted.
+// retired reports whether a shard was removed. s is the shard's record, or nil after the record was deleted.
 func retired(s *hosts.Shard) bool { return s == nil || s.Phase == hosts.ShardRetired }

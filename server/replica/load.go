@@ -8,14 +8,14 @@ import (
 	"github.com/signalbox/signalbox/server/executor"
 )
 
-// commitSpan is how long a commit time counts at least, and at most twice.
+// commitSpan is the minimum time for which a commit time counts. The maximum is twice as long.
 const commitSpan = 5 * time.Second
 
 // commitTimes counts recent commit times, in power-of-two buckets (microseconds).
 type commitTimes struct {
 	mu          sync.Mutex
 	began       time.Time
-	now, before [32]uint64 // before is for the span that has ended
+	now, before [32]uint64 // before has the counts of the previous span
 }
 
 // note records a commit.
@@ -26,7 +26,7 @@ func (c *commitTimes) note(at time.Time, took time.Duration) {
 	c.now[min(bits.Len64(uint64(max(took, 0).Microseconds())), len(c.now)-1)]++
 }
 
-// turn begins a new span if the present one is over. The lock is held.
+// turn begins a new span if the current span is over. The lock is held.
 func (c *commitTimes) turn(at time.Time) {
 	switch over := at.Sub(c.began); {
 	case over >= 2*commitSpan:
@@ -36,7 +36,7 @@ func (c *commitTimes) turn(at time.Time) {
 	}
 }
 
-// p99 returns an upper bound of the 99th percentile, at most twice its value; 0 without commits.
+// p99 returns an upper bound of the 99th percentile, at most twice the percentile, or 0 without commits.
 func (c *commitTimes) p99(at time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,12 +25,12 @@ type moves struct {
 	closed   bool
 	waiting  map[shard.Slot]*waitingRequests
 	requests int                      // in waiting
-	expected map[shard.Slot]time.Time // slots that other shards are about to offer, until then
+	expected map[shard.Slot]time.Time // slots that other shards are about to offer, with deadlines
 	offering map[offering]time.Time
 	ends     map[shard.Slot][]chan struct{} // closed when the slot changes next
 }
 
-// offering is a slot that a shard led by the host offers.
+// offering is a slot on offer, and the offering shard, which the host leads.
 type offering struct {
 	shard uint64
 	slot  shard.Slot
@@ -43,20 +43,21 @@ type waitingRequests struct {
 }
 
 const (
-	// requestWait is how long a request waits for a slot at most.
+	// requestWait is the maximum time that a request waits for a slot.
 	requestWait = 100 * time.Millisecond
-	// maxWaiting and maxWaitingPerSlot limit the requests that wait on a host, and for one slot.
+	// maxWaiting and maxWaitingPerSlot limit the waiting requests on a host, and for one slot.
 	maxWaiting        = 10_000
 	maxWaitingPerSlot = 1000
-	// expectFor is how long a slot is expected after another shard's leader announced it.
+	// expectFor is the time for which a slot is expected after another shard's leader has announced the slot.
 	expectFor = time.Second
-	// offerWithin limits one offer, and commandWithin one command about a slot.
+	// offerWithin and commandWithin are the time limits for one offer, and for one slot command.
 	offerWithin   = time.Second
 	commandWithin = 2 * time.Second
 	// offerAgain and offerPause are the shortest and the longest pause between two offers of a slot.
 	offerAgain = 2 * time.Millisecond
 	offerPause = 50 * time.Millisecond
-	// checkOpenedEvery is how often a leader asks whether other shards still have the slots they opened.
+	// checkOpenedEvery is the interval at which a leader asks whether other shards still have the slots that they
+	// opened.
 	checkOpenedEvery = 10 * time.Second
 	// keepTransferred is how long, in milliseconds of shard time, a shard keeps a slot's content after another shard
 	// has opened the slot. maxTransferred limits the bytes of kept contents.
@@ -93,7 +94,7 @@ func (mo *moves) begin(f func()) {
 	}
 }
 
-// takeWaiting takes the requests that wait for a slot. The lock is held.
+// takeWaiting removes and returns the requests that wait for a slot. The lock is held.
 func (mo *moves) takeWaiting(slot shard.Slot) []func(ended bool) {
 	w := mo.waiting[slot]
 	if w == nil {
@@ -130,7 +131,7 @@ func (s *Set) AwaitingSlots() int {
 	return s.moves.requests
 }
 
-// SealedFor returns for how long the host has offered the slot that it has offered for longest, 0 if it offers none.
+// SealedFor returns the age of the host's oldest slot offer, 0 without offers.
 func (s *Set) SealedFor() (longest time.Duration) {
 	now := s.Now()
 	s.moves.mu.Lock()
@@ -141,7 +142,8 @@ func (s *Set) SealedFor() (longest time.Duration) {
 	return longest
 }
 
-// resume retries the requests that wait for a slot. With ended unset, resume refuses them: they have waited too long.
+// resume ends the wait of the requests for a slot. With ended set, the requests are retried. Otherwise the requests
+// have waited too long, and are refused.
 func (mo *moves) resume(slot shard.Slot, ended bool) {
 	mo.mu.Lock()
 	list := mo.takeWaiting(slot)
@@ -206,8 +208,8 @@ const (
 var BetweenShards = protocol.Result{Status: protocol.StatusUnavailable,
 	Message: "the name moves to another shard", WaitMillis: uint64(OverloadWait.Milliseconds())}
 
-// Elsewhere returns the course for a request for a slot that the replica of a shard does not serve, because it does not
-// lead or the shard does not own the slot. generation is the highest generation of the slot known to the client.
+// Elsewhere returns the course for a request that the replica does not serve, because the replica does not lead or its
+// shard does not own the slot. generation is the highest generation of the slot known to the client.
 func (s *Set) Elsewhere(r *Replica, slot shard.Slot, generation uint64) (Course, protocol.Result) {
 	if s.moves.expects(slot) {
 		return Wait, protocol.Result{}
@@ -250,13 +252,14 @@ func (s *Set) movedSlot(slot shard.Slot, owner slots.Owner) protocol.Result {
 	}
 	result := s.Moved(r)
 	if result.Status == protocol.StatusMoved && owner.Generation > 0 {
-		// The result has all that the client needs: no version makes the client ask for the routing.
+		// The slot's owner is all that the client needs. Without a version, the client does not ask for the routing.
 		result.Moved.Slot, result.Moved.Generation, result.Moved.RoutingVersion = uint64(slot), owner.Generation, 0
 	}
 	return result
 }
 
-// towards is movedSlot for messages that send clients away from here, also to a shard that the local host leads.
+// towards returns the redirect for clients that must leave a shard because a slot has left. Unlike movedSlot, towards
+// also redirects to shards that the local host leads.
 func (s *Set) towards(slot shard.Slot, owner slots.Owner) protocol.Result {
 	to := s.Shard(owner.Shard)
 	if to == nil || to.Known().Leader == 0 {
@@ -269,8 +272,9 @@ func (s *Set) towards(slot shard.Slot, owner slots.Owner) protocol.Result {
 	}}
 }
 
-// AwaitSlot calls again once something has happened to a slot, or with ended unset after a while. It returns false if
-// too many requests wait. r and generation are those with which Elsewhere returned Wait.
+// AwaitSlot calls again with ended set once something has happened to a slot, or with ended unset after requestWait.
+// AwaitSlot returns false if too many requests wait. r and generation are the arguments for which Elsewhere returned
+// Wait.
 func (s *Set) AwaitSlot(r *Replica, slot shard.Slot, generation uint64, again func(ended bool)) bool {
 	if !s.moves.wait(slot, again) {
 		return false

@@ -15,11 +15,11 @@ import (
 	"github.com/signalbox/signalbox/shard/slots"
 )
 
-// A leader seals a slot for the governor, and offers every sealed slot to the other shard's leader until that shard has
-// opened or refused the slot. All work follows from replicated state, so a new leader continues.
+// A leader seals a slot for the governor, and offers every sealed slot to the other shard's leader, until the other
+// shard has opened or refused the slot. All work follows from replicated state, so a new leader continues.
 
 // moveSlots does a leader's tasks for slots. The leader offers sealed slots, asks whether other shards still have the
-// slots they opened, drops unneeded content, and gives up slots that belong to another shard.
+// slots that they opened, drops unneeded content, and gives up slots that belong to another shard.
 func (t *leaderTasks) moveSlots(now time.Time) {
 	r := t.r
 	t.supersede()
@@ -48,8 +48,8 @@ func (r *Replica) forgetContent(x *slots.Slot) {
 		Flags: shard.FlagForget}, nil, nil)
 }
 
-// removed reports whether a shard was removed from the cluster. Such a shard had nothing to keep, so no slot comes
-// back.
+// removed reports whether a shard was removed from the cluster. A removed shard kept nothing, so no slot comes back
+// from it.
 func (s *Set) removed(id uint64) bool {
 	if s.Shard(id) != nil {
 		return false
@@ -83,9 +83,9 @@ func (t *leaderTasks) supersede() {
 	}
 }
 
-// check offers a transferred slot again if the new owner was rebuilt without the slot. The content stays until the new
-// owner still has the slot after keepTransferred. A shard that is to be removed keeps it only until every voter of the
-// new owner has it.
+// check offers a transferred slot again if the new owner was rebuilt without the slot. If the new owner still has the
+// slot after keepTransferred, check drops the content. A leaving shard drops the content as soon as every voter of the
+// new owner has the slot in its log.
 func (mo *moves) check(r *Replica, x *slots.Slot, leaving bool) {
 	a, err := mo.send(r, &slots.Slot{Number: x.Number, To: x.To, Generation: x.Generation})
 	old := r.EstimatedTime() >= x.Since+keepTransferred
@@ -97,7 +97,7 @@ func (mo *moves) check(r *Replica, x *slots.Slot, leaving bool) {
 	}
 }
 
-// offer begins to offer a sealed slot to the shard that is to have it, and ends the attempt according to the answer.
+// offer begins to offer a sealed slot to the new shard, and ends the attempt according to the answer.
 func (mo *moves) offer(r *Replica, slot shard.Slot) {
 	key := offering{r.ID, slot}
 	mo.mu.Lock()
@@ -150,8 +150,8 @@ func (mo *moves) offerSealed(r *Replica, slot shard.Slot) {
 	}
 }
 
-// send offers a slot once. While a rebuilt shard grants nothing, its leader only asks for the outcome: owners from
-// before the rebuild may still rely on what they held in the slot.
+// send offers a slot once. While a rebuilt shard grants nothing, its leader only asks for the outcome: earlier owners
+// may still rely on their holdings in the slot.
 func (mo *moves) send(r *Replica, x *slots.Slot) (protocol.SlotOfferAnswer, error) {
 	m := &protocol.SlotOffer{ShardID: x.To, From: r.ID, Slot: uint64(x.Number), Generation: x.Generation}
 	if x.Content != nil && !r.groupWaits() {
@@ -164,7 +164,7 @@ func (mo *moves) send(r *Replica, x *slots.Slot) (protocol.SlotOfferAnswer, erro
 	return a, err
 }
 
-// ask asks the leader of the shard that is to have a slot.
+// ask sends an offer to the leader of the new shard, and returns the answer.
 func (mo *moves) ask(m *protocol.SlotOffer) (a protocol.SlotOfferAnswer, err error) {
 	s := mo.set
 	ctx, cancel := context.WithTimeout(mo.ctx, offerWithin)
@@ -229,7 +229,8 @@ func (s *Set) AnswerOffer(ctx context.Context, m *protocol.SlotOffer) (a protoco
 	return a
 }
 
-// durable reports whether every voter has in its log what the leader has applied. A voter may need a moment.
+// durable reports whether every voter's log has all entries that the leader has applied. durable waits briefly for
+// lagging voters.
 func (r *Replica) durable(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, durableWithin)
 	defer cancel()
@@ -244,7 +245,8 @@ func (r *Replica) durable(ctx context.Context) bool {
 	return true
 }
 
-// durableWithin is how long a leader waits for the voters, and durableAgain the time between two looks.
+// durableWithin is the maximum time that a leader waits for the voters, and durableAgain the interval between two
+// checks.
 const durableWithin, durableAgain = 200 * time.Millisecond, 20 * time.Millisecond
 
 // votersHave reports whether every voter has acknowledged an index to the shard's leader.
@@ -278,7 +280,7 @@ func (r *Replica) unable() string {
 	return ""
 }
 
-// slotResult is a slot command's result. An unknown result has a reason.
+// slotResult is a slot command's result. If the result is unknown, reason explains why.
 type slotResult struct {
 	known  bool
 	status protocol.Status
@@ -392,7 +394,7 @@ func (mo *moves) end(slot shard.Slot) <-chan struct{} {
 	return end
 }
 
-// ended returns an attempt's outcome in the shard that had the slot.
+// ended returns the outcome of an attempt, from the slot's record in the old shard.
 func ended(x slots.Slot, generation uint64) (_ protocol.SlotOutcome, over bool) {
 	switch {
 	case x.State == slots.Owned && x.Generation > generation:
@@ -404,7 +406,7 @@ func ended(x slots.Slot, generation uint64) (_ protocol.SlotOutcome, over bool) 
 }
 
 // cancelSeal ends an attempt that was refused by the other shard or never sealed. A rebuilt shard may refuse a slot
-// that its lost replicas had opened: the content comes back from where it is kept.
+// that its lost replicas had opened: then this shard takes the kept content back.
 func (mo *moves) cancelSeal(ctx context.Context, r *Replica, slot shard.Slot, generation uint64, why string) (
 	protocol.SlotOutcome, string, error,
 ) {

@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// sessionMap maps sessions to values. Sessions are grouped by slot, so that the sessions of one home shard are found
-// without a search of all sessions.
+// sessionMap maps sessions to values. Sessions are grouped by slot, so the sessions of one home shard are found without
+// a search of all sessions.
 type sessionMap[V any] struct {
 	slots [shard.Slots]map[shard.SessionID]V
 	len   int
@@ -32,7 +32,7 @@ func (m *sessionMap[V]) remove(id shard.SessionID) {
 	m.len -= before - len(in)
 }
 
-// of yields the sessions with a home shard. A yielded session may be removed.
+// of yields the sessions with the given home shard. The caller may remove a yielded session.
 func (m *sessionMap[V]) of(home *Replica) iter.Seq[shard.SessionID] {
 	return func(yield func(shard.SessionID) bool) {
 		for slot, in := range m.slots {

@@ -16,7 +16,7 @@ type shardTable struct {
 	byID  map[uint64]*Replica
 	aside []*Replica // running replicas of removed shards
 	slots [shard.Slots]*Replica
-	// generations are the generations under which the shards own the slots, as far as the host knows.
+	// generations has the generation of each slot's owner, as far as the host knows.
 	generations [shard.Slots]uint64
 }
 
@@ -38,8 +38,9 @@ func (s *Set) All() []*Replica { return s.shards.Load().all }
 // Shard returns a data shard's replica, or nil if the shard is unknown or the meta shard.
 func (s *Set) Shard(id uint64) *Replica { return s.shards.Load().byID[id] }
 
-// place records a slot's owner, unless a higher generation is known, and reports whether the owner is new. In a
-// restored cluster, the meta shard knows which shard has a slot under generation zero.
+// place records a slot's owner, unless a higher generation is known, and reports whether the owner is new. Under
+// generation 0, a different owner replaces the known owner: in a restored cluster, only the meta shard knows the first
+// owners.
 func (s *Set) place(slot shard.Slot, owner slots.Owner) bool {
 	s.placing.Lock()
 	defer s.placing.Unlock()
@@ -77,7 +78,7 @@ func (s *Set) Some() *Replica {
 	return all[rand.IntN(len(all))]
 }
 
-// SomeLed returns a shard with slots the host leads, or nil if missing.
+// SomeLed returns the replica of a random shard that has slots and that the host leads, or nil.
 func (s *Set) SomeLed() *Replica {
 	all := s.All()
 	n := len(all)

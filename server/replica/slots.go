@@ -6,10 +6,11 @@ import (
 	"github.com/signalbox/signalbox/shard/slots"
 )
 
-// What a replica does when a slot has left its shard, or has arrived. All runs where batches are applied.
+// A replica reacts to slots that have left its shard, or have arrived. slotLeft, slotArrived, slotGiven and
+// slotsReplaced run on the goroutine that applies batches.
 
-// slotLeft is called when the content of a slot has left the shard's state. Clients hear about their sessions before
-// any later pong.
+// slotLeft is called when the content of a slot has left the shard's state. Clients are notified about their sessions
+// before any later pong.
 func (r *Replica) slotLeft(slot shard.Slot, changes uint64) {
 	x := r.Machine.Slot(slot)
 	why := r.set.towards(slot, slots.Owner{Shard: x.To, Generation: x.Generation})
@@ -58,7 +59,7 @@ func (r *Replica) placeSlot(slot shard.Slot) {
 	}
 }
 
-// slotGiven is called when another shard has a slot.
+// slotGiven is called when another shard has opened a slot of this shard.
 func (r *Replica) slotGiven(slot shard.Slot) {
 	x := r.Machine.Slot(slot)
 	owner := slots.Owner{Shard: x.To, Generation: x.Generation}
@@ -77,7 +78,7 @@ func (s *Set) placed(slot shard.Slot, owner slots.Owner) {
 	s.moves.resume(slot, true)
 }
 
-// noteRouting adds the seats for added shards, and records the owners in the meta shard's slot table.
+// noteRouting adds the seats for added shards, and records the slot owners from the meta shard's slot table.
 func (s *Set) noteRouting() {
 	routing := s.Meta.Machine.Routing()
 	s.addShards(&routing)

@@ -223,7 +223,7 @@ func (m *inMemory) Recorded(on shard.HostID) (list []uint64) {
 	return list
 }
 
-// Retire allows to discard a shard's members, because the shard was removed.
+// Retire permits discarding members of a shard's group, because the shard was removed.
 func (m *inMemory) Retire(of uint64) { m.Network.Retire(groupOf(of)) }
 
 // Last implements Logs.

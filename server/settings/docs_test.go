@@ -103,10 +103,10 @@ applies, and the host logs a message.
 
 ## Identity in the data directory
 
-The first start writes the host's name, the initial host names, the cluster name, the number of shards and the
-machine's host name into the data directory. A host with other values does not start, and reports the differences: give
-a container a fixed host name (` + "`docker run --hostname`" + `, or a StatefulSet). Only one process can use a data
-directory at a time.
+The first start writes the host's name, the initial host names, the cluster name, the number of data shards at bootstrap
+and the machine's host name into the data directory. A host with other values does not start, and reports the
+differences: give a container a fixed host name (` + "`docker run --hostname`" + `, or a StatefulSet). Only one process can use a
+data directory at a time.
 
 ## Exit codes
 

@@ -23,7 +23,7 @@ func (c *checker) check() {
 
 // Limits for settings.
 const (
-	// MaxShards limits the data shards in a cluster.
+	// MaxShards is the maximum number of data shards at bootstrap.
 	MaxShards = 64
 	// MaxHosts limits the hosts in a cluster, at the bootstrap and later.
 	MaxHosts = hosts.MaxHosts

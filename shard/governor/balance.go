@@ -15,17 +15,17 @@ import (
 const (
 	// fullQuota is the share of a quota, in percent, above which a shard takes no slots.
 	fullQuota = 80
-	// slowCommit is the commit time in microseconds up to which moves go on, whatever it was before.
+	// slowCommit is a commit time in microseconds. Commit times up to slowCommit never delay moves.
 	slowCommit = 10_000
 )
 
 // balance is how far the data shards are from their targets.
 type balance struct {
-	// spare is how many slots a shard has above its target; negative for a shard that lacks slots.
+	// spare has each shard's surplus above its target, negative for a shard that lacks slots.
 	spare map[hosts.ShardID]int
 }
 
-// newBalance returns the balance by the records. Nothing is spare or lacking if no move by the weights is due.
+// newBalance computes the balance from the records. If no rebalancing is due, no shard has spare slots or lacks slots.
 func newBalance(r *hosts.Records) *balance {
 	b := &balance{spare: make(map[hosts.ShardID]int)}
 	if r.Rebalance().Due {
@@ -55,7 +55,7 @@ func (b *balance) sorted(sign int) (list []hosts.ShardID) {
 	return list
 }
 
-// left is how many slots are still to move.
+// left returns how many slots are still to move.
 func (b *balance) left() (n int) {
 	for _, more := range b.spare {
 		n += max(0, more)
@@ -63,8 +63,8 @@ func (b *balance) left() (n int) {
 	return n
 }
 
-// ruleBalance moves slots until each shard has as many as its weight wants: from the largest surplus to the largest
-// deficit, so with the least number of moves. Shards that are to be removed give up all slots.
+// ruleBalance moves slots until each shard has its target, always from the shard with the largest surplus to the shard
+// with the largest deficit. So as few slots as possible move. A shard that is to be removed has the target 0.
 func ruleBalance(v View) (f finding) {
 	b := newBalance(v.State)
 	left := b.left()
@@ -86,7 +86,7 @@ func ruleBalance(v View) (f finding) {
 	return f
 }
 
-// balance proposes a move for each pair of shards that can begin one now.
+// balance proposes a move for each two shards that can begin a move now.
 func (f *finding) balance(v View, b *balance) {
 	open, busy := moving(v)
 	for _, o := range v.State.SlotOrders() {
@@ -106,7 +106,7 @@ func (f *finding) balance(v View, b *balance) {
 			}
 			slot, found := b.nextSlot(v, from, into)
 			if !found {
-				break // its slots are ordered to move, or stay for a while
+				break // all slots of the shard have orders, or wait after failed attempts
 			}
 			if f.propose(v, KindMoveSlot, move(v, slot, into)) {
 				may[from], may[into] = false, false
@@ -116,7 +116,7 @@ func (f *finding) balance(v View, b *balance) {
 	}
 }
 
-// mayMove reports whether a shard can give up or take a slot now. Otherwise it notes the reason.
+// mayMove reports whether a shard can give up or take a slot now. If not, mayMove adds the reason to the finding.
 func (f *finding) mayMove(v View, id hosts.ShardID, takes bool) bool {
 	g := newGroup(v, v.State.Shard(id))
 	r := g.unfitToMove()
@@ -137,9 +137,9 @@ func (f *finding) mayMove(v View, id hosts.ShardID, takes bool) bool {
 	return r == nil
 }
 
-// nextSlot returns the slot that a shard gives up next. A slot that has not failed to move before comes first, then one
-// next to a slot of the new owner. Without such a slot the new owner begins at an end of the shortest range from which
-// no other shard takes slots, or in the middle of the longest range. So the table has few ranges.
+// nextSlot returns the slot that a shard gives up next. Slots without a failed attempt come first. The choice keeps the
+// number of ranges in the table low: a slot next to a slot of the new owner, or else an end of the shortest range where
+// no other shard takes slots, or else the middle of the longest range.
 func (b *balance) nextSlot(v View, from, into hosts.ShardID) (best shard.Slot, found bool) {
 	var worth [4]int
 	v.State.Slots().Ranges(func(first, last shard.Slot, o slots.Owner) {
@@ -166,7 +166,7 @@ func (b *balance) nextSlot(v View, from, into hosts.ShardID) (best shard.Slot, f
 	return best, found
 }
 
-// neighbor returns the owner of the slot before or after another, or 0.
+// neighbor returns the owner of the previous or next slot, 0 if there is no such slot.
 func neighbor(r *hosts.Records, slot shard.Slot, step int) hosts.ShardID {
 	if next := int(slot) + step; next >= 0 && next < shard.Slots {
 		return r.SlotOwner(shard.Slot(next))

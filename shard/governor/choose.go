@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Choose returns a host for the first replica of each added shard. Against explains why no host can take a replica
-// now.
+// Choose returns a host for the first replica of each added shard. If no host can take a replica now, against is the
+// reason.
 func Choose(v View, shards int) (on []shard.HostID, against string) {
 	c := newChooser(v)
 	for range shards {
@@ -29,7 +29,7 @@ type chooser struct {
 	v      View
 	takers []*hosts.Host
 	load   map[shard.HostID]score // by the weights, if data shards have replicas on only some hosts
-	leads  map[shard.HostID]int   // shards that the host leads, or leads once they have begun
+	leads  map[shard.HostID]int   // shards that the host leads, or will lead first
 }
 
 func newChooser(v View) *chooser {
@@ -73,8 +73,8 @@ func (c *chooser) refusals() (list []string) {
 	return list
 }
 
-// Planned returns the moves still due by the weights, for each pair of shards, in the governor's order. The list is
-// empty unless hosts.Rebalance.Due is set.
+// Planned returns the number of remaining rebalancing moves for each pair of shards, in the governor's order. The list
+// is empty unless hosts.Rebalance.Due is set.
 func Planned(r *hosts.Records) (list []host.PlannedMoves) {
 	b := newBalance(r)
 	for {

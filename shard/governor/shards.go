@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// ruleShards lets added shards serve once they have their voters, begins an added shard anew if its group cannot get
-// them, and retires shards that are to be removed once they own nothing.
+// ruleShards proposes the steps of added and leaving shards. An added shard serves once all its voters are live, and
+// restarts with another group if its group has failed. A leaving shard is retired once it owns nothing.
 func ruleShards(v View) (f finding) {
 	for _, g := range groups(v) {
 		switch a := (Action{Shard: g.shard.ID}); {
@@ -25,7 +25,7 @@ func ruleShards(v View) (f finding) {
 	return f
 }
 
-// failed reports whether an added shard needs another group: the host that was to begin the group is away or has no
+// failed reports whether an added shard needs another group: the host of the first replica is gone or has no disk
 // space, or the group has lost its majority. The shard owns nothing yet, so nothing is lost.
 func (g *group) failed() bool {
 	if g.shard.Phase != hosts.ShardAdded || !g.shard.Fresh {
@@ -83,7 +83,7 @@ func (g *group) forbidServe() *plan.Reason {
 	return r
 }
 
-// lacks says which member keeps a group from having all its voters.
+// lacks explains why a group does not have all its voters yet.
 func (g *group) lacks() string {
 	for _, m := range g.voters {
 		if !g.ready(m) {
@@ -98,7 +98,7 @@ func (g *group) lacks() string {
 	return "more replicas are to be added"
 }
 
-// addedAt returns the time since which a group has its first replica.
+// addedAt returns the time at which a group got its first replica.
 func (g *group) addedAt() (since uint64) {
 	for i := range g.shard.Replicas {
 		if p := &g.shard.Replicas[i]; since == 0 || p.Since != 0 && p.Since < since {
@@ -128,7 +128,7 @@ func (g *group) forbidRetire() *plan.Reason {
 	return nil
 }
 
-// forbidRestart returns why an added shard must not begin anew on a host, or nil.
+// forbidRestart returns why an added shard must not restart on a host, or nil.
 func (g *group) forbidRestart(a *Action) *plan.Reason {
 	h := g.v.State.Host(a.Host)
 	if !g.failed() || g.shard.Group != a.Number || h == nil || !h.Living() || unable(g.v, h) != "" || !g.open(h) {

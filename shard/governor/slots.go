@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// maxMoves is how many slots move at once. A shard takes part in one move at a time.
+	// maxMoves is the maximum number of concurrent slot moves. Each shard takes part in one move at a time.
 	maxMoves = 4
-	// maxKept is how many slots that stay are reported one by one.
+	// maxKept is the maximum number of failed moves that are reported one by one.
 	maxKept = 16
 )
 
@@ -23,13 +23,14 @@ func slotSubject(slot shard.Slot) plan.Subject {
 	return plan.Subject("slot/" + strconv.FormatUint(uint64(slot), 10))
 }
 
-// moveSubject is occupied while a shard takes part in a slot move. Changes of its membership go on meanwhile.
+// moveSubject is the subject for a shard's part in slot moves. Membership changes have another subject, so a shard can
+// change its membership during a move.
 func moveSubject(id hosts.ShardID) plan.Subject {
 	return plan.Subject("move/" + strconv.FormatUint(uint64(id), 10))
 }
 
-// move returns the step that moves a slot into a shard, in the attempt in progress or in a new one. A slot that has
-// stayed in a shard to be removed may be large.
+// move returns the step that moves a slot into a shard, in the attempt in progress or in a new attempt. After a failed
+// attempt to leave a shard that is to be removed, the slot may be large.
 func move(v View, slot shard.Slot, into hosts.ShardID) Action {
 	from, o := v.State.SlotOwner(slot), v.State.SlotOrder(slot)
 	large := o != nil && (o.Large || o.Failures > 0 && v.State.Shard(from).Phase == hosts.ShardLeaving)
@@ -42,7 +43,7 @@ func inProgress(r *hosts.Records, slot shard.Slot) bool {
 	return o != nil && o.Into != 0
 }
 
-// moving returns the slots with an open step, and the shards that take part.
+// moving returns the slots with an open step, and the shards in these steps.
 func moving(v View) (slots map[shard.Slot]bool, busy map[hosts.ShardID]bool) {
 	slots, busy = make(map[shard.Slot]bool), make(map[hosts.ShardID]bool)
 	for _, s := range v.Plan.Steps() {
@@ -53,8 +54,8 @@ func moving(v View) (slots map[shard.Slot]bool, busy map[hosts.ShardID]bool) {
 	return slots, busy
 }
 
-// ruleAttempts continues attempts to move slots whose step is over while the outcome is not on record: the step has
-// failed too often, or an operator has cancelled it. The slot may be sealed, so nothing else comes first.
+// ruleAttempts continues attempts without an open step and without an outcome on record: the step has failed too often,
+// or an operator has cancelled the step. The slot may be sealed, so the attempt must not wait for other steps.
 func ruleAttempts(v View) (f finding) {
 	orders := v.State.SlotOrders()
 	if len(orders) == 0 {
@@ -131,7 +132,7 @@ func keptReason(v View, o *hosts.SlotOrder) *plan.Reason {
 			"begins by itself, or at once if the move is ordered again", o.Slot, from, o.Failures, o.To, o.Text)}
 }
 
-// held returns a reason while a backup holds moves.
+// held returns the reason why no slot begins to move if a backup holds moves, or nil.
 func held(v View) *plan.Reason {
 	hold := v.State.MovesHeld(v.Now)
 	if hold == nil {
@@ -141,7 +142,7 @@ func held(v View) *plan.Reason {
 		cmp.Or(hold.By, "a client") + " is saved"}
 }
 
-// missing returns a reason if a host that should be online is not: no slot begins to move then.
+// missing returns the reason why no slot begins to move if a host that should be online is not, or nil.
 func missing(v View) *plan.Reason {
 	for _, h := range v.State.Hosts() {
 		if h.Wanted() && !(h.Online() && v.Seen.live(h.ID)) {

@@ -7,11 +7,11 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// HoldMillis is how long a backup holds slot moves, unless the backup renews the hold.
+// HoldMillis is the time after which a backup's hold of slot moves ends, unless the backup renews the hold.
 const HoldMillis = 60_000
 
 // MovesHold is a backup's hold: no slot begins to move before Until. If several backups are saved at once, the record
-// names the one that has renewed the hold last.
+// names the backup that has renewed the hold last.
 type MovesHold struct {
 	By    string
 	Until uint64 // shard time
@@ -34,7 +34,7 @@ func (r *Records) MovesInProgress() (n int) {
 	return n
 }
 
-// HoldMoves begins or renews the hold of a backup, as reported by a host. It does not end attempts in progress.
+// HoldMoves begins or renews the hold of a backup, as reported by a host. Attempts in progress continue.
 func (r *Records) HoldMoves(at At, from shard.HostID, i Incarnation) Answer {
 	if a := r.reports(from, i); a.Text != "" {
 		return a
@@ -44,7 +44,7 @@ func (r *Records) HoldMoves(at At, from shard.HostID, i Incarnation) Answer {
 	return Answer{}
 }
 
-// ReleaseMoves ends the hold, unless another backup has renewed it.
+// ReleaseMoves ends the hold, unless another backup has renewed the hold.
 func (r *Records) ReleaseMoves(at At) {
 	if r.held.By == codec.Cut(at.By, MaxText) && r.held.Until != 0 {
 		r.held = MovesHold{}
@@ -52,7 +52,7 @@ func (r *Records) ReleaseMoves(at At) {
 	}
 }
 
-// reports refuses the report of a host that does not have the incarnation on record.
+// reports refuses a report by a host whose incarnation is not the one on record.
 func (r *Records) reports(from shard.HostID, i Incarnation) Answer {
 	if h := r.Host(from); h == nil || h.Incarnation != i {
 		return refuse(protocol.StatusNotFound, "there is no host %d with incarnation %v", from, i)

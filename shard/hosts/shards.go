@@ -13,18 +13,18 @@ import (
 	table "github.com/signalbox/signalbox/shard/slots"
 )
 
-// ShardPhase is how far a data shard that was added or is being removed has come.
+// ShardPhase is a data shard's phase between being added and being deleted.
 type ShardPhase uint8
 
 // The phases.
 const (
-	// ShardServing takes slots by its weight. Shards from the bootstrap always have been serving.
+	// ShardServing: the shard takes slots by its weight. Shards from the bootstrap begin in this phase.
 	ShardServing ShardPhase = iota
-	// ShardAdded has not had all its voters yet, and takes no slots.
+	// ShardAdded: the shard has not had all its voters yet, and takes no slots.
 	ShardAdded
-	// ShardLeaving is to be removed: its slots move away.
+	// ShardLeaving: the shard is to be removed. Its slots move to other shards.
 	ShardLeaving
-	// ShardRetired owns nothing, and its replicas are deleted. After that the record is deleted too.
+	// ShardRetired: the shard owns nothing, and its replicas are being deleted. The record is deleted last.
 	ShardRetired
 	shardPhases
 )
@@ -32,21 +32,21 @@ const (
 // String returns the phase's name for people.
 func (p ShardPhase) String() string { return [...]string{"serving", "added", "leaving", "retired"}[p] }
 
-// Rebalance is what operators have ordered about the moves that follow from weights.
+// Rebalance is the state of rebalancing, as ordered by operators.
 type Rebalance struct {
-	// Due is set from a change of the shares until each shard has as many slots as its share wants. Slots that
-	// operators move afterwards stay where they are.
+	// Due is set when shares change, and unset once each shard has its target. If operators move slots afterwards, the
+	// slots stay in their new shards.
 	Due bool
-	// Paused is set while no move begins.
+	// Paused is set while no rebalancing move may begin.
 	Paused bool
-	// Now ignores pacing until Due ends.
+	// Now turns off pacing until Due is unset.
 	Now     bool
 	By, Why string
 	Since   uint64 // 0 before the first order
 }
 
-// Weight returns the shard's weight, as set by an operator or by default. A shard that does not serve has no use for
-// it.
+// Weight returns the shard's weight, as set by an operator or by default. Only serving shards use their weights: see
+// Share.
 func (s *Shard) Weight() uint64 {
 	if s.Weighs == 0 {
 		return DefaultWeight
@@ -54,7 +54,7 @@ func (s *Shard) Weight() uint64 {
 	return s.Weighs - 1
 }
 
-// Share returns the weight by which the shard gets slots now.
+// Share returns the shard's weight while the shard is serving, else 0.
 func (s *Shard) Share() uint64 {
 	if s.ID == Meta || s.Phase != ShardServing {
 		return 0
@@ -65,7 +65,7 @@ func (s *Shard) Share() uint64 {
 // LastShard is the last data shard id issued.
 func (r *Records) LastShard() ShardID { return r.lastShard }
 
-// Rebalance returns the orders about rebalancing.
+// Rebalance returns the state of rebalancing.
 func (r *Records) Rebalance() Rebalance { return r.rebalance }
 
 // dataShard returns a data shard that can be operated on, or a refusal.
@@ -107,7 +107,7 @@ func (r *Records) AddShards(at At, on []shard.HostID) Answer {
 	return Answer{Shard: first}
 }
 
-// begin begins a group without content and without predecessor content, with one replica on a host.
+// begin begins a new, empty group for a shard, with one replica on a host.
 func (r *Records) begin(at At, id ShardID, host shard.HostID) {
 	s := r.edit(id)
 	r.nextGroup(at, s, host)
@@ -115,9 +115,9 @@ func (r *Records) begin(at At, id ShardID, host shard.HostID) {
 	s.Fence = shard.OrderID(s.ID)
 }
 
-// BeginAgain gives an added shard a new group on another host, because the present group has not begun or has lost its
-// majority. The shard owns nothing before it serves, so nothing is lost. term is the governor's term, group the present
-// group.
+// BeginAgain gives an added shard a new group on another host, because the current group has not begun or has lost its
+// majority. A shard that has not served owns nothing, so nothing is lost. term is the governor's term, group the
+// current group.
 func (r *Records) BeginAgain(at At, term uint64, id ShardID, group uint64, host shard.HostID) Answer {
 	s, a := r.dataShard(id)
 	h := r.Host(host)
@@ -137,7 +137,7 @@ func (r *Records) BeginAgain(at At, term uint64, id ShardID, group uint64, host 
 	return Answer{Host: host}
 }
 
-// MarkServing lets an added shard take slots by its weight. The governor has seen all its voters live.
+// MarkServing lets an added shard take slots by its weight, after the governor has seen all voters of the shard live.
 func (r *Records) MarkServing(at At, term uint64, id ShardID) Answer {
 	s, a := r.dataShard(id)
 	switch {
@@ -173,7 +173,7 @@ func (r *Records) WeighShard(at At, id ShardID, weight uint64) Answer {
 	return Answer{}
 }
 
-// shares is the sum of the shares of all shards that are not in the list.
+// shares adds up the shares of all shards except the listed shards.
 func (r *Records) shares(except ...ShardID) (sum uint64) {
 	for _, s := range r.shards {
 		if !slices.Contains(except, s.ID) {
@@ -183,8 +183,8 @@ func (r *Records) shares(except ...ShardID) (sum uint64) {
 	return sum
 }
 
-// RemoveShards orders that data shards are removed, once their slots have moved away. A shard that has never served has
-// no slots, and is retired at once.
+// RemoveShards orders the removal of data shards. A serving shard is removed once its slots have moved to other shards.
+// A shard that has never served has no slots, and is retired at once.
 func (r *Records) RemoveShards(at At, ids []ShardID) Answer {
 	if len(ids) == 0 {
 		return refuse(protocol.StatusBadRequest, "the shards to remove are missing")
@@ -224,14 +224,14 @@ func (r *Records) RemoveShards(at At, ids []ShardID) Answer {
 	return Answer{}
 }
 
-// removed reports whether a data shard was removed: only its number is left, or replicas that are to be deleted.
+// removed reports whether a data shard was removed: the shard is retired, or its record is already deleted.
 func (r *Records) removed(id ShardID) bool {
 	s := r.Shard(id)
 	return id != Meta && (s != nil && s.Phase == ShardRetired || s == nil && id <= r.lastShard)
 }
 
-// Retire makes the hosts delete the replicas of a shard that is to be removed and owns nothing any more, as the
-// governor has seen.
+// Retire makes the hosts delete the replicas of a leaving shard, after the governor has seen that the shard keeps
+// nothing.
 func (r *Records) Retire(at At, term uint64, id ShardID) Answer {
 	s := r.Shard(id)
 	switch {
@@ -270,8 +270,8 @@ func (r *Records) forgetShard(id ShardID) {
 	}
 }
 
-// SetRebalance puts an operator's order about rebalancing into force. To cancel is to pause, and to refuse the attempts
-// in progress; slots that are opened before stay where they are.
+// SetRebalance applies an operator's order about rebalancing. Cancel pauses rebalancing, and ends the attempts in
+// progress: a slot that its new shard has already opened stays there, and all other slots stay in their old shards.
 func (r *Records) SetRebalance(at At, action protocol.RebalanceAction) Answer {
 	next := Rebalance{Due: r.rebalance.Due, By: codec.Cut(at.By, MaxText), Why: codec.Cut(at.Why, MaxText),
 		Since: clock.Moment(at.Now)}
@@ -301,15 +301,15 @@ func (r *Records) SetRebalance(at At, action protocol.RebalanceAction) Answer {
 	return Answer{}
 }
 
-// rebalanceNext drops the records of moves by the weights so far, because the weights or the shards have changed. If
-// the shares have changed, slots move until each shard has as many as its share wants.
+// rebalanceNext drops earlier rebalancing orders, because weights or shards have changed. If the shares have changed,
+// slots move until each shard has its target.
 func (r *Records) rebalanceNext(shares bool) {
 	r.dropBalance(false)
 	r.rebalance.Due = r.rebalance.Due || shares
 	r.endBalance()
 }
 
-// endBalance ends the moves by the weights once each shard has its target.
+// endBalance ends rebalancing once each shard has its target.
 func (r *Records) endBalance() {
 	if r.rebalance.Due && r.balanced() {
 		r.rebalance.Due, r.rebalance.Now = false, false
@@ -317,7 +317,7 @@ func (r *Records) endBalance() {
 	}
 }
 
-// balanced reports whether each data shard has its target, and so no shard to be removed has a slot.
+// balanced reports whether each data shard has its target. The target of a leaving shard is 0.
 func (r *Records) balanced() bool {
 	return r.shares() == 0 || maps.Equal(r.Counts(), present(r.Targets()))
 }
@@ -328,8 +328,9 @@ func present(counts map[ShardID]int) map[ShardID]int {
 	return counts
 }
 
-// dropBalance drops the records of moves by weights that have no attempt in progress, with their failures: the weights
-// have changed. With cancel it ends the others, too. It reports whether there was any.
+// dropBalance drops the rebalancing orders that have no attempt in progress, with their failure counts. With cancel,
+// dropBalance also cancels the orders that have an attempt in progress. dropBalance reports whether it has dropped or
+// cancelled any order.
 func (r *Records) dropBalance(cancel bool) (any bool) {
 	for _, o := range slices.Clone(r.orders) {
 		if o.Balance && o.To != 0 && (cancel || o.Into == 0) {
@@ -342,7 +343,7 @@ func (r *Records) dropBalance(cancel bool) (any bool) {
 	return any
 }
 
-// Counts returns how many slots each data shard owns by the table.
+// Counts returns the number of slots of each data shard, by the slot table.
 func (r *Records) Counts() map[ShardID]int {
 	counts := make(map[ShardID]int, len(r.shards))
 	r.slots.Ranges(func(first, last shard.Slot, o table.Owner) { counts[ShardID(o.Shard)] += int(last-first) + 1 })
@@ -359,8 +360,9 @@ func (r *Records) evens(from, into ShardID) bool {
 	return counts[from] > targets[from] && counts[into] < targets[into]
 }
 
-// Targets returns how many slots each data shard should have, by its share: 4096 slots in all, unless no shard has a
-// share. Remainders go to the shards with the largest ones, then to the lowest ids.
+// Targets returns the number of slots that each data shard should have, in proportion to its share. The targets add up
+// to 4096, unless all shares are 0. Targets are rounded down; the slots left over go to the shards with the largest
+// remainders, then to the lowest ids.
 func (r *Records) Targets() map[ShardID]int {
 	sum, left := r.shares(), shard.Slots
 	targets := make(map[ShardID]int, len(r.shards))

@@ -15,20 +15,20 @@ import (
 // replaced and never modified.
 type SlotOrder struct {
 	Slot shard.Slot
-	// To is the shard that is to become the owner. It is 0 once the order is cancelled: the record stays until the
-	// attempt in progress has ended.
+	// To is the shard that is to become the owner, 0 in a cancelled order. The record of a cancelled order stays until
+	// the attempt in progress has ended.
 	To ShardID
-	// Balance is set for a move by the weights, which begins with its first attempt. Other orders come from operators.
+	// Balance is set in a rebalancing order, which the first attempt creates. All other orders come from operators.
 	Balance bool
 	// Large allows a slot above the usual size limit.
 	Large   bool
 	By, Why string
 	Since   uint64
 	// Into is the target of the attempt in progress, 0 for none. The next attempt begins only after the outcome of this
-	// one is on record.
+	// attempt is on record.
 	Into ShardID
-	// Failures counts the attempts after which the owner kept the slot, Text is the last reason. No attempt begins
-	// before NotBefore.
+	// Failures counts the failed attempts, after which the owner kept the slot. Text is the reason for the last
+	// failure. No attempt begins before NotBefore.
 	Failures  uint64
 	Text      string
 	NotBefore uint64
@@ -57,7 +57,7 @@ func (r *Records) orderIndex(slot shard.Slot) (int, bool) {
 	})
 }
 
-// putOrder adds or replaces an order. An order that wants nothing more is removed.
+// putOrder adds or replaces an order. A completed or cancelled order without an attempt in progress is removed.
 func (r *Records) putOrder(o *SlotOrder) {
 	r.revision++
 	i, found := r.orderIndex(o.Slot)
@@ -76,7 +76,7 @@ func badSlot(slot shard.Slot) Answer {
 	return refuse(protocol.StatusBadRequest, "there is no slot %d; slots have the numbers 0 to %d", slot, shard.Slots-1)
 }
 
-// MoveSlot orders that a slot moves to a data shard. Repeating the order after a failed attempt ends the delay.
+// MoveSlot orders a slot move to a data shard. A repeated order after a failed attempt ends the delay.
 func (r *Records) MoveSlot(at At, slot shard.Slot, to ShardID, large bool) Answer {
 	switch {
 	case slot >= shard.Slots:
@@ -102,8 +102,8 @@ func (r *Records) MoveSlot(at At, slot shard.Slot, to ShardID, large bool) Answe
 	return Answer{}
 }
 
-// CancelMove drops the order to move a slot. An attempt in progress ends by itself: in the target if that has opened
-// the slot, else in the present owner.
+// CancelMove drops the order to move a slot. An attempt in progress still gets its outcome: if the target has opened
+// the slot, the slot stays in the target, else in the old shard.
 func (r *Records) CancelMove(at At, slot shard.Slot) Answer {
 	if slot >= shard.Slots {
 		return badSlot(slot)
@@ -119,8 +119,9 @@ func (r *Records) CancelMove(at At, slot shard.Slot) Answer {
 	return Answer{}
 }
 
-// MoveGeneration returns the generation for a step that moves a slot between two shards: that of the attempt in
-// progress, else the next one. It is 0 if the records do not want the move.
+// MoveGeneration returns the generation for a step that moves a slot between two shards: the generation of the attempt
+// in progress, else the next generation. MoveGeneration returns 0 if neither an order nor rebalancing requires the
+// move.
 func (r *Records) MoveGeneration(slot shard.Slot, from, into ShardID) uint64 {
 	if slot >= shard.Slots || from == into || from != r.SlotOwner(slot) {
 		return 0
@@ -152,8 +153,9 @@ func (r *Records) BeginMove(at At, slot shard.Slot, into ShardID) {
 	r.putOrder(&next)
 }
 
-// AssignSlot records the outcome of the attempt in progress: the target owns the slot under the attempt's generation,
-// or the former owner under the next generation, for the reason why. A late or repeated outcome changes nothing.
+// AssignSlot records the outcome of the attempt in progress: either the target owns the slot under the attempt's
+// generation, or the old owner keeps the slot under the next generation, for the reason why. A late or repeated outcome
+// changes nothing.
 func (r *Records) AssignSlot(at At, slot shard.Slot, owner table.Owner, why string) Answer {
 	if slot >= shard.Slots {
 		return badSlot(slot)
@@ -199,8 +201,8 @@ func (o *SlotOrder) code(c *codec.Coder) {
 	c.Text(&o.Text, MaxText)
 }
 
-// checkSlots checks that data shards own all slots, and that exactly the slots with an attempt in progress have an
-// order with the attempt.
+// checkSlots checks that data shards own all slots, and that each attempt in the slot table has an order, and the
+// reverse.
 func (r *Records) checkSlots(c *codec.Coder) {
 	data := func(id ShardID) bool { return id != Meta && r.Shard(id) != nil }
 	r.slots.Ranges(func(first, _ shard.Slot, o table.Owner) {

@@ -11,17 +11,17 @@ import (
 // A slot moves between two shards as one slot snapshot. Package slots decides; this file changes the tables.
 // slot_pack.go saves a slot's content, slot_merge.go merges it.
 
-// slotUpkeep is the row for the commands that move slots. They have limits of their own instead of MaxWork.
+// slotUpkeep is the row for slot commands, which have their own limits instead of MaxWork.
 var slotUpkeep = Upkeep{Form: slots.Fits, Run: (*Core).moveSlot}
 
-// outcomes are the statuses that report what became of a slot command.
+// outcomes maps the outcomes of slot commands to statuses.
 var outcomes = map[slots.Outcome]protocol.Status{
 	slots.Done: protocol.StatusSuccess, slots.Opened: protocol.StatusSuccess,
 	slots.Refused: protocol.StatusPreconditionFailed, slots.Void: protocol.StatusStale,
 	slots.Later: protocol.StatusOverloaded,
 }
 
-// moveSlot applies a slot command. The body of its Result is the reason if it has no effect.
+// moveSlot applies a slot command. If the command has no effect, the body of its Result is the reason.
 func (co *Core) moveSlot(c *shard.Command) Outcome {
 	co.Run.PlaceResult()
 	effects, changes := len(co.Run.out.List), co.slots.Changes()
@@ -31,11 +31,11 @@ func (co *Core) moveSlot(c *shard.Command) Outcome {
 	if co.slots.Changes() != changes {
 		co.noteChange(c.Slot, co.Run.out.List[effects:])
 	}
-	co.Run.Touched = min(co.Run.Touched, co.bounds.Work) // as much as Apply does before it lets readers in
+	co.Run.Touched = min(co.Run.Touched, co.bounds.Work) // the work after which Apply lets readers in
 	return Outcome{Status: outcomes[a.Outcome], Body: a.Reason}
 }
 
-// noteChange completes a slot command's effects.
+// noteChange adds the change count to a slot command's effects.
 func (co *Core) noteChange(slot shard.Slot, effects []shard.Effect) {
 	for i := range effects {
 		if k := effects[i].Kind; k == shard.EffectSlotLeft || k == shard.EffectSlotArrived {
@@ -73,7 +73,7 @@ func (sc *slotContent) TakeOut(slot shard.Slot) {
 	co.Run.Emit(shard.EffectSlotLeft).Slot = slot
 }
 
-// leaveSlot removes a session's numbers and cached responses in a slot. The holdings are gone.
+// leaveSlot removes a session's numbers and cached responses in a slot. The holdings have already been removed.
 func (se *Sessions) leaveSlot(h arena.Handle, slot shard.Slot) {
 	se.core.Snapshots.touchSession(h)
 	s := se.At(h)
@@ -87,7 +87,7 @@ func (se *Sessions) leaveSlot(h arena.Handle, slot shard.Slot) {
 	}
 }
 
-// leaveHome makes a session remote, because its home is another shard from now on.
+// leaveHome makes a session remote, because the session's slot leaves this shard.
 func (se *Sessions) leaveHome(h arena.Handle) {
 	se.core.Snapshots.touchSession(h)
 	s := se.At(h)

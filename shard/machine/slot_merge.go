@@ -14,8 +14,8 @@ import (
 	"github.com/signalbox/signalbox/shard/slots"
 )
 
-// A slot snapshot is merged in two steps. First it is restored into an otherwise empty Core, with all checks of a
-// snapshot file, and compared with the shard. Nothing in the second step, which changes the shard, can fail.
+// A slot snapshot is merged in two steps. The first step restores the slot snapshot into an empty Core, with all checks
+// of a snapshot file, and compares this Core with the shard. The second step changes the shard, and cannot fail.
 
 // unpacked is a restored slot snapshot.
 type unpacked struct {
@@ -24,15 +24,15 @@ type unpacked struct {
 	entries []numberEntry
 }
 
-// numberEntry has the numbers of a session without anything else in the slot.
+// numberEntry has the numbers of a session that has nothing else in the slot.
 type numberEntry struct {
 	id             shard.SessionID
 	node           shard.NodeID
 	applied, acked uint64
 }
 
-// mergedShare is how many times the limits of a session's cached responses may be exceeded by merging slots. Until the
-// client acknowledges some, its new mutations are refused.
+// mergedShare multiplies the limits of a session's cached responses when slots are merged. Above the usual limits, new
+// mutations of the session are refused until the client acknowledges responses.
 const mergedShare = 4
 
 // unpack restores a slot snapshot.
@@ -84,7 +84,7 @@ func (u *unpacked) readEntries(r *codec.Input) {
 	}
 }
 
-// check checks what only a slot snapshot must fulfil.
+// check checks the rules that only slot snapshots have.
 func (u *unpacked) check(slot shard.Slot, records uint64) error {
 	n := u.core.Objects.Size() + u.core.Holdings.Size() + u.core.Sessions.Size() + len(u.entries)
 	for h := arena.Handle(1); h < u.core.Sessions.End(); h++ {
@@ -125,7 +125,7 @@ func (sc *slotContent) Check(slot shard.Slot, sn *slots.Snapshot) error {
 	return nil
 }
 
-// accepts returns why a slot snapshot cannot be merged into this shard.
+// accepts returns an error if a slot snapshot cannot be merged into this shard.
 func (co *Core) accepts(u *unpacked) error {
 	for h := arena.Handle(1); h < u.core.Sessions.End(); h++ {
 		if err := co.acceptsSession(u, u.core.Sessions.At(h)); err != nil {
@@ -163,7 +163,7 @@ func (co *Core) acceptsSession(u *unpacked, s *session) error {
 	return nil
 }
 
-// hasCapacity returns an error if a quota would be exceeded. Slot snapshots that may come back count too.
+// hasCapacity returns an error if a quota would be exceeded. Sealed slot snapshots count too, because they may return.
 func (co *Core) hasCapacity(u *unpacked) error {
 	bytes, objects := shard.SessionBytes*len(u.entries), u.core.Objects.Size()
 	for _, n := range u.core.Nodes.listed {
@@ -206,13 +206,13 @@ func (sc *slotContent) Merge(slot shard.Slot, sn *slots.Snapshot) {
 	m.endMissing()
 }
 
-// merge is a slot snapshot on its way into a shard.
+// merge merges one slot snapshot into a shard.
 type merge struct {
 	co     *Core
 	u      *unpacked
 	slot   shard.Slot
 	moment func(uint64) uint64
-	known  []arena.Handle // by the session's handle in the slot snapshot: its handle here, or 0
+	known  []arena.Handle // sessions in the shard, or 0, by their handles in the slot snapshot
 }
 
 // arriveHome makes the slot's remote sessions home sessions.
@@ -230,7 +230,8 @@ func (m *merge) arriveHome() {
 	}
 }
 
-// pass is for a session at home that its home may never have known: no later session gets its counter.
+// pass ensures that no later session gets the counter of a home session. The former home may never have known the
+// session.
 func (se *Sessions) pass(id shard.SessionID) {
 	if counter := id.Counter(); counter <= maxLastSession {
 		se.last = max(se.last, counter)
@@ -256,8 +257,9 @@ func (m *merge) sessions() {
 	}
 }
 
-// session merges a session's numbers and answers, and returns the session; 0 if it has ended. A session that has ended
-// and holds something is pending. The slot joins the set if it was in the set at the other shard.
+// session merges a session's numbers and answers, and returns the session. For an ended session without holdings,
+// session merges nothing and returns 0. The end of an ended session with holdings becomes pending work. used is set if
+// the session's slot set at the other shard had the slot.
 func (m *merge) session(e *numberEntry, answers []answer, body func(uint64) string, holds, used bool) arena.Handle {
 	co := m.co
 	h := co.Sessions.Find(e.id)
@@ -291,8 +293,8 @@ func (m *merge) session(e *numberEntry, answers []answer, body func(uint64) stri
 	return h
 }
 
-// stranger is for a session in content that comes back, if a session of another node has appeared under its id: the
-// content was out of sight. No correct client uses such an id. So a session that has ended releases the holdings.
+// stranger handles a session in a returning slot snapshot if, meanwhile, a session of another node has appeared under
+// the same id. No correct client uses such an id. The holdings get a new session, which has ended and so releases them.
 func (m *merge) stranger(e *numberEntry, holds bool) arena.Handle {
 	if !holds {
 		return 0
@@ -305,7 +307,7 @@ func (m *merge) stranger(e *numberEntry, holds bool) arena.Handle {
 	return h
 }
 
-// homeSession fills in what only the home of a session knows.
+// homeSession copies the fields that only a session's home shard has.
 func (m *merge) homeSession(h arena.Handle, from *session) {
 	co, theirs := m.co, &m.u.core.Sessions
 	s := co.Sessions.At(h)
@@ -326,8 +328,8 @@ func (m *merge) homeSession(h arena.Handle, from *session) {
 	}
 }
 
-// merge adds answers to a session, unless it has another answer under the number, and drops those that the client has
-// seen. The caller charges the node.
+// merge adds answers to a session, except under numbers with an answer in the session, and drops answers that the
+// client has acknowledged. The caller charges the node.
 func (an *Answers) merge(s *session, more []answer, body func(number uint64) string) {
 	var bodies []answerBody
 	list := an.core.Sessions.answersOf(s)
@@ -412,7 +414,8 @@ func (m *merge) holding(object, link arena.Handle, ours, theirs Kind) {
 	}
 }
 
-// endMissing ends the sessions of the slot that this shard knew as remote sessions, and that have ended at their home.
+// endMissing ends the slot's sessions that this shard knew as remote sessions, and that are missing in the slot
+// snapshot: these sessions have ended at their home.
 func (m *merge) endMissing() {
 	co := m.co
 	list := co.Sessions.slots[m.slot].Handles(nil)

@@ -11,7 +11,7 @@ import (
 )
 
 // The bytes of a slot snapshot are the records of a snapshot file, in three sections, and the number entries. Each
-// section follows its length:
+// section begins with its length:
 //
 //	sessions that are at home in the slot, or have holdings or cached responses there, by id
 //	objects, by node and name
@@ -78,7 +78,7 @@ func (sp *slotParts) check(limits slots.Limits) error {
 	return slots.Limits{Bytes: 4 * limits.Bytes, Records: limits.Records}.Check(sp.bytes, sp.records())
 }
 
-// partsOf collects what a slot snapshot has. It stops as soon as the slot is far above the limits.
+// partsOf collects the content of a slot snapshot. It stops with an error as soon as the slot is far above the limits.
 func (co *Core) partsOf(slot shard.Slot, limits slots.Limits) (*slotParts, error) {
 	sp := &slotParts{objects: co.Objects.slots[slot].Handles(nil)}
 	if err := sp.check(limits); err != nil {

@@ -14,25 +14,25 @@ func (m *Machine) Slot(slot shard.Slot) slots.Slot {
 	return m.core.slots.Of(slot)
 }
 
-// Owns reports whether the shard owns a slot, and returns the change count. Reads between two calls with equal results
-// found the slot's content complete.
+// Owns reports whether the shard owns a slot, and returns the change count. If two calls return equal results, all
+// reads between these calls found the slot's content complete.
 func (m *Machine) Owns(slot shard.Slot) (owned bool, changes uint64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.core.slots.Has(slot), m.core.slots.Changes()
 }
 
-// Owns is Machine.Owns for a caller with the lock.
+// Owns reports whether the shard owns a name's slot. The caller has the lock.
 func (co *Core) Owns(n shard.NodeID, name []byte) bool { return co.slots.Has(shard.SlotOf(n, name)) }
 
-// Slots returns the slots that the shard owns, and the change count, which grows with every change to them.
+// Slots returns the slots that the shard owns, and the change count.
 func (m *Machine) Slots() (owned shard.SlotSet, changes uint64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.core.slots.Owned(), m.core.slots.Changes()
 }
 
-// ChangedSlots appends the records of all slots some slot command has changed, in slot order.
+// ChangedSlots appends the records of all slots that a slot command has changed, in slot order.
 func (m *Machine) ChangedSlots(dst []slots.Slot) []slots.Slot {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -51,8 +51,8 @@ func (m *Machine) AwaySlots(dst []slots.Slot) []slots.Slot {
 	return dst
 }
 
-// Idle reports whether the shard has nothing to keep: no slot, no slot snapshot, no session and no pending work. A
-// leaving shard is idle before its replicas are deleted.
+// Idle reports whether the shard has nothing to keep: no slot, no slot snapshot, no session and no pending work. The
+// replicas of a leaving shard are deleted only after the shard is idle.
 func (m *Machine) Idle() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -61,8 +61,8 @@ func (m *Machine) Idle() bool {
 		!slices.ContainsFunc(m.core.slots.Changed(), func(x slots.Slot) bool { return x.Content != nil })
 }
 
-// SessionsAt appends the sessions at home in a slot, in no particular order, without details and client. A leader
-// restores their leases after the slot has arrived.
+// SessionsAt appends the sessions at home in a slot, in no particular order, without details and client. After a slot
+// has arrived, a leader restores the leases of these sessions.
 func (m *Machine) SessionsAt(slot shard.Slot, dst []shard.SessionView) []shard.SessionView {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

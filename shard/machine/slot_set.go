@@ -9,13 +9,13 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// A session's slot set has the slots in which the shard has answered a numbered command of the session, or received an
-// entry for the session with a moved slot. If a slot moves, exactly the sessions whose set has the slot send their
-// numbers along, so that a late copy of a command is never carried out a second time.
+// A session's slot set has the slots in which the shard has answered a numbered command of the session, and the slots
+// that arrived with numbers of the session. When a slot moves, the slot snapshot contains the numbers of exactly the
+// sessions whose set has the slot. So a late copy of a command is never executed a second time.
 //
-// Most sessions use few slots. Up to inlineSlots are in a word, and all words are in a Column, so that a seal scans
-// them fast. Up to listSlots are in a list, and more in a bitmap. The form follows from the number of slots, so all
-// replicas count the same size in quotas.
+// Most sessions use few slots. Up to inlineSlots slots are in a word; all words are in a Column, so that a seal scans
+// the words fast. Up to listSlots slots are in a list, and more slots in a bitmap. The form follows from the number of
+// slots, so all replicas count the same size in quotas.
 
 const (
 	inlineSlots = 4
@@ -61,7 +61,7 @@ func (ss *slotSets) has(h arena.Handle, slot shard.Slot) bool {
 	}
 }
 
-// size is what a session's set adds to its size in quotas.
+// size returns the bytes that a session's set adds to the size of the session in quotas.
 func (ss *slotSets) size(h arena.Handle) int {
 	switch w := *ss.words.At(h); {
 	case w < wordOfList:
@@ -194,7 +194,7 @@ func (se *Sessions) noteSlot(h arena.Handle, slot shard.Slot) {
 	se.core.Nodes.Charge(se.Node(s), se.sets.size(h)-before)
 }
 
-// appendSlots appends slots in order: their number, and the distances between them.
+// appendSlots encodes slots in order: the number of slots, and the gaps between slots.
 func appendSlots(dst []byte, slots []shard.Slot) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(slots)))
 	next := shard.Slot(0)

@@ -9,29 +9,30 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Content is the rules' interface to the shard that embeds them. All methods are called while a command is applied.
+// Content gives the rules access to the tables of a shard. All methods are called while a command is applied.
 type Content interface {
-	// Pack returns a slot's content and changes nothing. later is the reason why a seal has to wait: pending work or a
+	// Pack returns a slot's content and changes nothing. later is the reason if a seal has to wait: pending work or a
 	// node being dropped has content in the slot. An error means that the slot is above the limits. The content must
 	// depend only on the log.
 	Pack(slot shard.Slot, limits Limits) (content *Snapshot, later string, err error)
-	// TakeOut removes the slot's content from the tables. Nothing of the slot may be left: meanwhile, changes in other
-	// slots must not change the slot snapshot.
+	// TakeOut removes the slot's content from the tables. Nothing of the slot may stay in the tables, because changes
+	// in other slots must not change the slot snapshot.
 	TakeOut(slot shard.Slot)
-	// Check returns the reason why another shard's slot snapshot cannot be merged, and changes nothing. Check must look
-	// for everything that restoring a snapshot looks for: a wrongly accepted slot snapshot would stop every replica,
-	// repeatedly. Limits must count the slot snapshots sealed here, because they may come back.
+	// Check returns an error if another shard's slot snapshot cannot be merged, and changes nothing. Check must detect
+	// every error that a restore of a snapshot detects: a wrongly accepted slot snapshot would stop every replica,
+	// again after each restart. Checks of limits must count the slot snapshots sealed in this shard, because sealed
+	// slots may return.
 	Check(slot shard.Slot, content *Snapshot) error
-	// Merge adds a slot snapshot to the tables: either one accepted by the Check just before, or this shard's own
-	// coming back. The latter must always succeed, so Merge has no limits.
+	// Merge adds a slot snapshot to the tables. Either Check has just accepted the slot snapshot, or this shard has
+	// sealed the slot and takes it back. Taking back must always succeed, so Merge has no limits.
 	Merge(slot shard.Slot, content *Snapshot)
 }
 
-// At is the state of the shard, besides its slots, when it applies a command.
+// At is the shard's state at a command, besides the slots.
 type At struct {
 	Now   uint64 // shard time
 	Level level.Level
-	// Waits is set while a rebuilt shard grants nothing: until then, no slot leaves, enters, or is refused.
+	// Waits is set while a rebuilt shard grants nothing. Meanwhile, no slot leaves, arrives or is refused.
 	Waits bool
 }
 
@@ -40,7 +41,7 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	// Done: the command changed the slot, or had done so before.
+	// Done: this command, or an equal earlier command, has changed the slot.
 	Done Outcome = 1 + iota
 	// Void: the command has no effect. The attempt has ended differently, or is older than the state.
 	Void
@@ -74,11 +75,12 @@ func void(format string, args ...any) Answer { return Answer{Void, fmt.Sprintf(f
 // Fits validates a slot command on its own, without the state.
 func Fits(c *shard.Command) bool { return c.Slot < shard.Slots }
 
-// Frees reports whether a slot command is accepted although the disk is full. Seal and open are not: a slot never
-// begins to move to a full disk, but a disk that fills while a slot is sealed must not hold the slot captive.
+// Frees reports whether a slot command is accepted although the disk is full. Seal and open are refused, so no slot
+// begins to move. All other slot commands are accepted: a move that has begun ends, even if the disk fills up
+// meanwhile.
 func Frees(k shard.CommandKind) bool { return k != shard.CmdSlotSeal && k != shard.CmdSlotOpen }
 
-// Apply applies a command. Commands may be late, duplicated, or reordered: every rule first looks at the slot's state.
+// Apply applies a command. Commands may be late, duplicated, or reordered, so every rule first checks the slot's state.
 func (s *Slots) Apply(c *shard.Command, content Content, at At) Answer {
 	switch c.Kind {
 	case shard.CmdSlotSeal:
@@ -171,7 +173,7 @@ func (s *Slots) open(c *shard.Command, content Content, at At) Answer {
 	return Answer{Outcome: Opened}
 }
 
-// ended answers an open, or a refuse, for a generation the shard has heard of.
+// ended answers an open or a refuse whose generation is not above Seen. For a higher generation, ended returns false.
 func (s *Slots) ended(c *shard.Command) (Answer, bool) {
 	switch x := s.Of(c.Slot); {
 	case x.State == Owned && x.Generation == c.Count, x.Seen > c.Count:
@@ -184,8 +186,8 @@ func (s *Slots) ended(c *shard.Command) (Answer, bool) {
 	return Answer{}, false
 }
 
-// refuse is postponed while a rebuilt shard grants nothing: the lost replicas may have opened the slot and granted from
-// it, and the sealing shard would take the slot back and grant at once.
+// refuse is postponed while a rebuilt shard grants nothing. The lost replicas may have opened the slot and granted
+// locks, and after a refusal the sealing shard would take the slot back and grant at once.
 func (s *Slots) refuse(c *shard.Command, at At) Answer {
 	if ended, ok := s.ended(c); ok {
 		return ended
@@ -196,8 +198,8 @@ func (s *Slots) refuse(c *shard.Command, at At) Answer {
 	return s.refused(c, "the move was cancelled")
 }
 
-// refused records that a generation is never to be opened here. Requests go to the keeping shard, under the attempt's
-// second generation.
+// refused records that this shard never opens a generation. Requests are redirected to the keeping shard, under the
+// attempt's second generation.
 func (s *Slots) refused(c *shard.Command, why string) Answer {
 	x := s.slot(c.Slot)
 	x.Seen, x.Why = c.Count, codec.Cut(why, MaxWhy)

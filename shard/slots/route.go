@@ -9,8 +9,8 @@ type Way uint8
 const (
 	// Serve: this shard owns the slot, as far as the replica knows. For a mutation, the log decides.
 	Serve Way = 1 + iota
-	// Barrier: like Serve, for a read by a client that has heard of a later owner. The replica may be behind, so the
-	// read waits for a barrier, and is then routed again.
+	// Barrier: like Serve, for a read by a client that knows a higher generation. The replica may lag, so the read
+	// waits for a barrier, and is then routed again.
 	Barrier
 	// Redirect: a shard has the slot under a higher generation than the request names. The client gets MOVED.
 	Redirect
@@ -31,19 +31,19 @@ var wayNames = [ways]string{
 // String formats the way for people.
 func (w Way) String() string { return wayNames[w] }
 
-// Request is one request for a slot, as far as routing needs to know.
+// Request has the properties of a request that decide its route.
 type Request struct {
 	Slot shard.Slot
-	// Generation is the generation the client has heard of for this shard; zero from clients without generations.
+	// Generation is the slot's highest generation known to the client, 0 if the request names none.
 	Generation uint64
 	// Reads is set if the request changes nothing, and is answered without the log.
 	Reads bool
-	// Table is the slot's place in the host's copy of the meta shard's table, which may be far behind.
+	// Table is the slot's owner in the host's copy of the meta shard's table. The copy may lag.
 	Table Owner
 }
 
-// Route decides where a request is served, based on what this replica has applied. The place belongs to a Redirect.
-// Every redirect raises the generation the client names, and a slot has finitely many generations, so redirects end.
+// Route decides how to answer a request, from the replica's applied state. For a Redirect, Route also returns the
+// owner. Every redirect raises the client's generation, and a slot has finitely many generations, so redirects end.
 func (s *Slots) Route(r Request) (Way, Owner) {
 	x := s.Of(r.Slot)
 	if x.State == Owned {

@@ -10,7 +10,7 @@ import (
 // formNumber begins saved bytes: slot snapshots and a shard's slots.
 const formNumber = 1
 
-// Save appends the slots, without the slot snapshots, which Contents returns. Equal slots have equal bytes.
+// Save appends the encoded slots, without slot snapshots: see Contents. Equal slots have equal bytes.
 func (s *Slots) Save(dst []byte) []byte { return codec.Save(dst, s.code) }
 
 // Load replaces the slots by saved ones. SetContents must follow.
@@ -33,7 +33,7 @@ func (s *Slots) Contents() (list []*Snapshot) {
 	return list
 }
 
-// SetContents completes loaded slots.
+// SetContents adds the slot snapshots to loaded slots.
 func (s *Slots) SetContents(list []*Snapshot) error {
 	for i := range s.slots {
 		x := &s.slots[i]

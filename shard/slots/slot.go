@@ -18,8 +18,8 @@ const (
 	// Sealed: the content is in a slot snapshot, and nothing of the slot is in the tables. The slot snapshot is offered
 	// to another shard.
 	Sealed
-	// Transferred: the other shard has opened the slot snapshot, which stays for a while, in case the other shard loses
-	// its majority before all its replicas have the content.
+	// Transferred: the other shard has opened the slot snapshot. This shard keeps the slot snapshot for a while, in
+	// case the other shard loses its majority before all its replicas have the content.
 	Transferred
 	// Released: the other shard has the slot, and the slot snapshot is gone.
 	Released
@@ -45,19 +45,19 @@ type Slot struct {
 	Number shard.Slot
 	State  State
 	// Generation is the number under which the slot is owned, sealed, or was given up. Each new owner has a higher
-	// generation than the previous one.
+	// generation than the previous owner.
 	Generation uint64
-	// To is the shard a sealed slot is offered to, or was given to.
+	// To is the other shard of a sealed, transferred or released slot.
 	To uint64
-	// Seen is the highest generation the shard has heard of. A slot snapshot at Seen, or a lower generation, is never
-	// opened here again.
+	// Seen is the highest generation known to the shard. From then on, the shard opens no slot snapshot with a
+	// generation up to Seen.
 	Seen uint64
-	// Hint is where to redirect requests while the slot is not owned here. The zero value is no hint.
+	// Hint is the owner to which requests are redirected while this shard does not own the slot. The zero value is no
+	// hint.
 	Hint Owner
 	// Since is the shard time at which the slot was transferred.
 	Since uint64
-	// Why is the reason why the shard refused the slot snapshot with the highest generation, empty if nothing was
-	// refused.
+	// Why is the reason for refusing the generation Seen, empty if the shard has not refused it.
 	Why string
 	// Content is a sealed or transferred slot's content.
 	Content *Snapshot
@@ -67,7 +67,7 @@ type Slot struct {
 type Slots struct {
 	shard   uint64
 	owned   shard.SlotSet
-	slots   []Slot // in number order: the slots some command has changed. Any other is owned under 0, or none
+	slots   []Slot // changed by a command, in number order. Other slots are Owned under 0, or None
 	changes uint64
 }
 
@@ -80,9 +80,9 @@ func (s *Slots) Has(slot shard.Slot) bool { return s.owned.Has(slot) }
 // Owned returns the slots the shard owns.
 func (s *Slots) Owned() shard.SlotSet { return s.owned }
 
-// Changes is the change count: it grows with every command that changes what the shard owns. A command that was
-// proposed under one change count and is wrong under the next, such as session expiry, carries the count: a slot may
-// have gone and come back within a single leader's term.
+// Changes is the change count, which grows with every change to the owned slots. Some commands, such as a session
+// expiry, are correct only under the change count at their proposal, and carry this count: a slot may leave and return
+// within one leader's term.
 func (s *Slots) Changes() uint64 { return s.changes }
 
 // Of returns a slot's record.
@@ -108,11 +108,11 @@ func (s *Slots) Owns(number shard.Slot, generation uint64) bool {
 	return x.State == Owned && x.Generation == generation
 }
 
-// Changed returns the records of all slots some command has changed, in number order. The caller must not modify the
+// Changed returns the records of all slots that a command has changed, in number order. The caller must not modify the
 // list.
 func (s *Slots) Changed() []Slot { return s.slots }
 
-// Clone returns a copy. Both share the slot snapshots, which never change.
+// Clone returns a copy that shares the slot snapshots, which never change.
 func (s *Slots) Clone() Slots {
 	c := *s
 	c.slots = slices.Clone(s.slots)
@@ -132,7 +132,7 @@ func (s *Slots) slot(number shard.Slot) *Slot {
 	return &s.slots[i]
 }
 
-// Adopt makes the shard a slot's owner, without content. It is for a shard that was rebuilt from nothing.
+// Adopt makes the shard the owner of an empty slot. A shard rebuilt without a survivor adopts its slots.
 func (s *Slots) Adopt(slot shard.Slot, generation uint64) { s.own(s.slot(slot), generation) }
 
 // own makes the shard a slot's owner, with the content in the tables.

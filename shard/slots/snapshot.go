@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Limits bound a slot snapshot, because one command moves a slot. A larger slot stays.
+// Limits bound a slot snapshot, because a single command carries the slot snapshot. A larger slot stays in its shard.
 type Limits struct {
 	Bytes   int
 	Records int // objects, holdings, sessions, cached responses and number entries
@@ -67,7 +67,7 @@ func (sn *Snapshot) digest() uint64 {
 // errDigest is the reason for rejecting a slot snapshot that was damaged on the way.
 var errDigest = errors.New("the slot snapshot does not have its digest")
 
-// check returns an error if a slot snapshot exceeds all limits, or does not have its digest.
+// check returns an error if a slot snapshot exceeds the Large limits, or has a wrong digest.
 func (sn *Snapshot) check() error {
 	if err := Large.Check(len(sn.Bytes), int(min(sn.Records, uint64(Large.Records)+1))); err != nil {
 		return err
@@ -78,9 +78,9 @@ func (sn *Snapshot) check() error {
 	return nil
 }
 
-// Moment converts a timestamp in the slot snapshot to the accepting shard's time: as far from now as the timestamp was
-// from the seal, and one millisecond more, because a millisecond may have begun at the seal and not be over. Zero means
-// none and stays zero; no timestamp becomes zero.
+// Moment converts a timestamp in the slot snapshot to the opening shard's time. The result is as far from now as the
+// timestamp was from the seal, but one millisecond later, because the millisecond of the seal may not have been over.
+// Zero means no timestamp, and stays zero. No other timestamp becomes zero.
 func (sn *Snapshot) Moment(at, now uint64) uint64 {
 	switch later := at + min(1, math.MaxUint64-at); {
 	case at == 0:

@@ -10,7 +10,7 @@ import (
 // Entry is one slot's record in the meta shard.
 type Entry struct {
 	Owner
-	// Last is the highest generation in any attempt. Generations up to Last are never issued again.
+	// Last is the highest issued generation. Generations up to Last are never issued again.
 	Last uint64
 }
 
@@ -39,8 +39,8 @@ func (t *Table) Init(slot shard.Slot, shard uint64) {
 // Of returns a slot's table entry.
 func (t *Table) Of(slot shard.Slot) Entry { return t.entries[slot] }
 
-// Attempt issues two generations for an attempt to move a slot, and never again: the returned one for the opening
-// shard, the next for the keeping shard. So two owners of a slot never have the same generation.
+// Attempt issues two new generations for an attempt to move a slot: the returned generation for the opening shard, and
+// the next generation for the keeping shard. So two owners of a slot never have the same generation.
 func (t *Table) Attempt(slot shard.Slot) (generation uint64) {
 	e := &t.entries[slot]
 	e.Last += 2
@@ -53,7 +53,7 @@ type Assignment struct {
 	Owner
 }
 
-// Assign records who owns slots. A generation only rises, so a late or repeated assignment has no effect. Assign
+// Assign records the owners of slots. Generations only rise, so a late or repeated assignment has no effect. Assign
 // returns how many slots changed. If any generation was never issued, the whole list is refused.
 func (t *Table) Assign(list []Assignment) (changed int, err error) {
 	for _, a := range list {

@@ -48,8 +48,8 @@ func (n *Network) join(host shard.HostID, group GroupID, id uint64, machine shar
 	return startLog(r, machine), nil
 }
 
-// Retire allows to discard a group's members, because the shard was removed. The group continues until a majority is
-// discarded.
+// Retire permits Discard for members of a group, because the shard was removed. The group continues until a majority of
+// its members is discarded.
 func (n *Network) Retire(id GroupID) {
 	n.do(func() {
 		if g := n.group(id); g != nil {

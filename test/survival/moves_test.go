@@ -374,7 +374,7 @@ func (r *moveRun) owners(a *admin.Admin) map[shard.Slot]uint64 {
 	return owners
 }
 
-// move orders a move and waits for its end.
+// move orders a slot move, and waits until the move is over.
 func (r *moveRun) move(a *admin.Admin, slot shard.Slot, to uint64) error {
 	if _, err := a.MoveSlot(r.ctx, uint64(slot), to, false, admin.ChangeInfo{}); err != nil {
 		return err

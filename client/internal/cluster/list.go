@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Part is what one list request asks for.
+// Part is the part of a list that one request asks for.
 type Part[K cmp.Ordered] struct {
 	Slots protocol.ListSlots
 	After K
@@ -27,8 +27,8 @@ type Page[T any, K cmp.Ordered] struct {
 // Ask returns the request for a part of a list, and the function that reads the answer.
 type Ask[T any, K cmp.Ordered] func(Part[K]) (protocol.ListMessage, func(a *protocol.Answer) Page[T, K])
 
-// List lists what all slots have after a key, sorted by key. An item that exists throughout is listed once, although
-// slots move. near chooses the host for a request about a slot.
+// List lists the items of all slots after a key, sorted by key. An item that exists throughout is listed exactly once,
+// even if slots move. near chooses the host for a request about a slot.
 func List[T any, K cmp.Ordered](
 	ctx context.Context, c *Cluster, near func(slot uint16) Target, after K, key func(T) K, ask Ask[T, K],
 ) iter.Seq2[T, error] {
@@ -53,7 +53,8 @@ func List[T any, K cmp.Ordered](
 	return l.list(after)
 }
 
-// lister lists what all slots have. Every key is read once for every slot, from a shard that has the slot at that time.
+// lister lists the items of all slots. For every slot, lister reads each range of keys once, from the shard that has
+// the slot at that time.
 type lister[T any, K cmp.Ordered] struct {
 	key     func(T) K
 	shardAt func(slot uint16) uint64 // as far as the client knows
@@ -61,7 +62,8 @@ type lister[T any, K cmp.Ordered] struct {
 	stale   func() // called if slots were missing
 }
 
-// section has the next items of some slots of one shard, and is complete up to end; zero means the list's end.
+// section has the next items of some slots, from one shard. The items are complete up to the key end, or, if end is
+// zero, up to the end of the list.
 type section[T any, K cmp.Ordered] struct {
 	shard uint64
 	slots []uint16
@@ -104,7 +106,8 @@ func (l *lister[T, K]) list(after K) iter.Seq2[T, error] {
 	}
 }
 
-// fill reads a page for all unread slots. Missing slots have moved: the loop reads them at their next shard.
+// fill reads pages for all unread slots. If slots are missing at a shard, they have moved: fill reads the missing slots
+// from their new shard.
 func (l *lister[T, K]) fill(
 	sections []section[T, K], unread []uint16, after K, limit uint64,
 ) ([]section[T, K], error) {
@@ -132,7 +135,7 @@ func (l *lister[T, K]) fill(
 	return sections, nil
 }
 
-// take takes the items up to a key from the sections; zero takes all.
+// take removes the items up to a key from the sections, and returns the items in key order. A zero key takes all items.
 func (l *lister[T, K]) take(sections []section[T, K], end K) (items []T) {
 	var all K
 	for i := range sections {
@@ -147,8 +150,8 @@ func (l *lister[T, K]) take(sections []section[T, K], end K) (items []T) {
 	return items
 }
 
-// ended removes the sections that end at a key, with all other sections of their shards, and returns their slots. With
-// the other sections left, the list would have one section more after every move.
+// ended removes the sections that end at a key, and all other sections of the same shards. It returns the slots of the
+// removed sections. So the next page of a shard is one section again. Otherwise every move would add a section.
 func ended[T any, K cmp.Ordered](sections []section[T, K], end K) (rest []section[T, K], unread []uint16) {
 	due := make(map[uint64]bool)
 	for _, s := range sections {
@@ -178,7 +181,7 @@ func (l *lister[T, K]) byShard(slots []uint16) (groups [][]uint16) {
 	return groups
 }
 
-// listSlots returns the form of slots in a request.
+// listSlots encodes slots as ranges for a request.
 func listSlots(slots []uint16) (l protocol.ListSlots) {
 	for i, first := 0, 0; i < len(slots); i++ {
 		if i+1 == len(slots) || slots[i+1] != slots[i]+1 {

@@ -18,7 +18,7 @@ var rebalanceOrders = []struct {
 	action     admin.RebalanceAction
 	done       string
 }{
-	{"now", "Continue, and ignore pacing until all slots are in place", admin.RebalanceNow,
+	{"now", "Continue, without pacing until all slots are in place", admin.RebalanceNow,
 		"continues, without pacing"},
 	{"pause", "Begin no further move. Moves in progress finish", admin.RebalancePause, "is paused"},
 	{"resume", "Continue", admin.RebalanceResume, "continues"},
@@ -32,15 +32,16 @@ func newClusterRebalance(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rebalance",
 		Short: "Show, pause, resume or cancel rebalancing",
-		Long: `After data shards were added, removed or weighed, the governor moves slots until each
-shard has slots in proportion to its weight. Without a flag, the command shows how far
-the slots are.
+		Long: `When data shards or their weights change, the governor moves slots until each shard has
+slots in proportion to its weight. Without a flag, the command shows the slots of each
+shard and the remaining moves.
 
-Moves are paced: a shard rests between two moves, and moves wait while commits are slow.
---now ignores pacing, so clients may notice the moves.
+Moves are paced: a shard rests after each move, and no move starts while commits are slow.
+With --now, moves start without these delays until each shard has its slots. Meanwhile,
+clients may see higher latency.
 
---pause and --cancel affect only these moves, not those ordered by signalbox slot move.
---resume also moves slots back that operators have moved to other shards.
+--pause and --cancel affect only these moves, not moves ordered by signalbox slot move.
+--resume also moves back slots that operators have moved to other shards.
 
 signalbox cluster why shows why a move does not start.`,
 		Example: `  signalbox cluster rebalance

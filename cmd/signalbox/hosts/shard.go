@@ -145,11 +145,7 @@ signalbox shard list shows the progress. signalbox cluster why --wait waits for 
 			if err != nil {
 				return err
 			}
-			verb := "are added; they take"
-			if len(ids) == 1 {
-				verb = "is added; it takes"
-			}
-			f.Say("shard %s %s slots once all voters are live", rangesText(ids), verb)
+			f.Say("%s slots once all voters are live", shardsText(ids, "is added; it takes", "are added; they take"))
 			if f.JSON() {
 				return f.Object(operation.AddedShards{Shards: ids})
 			}
@@ -183,9 +179,10 @@ MiB or 120,000 records stays, and so does its shard: signalbox cluster why names
 			case err != nil:
 				return err
 			case !changed:
-				return f.Done(false, "shard %s was already to be removed", rangesText(ids))
+				return f.Done(false, "%s already to be removed", shardsText(ids, "was", "were"))
 			}
-			return f.Done(true, "shard %s is to be removed once its slots have moved to other shards", rangesText(ids))
+			return f.Done(true, "%s slots have moved to other shards", shardsText(ids, "is to be removed once its",
+				"are to be removed once their"))
 		}),
 	}
 	flags.Add(c, "history")
@@ -211,6 +208,14 @@ func shardsOf(texts []string) (ids []uint64, err error) {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
+}
+
+// shardsText names shards, with the verb for one shard or for several: "shard 5 is", "shards 5-16 are".
+func shardsText(ids []uint64, is, are string) string {
+	if len(ids) == 1 {
+		return "shard " + rangesText(ids) + " " + is
+	}
+	return "shards " + rangesText(ids) + " " + are
 }
 
 // rangesText returns ascending numbers as numbers and ranges.

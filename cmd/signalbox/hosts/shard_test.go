@@ -47,9 +47,10 @@ func TestShardsAreGivenAsNumbersAndRanges(t *testing.T) {
 		}
 	}
 	for want, ids := range map[string][]uint64{
-		"5": {5}, "5-6": {5, 6}, "5-7": {5, 6, 7}, "1, 5-7, 9": {1, 5, 6, 7, 9},
+		"shard 5 is": {5}, "shards 5-6 are": {5, 6}, "shards 5-7 are": {5, 6, 7},
+		"shards 1, 5-7, 9 are": {1, 5, 6, 7, 9},
 	} {
-		if got := rangesText(ids); got != want {
+		if got := shardsText(ids, "is", "are"); got != want {
 			t.Errorf("%v: %q, want %q", ids, got, want)
 		}
 	}

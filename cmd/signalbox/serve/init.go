@@ -27,7 +27,8 @@ can reach, and for hosts with a list of initial hosts, which bootstrap when all 
 hosts have started.
 
 The settings are the settings of signalbox serve, as flags, environment variables and a
-file. Host name, cluster name and shard count cannot be changed later.
+file. Host name and cluster name cannot be changed later. --shards is the number of data
+shards at bootstrap: signalbox shard add and signalbox shard remove change it later.
 
 Exit codes: 0 created; 73 the directory already belongs to a host; 64 the settings are
 wrong; 65 the data directory cannot be used.`,
