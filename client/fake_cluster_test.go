@@ -44,7 +44,7 @@ type fakeCluster struct {
 	token    string
 	tls      *tls.Config
 	// lost is in the lease of each attached session.
-	lost protocol.OrderIDs
+	lost protocol.List[protocol.LostHoldings, *protocol.LostHoldings]
 	// lossAtHome: a loss is reported only over the connection of the session's attachment.
 	lossAtHome bool
 	// advertised are the addresses in the routing, if other than the hosts' own.

@@ -240,18 +240,21 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 	})
 }
 
-// TestLeasesBelowAFenceAreLost: this holds for a pushed fence and for a fence in an attach answer, even if the shard
-// still lists the holdings. Later grants below the fence are lost too; leases in other shards stay.
-func TestLeasesBelowAFenceAreLost(t *testing.T) {
+// TestLeasesInARebuiltShardAreLost: this holds for a pushed loss and for a loss in an attach answer, even if the shard
+// still lists the holdings. Leases in other slots stay, also under order ids of the rebuilt shard. The client releases
+// what it gives up.
+func TestLeasesInARebuiltShardAreLost(t *testing.T) {
 	for _, pushed := range []bool{true, false} {
 		t.Run(fmt.Sprint("pushed=", pushed), func(t *testing.T) {
 			playFake(t, 1, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 				s := session(t, c)
+				slots := make(map[string]shard.Slot)
 				names := make(map[uint64][]string) // by shard
 				fake.do(func() {
 					for i := range 64 {
 						n := fmt.Sprint("lock-", i)
-						of := fake.shardOf(shard.SlotOf(shard.NodeID(fake.nodes[path].ID), []byte(n))).id
+						slots[n] = shard.SlotOf(shard.NodeID(fake.nodes[path].ID), []byte(n))
+						of := fake.shardOf(slots[n]).id
 						names[of] = append(names[of], n)
 					}
 				})
@@ -261,40 +264,50 @@ func TestLeasesBelowAFenceAreLost(t *testing.T) {
 					return acquire(t, s.Semaphore(n, client.Limit(1)))
 				}
 				const class = shard.MaxShard + 1 // distance of two order ids of a shard
-				first, kept := take(1), take(2)
-				hear := func(fence uint64) {
+				hear := func(fence uint64, names ...string) {
+					var set shard.SlotSet
+					for _, n := range names {
+						set.Add(slots[n], slots[n])
+					}
 					fake.do(func() {
 						x := fake.sessions[s.ID()]
-						fake.lost = protocol.OrderIDs{}
+						fake.lost = protocol.List[protocol.LostHoldings, *protocol.LostHoldings]{}
 						if pushed {
-							x.conn.push(0, &protocol.HoldingLost{SessionID: x.id, OrderID: fence})
+							x.conn.push(0, &protocol.HoldingLost{SessionID: x.id, OrderID: fence, Slots: set.Bytes()})
 						}
-						fake.lost.Append(protocol.OrderID(fence))
+						fake.lost.Append(protocol.LostHoldings{Fence: fence, Slots: set.Bytes()})
 					})
 					if !pushed {
 						fake.cut()
 					}
 				}
-				hear(first.Fence()) // not below
-				again := take(1)
+				first, arrived, left, other := take(1), take(2), take(1), take(2)
+				hear(first.Fence(), first.Name(), names[1][0]) // not below
 				check(t, first.Err())
+				again := take(1)
+				late, later := names[1][0], names[2][0]
 
-				asked := fake.count(protocol.KindSessionHoldings)
-				late := again.Fence() + class // the next order id
-				hear(late + class)
-				eventually(t, time.Second, "the leases below the fence are lost", func() bool {
-					return errors.Is(first.Err(), client.ErrLeaseLost) && errors.Is(again.Err(), client.ErrLeaseLost)
+				asked, released := fake.count(protocol.KindSessionHoldings), fake.count(protocol.KindRelease)
+				fence := again.Fence() + 2*class // above the next order id of both shards
+				hear(fence, first.Name(), again.Name(), arrived.Name(), late, later)
+				eventually(t, time.Second, "the leases in the slots are lost", func() bool {
+					return errors.Is(first.Err(), client.ErrLeaseLost) && errors.Is(again.Err(), client.ErrLeaseLost) &&
+						errors.Is(arrived.Err(), client.ErrLeaseLost)
 				})
 				if n := fake.count(protocol.KindSessionHoldings); pushed && n != asked {
 					t.Error("a host of the shard was asked")
 				}
-				l, err := s.Semaphore(names[1][0], client.Limit(1)).Acquire(t.Context())
+				check(t, left.Err())
+				check(t, other.Err())
+				l, err := s.Semaphore(late, client.Limit(1)).Acquire(t.Context())
 				if err == nil && l.Err() == nil {
 					t.Errorf("a lease under %d is held", l.Fence())
 				}
-				names[1] = names[1][1:]
-				check(t, kept.Err())
-				check(t, take(1).Err())
+				check(t, acquire(t, s.Semaphore(later, client.Limit(1))).Err()) // by a shard that was not rebuilt
+				eventually(t, time.Second, "what was given up is released", func() bool {
+					return fake.count(protocol.KindRelease) == released+4
+				})
+				check(t, acquire(t, s.Semaphore(late, client.Limit(1))).Err())
 			})
 		})
 	}

@@ -124,7 +124,8 @@ var limits = map[string]uint64{
 	"MaxVersionBytes": MaxVersionBytes,
 	"MaxMessageBytes": MaxMessageBytes, "MaxHostNameBytes": MaxHostNameBytes, "MaxAddressBytes": MaxAddressBytes,
 	"MaxClusterIDBytes": MaxClusterIDBytes, "MaxSessionTimeoutMillis": MaxSessionTimeoutMillis,
-	"MaxAcquireWaitMillis": MaxAcquireWaitMillis, "Slots": Slots, "MaxSessionCounter": MaxSessionCounter,
+	"MaxAcquireWaitMillis": MaxAcquireWaitMillis, "Slots": Slots, "SlotSetBytes": SlotSetBytes,
+	"MaxSessionCounter": MaxSessionCounter,
 }
 
 func TestDocsShowRealFrames(t *testing.T) {

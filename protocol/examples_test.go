@@ -195,6 +195,8 @@ var examples = []example{
 	})},
 	{"session-attach-answer-sequences", answer(14, &SessionAttachAnswer{Lease: exampleLease(), SequenceBase: 1 << 55})},
 	{"session-attach-answer", answer(12, &SessionAttachAnswer{Lease: exampleLease()})},
+	{"session-attach-answer-rebuilt", answer(12, &SessionAttachAnswer{Lease: Lease{NodeID: 17, TimeoutMillis: 5000,
+		Lost: list[LostHoldings](&LostHoldings{Fence: 81_922, Slots: exampleSlotSet()})}})},
 	{"session-attach-answer-expired", failure(12, KindSessionAttach, Result{Status: StatusSessionExpired})},
 	{"session-bind", request(14, &SessionBind{SessionID: exampleSession, SessionSecret: []byte("k3y")})},
 	{"session-bind-answer", answer(14, &SessionBindAnswer{NodeID: 17})},
@@ -356,6 +358,9 @@ var examples = []example{
 		SessionID: exampleSession, NodeID: 17, Name: []byte("dns"), OrderID: 11, Reason: AbortDeleted,
 		ObjectKind: ObjectRollout,
 	})},
+	{"holding-lost-rebuilt", push(0, &HoldingLost{
+		SessionID: exampleSession, OrderID: 81_922, Slots: exampleSlotSet(),
+	})},
 	{"watch-snapshot", push(32, &WatchSnapshot{
 		Revision: 8, First: true, Last: true, Exists: true, Limit: 10, Data: []byte("v1"), Owners: exampleOwners(),
 	})},
@@ -435,6 +440,13 @@ func exampleNode() Node {
 
 func exampleLease() Lease {
 	return Lease{NodeID: 17, TimeoutMillis: 5000, GraceMillis: 10_000, Config: NodeConfig{SelfCheckPeriodMillis: 1000}}
+}
+
+// exampleSlotSet is the set of the slots 0 to 6 and 4095.
+func exampleSlotSet() []byte {
+	set := make([]byte, SlotSetBytes)
+	set[0], set[SlotSetBytes-1] = 0x7f, 0x80
+	return set
 }
 
 func exampleListedSession() Session {

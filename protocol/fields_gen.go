@@ -1079,6 +1079,7 @@ func (m *HoldingLost) pushFields(c *codec) {
 	c.uint("order_id", &m.OrderID)
 	enum(c, "reason", &m.Reason)
 	enum(c, "object_kind", &m.ObjectKind)
+	c.bytes("slots", &m.Slots, SlotSetBytes)
 }
 
 func (m *WatchSnapshot) pushFields(c *codec) {
@@ -1468,6 +1469,11 @@ func (m *Waiter) fields(c *codec) {
 	c.record("client", m.Client.fields)
 }
 
+func (m *LostHoldings) fields(c *codec) {
+	c.uint("fence", &m.Fence)
+	c.bytes("slots", &m.Slots, SlotSetBytes)
+}
+
 func (m *AskedConfig) fields(c *codec) {
 	c.uint("self_check_period_ms", &m.SelfCheckPeriodMillis)
 	c.uint("session_grace_period_ms", &m.SessionGracePeriodMillis)
@@ -1523,3 +1529,5 @@ func (m *ShardStatus) item(c *codec) { c.record("", m.fields) }
 func (m *SlotRange) item(c *codec) { c.record("", m.fields) }
 
 func (m *Waiter) item(c *codec) { c.record("", m.fields) }
+
+func (m *LostHoldings) item(c *codec) { c.record("", m.fields) }

@@ -78,6 +78,8 @@ type RoutingChanged struct {
 const (
 	// Slots is the number of slots. The routing maps each slot to a shard.
 	Slots = 4096
+	// SlotSetBytes is the size of a set of slots.
+	SlotSetBytes = Slots / 8
 	// sessionSlotShift is the slot's bit position in a session id.
 	sessionSlotShift = 52
 	// MaxSessionCounter is the largest counter below the slot in a session id.

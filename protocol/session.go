@@ -52,10 +52,26 @@ type Lease struct {
 	// GraceMillis is added to the session's timeout when the leader changes. Clients must not rely on the grace period.
 	GraceMillis uint64
 	Config      NodeConfig
-	// Lost has one order id per rebuilt shard, in the shard's class. The session has lost all its holdings in the shard
-	// with a lower order id. The client gives up the lost holdings before relying on the lease, and ignores later
-	// grants for lost holdings.
-	Lost OrderIDs
+	// Lost has a record for each shard that was rebuilt and does not grant yet. Before a client relies on the lease, the
+	// client gives up the lost holdings.
+	Lost List[LostHoldings, *LostHoldings]
+}
+
+// LostHoldings are the holdings that sessions lose because a shard was rebuilt.
+type LostHoldings struct {
+	// Fence is an order id in the shard's class, above all order ids that were assigned in the slots before.
+	Fence uint64
+	// Slots are the slots whose holdings are lost: one bit per slot, slot i at bit i%8 of byte i/8.
+	Slots []byte `wire:"bytes SlotSetBytes"`
+}
+
+// Have reports whether the lost holdings include one in a slot with an order id. first is set if the client sent its
+// first request for the holding before it heard of the loss. Later requests can only get old order ids from hosts that
+// do not know of the rebuild, or for holdings that are not lost.
+func (l *LostHoldings) Have(slot, order uint64, first bool) bool {
+	at := slot / 8
+	return order < l.Fence && at < uint64(len(l.Slots)) && l.Slots[at]>>(slot%8)&1 != 0 &&
+		(first || ShardOfOrder(order) == ShardOfOrder(l.Fence))
 }
 
 // SessionBind lets a session attached over another connection also use this connection.

@@ -102,16 +102,18 @@ type Holding struct {
 }
 
 // HoldingLost is pushed, with id 0, when a holding's object is deleted by force: the session ceases to own a semaphore,
-// or to take part in a rollout, without having released or left it. If the name is empty and an order id is set, a
-// shard was rebuilt: the session loses everything it owned there under lower order ids, which have the same class as
-// the order id. If both are empty, losses may have been missed: the client should query the session's holdings.
+// or to take part in a rollout, without having released or left it. If the name is empty and slots are set, a shard was
+// rebuilt: the session loses what it holds in the slots, as described in LostHoldings, with the order id as the fence.
+// If both are empty, losses may have been missed: the client should query the session's holdings.
 type HoldingLost struct {
 	SessionID uint64
 	NodeID    uint64
 	Name      []byte `wire:"text MaxNameBytes"`
-	// OrderID is the lost holding's order id.
+	// OrderID is the lost holding's order id, or the fence of a rebuilt shard.
 	OrderID uint64
 	Reason  AbortReason
 	// ObjectKind is the object's kind; 0 means a semaphore.
 	ObjectKind ObjectKind
+	// Slots are a rebuilt shard's slots, as in LostHoldings.
+	Slots []byte `wire:"bytes SlotSetBytes"`
 }

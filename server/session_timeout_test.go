@@ -60,7 +60,7 @@ func TestALongTimeoutIsGrantedOnceItIsOnRecord(t *testing.T) {
 			}
 			looked++
 			known, _ := c.Host(at).Topology()
-			if on := known.Records.Longest(); on.Timeout < command.Timeout {
+			if on := known.Records.Longest(known.Clock.Now); on.Timeout < command.Timeout {
 				t.Errorf("%v with a timeout of %d ms while %d ms are on record", command.Kind, command.Timeout,
 					on.Timeout)
 			}

@@ -107,6 +107,14 @@ func (s *SlotSet) Len() (n int) {
 	return n
 }
 
+// Bytes returns the set as in messages: slot i is bit i%8 of byte i/8.
+func (s *SlotSet) Bytes() (list []byte) {
+	for _, word := range s {
+		list = binary.LittleEndian.AppendUint64(list, word)
+	}
+	return list
+}
+
 // At returns the slot at an index among the set's slots in order. Indexes start at 0 and end before Len.
 func (s *SlotSet) At(place int) Slot {
 	for i, word := range s {

@@ -161,8 +161,8 @@ func (s *States) Holders(id meta.ShardID) (names []string) {
 	return names
 }
 
-// counted returns the highest counters that the meta shard knows for missing shards. A shard without a surviving
-// replica may have assigned higher numbers than all other shards.
+// counted returns counters that no shard has passed, by the meta shard's reports, if shards are missing. A shard without
+// a surviving replica may have assigned higher numbers than all other shards.
 func (s *States) counted() (highest shard.Counters, err error) {
 	missing := s.Missing()
 	if len(missing) == 0 {
@@ -173,15 +173,7 @@ func (s *States) counted() (highest shard.Counters, err error) {
 		return highest, fmt.Errorf("%s has no surviving replica, and the meta shard does not know its used "+
 			"numbers", Names(missing))
 	}
-	for _, id := range missing {
-		if on := t.Records.Shard(hosts.ShardID(id)); on != nil {
-			c := &on.Counted
-			highest.LastOrder = max(highest.LastOrder, c.LastOrder)
-			highest.LastRevision = max(highest.LastRevision, c.LastRevision)
-			highest.LastSession = max(highest.LastSession, c.LastSession)
-		}
-	}
-	return highest, nil
+	return t.Records.Highest(s.Meta.Time()), nil
 }
 
 // Shards returns the data shards with states, sorted by id.

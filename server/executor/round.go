@@ -174,12 +174,12 @@ func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time
 
 // renewal turns a replica start request into a request that starts the new group of a rebuilt shard.
 func (t *term) renewal(m *protocol.StepExecute, v governor.View, s *hosts.Shard) {
-	longest := v.State.Longest()
+	longest, highest := v.State.Longest(v.Now), v.State.Highest(v.Now)
 	m.Effect = protocol.EffectRebuild
 	m.Rebuild = protocol.Rebuild{Group: s.Group, Empty: s.Empty, Fresh: s.Fresh,
 		LongestMillis: longest.Timeout, LongestSession: uint64(longest.Session),
-		LastOrder: uint64(max(s.Counted.LastOrder, s.Fence)), LastRevision: uint64(s.Counted.LastRevision),
-		LastSession:   s.Counted.LastSession,
+		LastOrder: uint64(max(highest.LastOrder, s.Fence)), LastRevision: uint64(highest.LastRevision),
+		LastSession:   highest.LastSession,
 		CountedMillis: v.Now - min(v.Now, s.CountedAt)}
 }
 

@@ -25,6 +25,8 @@ const (
 	servesOnWaking      // a host that was stalled serves until refused
 	noGraceInTheWait    // the wait is the longest timeout alone
 	boundsComeLater     // a timeout is granted, and is on record some seconds later
+	boundsEndWithSlots  // a session's timeout no longer counts once its slot has left the home shard
+	fenceByOrderID      // clients give up only what H granted itself
 )
 
 const (
@@ -39,6 +41,8 @@ type believer struct {
 	elsewhere bool // its session's home is another shard
 	known     bool // to the survivor
 	recent    bool // its timeout was granted in the last seconds before the loss
+	left      bool // its session's slot has left the home shard, and the client has not heard from the new one
+	arrived   bool // its lock was granted by another shard, and moved to H with its slot
 	timeout   float64
 	until     float64 // end of its belief in the session
 	holds     bool
@@ -80,6 +84,9 @@ func newRebuild(seed uint64, without rebuildRule) *rebuild {
 	for _, c := range r.clients {
 		c.recent = r.IntN(2) == 0
 	}
+	for _, c := range r.clients {
+		c.arrived, c.left = r.IntN(2) == 0, r.IntN(4) == 0
+	}
 	return r
 }
 
@@ -95,7 +102,7 @@ func (r *rebuild) begins() (at, wait float64) {
 	wait = modelUnnoted
 	for _, c := range r.clients {
 		if r.without == homeTimeoutsOnly && c.elsewhere || r.without == survivorTimeouts && !c.known ||
-			r.without == boundsComeLater && c.recent {
+			r.without == boundsComeLater && c.recent || r.without == boundsEndWithSlots && c.left {
 			continue
 		}
 		wait = max(wait, c.timeout)
@@ -130,7 +137,7 @@ func (r *rebuild) oldGroupServes(t float64) bool {
 // step lets each client talk to the hosts that it reaches.
 func (r *rebuild) step(t float64) {
 	for _, c := range r.clients {
-		if t < c.until && (t < c.cut[0] || t >= c.cut[1]) {
+		if t < c.until && !c.left && (t < c.cut[0] || t >= c.cut[1]) {
 			r.speak(c, t)
 		}
 	}
@@ -149,7 +156,7 @@ func (r *rebuild) speak(c *believer, t float64) {
 	}
 	if t >= r.applied[host] && !c.fenced && r.without != noFence {
 		c.fenced = true // pushes and attach answers arrive before anything that extends the lease
-		c.holds = r.without == fenceIsOneQuestion && r.oldGroupServes(t)
+		c.holds = r.without == fenceIsOneQuestion && r.oldGroupServes(t) || r.without == fenceByOrderID && c.arrived
 	}
 	c.until = max(c.until, t-c.slow+c.timeout)
 }
@@ -195,10 +202,12 @@ func TestEachRuleOfARebuildIsNeeded(t *testing.T) {
 		{"homes let clients know", noFence, 1},
 		{"clients believe the fence, and no host of the shard", fenceIsOneQuestion, 1},
 		{"all hosts go by the order", noHostIsWaitedFor, 18},
-		{"lost hosts are expelled for good", lostHostsDoNotCount, 208},
+		{"lost hosts are expelled for good", lostHostsDoNotCount, 237},
 		{"a host that stood still asks before it serves", servesOnWaking, 4},
 		{"a grace is waited for", noGraceInTheWait, 18},
 		{"a timeout is on record before it is granted", boundsComeLater, 11},
+		{"a timeout counts after its session's slot has left", boundsEndWithSlots, 10},
+		{"the fence covers slots", fenceByOrderID, 1},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if newRebuild(x.seed, x.without).play() == "" {

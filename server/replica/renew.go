@@ -172,13 +172,14 @@ func (r *Replica) retireAnnounced() {
 func (s *Set) hearGroups(records *hosts.Records) (ordered uint64, heard bool) {
 	heard = true
 	groups := make(map[hosts.ShardID]uint64)
-	var lost, begun []uint64
+	var lost, begun []protocol.LostHoldings
 	for _, on := range records.Shards() {
 		if groups[on.ID] = on.Group; on.Waits {
 			ordered = max(ordered, on.Ordered)
-			lost = append(lost, uint64(on.Fence))
+			slots := records.Endangered(on.ID)
+			lost = append(lost, protocol.LostHoldings{Fence: uint64(on.Fence), Slots: slots.Bytes()})
 			if on.Group > s.groups[on.ID] {
-				begun = append(begun, uint64(on.Fence))
+				begun = append(begun, lost[len(lost)-1])
 			}
 		}
 		if r := s.holding(on.ID); r != nil && r.replica < on.First {
@@ -188,9 +189,9 @@ func (s *Set) hearGroups(records *hosts.Records) (ordered uint64, heard bool) {
 	}
 	s.lost.Store(&lost) // before the sessions are listed: a later attach reads it
 	s.groups = groups
-	for _, fence := range begun {
+	for i := range begun {
 		for _, r := range s.All() {
-			r.pushLost(fence)
+			r.pushLost(&begun[i])
 		}
 	}
 	return ordered, heard
@@ -204,25 +205,24 @@ func (s *Set) holding(id hosts.ShardID) *running {
 	return nil
 }
 
-// Lost returns one order id per rebuilt shard that waits: a session has lost everything it held there under a lower
-// order id.
-func (s *Set) Lost() []uint64 {
+// Lost returns what sessions have lost in rebuilt shards that wait.
+func (s *Set) Lost() []protocol.LostHoldings {
 	if lost := s.lost.Load(); lost != nil {
 		return *lost
 	}
 	return nil
 }
 
-// pushLost notifies the clients of sessions with this home shard that the sessions no longer hold anything below an
-// order id. The push precedes every later answer to a ping.
-func (r *Replica) pushLost(fence uint64) {
+// pushLost notifies the clients of sessions with this home shard about losses in a rebuilt shard. The push precedes
+// every later answer to a ping.
+func (r *Replica) pushLost(lost *protocol.LostHoldings) {
 	reachable := make(map[shard.SessionID]struct{})
 	for _, id := range append(r.set.Sessions.boundOf(r), r.Leases.Attached()...) {
 		reachable[id] = struct{}{}
 	}
 	for id := range reachable {
-		r.set.Sessions.pushLoss(&protocol.HoldingLost{SessionID: uint64(id), OrderID: fence},
-			func(c Conn) { c.Flush(false) })
+		m := protocol.HoldingLost{SessionID: uint64(id), OrderID: lost.Fence, Slots: lost.Slots}
+		r.set.Sessions.pushLoss(&m, func(c Conn) { c.Flush(false) })
 	}
 }
 

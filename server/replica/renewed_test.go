@@ -3,6 +3,7 @@ package replica
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -166,12 +167,12 @@ func TestWhoIsRefusedInTheQuietWaitsForLonger(t *testing.T) {
 // lossConn is a connection on which clients are notified of lost holdings.
 type lossConn struct {
 	boundConn
-	lost map[uint64][]uint64 // order ids by session
+	lost map[uint64][]protocol.LostHoldings // by session
 }
 
 func (c *lossConn) Push(_ uint64, m protocol.PushMessage) {
 	if lost, is := m.(*protocol.HoldingLost); is && len(lost.Name) == 0 {
-		c.lost[lost.SessionID] = append(c.lost[lost.SessionID], lost.OrderID)
+		c.lost[lost.SessionID] = append(c.lost[lost.SessionID], protocol.LostHoldings{Fence: lost.OrderID, Slots: lost.Slots})
 	}
 }
 
@@ -214,7 +215,7 @@ func TestClientsHearWhatTheyHaveLostByTheOrderForAGroup(t *testing.T) {
 	}
 	home := w.set.All()[0]
 	bound, attached := startedSession(t, home), startedSession(t, home)
-	c := &lossConn{lost: make(map[uint64][]uint64)}
+	c := &lossConn{lost: make(map[uint64][]protocol.LostHoldings)}
 	w.set.Sessions.bound.set(bound, []Conn{c})
 	now := w.set.Now()
 	holder := lease.NewHolder(now)
@@ -223,14 +224,14 @@ func TestClientsHearWhatTheyHaveLostByTheOrderForAGroup(t *testing.T) {
 		t.Fatal(v)
 	}
 	w.do(w.records.Count(w.at, 7, []hosts.Count{{Shard: 2, Counters: shard.Counters{LastOrder: 1<<20 + 2}}}))
-	hears := func(when string, ordered uint64, want ...uint64) {
+	hears := func(when string, ordered uint64, want ...protocol.LostHoldings) {
 		t.Helper()
 		if got, heard := w.set.hearGroups(w.records); got != ordered || !heard {
 			t.Errorf("%s: heard of the order of version %d: %v", when, got, heard)
 		}
 		for _, id := range []shard.SessionID{bound, attached} {
-			if !slices.Equal(c.lost[uint64(id)], want) {
-				t.Errorf("%s: a client has lost what is below %d, want %d", when, c.lost[uint64(id)], want)
+			if !reflect.DeepEqual(c.lost[uint64(id)], want) {
+				t.Errorf("%s: a client has lost %v, want %v", when, c.lost[uint64(id)], want)
 			}
 		}
 	}
@@ -240,15 +241,17 @@ func TestClientsHearWhatTheyHaveLostByTheOrderForAGroup(t *testing.T) {
 	if protocol.ShardOfOrder(fence) != 2 || fence <= 1<<50 {
 		t.Errorf("the fence is %d", fence)
 	}
-	hears("by the order", 41, fence)
-	hears("later", 41, fence)
-	if lost := w.set.Lost(); !slices.Equal(lost, []uint64{fence}) {
-		t.Errorf("an attach hears %d", lost)
+	slots := w.records.Endangered(2)
+	lost := protocol.LostHoldings{Fence: fence, Slots: slots.Bytes()}
+	hears("by the order", 41, lost)
+	hears("later", 41, lost)
+	if list := w.set.Lost(); !reflect.DeepEqual(list, []protocol.LostHoldings{lost}) {
+		t.Errorf("an attach hears %v", list)
 	}
 	w.do(w.records.Grants(2, 1))
-	hears("once the shard grants", 0, fence)
-	if lost := w.set.Lost(); len(lost) != 0 {
-		t.Errorf("an attach hears %d still", lost)
+	hears("once the shard grants", 0, lost)
+	if list := w.set.Lost(); len(list) != 0 {
+		t.Errorf("an attach hears %v still", list)
 	}
 }
 

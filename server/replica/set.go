@@ -110,7 +110,7 @@ type Set struct {
 	rejoining atomic.Bool
 	// groups are the shard groups last seen by the loop. lost is what Lost returns.
 	groups map[hosts.ShardID]uint64
-	lost   atomic.Pointer[[]uint64]
+	lost   atomic.Pointer[[]protocol.LostHoldings]
 	// AfterBind, if set by a test, is called between binding a session and checking that the session still exists.
 	AfterBind func()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/machine"
+	table "github.com/signalbox/signalbox/shard/slots"
 )
 
 // Count reports one shard's counters.
@@ -68,7 +69,7 @@ func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 	s := r.edit(n.Shard)
 	r.nextGroup(at, s, n.Host)
 	s.Empty, s.Fresh, s.Waits, s.Overlap = n.Empty, false, true, false
-	last := max(s.Fence, s.Counted.LastOrder) + shard.OrderID(s.Jump(at.Now).Orders)
+	last := max(s.Fence, r.Highest(at.Now).LastOrder)
 	s.Fence = (last | shard.MaxShard) + 1 + shard.OrderID(s.ID) // in the shard's order-id class
 	s.Wish, s.WishUntil = 0, 0
 	r.note(at, EventReplica, r.Host(n.Host), "shard %d begins anew, as group %d", s.ID, s.Group)
@@ -150,10 +151,33 @@ func (s *Shard) InitialReplica() *Replica {
 	return nil
 }
 
-// Jump is how far the shard's counters grow when it is rebuilt: past all numbers the shard may have issued since the
-// counters were last reported.
-func (s *Shard) Jump(now uint64) machine.Jump {
-	return machine.JumpOver(time.Duration(now-min(now, s.CountedAt)) * time.Millisecond)
+// Highest returns counters that no data shard has passed: the reported ones, and what each shard may have issued since.
+// The counters of one shard would not do: a shard that takes a slot continues above the slot's numbers.
+func (r *Records) Highest(now uint64) shard.Counters {
+	highest := r.past.counters
+	for _, s := range r.shards[1:] {
+		jump := machine.JumpOver(time.Duration(now-min(now, s.CountedAt)) * time.Millisecond)
+		highest.LastOrder = max(highest.LastOrder, s.Counted.LastOrder+shard.OrderID(jump.Orders))
+		highest.LastRevision = max(highest.LastRevision, s.Counted.LastRevision+shard.Revision(jump.Others))
+		highest.LastSession = max(highest.LastSession, s.Counted.LastSession)
+	}
+	return highest
+}
+
+// Endangered returns the slots in which a rebuilt shard may grant what sessions already hold: the slots that the shard
+// has, and those that its lost replicas may have received.
+func (r *Records) Endangered(id ShardID) (set shard.SlotSet) {
+	r.slots.Ranges(func(first, last shard.Slot, o table.Owner) {
+		if ShardID(o.Shard) == id {
+			set.Add(first, last)
+		}
+	})
+	for _, o := range r.orders {
+		if o.Into == id {
+			set.Add(o.Slot, o.Slot)
+		}
+	}
+	return set
 }
 
 // TimeoutBound is the longest timeout with which a shard's leader creates and attaches sessions, and the session with
@@ -169,10 +193,28 @@ func (b *TimeoutBound) follows(o *TimeoutBound) bool {
 	return b.Term > o.Term || b.Term == o.Term && b.Number > o.Number
 }
 
+// past is what removed shards and earlier bounds leave behind.
+type past struct {
+	counters shard.Counters // no removed shard has issued higher numbers
+	// longest is the longest timeout of sessions on which clients may rely until the given time, although no bound
+	// covers the timeout any more: the sessions' slots have left the shard whose bound covered it.
+	longest shard.Longest
+	until   uint64
+}
+
+// outlives records that a bound no longer covers a timeout. Clients may rely on it until it has passed.
+func (r *Records) outlives(at At, l shard.Longest) {
+	now, p := clock.Moment(at.Now), &r.past
+	if p.until <= now {
+		p.longest = shard.Longest{}
+	}
+	p.longest, p.until = p.longest.Over(l), max(p.until, now+l.Timeout)
+}
+
 // SetBound sets a shard's session timeout bound, for its leader at a host. A bound that arrives after a later one
 // changes nothing. A leader from an earlier group, and a host to be expelled, cannot set a bound: an order for a new
 // group therefore sees the final bounds from everyone it gives up.
-func (r *Records) SetBound(id ShardID, host shard.HostID, b TimeoutBound) Answer {
+func (r *Records) SetBound(at At, id ShardID, host shard.HostID, b TimeoutBound) Answer {
 	s, h := r.Shard(id), r.Host(host)
 	switch {
 	case s == nil || id == Meta:
@@ -184,14 +226,20 @@ func (r *Records) SetBound(id ShardID, host shard.HostID, b TimeoutBound) Answer
 	case !b.follows(&s.Bound):
 		return Answer{Existed: true}
 	}
+	if b.Longest.Timeout < s.Bound.Longest.Timeout {
+		r.outlives(at, s.Bound.Longest)
+	}
 	r.edit(id).Bound = b
 	return Answer{}
 }
 
-// Longest is the session with the longest timeout in any shard, by the shards' bounds. A session may hold something in
-// any shard.
-func (r *Records) Longest() (longest shard.Longest) {
+// Longest is the session with the longest timeout in any shard on which a client may rely, by the shards' bounds. A
+// session may hold something in any shard.
+func (r *Records) Longest(now uint64) (longest shard.Longest) {
 	longest.Timeout = shard.UnnotedTimeout
+	if now < r.past.until {
+		longest = longest.Over(r.past.longest)
+	}
 	for _, s := range r.shards {
 		longest = longest.Over(s.Bound.Longest)
 	}

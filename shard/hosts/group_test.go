@@ -168,25 +168,38 @@ func TestAShardWaitsUntilItsLeaderSaysThatItGrants(t *testing.T) {
 // bound sets a bound of shard 1 by host a.
 func (f *fixture) bound(term, number, timeout uint64) func() Answer {
 	return func() Answer {
-		return f.SetBound(1, 1, TimeoutBound{term, number, shard.Longest{Timeout: timeout, Session: 9}})
+		return f.SetBound(f.at(), 1, 1, TimeoutBound{term, number, shard.Longest{Timeout: timeout, Session: 9}})
 	}
 }
 
-// TestTheLongestTimeoutIsThatOfAllShards: the maximum of their bounds, and no shorter than timeouts without a bound.
+// TestTheLongestTimeoutIsThatOfAllShards: the maximum of their bounds, and no shorter than timeouts without a bound. A
+// timeout counts until it has passed after the bound was lowered.
 func TestTheLongestTimeoutIsThatOfAllShards(t *testing.T) {
-	f := &fixture{T: t, Records: New("c", []ShardID{1, 2})}
+	f := &fixture{T: t, Records: New("c", []ShardID{1, 2}), now: 1000}
 	f.put(&Host{ID: 1, Name: "a"})
 	number := uint64(0)
 	for _, x := range []struct {
-		shard           ShardID
-		timeout, expect uint64
+		shard                          ShardID
+		timeout, before, after, expect uint64
 	}{
-		{1, 5_000, shard.UnnotedTimeout}, {2, 60_000, 60_000}, {1, 90_000, 90_000}, {1, 10, 60_000},
+		{1, 5_000, shard.UnnotedTimeout, 0, shard.UnnotedTimeout},
+		{2, 60_000, 60_000, 0, 60_000},
+		{1, 90_000, 90_000, 0, 90_000},
+		{1, 10, 90_000, 90_000, 90_000}, // until the next millisecond
+		{1, 20, 90_000, 1, 60_000},
+		{2, 70_000, 70_000, 1000, 70_000},
+		{2, 50_000, 70_000, 10_000, 70_000},
+		{2, 40_000, 70_000, 60_000, 70_000},
+		{2, 40_000, 70_000, 1, 40_000},
 	} {
 		number++
-		f.done(f.SetBound(x.shard, 1, TimeoutBound{7, number, shard.Longest{Timeout: x.timeout, Session: 9}}))
-		if got := f.Longest(); got.Timeout != x.expect {
-			t.Errorf("after %d ms of shard %d: %+v, want %d", x.timeout, x.shard, got, x.expect)
+		f.done(f.SetBound(f.at(), x.shard, 1, TimeoutBound{7, number, shard.Longest{Timeout: x.timeout, Session: 9}}))
+		if got := f.Longest(f.now); got.Timeout != x.before {
+			t.Errorf("after %d ms of shard %d: %+v, want %d", x.timeout, x.shard, got, x.before)
+		}
+		f.now += x.after
+		if got := f.Longest(f.now); got.Timeout != x.expect {
+			t.Errorf("%d ms later: %+v, want %d", x.after, got, x.expect)
 		}
 	}
 }
@@ -215,7 +228,7 @@ func TestABoundThatComesLateChangesNothing(t *testing.T) {
 		t.Errorf("loaded: %v", err)
 	}
 	f.done(f.bound(8, 2, 0)())
-	f.refused(protocol.StatusNotFound, "no data shard 9", func() Answer { return f.SetBound(9, 1, TimeoutBound{}) })
+	f.refused(protocol.StatusNotFound, "no data shard 9", func() Answer { return f.SetBound(f.at(), 9, 1, TimeoutBound{}) })
 }
 
 // TestWhoIsGivenUpSetsNoBound: from the request on, because its result covers all granted timeouts.
@@ -226,7 +239,7 @@ func TestWhoIsGivenUpSetsNoBound(t *testing.T) {
 	f.refused(protocol.StatusStale, "term 7 does not belong to group 1", f.bound(7, 2, 0))
 	const next = 1<<shard.GroupTermBits + 1
 	f.refused(protocol.StatusStale, "host 2 does not belong", func() Answer {
-		return f.SetBound(1, 2, TimeoutBound{Term: next, Number: 1})
+		return f.SetBound(f.at(), 1, 2, TimeoutBound{Term: next, Number: 1})
 	})
 	f.done(f.bound(next, 1, 0)())
 }

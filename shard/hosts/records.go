@@ -28,6 +28,7 @@ type Records struct {
 	orders     []*SlotOrder // by slot
 	rebalance  Rebalance
 	held       MovesHold
+	past       past
 
 	// Counters never go back.
 	lastHost    shard.HostID

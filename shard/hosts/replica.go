@@ -308,7 +308,7 @@ func (r *Records) forgotten(s *Shard, p *Replica) bool {
 }
 
 // Cleared records that a host has deleted a removed replica's data.
-func (r *Records) Cleared(_ At, id ShardID, replica uint64, i Incarnation) Answer {
+func (r *Records) Cleared(at At, id ShardID, replica uint64, i Incarnation) Answer {
 	s := r.Shard(id)
 	if s == nil {
 		return refuse(protocol.StatusNotFound, "there is no shard %d", id)
@@ -325,7 +325,7 @@ func (r *Records) Cleared(_ At, id ShardID, replica uint64, i Incarnation) Answe
 	}
 	s = r.edit(id)
 	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool { return p.ID == replica })
-	r.forgetShard(id)
+	r.forgetShard(at, id)
 	return Answer{}
 }
 

@@ -46,6 +46,12 @@ func (r *Records) code(c *codec.Coder) {
 	codec.Pointers(c, &r.orders, MaxSlotOrders, (*SlotOrder).code)
 	r.rebalance.code(c)
 	r.held.code(c)
+	r.past.code(c)
+}
+
+func (p *past) code(c *codec.Coder) {
+	c.Numbers((*uint64)(&p.counters.LastOrder), (*uint64)(&p.counters.LastRevision), &p.counters.LastSession,
+		&p.longest.Timeout, (*uint64)(&p.longest.Session), &p.until)
 }
 
 func (h *Host) code(c *codec.Coder) {

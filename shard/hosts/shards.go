@@ -112,6 +112,7 @@ func (r *Records) begin(at At, id ShardID, host shard.HostID) {
 	s := r.edit(id)
 	r.nextGroup(at, s, host)
 	s.Empty, s.Fresh = true, true
+	s.CountedAt = clock.Moment(at.Now)
 	s.Fence = shard.OrderID(s.ID)
 }
 
@@ -253,7 +254,7 @@ func (r *Records) retire(at At, id ShardID) {
 	r.dropMembers(at, s)
 	r.note(at, EventShard, nil, "shard %d owns nothing, and its replicas are deleted", id)
 	r.noteBare(at)
-	r.forgetShard(id)
+	r.forgetShard(at, id)
 }
 
 // Owns reports whether the table, an order or an attempt names a data shard.
@@ -263,8 +264,10 @@ func (r *Records) Owns(id ShardID) (owns bool) {
 }
 
 // forgetShard deletes the record of a retired shard that has no replica left.
-func (r *Records) forgetShard(id ShardID) {
+func (r *Records) forgetShard(at At, id ShardID) {
 	if i, found := r.shardIndex(id); found && r.shards[i].Phase == ShardRetired && len(r.shards[i].Replicas) == 0 {
+		r.past.counters = r.Highest(at.Now)
+		r.outlives(at, r.shards[i].Bound.Longest)
 		r.shards = slices.Delete(slices.Clone(r.shards), i, i+1)
 		r.revision++
 	}

@@ -243,3 +243,75 @@ func TestOneBackupDoesNotReleaseTheMovesThatAnotherHolds(t *testing.T) {
 		t.Errorf("an unknown host holds moves: %+v", a)
 	}
 }
+
+// TestARebuiltShardEndangersTheSlotsThatItMayHaveServed: the slots that the shard has on record, and those of attempts
+// towards the shard. A slot that another shard has opened is safe.
+func TestARebuiltShardEndangersTheSlotsThatItMayHaveServed(t *testing.T) {
+	f := newSlotFixture(t)
+	var want shard.SlotSet
+	for slot := range shard.Slot(shard.Slots) {
+		if f.SlotOwner(slot) == 1 {
+			want.Add(slot, slot)
+		}
+	}
+	for _, x := range []struct {
+		slot     shard.Slot
+		from, to ShardID
+		opened   bool
+	}{{5, 1, 2, true}, {6, 1, 2, false}, {2000, 2, 1, true}, {2001, 2, 1, false}, {4000, 3, 2, false}} {
+		f.done(f.MoveSlot(f.at(), x.slot, x.to, false))
+		if g := f.attempt(x.slot, x.from, x.to); x.opened {
+			f.done(f.AssignSlot(f.at(), x.slot, owner(uint64(x.to), g), ""))
+		}
+	}
+	want.Remove(5)
+	want.Add(2000, 2001)
+	if set := f.Endangered(1); set != want {
+		t.Errorf("shard 1 endangers %d slots, want %d", set.Len(), want.Len())
+	}
+}
+
+// TestTheFenceIsAboveTheNumbersOfAllShards: the rebuilt shard may have continued above the numbers of a shard that gave
+// a slot away, and was removed afterwards.
+func TestTheFenceIsAboveTheNumbersOfAllShards(t *testing.T) {
+	f := &fixture{T: t, Records: New("c", []ShardID{1, 2, 3}), now: 1000}
+	f.done(f.Bootstrap(f.at(), []InitialMember{{ID: 1, Name: "a", Addresses: addresses("a")},
+		{ID: 2, Name: "b", Addresses: addresses("b")}, {ID: 3, Name: "c", Addresses: addresses("c")}}))
+	count := func(id ShardID, order shard.OrderID, revision shard.Revision) {
+		f.done(f.Count(f.at(), f.at().Term, []Count{{Shard: id, Counters: shard.Counters{LastOrder: order,
+			LastRevision: revision, LastSession: uint64(revision) + 1}}}))
+	}
+	count(1, 100<<10+1, 100)
+	count(2, 1<<50+2, 5000)
+	f.done(f.AddShards(f.at(), []shard.HostID{1}))
+	count(4, 1<<51+4, 6000)
+	fence := func() uint64 {
+		highest := f.Highest(f.now)
+		if highest.LastRevision <= 6000 || highest.LastSession != 6001 {
+			t.Errorf("the highest counters are %+v", highest)
+		}
+		g, err := Load(f.Save(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.done(g.Recover(f.at(), Recovery{Shard: 1, Host: 1, Lost: []shard.HostID{2, 3}}, 0))
+		return uint64(g.Shard(1).Fence)
+	}
+	if got := fence(); got <= 1<<51+4 || protocol.ShardOfOrder(got) != 1 {
+		t.Errorf("the fence is %d", got)
+	}
+	f.edit(4).Bound.Longest = shard.Longest{Timeout: 90_000, Session: 7}
+	f.done(f.RemoveShards(f.at(), []ShardID{4}))
+	f.done(f.Cleared(f.at(), 4, f.Shard(4).Replicas[0].ID, f.Host(1).Incarnation))
+	f.sound()
+	if got := fence(); f.Shard(4) != nil || got <= 1<<51+4 {
+		t.Errorf("after the removal of shard 4 the fence is %d", got)
+	}
+	if got := f.Longest(f.now).Timeout; got != 90_000 {
+		t.Errorf("the longest timeout is %d", got)
+	}
+	f.now += 90_001
+	if got := f.Longest(f.now).Timeout; got != shard.UnnotedTimeout {
+		t.Errorf("after its time the longest timeout is %d", got)
+	}
+}

@@ -164,8 +164,8 @@ func (sb *ShardBound) code(c *codec.Coder) {
 		(*uint64)(&b.Longest.Session))
 }
 
-func (sb *ShardBound) apply(m *Machine, _ hosts.At) hosts.Answer {
-	return m.topology.records.SetBound(sb.Shard, sb.Host, sb.Bound)
+func (sb *ShardBound) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.SetBound(at, sb.Shard, sb.Host, sb.Bound)
 }
 
 // ReplicaCleared is a host's report about deleting a replica that is no longer a member.

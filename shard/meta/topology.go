@@ -131,7 +131,9 @@ func (m *Machine) ShardRecord(id ShardID) *hosts.Shard {
 }
 
 // LongestTimeout returns the session with the longest timeout in any shard, by the bounds the leaders have set.
-func (m *Machine) LongestTimeout() shard.Longest { return recorded(m, (*hosts.Records).Longest) }
+func (m *Machine) LongestTimeout() shard.Longest {
+	return recorded(m, func(r *hosts.Records) shard.Longest { return r.Longest(m.clock.Now) })
+}
 
 // RecordsRevision returns the host records' revision, 0 before the hosts are bootstrapped.
 func (m *Machine) RecordsRevision() uint64 { return recorded(m, (*hosts.Records).Revision) }

@@ -49,6 +49,21 @@ var conformBugs = []clienttest.Bug{
 		Noticed: "lease-holds-while-pongs-come",
 	},
 	{
+		Name: "a rebuilt shard loses only what it granted itself", File: "../../protocol/session.go",
+		Is: "(first || ShardOfOrder", Becomes: "(ShardOfOrder",
+		Noticed: "leases-in-the-slots-of-a-rebuilt-shard-are-lost",
+	},
+	{
+		Name: "a rebuilt shard loses what it granted in all slots", File: "../../protocol/session.go",
+		Is: "l.Slots[at]>>(slot%8)&1 != 0", Becomes: "l.Slots[at]>>(slot%8) < 255",
+		Noticed: "leases-in-the-slots-of-a-rebuilt-shard-are-lost",
+	},
+	{
+		Name: "what a rebuilt shard lost is not released", File: "../../client/internal/session/home.go",
+		Is: "	in.releaseLater(q.name, order)\n	in.dropIfEmpty(q)\n", Becomes: "	_ = order\n	in.dropIfEmpty(q)\n",
+		Noticed: "leases-in-the-slots-of-a-rebuilt-shard-are-lost",
+	},
+	{
 		Name: "a stolen session is taken back", File: "../../client/internal/session/attach.go",
 		Is: "return Taken, true", Becomes: "return Taken, false",
 		Noticed: "a-stolen-session-is-not-taken-back-on-returning",

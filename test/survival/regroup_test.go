@@ -49,9 +49,9 @@ func (l *losing) lockOf(shards int, fits func(id uint64) bool) string {
 	}
 }
 
-// moveData moves a slot with data from a lost shard to another shard, and a slot from there to a lost shard. moveData
-// returns the names.
-func (l *losing) moveData(shards int, in func(id uint64) bool) (names []string) {
+// moveLocks moves a slot from a lost shard to another shard, and a slot from there to a lost shard. In each slot the
+// session has a lock, and keeps it.
+func (l *losing) moveLocks(shards int, in func(id uint64) bool, owner *sdk.Session) (left, arrived *sdk.Lease) {
 	l.t.Helper()
 	second := func(fits func(id uint64) bool) string { // the first name is that of a lock
 		n := 0
@@ -67,8 +67,12 @@ func (l *losing) moveData(shards int, in func(id uint64) bool) (names []string) 
 	for in(kept) {
 		kept++
 	}
-	for name, to := range map[string]uint64{second(in): kept, second(not): l.lost[0]} {
+	move := func(name string, to uint64) *sdk.Lease {
 		err := l.counter.box.Node("/lost").Create(l.t.Context(), name, 1, []byte("before"))
+		var lease *sdk.Lease
+		if err == nil {
+			lease, err = owner.Semaphore(name).Acquire(l.t.Context())
+		}
 		slot := uint64(shard.SlotOf(shard.NodeID(l.node), []byte(name)))
 		if err == nil {
 			_, err = l.operator.MoveSlot(l.t.Context(), slot, to, false, admin.ChangeInfo{Reason: "test"})
@@ -84,9 +88,24 @@ func (l *losing) moveData(shards int, in func(id uint64) bool) (names []string) 
 			s.Only(slot)
 			return len(s.Ranges) == 1
 		})
-		names = append(names, name)
+		return lease
 	}
-	return names
+	return move(second(in), kept), move(second(not), l.lost[0])
+}
+
+// sessionIn starts a session with a home in a matching shard.
+func (l *losing) sessionIn(shards int, fits func(id uint64) bool) *sdk.Session {
+	l.t.Helper()
+	for {
+		s, err := l.counter.box.Session(l.t.Context(), "/lost", sdk.SessionTimeout(sessions))
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if fits(shardOf(shards, shard.SessionID(s.ID()).Slot())) {
+			return s
+		}
+		_ = s.Close(l.t.Context())
+	}
 }
 
 // pair returns the places of two hosts that vote together in a shard and are dispensable for the meta shard.
@@ -143,8 +162,9 @@ func (l *losing) atRest(shards int) bool {
 
 // TestAShardThatHasLostItsMajorityIsMadeAnew: one command rebuilds the shard, while locks in other shards are
 // unaffected. Slots that had moved out of the shard, or into it, keep their data. No acknowledged change is lost,
-// because the second host dies some time after the first. An owner learns of the lost holding, and the next
-// fencing token is above all old ones. A lost host that returns is refused.
+// because the second host dies some time after the first. An owner learns of its lost holdings, also in a slot that had
+// moved into the shard with a fencing token of another shard, and keeps a lock whose slot had moved out. The next
+// fencing tokens are above all old ones. A lost host that returns is refused.
 func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	const shards = 8
@@ -164,15 +184,12 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	t.Logf("hosts %s and %s have a majority of shards %v", l.places[pair[0]].Name, l.places[pair[1]].Name, l.lost)
 	in := func(id uint64) bool { return slices.Contains(l.lost, id) }
 	lost, kept := l.lockOf(shards, in), l.lockOf(shards, func(id uint64) bool { return !in(id) })
-	owner, err := l.counter.box.Session(t.Context(), "/lost", sdk.SessionTimeout(sessions))
-	if err != nil {
-		t.Fatal(err)
-	}
+	owner := l.sessionIn(shards, func(id uint64) bool { return !in(id) })
 	lease, err := owner.Ephemeral(lost).Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved := l.moveData(shards, in)
+	left, arrived := l.moveLocks(shards, in, owner)
 	load := newLoadAt(t, l.addresses(), "/lost", sessions, 12, 2)
 	load.progress(20)
 	load.anew.Store(true)
@@ -186,7 +203,11 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 			return 0, err
 		}
 		defer s.Close(t.Context())
-		next, err := s.Ephemeral(name).Acquire(t.Context(), sdk.Wait(patience))
+		acquire := s.Ephemeral(name).Acquire
+		if name == arrived.Name() {
+			acquire = s.Semaphore(name).Acquire
+		}
+		next, err := acquire(t.Context(), sdk.Wait(patience))
 		if err != nil {
 			return 0, err
 		}
@@ -206,29 +227,36 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	if _, err := locks(kept, 5*time.Second); err != nil {
 		t.Errorf("a lock of another shard, meanwhile: %v", err)
 	}
-	fence, err := uint64(0), error(nil)
-	l.hosts[0].must(l.hosts[0].Await("a lock of the shard is had again", 2*patience, func() bool {
-		fence, err = locks(lost, 5*time.Second)
-		return err == nil
-	}))
+	again := func(before *sdk.Lease) {
+		fence, err := uint64(0), error(nil)
+		l.hosts[0].must(l.hosts[0].Await("a lock of the shard is had again", 2*patience, func() bool {
+			fence, err = locks(before.Name(), 5*time.Second)
+			return err == nil
+		}))
+		if fence <= before.Fence() {
+			t.Errorf("%s: fence %d comes after %d", before.Name(), fence, before.Fence())
+		}
+		if before.Err() == nil {
+			t.Errorf("%s: the owner of before still believes that it owns", before.Name())
+		}
+	}
+	again(lease)
 	took := time.Since(began)
 	t.Logf("the shard grants again after %v", took.Round(time.Millisecond))
 	if took < leastWait {
 		t.Errorf("the shard grants after %v, and waits for %v at the least", took, leastWait)
 	}
-	if fence <= lease.Fence() {
-		t.Errorf("fence %d comes after %d", fence, lease.Fence())
+	again(arrived)
+	if err := left.Err(); err != nil {
+		t.Errorf("%s: the slot had moved to another shard, and the owner has lost the lock: %v", left.Name(), err)
 	}
-	if lease.Err() == nil {
-		t.Error("the owner of before still believes that it owns")
-	}
-	for _, name := range moved {
-		d, err := l.counter.box.Node("/lost").Describe(t.Context(), name)
+	for _, lock := range []*sdk.Lease{left, arrived} {
+		d, err := l.counter.box.Node("/lost").Describe(t.Context(), lock.Name())
 		if err == nil {
-			err = l.counter.box.Node("/lost").Update(t.Context(), name, []byte("after"))
+			err = l.counter.box.Node("/lost").Update(t.Context(), lock.Name(), []byte("after"))
 		}
 		if err != nil || string(d.Data) != "before" {
-			t.Errorf("%s, whose slot had moved, has the data %q: %v", name, d.Data, err)
+			t.Errorf("%s, whose slot had moved, has the data %q: %v", lock.Name(), d.Data, err)
 		}
 	}
 	load.progress(60)

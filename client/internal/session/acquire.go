@@ -216,9 +216,8 @@ func (in *Incarnation) own(m *mutation, order uint64) {
 		q.removeLease(q.early.cause)
 		in.dropIfEmpty(q)
 	}
-	if in.isFenced(order) {
-		q.removeLease(failure.ErrLeaseLost)
-		in.dropIfEmpty(q)
+	if q.lease != nil && in.isLost(q.name, order, m.losses) {
+		in.giveUpLease(q)
 	}
 }
 

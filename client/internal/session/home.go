@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/lifecycle"
@@ -19,8 +21,8 @@ func (in *Incarnation) attachedOver(to *conn.Conn, sequence uint64, sentAt lifec
 	if in.home != nil {
 		in.removeHome()
 	}
-	for fence := range lease.Lost.All() { // before the attach extends the session's belief
-		in.loseBelow(uint64(fence))
+	for lost := range lease.Lost.All() { // before the attach extends the session's belief
+		in.loseRebuilt(lost)
 	}
 	if in.returned != nil {
 		close(in.returned)
@@ -136,26 +138,40 @@ var endings = map[protocol.EndReason]Reason{
 // Ended implements conn.Session. A reason from a later protocol version is unknown.
 func (in *Incarnation) Ended(reason protocol.EndReason) { in.End(endings[reason], "") }
 
-// loseBelow ends all leases in a rebuilt shard: order ids in the fence's class and below the fence. No host in the
-// shard is asked, because a host from the previous group could confirm lost leases. Such a host may still send grants.
-// The lock is held.
-func (in *Incarnation) loseBelow(fence uint64) {
-	if in.fences == nil {
-		in.fences = make(map[uint64]uint64)
+// loseRebuilt ends the leases that were lost in a rebuilt shard. No host in the shard is asked, because a host from the
+// previous group could confirm lost leases. Such a host may still send grants. The lock is held.
+func (in *Incarnation) loseRebuilt(lost protocol.LostHoldings) {
+	if slices.ContainsFunc(in.lost, func(l protocol.LostHoldings) bool { return l.Fence == lost.Fence }) {
+		return
 	}
-	class := protocol.ShardOfOrder(fence)
-	in.fences[class] = max(in.fences[class], fence)
+	lost.Slots = slices.Clone(lost.Slots)
+	in.lost = append(in.lost, lost)
 	for _, q := range in.queues {
-		if q.lease != nil && in.isFenced(q.lease.Order) {
-			q.removeLease(failure.ErrLeaseLost)
-			in.dropIfEmpty(q)
+		if q.lease != nil && in.isLost(q.name, q.lease.Order, 0) {
+			in.giveUpLease(q)
 		}
 	}
 }
 
-// isFenced reports whether an order id belongs to a group that its shard has left behind. The lock is held.
-func (in *Incarnation) isFenced(order uint64) bool {
-	return order < in.fences[protocol.ShardOfOrder(order)]
+// isLost reports whether a holding was lost in a rebuilt shard. known is the number of losses of which the client had
+// heard before its first request for the holding. The lock is held.
+func (in *Incarnation) isLost(name string, order uint64, known int) bool {
+	for i := range in.lost {
+		slot := protocol.SemaphoreSlot(in.nodeID, protocol.View(name))
+		if in.lost[i].Have(uint64(slot), order, i >= known) {
+			return true
+		}
+	}
+	return false
+}
+
+// giveUpLease ends the lease in a queue, and releases it, because the session may still have it: the slot was between the
+// rebuilt shard and another one. The lock is held.
+func (in *Incarnation) giveUpLease(q *keyQueue) {
+	order := q.lease.Order
+	q.removeLease(failure.ErrLeaseLost)
+	in.releaseLater(q.name, order)
+	in.dropIfEmpty(q)
 }
 
 // HoldingLost implements conn.Session: the session no longer owns a semaphore. A loss without a name means that a shard
@@ -167,8 +183,8 @@ func (in *Incarnation) HoldingLost(p *protocol.HoldingLost) {
 		in.end(NodeDropped, "") // the home will say so too
 		return
 	}
-	if len(p.Name) == 0 && p.OrderID != 0 {
-		in.loseBelow(p.OrderID)
+	if len(p.Slots) > 0 {
+		in.loseRebuilt(protocol.LostHoldings{Fence: p.OrderID, Slots: p.Slots})
 		return
 	}
 	if len(p.Name) == 0 {

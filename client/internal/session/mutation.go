@@ -53,6 +53,7 @@ type mutation struct {
 	doubt    bool   // some try may have been carried out without an answer
 	waited   bool   // the acquire was queued once
 	changes  bool   // a lease existed at the first attempt
+	losses   int    // how many losses in rebuilt shards were known at the first attempt
 	order    uint64 // for an acquire that owns or waits
 	limit    uint64 // for an acquire: the semaphore's limit; 0 if the host does not report it
 	lease    *Lease // for an acquire that owns
@@ -166,7 +167,9 @@ func (m *mutation) sendOnce(ctx context.Context, tried cluster.Tried) (*conn.Con
 	}
 	m.numbers.SessionID, m.numbers.Sequence, m.numbers.AcknowledgedSequence = in.id, number, acknowledged
 	m.phase, m.conn, m.queue.refused = sent, to, false
-	m.changes = m.changes || m.tries == 0 && m.queue.lease != nil
+	if m.tries == 0 {
+		m.changes, m.losses = m.changes || m.queue.lease != nil, len(in.lost)
+	}
 	m.tries++
 	id, work, err := to.SendAwaited("", m, m.message)
 	if m.id = id; err != nil {

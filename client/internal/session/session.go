@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/lifecycle"
+	"github.com/signalbox/signalbox/protocol"
 )
 
 const (
@@ -92,9 +93,9 @@ type Incarnation struct {
 	sent, since lifecycle.Instant
 	timer       *time.Timer
 	bound       map[*conn.Conn]*binding
-	attaching   bool              // a goroutine attaches the session again
-	looks       []*look           // each has a goroutine that verifies leases
-	fences      map[uint64]uint64 // by shard: the session holds nothing there below the order id
+	attaching   bool                    // a goroutine attaches the session again
+	looks       []*look                 // each has a goroutine that verifies leases
+	lost        []protocol.LostHoldings // in rebuilt shards, in the order in which the client has heard of them
 
 	numbers sequences
 	queues  map[string]*keyQueue

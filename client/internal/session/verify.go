@@ -154,9 +154,8 @@ func (in *Incarnation) noteMissing(u unverified, known bool) bool {
 // for now. The lease is also released, because a host with an earlier build hides what the client may not see. The lock
 // is held.
 func (in *Incarnation) loseRefused(q *keyQueue) {
-	if l := q.lease; q.refused && l != nil && l.missing {
-		q.removeLease(failure.ErrLeaseLost)
-		in.releaseLater(q.name, l.Order)
+	if q.refused && q.lease != nil && q.lease.missing {
+		in.giveUpLease(q)
 	}
 }
 

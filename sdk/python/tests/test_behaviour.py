@@ -499,14 +499,17 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([v["generation"] for v in self.host.of("SEMAPHORE_DESCRIBE")], [0])
         self.assertEqual([v["generation"] for v in other.of("SEMAPHORE_DESCRIBE")], [3] * 4)
 
-    async def test_leases_below_a_fence_are_lost(self) -> None:
+    async def test_leases_in_a_rebuilt_shard_are_lost(self) -> None:
         session = await self.session(30.0)
         first = await session.semaphore("first", 1).acquire()
         kept = await session.semaphore("kept", 1).acquire()
         asked = len(self.host.of("SESSION_HOLDINGS"))
         fence = first.fence + (1 << 10)  # of the same shard
-        self.host.connections[0].send("HOLDING_LOST", 0, {"session_id": session.id, "order_id": first.fence})
-        self.host.connections[0].send("HOLDING_LOST", 0, {"session_id": session.id, "order_id": fence})
+        slots, slot = bytearray(512), wire.semaphore_slot(1, "first")
+        slots[slot // 8] = 1 << slot % 8
+        for below in first.fence, fence:
+            self.host.connections[0].send(
+                "HOLDING_LOST", 0, {"session_id": session.id, "order_id": below, "slots": bytes(slots)})
         async with asyncio.timeout(2):
             self.assertIsInstance(await first.lost, signalbox.LeaseLostError)
         self.assertTrue(kept.held)

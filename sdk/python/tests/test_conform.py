@@ -51,6 +51,12 @@ MISTAKES = {
         "_verify.py", "    shard = inc.core.cluster.at(slot_of(inc.node_id, name))\n",
         "    shard = inc.core.cluster.slots[slot_of(inc.node_id, name)]\n",
         "a-lease-that-moved-is-verified-at-its-new-shard"),
+    "a rebuilt shard loses the leases that it granted": (
+        "_incarnation.py", "(i >= known or order % SHARDS == fence % SHARDS)", "order % SHARDS == fence % SHARDS",
+        "leases-in-the-slots-of-a-rebuilt-shard-are-lost"),
+    "what is lost in a rebuilt shard is not released": (
+        "_incarnation.py", "        self.core.spawn(self._release_later(q.name, lease.fence))\n", "",
+        "leases-in-the-slots-of-a-rebuilt-shard-are-lost"),
     "a host that asks to wait is doubted at once": (
         "_cluster.py", " and not retries.waits(error):", ":", "a-host-that-asks-to-wait-causes-no-routing-request"),
 }

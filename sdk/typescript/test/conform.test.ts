@@ -48,6 +48,11 @@ const MISTAKES: { name: string; file: string; is: string; becomes: string; scrip
     script: "a-paused-client-looks-at-its-clock-first",
   },
   {
+    name: "a rebuilt shard loses only what it granted itself", file: "engine/incarnation.js",
+    is: "(i >= known || order % SHARD_CLASS", becomes: "(order % SHARD_CLASS",
+    script: "leases-in-the-slots-of-a-rebuilt-shard-are-lost",
+  },
+  {
     name: "a lagging host sends the client back", file: "engine/routing.js",
     is: "const known = this.generation(slot);", becomes: "const known = 0;",
     script: "a-host-that-lags-does-not-send-a-client-back",

@@ -30,8 +30,8 @@ type handlers struct{ *handle.Host }
 // addLost adds the session's losses to the lease of a newly attached session. A shard's later losses are pushed to
 // attached sessions.
 func (h handlers) addLost(l *protocol.Lease) {
-	for _, fence := range h.Set.Lost() {
-		l.Lost.Append(protocol.OrderID(fence))
+	for _, lost := range h.Set.Lost() {
+		l.Lost.Append(lost)
 	}
 }
 

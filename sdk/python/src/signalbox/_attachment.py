@@ -157,8 +157,8 @@ class Attachment:
     def holding_lost(self, push: dict[str, Any]) -> None:
         """Called when the session has lost a semaphore."""
 
-    def lose_below(self, fence: int) -> None:
-        """Called after a shard was rebuilt: holdings with order ids below the fence are lost."""
+    def lose_rebuilt(self, lost: dict[str, Any]) -> None:
+        """Called after a shard was rebuilt: holdings in its slots with order ids below the fence are lost."""
 
     def inbox(self, conn: Connection, raw: list[Any]) -> None:
         """Called with inbox items for a process member."""
@@ -185,8 +185,8 @@ class Attachment:
             return
         if self.home is not None:
             self._remove_home()
-        for fence in lease["lost"]:  # before the attach extends the lease
-            self.lose_below(fence)
+        for lost in lease["lost"]:  # before the attach extends the lease
+            self.lose_rebuilt(lost)
         conn.sessions[self.id] = self
         first = not self.sent
         self.sent, self.since, self.keep = sent, _clock.now(), None

@@ -14,7 +14,7 @@ from ._core import Core
 from ._host import NOTHING_TRIED, Tried, Try
 from ._lease import Lease, Request
 from ._mutation import (
-    ACQUIRE, ENDED, IDLE, OWNED, QUEUED, RELEASE, SENT, UNOBSERVED, KeyQueue, Mutation, slot_of,
+    ACQUIRE, ENDED, IDLE, OWNED, QUEUED, REBUILT, RELEASE, SENT, UNOBSERVED, KeyQueue, Mutation, slot_of,
 )
 from ._retry import Retries
 from .errors import (
@@ -57,7 +57,7 @@ class Look:
 class Incarnation(Attachment):
     """A session with its holdings. Mutations are serialized per name; later mutations wait in a queue."""
 
-    __slots__ = ("last_sequence", "low", "early", "room", "queues", "notices", "inboxes", "looks", "_verify", "fences")
+    __slots__ = ("last_sequence", "low", "early", "room", "queues", "notices", "inboxes", "looks", "_verify", "rebuilt")
 
     def __init__(self, core: Core, owner: Owner, timeout: float, verify: Callable[[Incarnation], None]) -> None:
         super().__init__(core, owner, timeout)
@@ -69,7 +69,7 @@ class Incarnation(Attachment):
         self.notices: set[Observer] | None = None
         self.inboxes: dict[str, Any] | None = None
         self.looks: dict[int, Look] = {}  # by shard
-        self.fences: dict[int, int] = {}  # by shard: the session holds nothing there below the order id
+        self.rebuilt: list[tuple[int, bytes]] = []  # what was lost in rebuilt shards: fence and slots
 
     # The end, and lost connections.
 
@@ -100,10 +100,16 @@ class Incarnation(Attachment):
 
         The lease is also released, because hosts with earlier builds hide holdings that the client may not read.
         """
+        if q.refused and q.lease is not None and q.lease.missing:
+            self.give_up_lease(q, "the shard does not know the lease")
+
+    def give_up_lease(self, q: KeyQueue, why: str) -> None:
+        """Ends a queue's lease, and releases it, because the session may still have it."""
         lease = q.lease
-        if q.refused and lease is not None and lease.missing:
-            q.remove_lease(LeaseLostError("the shard does not know the lease"))
-            self.core.spawn(self._release_later(q.name, lease.fence))
+        assert lease is not None
+        q.remove_lease(LeaseLostError(why))
+        self.core.spawn(self._release_later(q.name, lease.fence))
+        self.drop_if_empty(q)
 
     def lease_lost(self, lease: Lease, cause: BaseException) -> None:
         """Ends a lease that its host does not know."""
@@ -111,25 +117,29 @@ class Incarnation(Attachment):
             q.remove_lease(cause, lease)
             self.drop_if_empty(q)
 
-    def lose_below(self, fence: int) -> None:
-        """Ends a session's leases in a rebuilt shard.
+    def lose_rebuilt(self, lost: dict[str, Any]) -> None:
+        """Ends the leases that the session has lost in a rebuilt shard.
 
         No host is asked: a host in the former replica group could confirm lost leases and grant new ones.
         """
-        self.fences[fence % SHARDS] = max(fence, self.fences.get(fence % SHARDS, 0))
+        fence = lost["fence"]
+        if any(fence == known for known, _ in self.rebuilt):
+            return
+        self.rebuilt.append((fence, lost["slots"]))
         for q in list(self.queues.values()):
-            if q.lease is not None and self.is_fenced(q.lease.fence):
-                q.remove_lease(LeaseLostError("the shard lost its quorum and was rebuilt"))
-                self.drop_if_empty(q)
+            if q.lease is not None and self.is_lost(q.slot, q.lease.fence, 0):
+                self.give_up_lease(q, REBUILT)
 
-    def is_fenced(self, order: int) -> bool:
-        """True if an order id belongs to a replica group from before the shard was rebuilt."""
-        return order < self.fences.get(order % SHARDS, 0)
+    def is_lost(self, slot: int, order: int, known: int) -> bool:
+        """True if a holding was lost in a rebuilt shard. `known` is the number of losses of which the client had heard
+        before its first request for the holding: later, only a host of the former group assigns such an order id."""
+        return any(order < fence and slots[slot // 8] >> slot % 8 & 1 and (i >= known or order % SHARDS == fence % SHARDS)
+                   for i, (fence, slots) in enumerate(self.rebuilt))
 
     def holding_lost(self, push: dict[str, Any]) -> None:
         if not push["name"]:
-            if push["order_id"]:
-                self.lose_below(push["order_id"])
+            if push["slots"]:
+                self.lose_rebuilt({"fence": push["order_id"], "slots": push["slots"]})
             else:
                 self._verify(self)
             return
@@ -303,7 +313,7 @@ class Incarnation(Attachment):
             self.last_sequence += 1
             m.sequence = self.last_sequence
         if not m.tries:
-            m.changes = m.changes or m.queue.lease is not None
+            m.changes, m.losses = m.changes or m.queue.lease is not None, len(self.rebuilt)
         m.conn, m.host = conn, conn.host
         m.tries += 1
         m.future = self.core.loop.create_future()

@@ -63,7 +63,7 @@ class KeptSession(Protocol):
     def reclaim(self) -> None:
         """Attaches the session again over a connection of the event loop."""
 
-    def lose_below(self, fence: int) -> None:
+    def lose_rebuilt(self, lost: dict[str, Any]) -> None:
         """Called after a shard was rebuilt."""
 
     def ended(self, reason: int) -> None:
@@ -238,8 +238,8 @@ class Keeper:
             conn.sessions.pop(session.id, None)
             raise
         lost = wire.fields(raw)["lease"]["lost"]
-        for fence in lost:
-            keep.report(session.lose_below, fence)
+        for one in lost:
+            keep.report(session.lose_rebuilt, one)
         if lost:
             keep.stop()  # the event loop has to end the lost leases before the session is extended
         elif not keep.over:

@@ -90,7 +90,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     113: ("TIMED_OUT", ""),
     114: ("ABORTED", "status:u detail:Detail"),
     115: ("WATCH_CHANGED", "data:o owners:o"),
-    116: ("HOLDING_LOST", "session_id:u node_id:u name:t order_id:u reason:u object_kind:u"),
+    116: ("HOLDING_LOST", "session_id:u node_id:u name:t order_id:u reason:u object_kind:u slots:b"),
     117: ("WATCH_SNAPSHOT", (
         "revision:u first:o last:o exists:o ephemeral:o limit:u data:b owners:*Owner "
         "rows:*Row"
@@ -396,7 +396,7 @@ RECORDS: dict[str, str] = {
     ),
     "JoinToken": "id:t left_ms:u author:t used:b",
     "LeaderlessReplica": "shard_id:u replica_id:u term:u index:u",
-    "Lease": "node_id:u timeout_ms:u grace_ms:u config:NodeConfig lost:*u",
+    "Lease": "node_id:u timeout_ms:u grace_ms:u config:NodeConfig lost:*LostHoldings",
     "LedShard": (
         "id:u term:u led_ms:u change:u members:*ShardMember idle:o quota_percent:u "
         "commit_us:u"
@@ -406,6 +406,7 @@ RECORDS: dict[str, str] = {
         "watches:u"
     ),
     "LocationSpec": "name:t delay_ms:u require:u max_failing:u gates:*t",
+    "LostHoldings": "fence:u slots:b",
     "Node": "id:u path:t config:NodeConfig config_version:u",
     "NodeConfig": (
         "self_check_period_ms:u session_grace_period_ms:u read_consistency:u "

@@ -52,14 +52,22 @@ class KeyQueue:
             lease.lose(cause)
 
 
+#: Why a lease in a rebuilt shard is lost.
+REBUILT = "the shard lost its quorum and was rebuilt"
+
+
 class Changing(Holder, Protocol):
     """A session, as seen by its mutations."""
 
     def sequence_done(self, sequence: int) -> None:
         """Records that a sequence will not be used again."""
 
-    def is_fenced(self, order: int) -> bool:
-        """True if an order id belongs to a replica group from before the shard was rebuilt."""
+    def is_lost(self, slot: int, order: int, known: int) -> bool:
+        """True if a holding was lost in a rebuilt shard. `known` is the number of losses of which the client had heard
+        before its first request for the holding."""
+
+    def give_up_lease(self, q: KeyQueue, why: str) -> None:
+        """Ends a queue's lease, and releases it, because the session may still have it."""
 
     def lose_refused(self, q: KeyQueue) -> None:
         """Ends a queue's lease if its shard does not list the lease and a host currently refuses the mutation in
@@ -74,7 +82,7 @@ class Mutation(Try):
 
     __slots__ = (
     "session", "queue", "kind", "body", "sequence", "phase", "request", "tries", "future", "status", "error", "doubt",
-    "waited", "changes", "order", "limit", "lease", "read", "result", "then", "impatient",
+    "waited", "changes", "losses", "order", "limit", "lease", "read", "result", "then", "impatient",
     )
 
     def __init__(self, session: Changing, queue: KeyQueue, kind: int, body: tuple[Any, ...]) -> None:
@@ -82,6 +90,7 @@ class Mutation(Try):
         self.conn: Connection | None = None
         self.host = None
         self.sequence = self.request = self.tries = self.status = self.order = self.limit = 0
+        self.losses = 0  # how many losses in rebuilt shards were known at the first attempt
         self.phase = IDLE
         self.future: asyncio.Future[None]
         self.error: SignalboxError | None = None  # what it is refused with, or its connection ended with
@@ -208,9 +217,8 @@ class Mutation(Try):
         if q.early is not None and q.early[0] == order:
             q.remove_lease(q.early[1])
             self.session.drop_if_empty(q)
-        if self.session.is_fenced(order):
-            q.remove_lease(LeaseLostError("the shard lost its quorum and was rebuilt"))
-            self.session.drop_if_empty(q)
+        if q.lease is not None and self.session.is_lost(q.slot, order, self.losses):
+            self.session.give_up_lease(q, REBUILT)
 
     def _released(self) -> None:
         q = self.queue

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { now } from "../clock.js";
 import { SessionLostError, type EndReason } from "../errors.js";
 import { fieldsOf, Status } from "../protocol/message.js";
-import type { LeaseRecord, Messages } from "../protocol/messages.js";
+import type { LeaseRecord, LostHoldingsRecord, Messages } from "../protocol/messages.js";
 import type { Raw, RawMessage } from "../protocol/reader.js";
 import { sessionSlot } from "../protocol/slots.js";
 import { Bindings } from "./bindings.js";
@@ -80,7 +80,7 @@ export abstract class Attachment implements AttachedSession, Mortal {
   /** Nothing that was in flight over a connection arrives any more. */
   protected abstract unbound(conn: Connection): void;
   /** A shard was rebuilt: what the session held there below a fence is lost. */
-  protected abstract loseBelow(fence: bigint): void;
+  protected abstract loseRebuilt(lost: LostHoldingsRecord): void;
   abstract holdingLost(push: Messages["HOLDING_LOST"]): void;
 
   // The lease clock.
@@ -176,7 +176,7 @@ export abstract class Attachment implements AttachedSession, Mortal {
   attachedOver(conn: Connection, sequence: number, sent: number, lease: LeaseRecord): void {
     if (this.cause !== undefined || sequence !== this.attachSequence || conn.error !== undefined) return;
     if (this.home !== undefined) this.removeHome();
-    for (const fence of lease.lost) this.loseBelow(fence); // before the attach extends the lease
+    for (const lost of lease.lost) this.loseRebuilt(lost); // before the attach extends the lease
     conn.sessions.set(this.id, this);
     const first = this.slot === 0;
     if (first) this.slot = this.core.shared.take();

@@ -1,14 +1,14 @@
 // One session at its hosts, and what it does with semaphores: mutations that take effect once, leases, watches.
 import { AbortedError, abortReason, LeaseLostError, SessionLostError } from "../errors.js";
 import { Status } from "../protocol/message.js";
-import type { Messages } from "../protocol/messages.js";
+import type { LostHoldingsRecord, Messages } from "../protocol/messages.js";
 import type { RawMessage } from "../protocol/reader.js";
 import { Attachment, type Owner, type Try } from "./attachment.js";
 import type { Connection } from "./connection.js";
 import type { Core } from "./core.js";
 import { Tried } from "./host.js";
 import type { Lease } from "./lease.js";
-import { Mutation, type MutationFields, type MutationName } from "./mutation.js";
+import { Mutation, type MutationFields, type MutationName, REBUILT } from "./mutation.js";
 import { Queues, type SemaphoreQueue } from "./queue.js";
 import { isRetried, statusOf } from "./refusal.js";
 import { releaseLater } from "./release.js";
@@ -33,8 +33,8 @@ export class Incarnation extends Attachment {
   readonly queues = new Queues(() => this.nodeId);
   readonly notices = new Set<Notice>();
   private readonly verification = new Verification(this);
-  /** By shard class: the session holds nothing there below the order id. */
-  private readonly fences = new Map<bigint, bigint>();
+  /** What was lost in rebuilt shards, in the order of the news. */
+  readonly lost: LostHoldingsRecord[] = [];
 
   constructor(core: Core, owner: Owner, timeout: number, maxBlocked: number) {
     super(core, owner, timeout, maxBlocked);
@@ -60,7 +60,7 @@ export class Incarnation extends Attachment {
 
   override holdingLost(push: Messages["HOLDING_LOST"]): void {
     if (push.name === "") {
-      if (push.order_id > 0n) this.loseBelow(push.order_id);
+      if (push.slots.length > 0) this.loseRebuilt({ fence: push.order_id, slots: push.slots });
       else this.verification.start();
       return;
     }
@@ -82,30 +82,35 @@ export class Incarnation extends Attachment {
   }
 
   /** Ends the leases of a rebuilt shard. No host is asked: one of the group before could confirm what is lost. */
-  protected override loseBelow(fence: bigint): void {
-    const shard = fence % SHARD_CLASS;
-    const known = this.fences.get(shard) ?? 0n;
-    this.fences.set(shard, fence > known ? fence : known);
+  protected override loseRebuilt(lost: LostHoldingsRecord): void {
+    if (this.lost.some((known) => known.fence === lost.fence)) return;
+    this.lost.push(lost);
     for (const q of this.queues.all()) {
-      if (q.lease === undefined || !this.isFenced(q.lease.fence)) continue;
-      q.removeLease(new LeaseLostError("its shard lost its quorum and was rebuilt"));
-      this.queues.dropIfEmpty(q);
+      if (q.lease !== undefined && this.isLost(q.slot, q.lease.fence, 0)) this.giveUpLease(q, REBUILT);
     }
   }
 
-  /** Reports whether an order id was assigned by a group that its shard has left behind. */
-  isFenced(order: bigint): boolean {
-    return order < (this.fences.get(order % SHARD_CLASS) ?? 0n);
+  /** Reports whether a holding was lost in a rebuilt shard. known is the number of losses of which the client had heard
+   * before its first request for the holding: later, only a host of the group before assigns such an order id. */
+  isLost(slot: number, order: bigint, known: number): boolean {
+    return this.lost.some(({ fence, slots }, i) =>
+      order < fence && (slots[slot >> 3]! >> (slot & 7) & 1) !== 0 &&
+      (i >= known || order % SHARD_CLASS === fence % SHARD_CLASS));
+  }
+
+  /** Ends the lease of a queue, and releases it, because the session may still have it. */
+  giveUpLease(q: SemaphoreQueue, why: string): void {
+    const { fence } = q.lease!;
+    q.removeLease(new LeaseLostError(why));
+    this.core.spawn(releaseLater(this, q.name, fence));
+    this.queues.dropIfEmpty(q);
   }
 
   /** Ends the lease of a queue if its shard does not list it, and a host refuses for now what is in flight.
    *
    * The lease is released: hosts with earlier builds hide what the client may not read. */
   loseRefused(q: SemaphoreQueue): void {
-    const lease = q.lease;
-    if (!q.refused || lease === undefined || !lease.missing) return;
-    q.removeLease(new LeaseLostError("its shard does not know the lease"));
-    this.core.spawn(releaseLater(this, q.name, lease.fence));
+    if (q.refused && q.lease?.missing === true) this.giveUpLease(q, "its shard does not know the lease");
   }
 
   /** Ends a lease that its host does not know. */

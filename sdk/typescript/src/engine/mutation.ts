@@ -23,6 +23,9 @@ export type MutationFields<N extends MutationName> = Partial<Omit<Messages[N], G
 /** Where a mutation is. `unobserved` is an acquire that waits and whose outcome is not reported unless it is sent again. */
 export type Phase = "idle" | "sent" | "answered" | "broken" | "queued" | "unobserved" | "owned" | "ended";
 
+/** Why a lease in a rebuilt shard is lost. */
+export const REBUILT = "its shard lost its quorum and was rebuilt";
+
 const GRANTED = kindOf("GRANTED");
 const TIMED_OUT = kindOf("TIMED_OUT");
 const ABORTED = kindOf("ABORTED");
@@ -46,6 +49,8 @@ export class Mutation<N extends MutationName = MutationName> implements Try, Han
   waited = false;
   /** An acquire of a session that owned the semaphore. */
   changes = false;
+  /** How many losses in rebuilt shards were known at the first try. */
+  losses = 0;
   order = 0n;
   lease: Lease | undefined;
   /** The answer to a success. */
@@ -79,7 +84,10 @@ export class Mutation<N extends MutationName = MutationName> implements Try, Han
   send(conn: Connection): void {
     const { sequences } = this.session;
     if (this.sequence === 0) this.sequence = sequences.next();
-    if (this.tries === 0) this.changes ||= this.queue.lease !== undefined;
+    if (this.tries === 0) {
+      this.changes ||= this.queue.lease !== undefined;
+      this.losses = this.session.lost.length;
+    }
     this.conn = conn;
     this.host = conn.peer as Host;
     this.tries++;
@@ -220,10 +228,7 @@ export class Mutation<N extends MutationName = MutationName> implements Try, Han
       q.removeLease(q.early.error);
       this.session.queues.dropIfEmpty(q);
     }
-    if (this.session.isFenced(order)) {
-      q.removeLease(new LeaseLostError("its shard lost its quorum and was rebuilt"));
-      this.session.queues.dropIfEmpty(q);
-    }
+    if (q.lease !== undefined && this.session.isLost(q.slot, order, this.losses)) this.session.giveUpLease(q, REBUILT);
   }
 
   private released(): void {

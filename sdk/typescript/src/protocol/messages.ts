@@ -63,7 +63,7 @@ export const MESSAGES: readonly (readonly [number, MessageName, string])[] = [
   [113, "TIMED_OUT", ""],
   [114, "ABORTED", "status:u detail:Detail"],
   [115, "WATCH_CHANGED", "data:o owners:o"],
-  [116, "HOLDING_LOST", "session_id:U node_id:u name:t order_id:U reason:u object_kind:u"],
+  [116, "HOLDING_LOST", "session_id:U node_id:u name:t order_id:U reason:u object_kind:u slots:b"],
   [117, "WATCH_SNAPSHOT", "revision:U first:o last:o exists:o ephemeral:o limit:U data:b owners:*Owner rows:*Row"],
   [118, "WATCH_DELTA", "from:U to:U existence:u data_changed:o data:b gone:*U joined:*Owner ephemeral:o limit:U rows:*Row"],
   [119, "WATCH_RESYNC", ""],
@@ -239,10 +239,11 @@ export const RECORDS: Readonly<Record<string, string>> = {
   Item: "seq:u kind:u epoch:U members:u coordinator:u exchange:u from:U payload:b outcome:u replies:*Reply last:o missing:u missed:*u",
   JoinToken: "id:t left_ms:u author:t used:b",
   LeaderlessReplica: "shard_id:u replica_id:u term:u index:u",
-  Lease: "node_id:u timeout_ms:u grace_ms:u config:NodeConfig lost:*U",
+  Lease: "node_id:u timeout_ms:u grace_ms:u config:NodeConfig lost:*LostHoldings",
   LedShard: "id:u term:u led_ms:u change:u members:*ShardMember idle:o quota_percent:u commit_us:u",
   Limits: "request_frame_bytes:u answer_frame_bytes:u data_bytes:u requests_in_flight:u watches:u",
   LocationSpec: "name:t delay_ms:u require:u max_failing:u gates:*t",
+  LostHoldings: "fence:U slots:b",
   Node: "id:u path:t config:NodeConfig config_version:u",
   NodeConfig: "self_check_period_ms:u session_grace_period_ms:u read_consistency:u attach_consistency:u rate_limiter_counters_mode:u quota_objects:u quota_bytes:u asked:AskedConfig longest_wait_ms:u",
   NodeTraffic: "path:t requests:u",
@@ -620,7 +621,7 @@ export interface LeaseRecord {
   timeout_ms: number;
   grace_ms: number;
   config: NodeConfigRecord;
-  lost: bigint[];
+  lost: LostHoldingsRecord[];
 }
 
 export interface LedShardRecord {
@@ -648,6 +649,11 @@ export interface LocationSpecRecord {
   require: number;
   max_failing: number;
   gates: string[];
+}
+
+export interface LostHoldingsRecord {
+  fence: bigint;
+  slots: Uint8Array;
 }
 
 export interface NodeRecord {
@@ -1377,6 +1383,7 @@ export interface Messages {
     order_id: bigint;
     reason: number;
     object_kind: number;
+    slots: Uint8Array;
   };
   WATCH_SNAPSHOT: {
     revision: bigint;
