@@ -187,7 +187,7 @@ func (d *duel) slotLeft(c *contestant, slot shard.Slot) error {
 func (d *duel) start(c *contestant) error {
 	c.last++
 	id := c.id(c.last)
-	if c.away[id.Slot()] {
+	if c.away[id.Slot()] || c.over[id] {
 		return nil
 	}
 	s := c.twin.sessions[id] // restored already, perhaps
