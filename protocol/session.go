@@ -52,8 +52,8 @@ type Lease struct {
 	// GraceMillis is added to the session's timeout when the leader changes. Clients must not rely on the grace period.
 	GraceMillis uint64
 	Config      NodeConfig
-	// Lost has a record for each shard that was rebuilt and does not grant yet. Before a client relies on the lease, the
-	// client gives up the lost holdings.
+	// Lost has a record for each rebuilt shard that does not grant yet. Before a client relies on the lease, the client
+	// gives up the lost holdings.
 	Lost List[LostHoldings, *LostHoldings]
 }
 

@@ -161,8 +161,8 @@ func (s *States) Holders(id meta.ShardID) (names []string) {
 	return names
 }
 
-// counted returns counters that no shard has passed, by the meta shard's reports, if shards are missing. A shard without
-// a surviving replica may have assigned higher numbers than all other shards.
+// counted returns counters that no shard has passed, by the reports to the meta shard, if shards are missing. A shard
+// without a surviving replica may have assigned higher numbers than all other shards.
 func (s *States) counted() (highest shard.Counters, err error) {
 	missing := s.Missing()
 	if len(missing) == 0 {

@@ -172,7 +172,8 @@ type lossConn struct {
 
 func (c *lossConn) Push(_ uint64, m protocol.PushMessage) {
 	if lost, is := m.(*protocol.HoldingLost); is && len(lost.Name) == 0 {
-		c.lost[lost.SessionID] = append(c.lost[lost.SessionID], protocol.LostHoldings{Fence: lost.OrderID, Slots: lost.Slots})
+		c.lost[lost.SessionID] = append(c.lost[lost.SessionID],
+			protocol.LostHoldings{Fence: lost.OrderID, Slots: lost.Slots})
 	}
 }
 

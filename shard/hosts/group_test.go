@@ -228,7 +228,9 @@ func TestABoundThatComesLateChangesNothing(t *testing.T) {
 		t.Errorf("loaded: %v", err)
 	}
 	f.done(f.bound(8, 2, 0)())
-	f.refused(protocol.StatusNotFound, "no data shard 9", func() Answer { return f.SetBound(f.at(), 9, 1, TimeoutBound{}) })
+	f.refused(protocol.StatusNotFound, "no data shard 9", func() Answer {
+		return f.SetBound(f.at(), 9, 1, TimeoutBound{})
+	})
 }
 
 // TestWhoIsGivenUpSetsNoBound: from the request on, because its result covers all granted timeouts.

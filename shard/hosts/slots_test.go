@@ -16,7 +16,7 @@ func newSlotFixture(t *testing.T) *fixture {
 	return f
 }
 
-// attempt begins the attempt that a step would, and returns its generation.
+// attempt begins the attempt of a step, and returns the generation.
 func (f *fixture) attempt(slot shard.Slot, from, into ShardID) uint64 {
 	f.Helper()
 	g := f.MoveGeneration(slot, from, into)
@@ -199,7 +199,7 @@ func TestBrokenSlotOrdersAreNotLoaded(t *testing.T) {
 	}
 }
 
-// TestRenewedRecordsHaveTheInitialSlots: hosts of the new cluster expect the slots where they are at a bootstrap.
+// TestRenewedRecordsHaveTheInitialSlots: hosts of the new cluster expect the slots of a bootstrap.
 func TestRenewedRecordsHaveTheInitialSlots(t *testing.T) {
 	f := newSlotFixture(t)
 	f.done(f.MoveSlot(f.at(), 5, 2, false))
@@ -220,7 +220,8 @@ func TestRenewedRecordsHaveTheInitialSlots(t *testing.T) {
 	}
 }
 
-// TestOneBackupDoesNotReleaseTheMovesThatAnotherHolds: the last one to renew the hold ends it. A hold is saved.
+// TestOneBackupDoesNotReleaseTheMovesThatAnotherHolds: only the backup with the latest renewal ends the hold. A hold is
+// saved.
 func TestOneBackupDoesNotReleaseTheMovesThatAnotherHolds(t *testing.T) {
 	f := newSlotFixture(t)
 	first, second := f.at(), f.at()
@@ -244,8 +245,8 @@ func TestOneBackupDoesNotReleaseTheMovesThatAnotherHolds(t *testing.T) {
 	}
 }
 
-// TestARebuiltShardEndangersTheSlotsThatItMayHaveServed: the slots that the shard has on record, and those of attempts
-// towards the shard. A slot that another shard has opened is safe.
+// TestARebuiltShardEndangersTheSlotsThatItMayHaveServed: the shard's slots on record, and slots with an attempt towards
+// the shard. A slot is safe once another shard has opened it.
 func TestARebuiltShardEndangersTheSlotsThatItMayHaveServed(t *testing.T) {
 	f := newSlotFixture(t)
 	var want shard.SlotSet
@@ -271,8 +272,8 @@ func TestARebuiltShardEndangersTheSlotsThatItMayHaveServed(t *testing.T) {
 	}
 }
 
-// TestTheFenceIsAboveTheNumbersOfAllShards: the rebuilt shard may have continued above the numbers of a shard that gave
-// a slot away, and was removed afterwards.
+// TestTheFenceIsAboveTheNumbersOfAllShards: the rebuilt shard may have continued above the numbers of another shard,
+// from which it got a slot. The other shard may be removed by now.
 func TestTheFenceIsAboveTheNumbersOfAllShards(t *testing.T) {
 	f := &fixture{T: t, Records: New("c", []ShardID{1, 2, 3}), now: 1000}
 	f.done(f.Bootstrap(f.at(), []InitialMember{{ID: 1, Name: "a", Addresses: addresses("a")},

@@ -60,7 +60,8 @@ var conformBugs = []clienttest.Bug{
 	},
 	{
 		Name: "what a rebuilt shard lost is not released", File: "../../client/internal/session/home.go",
-		Is: "	in.releaseLater(q.name, order)\n	in.dropIfEmpty(q)\n", Becomes: "	_ = order\n	in.dropIfEmpty(q)\n",
+		Is:      "	in.releaseLater(q.name, order)\n	in.dropIfEmpty(q)\n",
+		Becomes: "	_ = order\n	in.dropIfEmpty(q)\n",
 		Noticed: "leases-in-the-slots-of-a-rebuilt-shard-are-lost",
 	},
 	{

@@ -165,8 +165,8 @@ func (in *Incarnation) isLost(name string, order uint64, known int) bool {
 	return false
 }
 
-// giveUpLease ends the lease in a queue, and releases it, because the session may still have it: the slot was between the
-// rebuilt shard and another one. The lock is held.
+// giveUpLease ends the lease in a queue, and releases the lease, because the session may still have it: the slot may be
+// in another shard than the client believes. The lock is held.
 func (in *Incarnation) giveUpLease(q *keyQueue) {
 	order := q.lease.Order
 	q.removeLease(failure.ErrLeaseLost)
