@@ -36,9 +36,9 @@ func newClusterRebalance(f *cli.Frame) *cobra.Command {
 slots in proportion to its weight. Without a flag, the command shows the slots of each
 shard and the remaining moves.
 
-Moves are paced: a shard rests after each move, and no move starts while commits are slow.
-With --now, moves start without these delays until each shard has its slots. Meanwhile,
-clients may see higher latency.
+Moves are paced: a shard rests after each move, and no move starts while commits are
+slow. With --now, moves start without these delays until each shard has its slots.
+Meanwhile, clients may see higher latency.
 
 --pause and --cancel affect only these moves, not moves ordered by signalbox slot move.
 --resume also moves back slots that operators have moved to other shards.
