@@ -11,7 +11,7 @@ import (
 
 const (
 	// patience is how long a step without a bound waits.
-	patience = 5 * time.Second
+	patience = 15 * time.Second
 	// early is the tolerance for lower bounds: the host sees events later than the client.
 	early = 30 * time.Millisecond
 )

@@ -12,15 +12,14 @@ type Recovery struct {
 	// From is before the order, To when the new group had a leader. The state was renewed at a moment between.
 	From Time `json:"from"`
 	To   Time `json:"to"`
-	// First and Last are the shard's slots, Node and NodeID the node of all semaphores.
-	First  shard.Slot   `json:"first"`
-	Last   shard.Slot   `json:"last"`
-	Node   string       `json:"node"`
-	NodeID shard.NodeID `json:"node_id"`
+	// Slots are the shard's slots, Node and NodeID the node of all semaphores.
+	Slots  shard.SlotSet `json:"slots"`
+	Node   string        `json:"node"`
+	NodeID shard.NodeID  `json:"node_id"`
 }
 
 // has reports whether the shard contains a slot.
-func (r *Recovery) has(slot shard.Slot) bool { return r.First <= slot && slot <= r.Last }
+func (r *Recovery) has(slot shard.Slot) bool { return r.Slots.Has(slot) }
 
 // hasSemaphore reports whether a semaphore is in the shard.
 func (r *Recovery) hasSemaphore(s Semaphore) bool {

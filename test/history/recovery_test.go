@@ -10,7 +10,9 @@ import (
 
 // recovery is a recovery of the slot's shard, between two times.
 func recovery(slot shard.Slot, from, to history.Time) history.Recovery {
-	return history.Recovery{From: from, To: to, First: slot, Last: slot, Node: lock.Node, NodeID: 1}
+	r := history.Recovery{From: from, To: to, Node: lock.Node, NodeID: 1}
+	r.Slots.Add(slot, slot)
+	return r
 }
 
 // TestOnlyWhatARecoveryMayTakeIsLost checks histories with a rebuilt shard.

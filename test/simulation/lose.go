@@ -57,8 +57,10 @@ type lostShard struct {
 // lose makes data shards permanently lose their majority, without losing acknowledged changes: the first host dies, the
 // two remaining voters catch up to equal logs, and the second host dies. Then an operator rebuilds each shard.
 func (w *world) lose(f Fault) (end func()) {
+	release, rested := w.holdMoves()
+	defer release()
 	l := w.losable(f)
-	if l == nil || !w.markDown(l.first) {
+	if l == nil || !rested || !w.markDown(l.first) {
 		return nil
 	}
 	w.cluster.Crash(l.first, f.Amount < 0.5)
@@ -256,18 +258,11 @@ func (w *world) hasBegun(lost lostShard) bool {
 	return s.Group > lost.group && s.InitialReplica() == nil
 }
 
-// recovery is the history entry of a rebuilt shard.
+// recovery is the history entry of a shard that is rebuilt.
 func (w *world) recovery(id uint64) history.Recovery {
 	x := history.Recovery{From: w.record.Now(), Node: path, NodeID: w.node}
-	var ids []meta.ShardID
-	for n := range w.shards() {
-		ids = append(ids, meta.ShardID(n+1))
+	if r := w.cluster.Records(); r != nil {
+		x.Slots = r.Endangered(hosts.ShardID(id))
 	}
-	for _, r := range meta.InitialRanges(ids) {
-		if uint64(r.Shard) == id {
-			x.First, x.Last = r.First, r.Last
-		}
-	}
-	x.Node, x.NodeID = path, w.node
 	return x
 }

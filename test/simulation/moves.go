@@ -15,14 +15,31 @@ import (
 // movePause is the mean pause between two orders to move a slot.
 const movePause = 500 * time.Millisecond
 
-// DrawMoves draws a world with membership changes and eight shards, in which slots move all the time. No shard loses
-// its majority: the rules excuse what a shard has lost by the slots of the bootstrap.
+// DrawMoves draws a world with membership changes and eight shards, in which slots move all the time. In
+// some of the worlds, shards lose their majority.
 func DrawMoves(seed uint64) Plan {
 	p := DrawSpread(seed)
-	p.Moves, p.Shards = true, 8
+	p.Hosts, p.Moves, p.Shards = 5, true, 8
 	p.Faults = drawMemberFaults(rand.New(rand.NewPCG(seed, 8)), &p)
+	if lost := rand.New(rand.NewPCG(seed, 9)); p.Policy.Replicas == 3 && lost.IntN(4) == 0 {
+		p.drawLosses(lost)
+	}
 	return p
 }
+
+// holdMoves lets no further move begin until release is called, and waits for the moves in progress. rested is false if
+// some go on: only when none does, it is certain which slots a shard loses with its majority.
+func (w *world) holdMoves() (release func(), rested bool) {
+	w.movesHeld.Add(1)
+	for end := time.Now().Add(ordersEndWithin); !rested && time.Now().Before(end); time.Sleep(lookEvery) {
+		r := w.cluster.Records()
+		rested = !w.plan.Moves || r != nil && len(r.SlotOrders()) == 0
+	}
+	return func() { w.movesHeld.Add(-1) }, rested
+}
+
+// ordersEndWithin is how long a loss waits for the end of the moves in progress.
+const ordersEndWithin = 30 * time.Second
 
 // moveSlots orders moves until the context ends: slots with names in use, and session homes.
 func (w *world) moveSlots(ctx context.Context, random *rand.Rand) {
@@ -33,6 +50,9 @@ func (w *world) moveSlots(ctx context.Context, random *rand.Rand) {
 	for n := 0; workload.Sleep(ctx, time.Duration(random.Int64N(int64(2*movePause)))); n++ {
 		if records := w.cluster.Records(); records != nil {
 			w.countMoves(records)
+		}
+		if w.movesHeld.Load() > 0 {
+			continue
 		}
 		if n%20 == 0 {
 			sessions = homes(ctx, c)

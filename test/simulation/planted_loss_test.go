@@ -79,7 +79,13 @@ func TestShardsThatHaveLostTheirMajorityAreMadeAnewInTheMiddleOfARun(t *testing.
 		seed  uint64
 		shape func(*simulation.Plan)
 		least int // how many shards are made anew
-	}{{lossSeed, cutOff, 1}, {lossSeed, func(*simulation.Plan) {}, 2}, {elsewhereSeed, elsewhere, 1}} {
+	}{
+		{lossSeed, cutOff, 1},
+		{lossSeed, func(*simulation.Plan) {}, 2},
+		{elsewhereSeed, elsewhere, 1},
+		{elsewhereSeed, func(p *simulation.Plan) { p.Moves = true }, 1},
+		{elsewhereSeed, func(p *simulation.Plan) { elsewhere(p); p.Moves = true }, 1},
+	} {
 		p := lossWorld(x.seed)
 		x.shape(&p)
 		sum := &totals{}

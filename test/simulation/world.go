@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
@@ -64,8 +65,9 @@ type world struct {
 	made      map[string]madeNode
 	published map[string]uint64
 	savedFrom history.Time
-	// generations are the slots' generations, as counted by countMoves.
+	// generations are the slots' generations, as counted by countMoves. While movesHeld is above 0, no move is ordered.
 	generations [shard.Slots]uint64
+	movesHeld   atomic.Int32
 }
 
 // Run runs a plan's world in the caller's bubble, and returns its history.

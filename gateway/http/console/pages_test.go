@@ -27,6 +27,7 @@ func TestInABrowser(t *testing.T) {
 		{"a rollout is approved, paused and resumed", pauseAndResume},
 		{"a host dies and comes back", dieAndComeBack},
 		{"where shards are is shown by hosts", showPlaces},
+		{"slots are shown by shard and by host while they move", showSlots},
 		{"the console is there again after a restart of its host", reconnect},
 		{"every action is reached by keyboard", reachByKeyboard},
 		{"a table of a hundred thousand rows is drawn in pages", drawLongTables},
@@ -186,6 +187,32 @@ func showPlaces(t *testing.T, b *browser) {
 	}
 	b.awaitText("Shards by host")
 	b.await("[...document.querySelectorAll('.badge.good')].some((one) => one.innerText === '1 leads')")
+	b.checkQuiet(st.url)
+}
+
+func showSlots(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	b.visit(st.url + "/slots")
+	const cells = "[...document.querySelectorAll('svg.slots rect:not(.moving)')]"
+	b.await(cells + ".length === 64") // a line of the map has 64 slots, all in one shard
+	b.click("Pause")
+	b.fill("reason", "a test")
+	b.awaitText("Rebalancing was paused by")
+	b.click("Add shards")
+	b.fill("reason", "more room")
+	b.awaitText("2048\nslots are to move")
+	b.click("Resume")
+	b.fill("reason", "a test")
+	b.await(fmt.Sprintf("new Set(%s.map((one) => one.getAttribute('fill'))).size === 2", cells))
+	b.awaitText("moved from shard 1 to shard 2")
+	if text := b.evaluate("document.querySelector('main').innerText"); !strings.Contains(text, "serving") {
+		t.Errorf("no phase is shown: %s", text)
+	}
+	b.click("By host")
+	b.await("document.querySelector('svg.slots').getAttribute('aria-label').startsWith('4096 slots by host')")
+	b.click("Pause")
+	b.fill("reason", "a test")
+	b.awaitText("Rebalancing was paused by")
 	b.checkQuiet(st.url)
 }
 
