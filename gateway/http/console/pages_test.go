@@ -200,7 +200,7 @@ func showSlots(t *testing.T, b *browser) {
 	b.awaitText("Rebalancing was paused by")
 	b.click("Add shards")
 	b.fill("reason", "more room")
-	b.awaitText("2048\nslots are to move")
+	b.awaitText("2,048\nslots are to move")
 	b.click("Resume")
 	b.fill("reason", "a test")
 	b.await(fmt.Sprintf("new Set(%s.map((one) => one.getAttribute('fill'))).size === 2", cells))
