@@ -201,6 +201,9 @@ func (l *lockers) goOn(t *testing.T) {
 // TestShardsAreAddedAndRemovedWhileClientsWork: an added shard takes slots, survives a restart of every host, and is
 // removed after it has given its slots away. Clients notice nothing, and the hosts keep nothing of the shard.
 func TestShardsAreAddedAndRemovedWhileClientsWork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute under the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(1))
 		s, load := shards{t, c}, lockAll(t, c, 8, 8)
