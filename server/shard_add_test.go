@@ -30,22 +30,24 @@ type shards struct {
 // do carries out a request of an operator or of the governor.
 func (s shards) do(r meta.Request) {
 	s.t.Helper()
+	s.awaitRecords()
 	if e, err := s.c.Do(r); err != nil || e.Status != protocol.StatusSuccess {
 		s.t.Fatalf("%T: %v, %v: %s", r, err, e.Status, e.Message)
 	}
 }
 
-// record is a shard's record, nil if there is none.
-func (s shards) record(id uint64) (on *hosts.Shard) {
+// awaitRecords waits until the meta shard has records, and returns them.
+func (s shards) awaitRecords() (r *hosts.Records) {
+	s.t.Helper()
 	awaitThat(s.t, "the meta shard has records", func() bool {
-		r := s.c.Records()
-		if r != nil {
-			on = r.Shard(hosts.ShardID(id))
-		}
+		r = s.c.Records()
 		return r != nil
 	})
-	return on
+	return r
 }
+
+// record is a shard's record, nil if there is none.
+func (s shards) record(id uint64) *hosts.Shard { return s.awaitRecords().Shard(hosts.ShardID(id)) }
 
 // add adds a shard, and waits until the shard has its voters and serves.
 func (s shards) add(id uint64, on shard.HostID, voters int) {
