@@ -261,8 +261,10 @@ func (w *world) hasBegun(lost lostShard) bool {
 // recovery is the history entry of a shard that is rebuilt.
 func (w *world) recovery(id uint64) history.Recovery {
 	x := history.Recovery{From: w.record.Now(), Node: path, NodeID: w.node}
-	if r := w.cluster.Records(); r != nil {
-		x.Slots = r.Endangered(hosts.ShardID(id))
+	r := w.cluster.Records()
+	for ; r == nil; r = w.cluster.Records() { // the meta shard elects a leader
+		time.Sleep(lookEvery)
 	}
+	x.Slots = r.Endangered(hosts.ShardID(id))
 	return x
 }
