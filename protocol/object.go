@@ -48,11 +48,12 @@ type ListRequest struct {
 	ListSlots
 }
 
-// ListSlots limits a page of a list to some slots, because slots may move between two pages.
+// ListSlots selects the slots of a list's page. Slots may move from one shard to another between two pages, so a client
+// asks for the next page by slots and not by shard.
 type ListSlots struct {
-	// Slots are the slots to list, in ascending order, without shards and generations. The host that has the first slot
-	// answers, and names in the answer the slots that are missing there. Without slots, the page lists all slots of the
-	// shard ShardID.
+	// Slots are the slots to list, in ascending order, without shards and generations. The shard of the first slot
+	// answers. The answer lists the requested slots that this shard does not have. If Slots is empty, the page covers
+	// all slots of the shard ShardID.
 	Slots SlotRanges
 	// Generation is the highest generation known to the client for the first slot; see Moved.
 	Generation uint64

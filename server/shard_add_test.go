@@ -239,7 +239,7 @@ func TestShardsAreAddedAndRemovedWhileClientsWork(t *testing.T) {
 	})
 }
 
-// failing is a host's replicas that call a function instead of the first Renew.
+// failing wraps a host's replicas. At the first Renew, failing calls the function first instead.
 type failing struct {
 	replica.Replicas
 	first func(renew func() error) error

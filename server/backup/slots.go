@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/slots"
 )
 
-// claim is a shard's record of a slot whose content the shard has.
+// claim is one shard's record of a slot. The shard's state contains the slot's content.
 type claim struct {
 	shard meta.ShardID
 	slots.Slot

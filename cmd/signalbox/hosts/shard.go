@@ -66,10 +66,14 @@ func newShardList(f *cli.Frame) *cobra.Command {
 state is complete, filling (a replica is catching up), short (fewer voters than the
 policy asks for), no leader, or no majority.
 
-SLOTS is the number of slots that a data shard owns, followed by the number it should
-own by its weight if that differs. -o wide adds the weight, the phase and the tolerance
-by failure domain. The phase is serving, added (takes no slots before all voters are
-live), leaving (its slots move to other shards) or retired (its replicas are deleted).`,
+SLOTS is the number of slots of a data shard. If the shard's weight asks for another
+number, SLOTS shows both, such as "3609, wants 2048".
+
+-o wide adds the weight, the phase, and the tolerance by failure domain. The phases:
+  serving   has slots in proportion to its weight
+  added     new; takes slots once all its voters are live
+  leaving   to be removed; its slots move to other shards
+  retired   removed; the hosts delete its replicas`,
 		Example: `  signalbox shard list -o wide`,
 	}, func(ctx context.Context, box *client.Client, cluster *admin.Cluster, _ []string) error {
 		rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "STATE", "ALIVE", "TOLERATES#", "SLOTS",

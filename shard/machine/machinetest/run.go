@@ -301,8 +301,8 @@ func (r *ObjectRun[M]) snapshot() error {
 	return r.restart()
 }
 
-// restart continues with a restored replica, whose digest must be equal, or with another shard that took all slots of
-// the replica.
+// restart replaces the replica, in one of two ways: by a replica restored from a snapshot, which must have the same
+// digest, or by another shard's replica, to which all slots have moved.
 func (r *ObjectRun[M]) restart() error {
 	sn, err := r.M.PrepareSnapshot()
 	if err != nil {
